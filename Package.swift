@@ -1,0 +1,67 @@
+// swift-tools-version: 6.3
+// SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+// Warnings are errors in our own builds only: a newer compiler must not break the builds of users.
+let isStrict = Context.environment["VALET_STRICT"] == "1"
+
+let strict: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+        .strictMemorySafety(),
+    ] + (isStrict ? [.treatAllWarnings(as: .error)] : [])
+
+func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(
+        name: name + "Tests", dependencies: dependencies + [.target(name: name)],
+        swiftSettings: strict)
+}
+
+// In dependency order; docs/ARCHITECTURE.md says what each module may use.
+var targets: [Target] = [library("KeychainModel")]
+var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
+
+#if os(Linux)
+    products += [
+        .library(name: "Security", targets: ["Security"]),
+        .executable(name: "valet", targets: ["ValetCommand"]),
+    ]
+    targets += [
+        .systemLibrary(
+            name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+        .systemLibrary(
+            name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CLinux"),
+        library("SecretMemory", ["CSodium", "CLinux"]),
+        library("Sealing", ["CSodium", "SecretMemory"]),
+        library("Database", ["CSQLite", "CLinux"]),
+        library("Keybag", ["KeychainModel", "SecretMemory", "Sealing"]),
+        library(
+            "KeychainStore",
+            ["Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
+        library("KeychainServices", ["KeychainModel", "KeychainStore", "SecretMemory"]),
+        library("Valet", ["KeychainModel", "KeychainServices", "SecretMemory"]),
+        library("Security", ["KeychainServices"]),
+        library("ValetCLI", ["KeychainModel", "KeychainServices", "SecretMemory", "CLinux"]),
+        .executableTarget(
+            name: "ValetCommand", dependencies: ["ValetCLI"], swiftSettings: strict),
+    ]
+#else
+    targets += [library("Valet", ["KeychainModel"])]
+#endif
+
+let package = Package(
+    name: "Valet",
+    platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9)],
+    products: products,
+    targets: targets,
+    swiftLanguageModes: [.v6]
+)
