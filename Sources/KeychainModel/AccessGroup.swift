@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A name space of items that one or more applications share (`kSecAttrAccessGroup`).
+package struct AccessGroup: Hashable, Sendable {
+    package let rawValue: String
+
+    /// The group of that name. Names compare exactly (keychain-semantics §5.1).
+    package init(_ rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// The group that tokens own; passwords can never be stored in it.
+    package static let token = AccessGroup("com.apple.token")
+}

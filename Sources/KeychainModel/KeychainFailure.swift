@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Why a keychain call failed, in full.
+///
+/// `OSStatus` and Valet's error enum lose the cause; this keeps what was being done, where, what
+/// the system said and what helps. It never holds a secret.
+public struct KeychainFailure: Error, Hashable, Sendable {
+    /// What a caller can do about the failure.
+    @nonexhaustive
+    public enum Code: String, CaseIterable, Hashable, Sendable {
+        /// No item matches.
+        case itemNotFound
+        /// An item with the same primary key exists.
+        case duplicateItem
+        /// The request contradicts itself or has a value of a wrong type.
+        case invalidRequest
+        /// The class of the item lacks an attribute that the request names.
+        case noSuchAttribute
+        /// The request names no class of items that exists.
+        case noSuchClass
+        /// The request names an access group that the application does not have.
+        case missingEntitlement
+        /// This kind of item or operation is not offered.
+        case unimplemented
+        /// The item's protection class is not available while the keychain is locked.
+        case locked
+        /// A person would have to be asked, which is not allowed or not possible.
+        case interactionNotAllowed
+        /// The person did not prove who they are.
+        case authenticationFailed
+        /// The person declined.
+        case userCancelled
+        /// The protection class exists only while a passcode is set.
+        case passcodeNotSet
+        /// The device key is missing, or belongs to another keychain.
+        case keyUnavailable
+        /// One of the keychain's two files is missing.
+        case incomplete
+        /// The item's row was changed or damaged.
+        case damaged
+        /// The keychain's database or keybag was changed or damaged.
+        case keychainDamaged
+        /// A newer version of this library wrote the keychain.
+        case newerFormat
+        /// Another process kept the keychain busy until the deadline.
+        case timedOut
+        /// The disk or the quota is full.
+        case diskFull
+        /// The system could not read or write.
+        case inputOutput
+        /// The keychain lies where nothing can be written.
+        case readOnly
+        /// The value is larger than 16 MiB.
+        case valueTooLarge
+        /// A file or folder has a wrong owner, wrong permissions or a link in its place.
+        case insecureFiles
+        /// The keychain lies on a file system that cannot keep it safe.
+        case unsupportedFileSystem
+        /// No folder for the keychain can be determined.
+        case noHome
+        /// There is not enough memory.
+        case outOfMemory
+        /// A fault of this library.
+        case internalFault
+    }
+
+    /// What a caller can do about it.
+    public let code: Code
+    /// What was being done: "add an item", "open the keychain".
+    public let operation: String
+    /// What is wrong, in words: lower case, no full stop, no secret.
+    public let message: String
+    /// The file or folder concerned.
+    public let path: String?
+    /// The `errno` of the system call that failed; 0 when none did.
+    public let systemError: Int32
+    /// What would help, if anything is known to.
+    public let hint: String?
+
+    /// A failure of `operation`.
+    public init(
+        _ code: Code, during operation: String, message: String? = nil, path: String? = nil,
+        systemError: Int32 = 0, hint: String? = nil
+    ) {
+        self.code = code
+        self.operation = operation
+        self.message = message ?? code.explanation
+        self.path = path
+        self.systemError = systemError
+        self.hint = hint
+    }
+}
+
+extension KeychainFailure: CustomStringConvertible {
+    /// One line: what failed, why, and where.
+    public var description: String {
+        let place = path.map { " (\($0))" } ?? ""
+        return "could not \(operation): \(message)\(place)"
+    }
+}

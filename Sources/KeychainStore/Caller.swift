@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import KeychainModel
+
+/// The application on whose behalf a call is made.
+package struct Caller: Hashable, Sendable {
+    package let applicationIdentifier: String
+    /// The groups it may use; the first is where its items go by default.
+    package let accessGroups: [AccessGroup]
+    /// The program's path, recorded with the identifier so that `doctor` can tell when another
+    /// program goes by the same name; nil when the caller acts for another program.
+    package let executablePath: String?
+
+    /// A caller; without groups of its own it has the one named like the application.
+    package init(
+        applicationIdentifier: String, accessGroups: [AccessGroup] = [],
+        executablePath: String? = nil
+    ) {
+        self.applicationIdentifier = applicationIdentifier
+        self.accessGroups =
+            accessGroups.isEmpty ? [AccessGroup(applicationIdentifier)] : accessGroups
+        self.executablePath = executablePath
+    }
+}

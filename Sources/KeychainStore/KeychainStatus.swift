@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What there is to know about a keychain without opening an item.
+package struct KeychainStatus: Sendable {
+    /// keys-and-states §1.5.
+    package enum State: String, CaseIterable, Sendable {
+        case absent, incomplete, keyUnavailable, noPasscode, beforeFirstUnlock, unlocked, locked
+    }
+
+    /// What a thief of the disk has to overcome (DESIGN §3).
+    package enum ProtectionLevel: String, CaseIterable, Sendable {
+        case file, credential, passcode, tpm
+        case tpmAndPasscode = "tpm+passcode"
+    }
+
+    package var state: State
+    /// The folder that holds the keychain.
+    package var folder: String
+    /// Where the device key is read from; nil while there is no keychain.
+    package var deviceKeyPath: String?
+    /// The level recorded in the keychain; nil while there is none.
+    package var level: ProtectionLevel?
+    /// 32 hexadecimal digits; nil while there is no keychain.
+    package var keychainID: String?
+    package var formatVersion: Int?
+    package var epoch: UInt64?
+    package var itemCount: Int?
+    package var quarantinedRowCount: Int?
+    /// The database and its write-ahead log.
+    package var fileByteCount: Int64?
+    package var isReadOnly: Bool
+}
+
+/// One thing that `doctor` found.
+package struct Finding: Sendable {
+    /// How bad it is.
+    package enum Severity: String, CaseIterable, Sendable {
+        /// As it should be.
+        case fine
+        /// Works, but somebody should know.
+        case warning
+        /// Keeps the keychain from working.
+        case broken
+        /// Something stored was changed or lost.
+        case damage
+    }
+
+    package var severity: Severity
+    /// Lower case, no full stop, no secret.
+    package var message: String
+    package var path: String?
+    /// What helps.
+    package var hint: String?
+
+    /// One finding.
+    package init(
+        _ severity: Severity, _ message: String, path: String? = nil, hint: String? = nil
+    ) {
+        self.severity = severity
+        self.message = message
+        self.path = path
+        self.hint = hint
+    }
+}
