@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Sealing
+internal import Sealing
 
 /// docs/FORMAT.md §4.1.
 extension LockedKeybag {

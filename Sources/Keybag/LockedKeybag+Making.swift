@@ -12,6 +12,7 @@ extension LockedKeybag {
         protector: borrowing DeviceProtector, settings: [UInt8]
     ) {
         let root = RootKey.random()
+        let noBytes: [UInt8] = []
         var records = protector.wrap(root, keychainID: keychainID, epoch: epoch)
         records.merge(
             Self.newKeys(root, protector.deviceKEK(for: keychainID), keychainID, epoch)
@@ -19,7 +20,7 @@ extension LockedKeybag {
         self.init(
             keychainID: keychainID, epoch: epoch, protector: protector.kind,
             deviceSource: deviceSource, deviceKeyID: protector.keyID, records: records,
-            mac: Digest(of: [].span))
+            mac: Digest(of: noBytes.span))
         mac = authenticationCode(root: root, settings: settings)
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import KeychainModel
-package import Sealing
+internal import KeychainModel
+internal import Sealing
 
 extension LockedKeybag {
     /// Opens the keybag.

@@ -48,6 +48,8 @@ package enum DerivationContext: String, CaseIterable, Sendable {
     case presencePerson = "valet/1/presence-person"
     /// What seals a value to a presence pair.
     case presenceValue = "valet/1/presence-value"
+    /// The hash and the associated data of a program's record.
+    case program = "valet/1/program"
     /// The key of a backup.
     case backup = "valet/1/backup"
     /// The key of a sync circle.

@@ -48,6 +48,11 @@ final class IndexHasher: Sendable {
         return attributes.digest(appending: parts)
     }
 
+    /// The hash of an access group.
+    func group(_ group: AccessGroup, _ itemClass: ItemClass) -> Digest {
+        attribute(.accessGroup, .text(group.rawValue), itemClass, group: group)
+    }
+
     /// The hash of a program under an application identifier.
     func program(_ applicationIdentifier: String, path: String) -> Digest {
         var parts = LengthPrefixed(reservingByteCount: 256)
@@ -75,6 +80,7 @@ final class IndexHasher: Sendable {
                 itemClass, values, group: group, isSynchronizable: isSynchronizable),
             account: attribute(
                 .account, values[.account] ?? .text(""), itemClass, group: group),
+            group: self.group(group, itemClass),
             place: attribute(place, values[place] ?? .text(""), itemClass, group: group),
             others: others)
     }

@@ -7,6 +7,7 @@ internal import Sealing
 struct IndexHashes: Hashable {
     var primaryKey: Digest
     var account: Digest
+    var group: Digest
     var place: Digest
     /// Hashes of the other searchable attributes that are set and not at their default.
     var others: [UInt8: Digest]

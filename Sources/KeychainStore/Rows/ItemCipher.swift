@@ -21,9 +21,9 @@ struct ItemCipher {
         logicalTime: Int64
     ) -> SealedRow {
         var row = SealedRow(
-            header: header, accountHash: index.account, placeHash: index.place,
-            hashes: index.encodedOthers, names: [], details: [], secret: nil,
-            logicalTime: logicalTime)
+            header: header, accountHash: index.account, groupHash: index.group,
+            placeHash: index.place, hashes: index.encodedOthers, names: [], details: [],
+            secret: nil, changeNumber: nil, logicalTime: logicalTime)
         row.names = seal(content.names(header.itemClass), namesData(of: row))
         row.details = seal(content.details(header.itemClass), detailsData(of: row))
         if let value {
@@ -93,8 +93,9 @@ struct ItemCipher {
 
     private func namesData(of row: SealedRow) -> LengthPrefixed {
         var data = row.header.associatedData(
-            .names, keychainID: keychainID, reserving: 80 + row.hashes.count)
+            .names, keychainID: keychainID, reserving: 120 + row.hashes.count)
         data.append(row.accountHash)
+        data.append(row.groupHash)
         data.append(row.placeHash)
         data.append(row.hashes)
         return data

@@ -6,6 +6,7 @@ internal import Sealing
 struct SealedRow: Sendable {
     var header: RowHeader
     var accountHash: Digest
+    var groupHash: Digest
     var placeHash: Digest
     /// As in the column; empty for NULL.
     var hashes: [UInt8]
@@ -15,5 +16,7 @@ struct SealedRow: Sendable {
     var details: [UInt8]
     /// Part V; nil for an item without a value.
     var secret: [UInt8]?
+    /// nil for local items.
+    var changeNumber: Int64?
     var logicalTime: Int64
 }
