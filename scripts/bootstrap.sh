@@ -4,6 +4,7 @@
 set -euo pipefail
 
 needed_major=6 needed_minor=3
+hint="get Swift $needed_major.$needed_minor or newer from https://www.swift.org/install"
 list="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/packages.txt"
 
 usage() {
@@ -23,8 +24,6 @@ fail() {
 }
 
 check_swift() {
-    local hint="get Swift $needed_major.$needed_minor or newer from https://www.swift.org/install"
-    command -v swift >/dev/null || fail "there is no swift on the PATH" "$hint"
     local answer
     answer="$(swift --version 2>&1)" || fail "swift --version fails: $answer" "$hint"
     [[ $answer =~ Swift\ version\ ([0-9]+)\.([0-9]+) ]] \
@@ -65,7 +64,7 @@ case "${1-}" in
     *) usage >&2; exit 64 ;;
 esac
 
-check_swift
+command -v swift >/dev/null || fail "there is no swift on the PATH" "$hint"
 mapfile -t wanted < <(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "$list")
 ((${#wanted[@]} > 0)) || fail "$list names no package"
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
@@ -74,3 +73,4 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
 fi
 mapfile -t missing < <(missing_packages "${wanted[@]}")
 if ((${#missing[@]} > 0)); then install_packages "${missing[@]}"; fi
+check_swift
