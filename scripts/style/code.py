@@ -6,7 +6,10 @@ import re
 from . import imports
 
 _DECLARATION = (r"^[ \t]*(?:@\w+(?:\([^)\n]*\))?[ \t]+)*(?:\w+(?:\(\w+\))?[ \t]+)*?"
-                r"(?:public|package|open)\b(?!\()[ \t]+(?!import\b|extension\b)")
+                r"(?:public|package|open)\b(?!\()[ \t]+(?:\w+(?:\(\w+\))?[ \t]+)*?"
+                r"(?:struct|class|enum|actor|protocol|func|init|var|let|subscript|typealias)\b")
+# What Hashable and Comparable ask for says the same everywhere; swift-format sees the public ones.
+_SELF_EVIDENT = re.compile(r"[ \t]*package static func (?:==|<) |[ \t]*package func hash\(into ")
 _TYPE = r"(?:struct|class|enum|actor|protocol)[ \t]+\w"
 _PUBLIC_TYPE = (r"^(?:@\w+(?:\([^)\n]*\))?\s+)*(?:\w+[ \t]+)*?(?:public|open)[ \t]+"
                 r"(?:\w+[ \t]+)*?" + _TYPE)
@@ -106,6 +109,8 @@ def _above(file, line):
 def _documentation(file):
     for match in re.finditer(_DECLARATION, file.code, re.MULTILINE):
         line = file.line_at(match.end())
+        if _SELF_EVIDENT.match(file.code_lines[line - 1]):
+            continue
         if not any(text.startswith("///") for text in _above(file, line)):
             yield line, "documentation", "a public or package declaration without `///`"
 
@@ -113,5 +118,9 @@ def _documentation(file):
 def _sql(file):
     for literal in file.literals:
         find = _SQL.search if literal.is_multiline else _SQL_LINE.match
-        if find(literal.text) and literal.is_interpolated:
-            yield literal.line, "sql", "SQL with an interpolation: bind a parameter"
+        if not literal.is_interpolated or not (keyword := find(literal.text)):
+            continue
+        reasons = [text for text in _above(file, literal.line) if "PRAGMA" in text]
+        if not (keyword.group().startswith("PRAGMA") and reasons):
+            yield (literal.line, "sql", "SQL with an interpolation: bind a parameter"
+                   " (for a PRAGMA, which takes none, say so in a comment above)")

@@ -79,12 +79,16 @@ _GOOD = [
     (_MODEL, "func f(a: (A, B) -> C, b: [D: E], c: F<G, H>, d: I = j(1, 2), e: K) {}\n"),
     (_MODEL, "/// P\npackage protocol P {\n    func f(a: Int)\n    var b: Int { get }\n}\n"
              "let a = 1\n"),
+    (_MODEL, "guard let open = f() else { return }\nextension A {\n"
+             "    package static func == (a: A, b: A) -> Bool { c }\n"
+             "    package func hash(into d: inout Hasher) {}\n}\n"),
     (_MODEL, "/// A\npublic struct A {\n    /// B\n    public struct B {}\n}\n"),
     (_MODEL, "// Sendable because the lock guards it, whatever\n// the thread.\n@safe\n"
              "final class A: @unchecked Sendable {}\n"),
     (_MODEL, 'let a = """\n    could not UPDATE\n    """\nlet b = "cannot open \\(c)"\n'),
     ("Sources/Sealing/A.swift", "internal import CSodium\nlet a = unsafe b\n"
                                 "// sodium_free(a) is elsewhere.\n"),
+    (_DATABASE, '// A PRAGMA takes no parameter.\nlet a = "PRAGMA b = \\(c)"\n'),
     ("Sources/Database/B.swift", "import Glibc\n// sqlite3_finalize(a) is called below.\n"
                                  'let a = """\n    SELECT b FROM c\n    """\n'
                                  "sqlite3_finalize(d)\n"),

@@ -58,5 +58,5 @@ def _files(root, folders):
 
 
 def _read(root, path):
-    with open(os.path.join(root, path), encoding="utf-8") as file:
+    with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
         return file.read()
