@@ -85,7 +85,7 @@ say "5. The files of the keychain hold neither the secret nor its name:"
 find "$VALET_HOME" -type f -printf '    %m %7s bytes  %P\n'
 [[ -n "$(find "$VALET_HOME" -type f -size +0)" ]] || fail "the keychain has no files to search"
 for word in "$secret" "$name"; do
-    [[ "$(files_holding "$word")" == 0 ]] || fail "a file of the keychain holds “$word”"
+    [[ "$(files_holding "$word")" == 0 ]] || fail "a file of the keychain holds: $word"
     # A control: the same search must find the same bytes where they are known to be.
     printf 'before\0%s\0after' "$word" >"$VALET_HOME/canary"
     [[ "$(files_holding "$word")" == 1 ]] || fail "the search does not find its canary"
