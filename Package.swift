@@ -53,6 +53,9 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         library("ValetCLI", ["KeychainModel", "KeychainServices", "SecretMemory", "CLinux"]),
         .executableTarget(
             name: "ValetCommand", dependencies: ["ValetCLI"], swiftSettings: strict),
+        .target(name: "CForkSupport", path: "Tests/CForkSupport"),
+        tests("SecretMemory", ["CForkSupport"]),
+        tests("Sealing", ["SecretMemory"]),
     ]
 #else
     targets += [library("Valet", ["KeychainModel"])]
