@@ -39,6 +39,18 @@ import Testing
         #expect(addresses.count <= 4_096)
     }
 
+    @Test func `gets its blocks back from closures that throw`() {
+        for _ in 0..<5_000 {
+            #expect(throws: Refusal.self) {
+                _ = try SecretBytes(byteCount: 64) { (_: inout MutableSpan<UInt8>) in
+                    throw Refusal()
+                }
+            }
+        }
+        let isInArena = SecretBytes(byteCount: 4_096).isInArena
+        #expect(isInArena)
+    }
+
     @Test func `gives way to ordinary memory when it is full`() {
         var held: [SecretValue] = []
         for _ in 0..<100 { held.append(SecretValue(SecretBytes(byteCount: 4_096))) }
