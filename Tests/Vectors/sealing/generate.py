@@ -206,8 +206,9 @@ def blake2b_vectors():
         write(f"blake2b-keyed-{size}", source, "blake2b", "success", key=count(0, 32),
               message=message, digest=digest)
     for size in 0, 3, 300:
-        write(f"blake2b-unkeyed-{size}", source, "blake2b-unkeyed", "success",
-              message=count(1, size), digest=hashlib.blake2b(count(1, size), digest_size=32).digest())
+        message = count(1, size)
+        write(f"blake2b-unkeyed-{size}", source, "blake2b-unkeyed", "success", message=message,
+              digest=hashlib.blake2b(message, digest_size=32).digest())
 
 
 def hash_vectors():
@@ -242,7 +243,7 @@ def aead_vectors():
     for size in 0, 1, 64, 1000:
         fields = dict(key=count(1, 32), associated_data=count(3, size // 2), nonce=count(7, 24),
                       plaintext=count(11, size))
-        sealed = seal(fields["key"], fields["nonce"], fields["plaintext"], fields["associated_data"])
+        sealed = seal(*(fields[name] for name in ("key", "nonce", "plaintext", "associated_data")))
         write(f"aead-{size}-bytes", OURS, "aead", "success", **fields, sealed=sealed)
 
 
