@@ -54,6 +54,9 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         .executableTarget(
             name: "ValetCommand", dependencies: ["ValetCLI"], swiftSettings: strict),
         tests("Database", []),
+        .target(name: "CForkSupport", path: "Tests/CForkSupport"),
+        tests("SecretMemory", ["CForkSupport"]),
+        tests("Sealing", ["SecretMemory"]),
     ]
 #else
     targets += [library("Valet", ["KeychainModel"])]
