@@ -3,6 +3,7 @@
 internal import KeychainModel
 internal import Keybag
 internal import Sealing
+internal import Synchronization
 
 /// What a process knows of a keychain whose keys it has opened.
 ///
@@ -13,6 +14,8 @@ final class KeychainState: Sendable {
     let protector: ProtectorKind
     let keys: UnlockedKeybag
     let hasher: IndexHasher
+    /// Programs that are known to be on record.
+    private let recordedPrograms = Mutex<Set<ProgramRecord>>([])
 
     init(_ settings: KeychainSettings, _ locked: LockedKeybag, _ keys: UnlockedKeybag) {
         self.settings = settings
@@ -42,5 +45,14 @@ final class KeychainState: Sendable {
             return nil
         }
         return ItemCipher(keychainID: settings.keychainID, keys: keys)
+    }
+
+    /// Whether this process has seen the program on record.
+    func hasRecorded(_ program: ProgramRecord) -> Bool {
+        recordedPrograms.withLock { $0.contains(program) }
+    }
+
+    func remember(_ program: ProgramRecord) {
+        recordedPrograms.withLock { _ = $0.insert(program) }
     }
 }
