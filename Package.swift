@@ -53,6 +53,7 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         library("ValetCLI", ["KeychainModel", "KeychainServices", "SecretMemory", "CLinux"]),
         .executableTarget(
             name: "ValetCommand", dependencies: ["ValetCLI"], swiftSettings: strict),
+        tests("Database", []),
     ]
 #else
     targets += [library("Valet", ["KeychainModel"])]

@@ -1,11 +1,88 @@
 #ifndef VALET_CLINUX_SHIM_H
 #define VALET_CLINUX_SHIM_H
 
+#include <errno.h>
+#include <fcntl.h>
+#include <semaphore.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
 
 /* prctl is variadic, which Swift does not import. */
 static inline int valet_set_dumpable(int dumpable) {
     return prctl(PR_SET_DUMPABLE, (unsigned long)dumpable, 0UL, 0UL, 0UL);
+}
+
+/* The rest is here because Swift reads the C library without _GNU_SOURCE, which hides O_PATH,
+   O_TMPFILE, open-file-description locks, renameat2, AT_EMPTY_PATH and sem_clockwait. The
+   numbers below are the kernel's interface (include/uapi), the same on every architecture. */
+
+/* A handle that names a folder without being able to read it. */
+static inline int valet_open_folder_handle(int folder, const char *path, int follows) {
+    return openat(
+        folder, path, __O_PATH | O_DIRECTORY | O_CLOEXEC | (follows ? 0 : O_NOFOLLOW));
+}
+
+/* openat is variadic; Swift's overlay of it is ambiguous where both overlays are visible. */
+static inline int valet_openat(int folder, const char *name, int flags, unsigned int mode) {
+    return openat(folder, name, flags | O_CLOEXEC | O_NOFOLLOW, (mode_t)mode);
+}
+
+/* An unnamed file in the folder, open for writing. */
+static inline int valet_open_unnamed(int folder, unsigned int mode) {
+    return openat(folder, ".", __O_TMPFILE | O_WRONLY | O_CLOEXEC, (mode_t)mode);
+}
+
+/* Names an unnamed file. Without /proc only AT_EMPTY_PATH (0x1000) is left; before Linux 6.10
+   that needs a capability. */
+static inline int valet_link_unnamed(int file, int folder, const char *name) {
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    if (linkat(AT_FDCWD, path, folder, name, AT_SYMLINK_FOLLOW) == 0) return 0;
+    if (errno != ENOENT) return -1;
+    return linkat(file, "", folder, name, 0x1000);
+}
+
+/* RENAME_NOREPLACE is 1. */
+static inline int valet_rename_without_replacing(int folder, const char *from, const char *to) {
+    return (int)syscall(SYS_renameat2, folder, from, folder, to, 1U);
+}
+
+/* F_OFD_SETLK is 37. */
+static inline int valet_set_description_lock(int file, int is_exclusive) {
+    struct flock range;
+    memset(&range, 0, sizeof range);
+    range.l_type = is_exclusive ? F_WRLCK : F_UNLCK;
+    range.l_whence = SEEK_SET;
+    return fcntl(file, 37, &range);
+}
+
+/* `struct statfs` has the name of its function, and a field whose width differs by machine. */
+static inline int valet_file_system_magic(int file, uint32_t *magic) {
+    struct statfs facts;
+    if (fstatfs(file, &facts) != 0) return -1;
+    *magic = (uint32_t)facts.f_type;
+    return 0;
+}
+
+extern int sem_clockwait(sem_t *, clockid_t, const struct timespec *);
+
+/* Waits on the monotonic clock, which setting the date does not move. */
+static inline int valet_semaphore_wait(sem_t *semaphore, int64_t nanoseconds) {
+    struct timespec deadline = {
+        (time_t)(nanoseconds / 1000000000), (long)(nanoseconds % 1000000000)};
+    return sem_clockwait(semaphore, CLOCK_MONOTONIC, &deadline);
+}
+
+/* Whether the kernel started this program with more rights than its caller had. */
+static inline int valet_is_secure_execution(void) {
+    return getauxval(AT_SECURE) != 0;
 }
 
 #endif

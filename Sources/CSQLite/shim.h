@@ -1,1 +1,23 @@
+#ifndef VALET_CSQLITE_SHIM_H
+#define VALET_CSQLITE_SHIM_H
+
 #include <sqlite3.h>
+
+/* sqlite3_db_config is variadic, which Swift does not import. */
+static inline int valet_sqlite3_set_flag(sqlite3 *database, int option, int value) {
+    return sqlite3_db_config(database, option, value, (int *)0);
+}
+
+/* SQLITE_TRANSIENT is a cast of -1 to a function pointer, which Swift does not import. */
+static inline int valet_sqlite3_bind_copied_blob(
+    sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count) {
+    return sqlite3_bind_blob64(statement, index, bytes, count, SQLITE_TRANSIENT);
+}
+
+/* As above. */
+static inline int valet_sqlite3_bind_copied_text(
+    sqlite3_stmt *statement, int index, const char *bytes, sqlite3_uint64 count) {
+    return sqlite3_bind_text64(statement, index, bytes, count, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+#endif

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLinux
+internal import Glibc
+
+/// The variables that the process may believe: none, if it has more rights than its caller.
+package struct Environment: Sendable {
+    /// Whether the process has more rights than whoever started it (`AT_SECURE`, or real ids that
+    /// are not the effective ones). Prompts are off then, too.
+    package let isElevated: Bool
+
+    private let values: [String: String]?
+
+    /// The environment of this process, read anew at each look-up.
+    package static var ofProcess: Environment {
+        Environment(
+            isElevated: valet_is_secure_execution() != 0 || getuid() != geteuid()
+                || getgid() != getegid(),
+            values: nil)
+    }
+
+    /// An environment for tests.
+    package init(_ values: [String: String], isElevated: Bool = false) {
+        self.init(isElevated: isElevated, values: values)
+    }
+
+    private init(isElevated: Bool, values: [String: String]?) {
+        self.isElevated = isElevated
+        self.values = values
+    }
+
+    /// The value of a variable; `nil` if it is not set, or nothing may be believed.
+    package func value(_ name: String) -> String? {
+        guard !isElevated else { return nil }
+        if let values { return values[name] }
+        guard let text = unsafe getenv(name) else { return nil }
+        return unsafe String(cString: text)
+    }
+
+    /// The home folder of the effective user as the user database has it, whatever `$HOME` says.
+    ///
+    /// - Throws: ``DatabaseError/Code/missing`` if the user or the folder is not there.
+    package static func homeFromUserDatabase() throws(DatabaseError) -> String {
+        let user = geteuid()
+        var buffer = [CChar](repeating: 0, count: 16 << 10)
+        var entry = unsafe passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        let code = unsafe getpwuid_r(user, &entry, &buffer, buffer.count, &found)
+        guard code == 0, unsafe found != nil, let home = unsafe entry.pw_dir else {
+            throw DatabaseError(
+                .missing, during: "look up user \(user)",
+                hint: "set VALET_HOME to a folder of user \(user)")
+        }
+        return unsafe String(cString: home)
+    }
+}

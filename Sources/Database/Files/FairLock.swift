@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLinux
+internal import Glibc
+internal import Synchronization
+
+/// A lock for the threads of one process, granted in order of arrival, with a deadline.
+final class FairLock: Sendable {
+    private struct State {
+        var isHeld = false
+        var waiters: [Waiter] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Waits for the lock.
+    ///
+    /// - Returns: `false` once the deadline has passed.
+    func acquire(before deadline: Deadline) -> Bool {
+        let waiter: Waiter? = state.withLock { state in
+            guard state.isHeld else {
+                state.isHeld = true
+                return nil
+            }
+            let waiter = Waiter()
+            state.waiters.append(waiter)
+            return waiter
+        }
+        guard let waiter else { return true }
+        if waiter.wait(until: deadline) { return true }
+        return state.withLock { state in
+            // Not in the queue any more: it was handed the lock in the last moment.
+            guard let place = state.waiters.firstIndex(where: { $0 === waiter }) else {
+                return true
+            }
+            state.waiters.remove(at: place)
+            return false
+        }
+    }
+
+    /// Hands the lock to whoever has waited longest.
+    func release() {
+        state.withLock { state in
+            guard !state.waiters.isEmpty else {
+                state.isHeld = false
+                return
+            }
+            state.waiters.removeFirst().wake()
+        }
+    }
+}
+
+/// One thread in the queue.
+// Sendable because a semaphore is made to be used by several threads.
+@safe private final class Waiter: @unchecked Sendable {
+    private let semaphore: UnsafeMutablePointer<sem_t>
+
+    init() {
+        unsafe semaphore = .allocate(capacity: 1)
+        unsafe semaphore.initialize(to: sem_t())
+        unsafe sem_init(semaphore, 0, 0)
+    }
+
+    /// Waits until ``wake()`` was called, or the deadline has passed.
+    func wait(until deadline: Deadline) -> Bool {
+        while unsafe valet_semaphore_wait(semaphore, deadline.nanoseconds) != 0 {
+            guard errno == EINTR else { return false }
+        }
+        return true
+    }
+
+    func wake() {
+        unsafe sem_post(semaphore)
+    }
+
+    deinit {
+        unsafe sem_destroy(semaphore)
+        unsafe semaphore.deallocate()
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLinux
+internal import Glibc
+
+/// An open file. Dropping it closes it.
+///
+/// Never one of SQLite's files: closing any descriptor of those drops the process's locks.
+struct FileDescriptor: ~Copyable {
+    let number: Int32
+
+    /// Takes over an open descriptor.
+    init(owning number: Int32) {
+        self.number = number
+    }
+
+    /// Opens the file `name` of `folder`; symbolic links are refused, descriptors die on `exec`.
+    init(
+        _ name: String, of folder: KeychainDirectory, flags: Int32, during operation: String
+    ) throws(DatabaseError) {
+        // O_NONBLOCK: a FIFO in place of the file must not hang us; `status` refuses it.
+        let number = unsafe valet_openat(
+            folder.descriptor.number, name, flags | O_NONBLOCK, 0o600)
+        guard number >= 0 else {
+            throw DatabaseError(
+                errno: errno, during: operation, path: folder.path(of: name),
+                hint: errno == EACCES ? "chmod 600 \(folder.path(of: name).quotedForShell)" : nil)
+        }
+        self.number = number
+    }
+
+    func status() -> stat {
+        var status = stat()
+        // Cannot fail for a descriptor of our own; zeros are refused by every check.
+        unsafe fstat(number, &status)
+        return status
+    }
+
+    /// Writes all bytes from `offset` on.
+    ///
+    /// - Returns: `errno`, or 0.
+    func writeAll(_ bytes: Span<UInt8>, at offset: Int = 0) -> Int32 {
+        unsafe bytes.withUnsafeBytes { buffer in
+            var done = 0
+            while done < buffer.count {
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[done...])
+                let count = unsafe pwrite(number, rest.baseAddress, rest.count, offset + done)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return count < 0 ? errno : EIO }
+                done += count
+            }
+            return 0
+        }
+    }
+
+    /// Fills `buffer` from the start of the file.
+    ///
+    /// - Returns: How many bytes there were, or −`errno`.
+    func readAll(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        var done = 0
+        while done < buffer.count {
+            let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+            let count = unsafe pread(number, rest.baseAddress, rest.count, done)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { return -Int(errno) }
+            if count == 0 { break }
+            done += count
+        }
+        return done
+    }
+
+    deinit {
+        // Whoever is about to report a failure reads `errno` after this.
+        let reported = errno
+        if number >= 0 { close(number) }
+        errno = reported
+    }
+}

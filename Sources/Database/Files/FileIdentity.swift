@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLinux
+internal import Glibc
+
+/// Which file it is, and its size, as found by a check.
+package struct FileIdentity: Hashable, Sendable {
+    /// The number of the file system.
+    package let device: UInt64
+    /// The number of the file in it.
+    package let inode: UInt64
+    /// The size.
+    package let byteCount: Int64
+
+    init(_ status: stat) {
+        device = UInt64(status.st_dev)
+        inode = UInt64(status.st_ino)
+        byteCount = Int64(status.st_size)
+    }
+
+    /// Whether both are one file, whatever its sizes were.
+    package func isSameFile(as other: FileIdentity) -> Bool {
+        device == other.device && inode == other.inode
+    }
+}
+
+/// What the files and folders of a keychain must be (DESIGN §3, "Files and locks").
+enum FileRules {
+    /// Refuses what is not a regular file of the user's own, closed to everybody else.
+    static func checkFile(
+        _ status: stat, path: String, during operation: String
+    ) throws(DatabaseError) {
+        let refusal: (code: DatabaseError.Code, hint: String)? =
+            switch status.st_mode & S_IFMT {
+            case S_IFLNK: (.symbolicLink, "put the file itself at \(path.quotedForShell)")
+            case S_IFREG where status.st_nlink == 0: (.missing, "try again")
+            case S_IFREG where status.st_nlink != 1:
+                (.notARegularFile, "remove the other hard links of \(path.quotedForShell)")
+            case S_IFREG: foreignAccess(status, path: path, mode: "600")
+            default: (.notARegularFile, "move \(path.quotedForShell) away")
+            }
+        guard let refusal else { return }
+        throw DatabaseError(refusal.code, during: operation, path: path, hint: refusal.hint)
+    }
+
+    /// Refuses what is not a folder of the user's own, closed to everybody else.
+    static func checkFolder(
+        _ status: stat, path: String, during operation: String
+    ) throws(DatabaseError) {
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw DatabaseError(.notADirectory, during: operation, path: path)
+        }
+        guard let refusal = foreignAccess(status, path: path, mode: "700") else { return }
+        throw DatabaseError(refusal.code, during: operation, path: path, hint: refusal.hint)
+    }
+
+    private static func foreignAccess(
+        _ status: stat, path: String, mode: String
+    ) -> (code: DatabaseError.Code, hint: String)? {
+        let user = geteuid()
+        guard status.st_uid == user else {
+            return (
+                .wrongOwner,
+                "as root: chown \(user) \(path.quotedForShell); or run as user \(status.st_uid)"
+            )
+        }
+        guard status.st_mode & 0o077 == 0 else {
+            return (.wrongMode, "chmod \(mode) \(path.quotedForShell)")
+        }
+        return nil
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLinux
+internal import Glibc
+
+extension KeychainDirectory {
+    /// Opens a handle of the folder at `path`, whose last component must not be a symbolic link.
+    static func openHandle(
+        _ path: String, creating: Bool
+    ) throws(DatabaseError) -> FileDescriptor {
+        let number = unsafe valet_open_folder_handle(AT_FDCWD, path, 0)
+        if number >= 0 { return FileDescriptor(owning: number) }
+        let code = errno
+        if code == ENOENT, creating { return try createFolder(path) }
+        throw openingError(code, path: path)
+    }
+
+    private static func createFolder(_ path: String) throws(DatabaseError) -> FileDescriptor {
+        let (parentPath, name) = split(path)
+        let parent = try openParent(parentPath)
+        if unsafe mkdirat(parent.number, name, 0o700) == 0 {
+            // The umask may have taken bits away that the owner needs.
+            guard unsafe fchmodat(parent.number, name, 0o700, 0) == 0 else {
+                throw DatabaseError(errno: errno, during: "create a folder", path: path)
+            }
+            try syncParent(parent.number, path: parentPath)
+        } else if errno != EEXIST {
+            throw DatabaseError(errno: errno, during: "create a folder", path: path)
+        }
+        let number = unsafe valet_open_folder_handle(parent.number, name, 0)
+        guard number >= 0 else { throw openingError(errno, path: path) }
+        return FileDescriptor(owning: number)
+    }
+
+    /// Folders on the way may be symbolic links: whoever set them up meant it.
+    private static func openParent(_ path: String) throws(DatabaseError) -> FileDescriptor {
+        let number = unsafe valet_open_folder_handle(AT_FDCWD, path, 1)
+        if number >= 0 { return FileDescriptor(owning: number) }
+        guard errno == ENOENT, path != "/" else { throw openingError(errno, path: path) }
+        return try createFolder(path)
+    }
+
+    private static func syncParent(_ parent: Int32, path: String) throws(DatabaseError) {
+        let number = unsafe valet_openat(parent, ".", O_RDONLY | O_DIRECTORY, 0)
+        // A folder that we may enter and not read, such as /home in some places, is not ours.
+        if number < 0, errno == EACCES { return }
+        let readable = FileDescriptor(owning: number)
+        guard readable.number >= 0, fsync(readable.number) == 0 || errno == EINVAL else {
+            throw DatabaseError(errno: errno, during: "sync the folder", path: path)
+        }
+    }
+
+    private static func split(_ path: String) -> (parent: String, name: String) {
+        let slash = path.lastIndex(of: "/") ?? path.startIndex
+        let parent = path[..<slash]
+        return (parent.isEmpty ? "/" : String(parent), String(path[path.index(after: slash)...]))
+    }
+
+    private static func openingError(_ code: Int32, path: String) -> DatabaseError {
+        var status = stat()
+        // Told to open a folder, the kernel says "not a folder" for a link as well.
+        if code == ENOTDIR, unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK {
+            return DatabaseError(
+                .symbolicLink, during: operation, path: path,
+                hint: "set VALET_HOME to the folder that \(path.quotedForShell) points to")
+        }
+        let hint = code == EACCES ? "let user \(geteuid()) enter the folders on the way" : nil
+        return DatabaseError(errno: code, during: operation, path: path, hint: hint)
+    }
+}

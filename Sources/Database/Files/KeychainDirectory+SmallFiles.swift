@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLinux
+internal import Glibc
+
+extension KeychainDirectory {
+    /// Lends the contents of a small file, then wipes the memory that held them.
+    ///
+    /// - Returns: What `body` returns; a `Result`, if it can fail.
+    /// - Throws: ``DatabaseError``: `missing`, `tooLarge` above `maxByteCount`, what
+    ///   ``check(file:)`` throws, `cannotOpen`, `inputOutput`.
+    package func withContents<R: ~Copyable>(
+        of name: String, maxByteCount: Int, _ body: (Span<UInt8>) -> R
+    ) throws(DatabaseError) -> R {
+        let operation = "read a file"
+        let path = path(of: name)
+        let file = try FileDescriptor(name, of: self, flags: O_RDONLY, during: operation)
+        let status = file.status()
+        try FileRules.checkFile(status, path: path, during: operation)
+        guard status.st_size <= maxByteCount else {
+            throw DatabaseError(.tooLarge, during: operation, path: path)
+        }
+        // One byte more than allowed: it may have grown since.
+        let memory = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: maxByteCount + 1, alignment: 16)
+        defer {
+            if let start = memory.baseAddress { unsafe explicit_bzero(start, memory.count) }
+            unsafe memory.deallocate()
+        }
+        let count = unsafe file.readAll(into: memory)
+        guard count >= 0 else {
+            throw DatabaseError(errno: Int32(-count), during: operation, path: path)
+        }
+        guard count <= maxByteCount else {
+            throw DatabaseError(.tooLarge, during: operation, path: path)
+        }
+        return unsafe body(Span(_unsafeBytes: UnsafeRawBufferPointer(rebasing: memory[..<count])))
+    }
+
+    /// Overwrites a file with zeros, puts that on disk, then removes it for good.
+    ///
+    /// On a journal or on flash the old bytes may survive elsewhere (keys-and-states §1.4).
+    ///
+    /// - Throws: As ``withContents(of:maxByteCount:_:)``; `diskFull`, `readOnly`.
+    package func overwriteAndRemove(_ name: String) throws(DatabaseError) {
+        let operation = "erase a file"
+        let path = path(of: name)
+        let file = try FileDescriptor(name, of: self, flags: O_WRONLY, during: operation)
+        let status = file.status()
+        try FileRules.checkFile(status, path: path, during: operation)
+        let zeros = [UInt8](repeating: 0, count: 4096)
+        var offset = 0
+        var code: Int32 = 0
+        while code == 0, offset < status.st_size {
+            let count = min(zeros.count, Int(status.st_size) - offset)
+            code = file.writeAll(zeros.span.extracting(first: count), at: offset)
+            offset += count
+        }
+        if code == 0, fsync(file.number) != 0 { code = errno }
+        guard code == 0 else { throw DatabaseError(errno: code, during: operation, path: path) }
+        try remove(name)
+        try sync()
+    }
+
+    /// Gives a file another name. It is on disk when this returns.
+    ///
+    /// - Throws: ``DatabaseError``: `missing`; `alreadyExists` unless `replacing`; `readOnly`, …
+    package func rename(
+        _ name: String, to newName: String, replacing: Bool
+    ) throws(DatabaseError) {
+        try rename(name, to: newName, replacing: replacing, removingOnFailure: false)
+    }
+
+    /// Removes a name. It is on disk only after ``sync()``.
+    ///
+    /// - Throws: ``DatabaseError``: `missing`, `readOnly`, `cannotOpen`.
+    package func remove(_ name: String) throws(DatabaseError) {
+        guard unsafe unlinkat(descriptor.number, name, 0) == 0 else {
+            throw DatabaseError(errno: errno, during: "remove a file", path: path(of: name))
+        }
+    }
+
+    /// The names in the folder, sorted, without `.` and `..`.
+    ///
+    /// - Throws: ``DatabaseError``: `cannotOpen`, `inputOutput`.
+    package func names() throws(DatabaseError) -> [String] {
+        let number = unsafe valet_openat(descriptor.number, ".", O_RDONLY | O_DIRECTORY, 0)
+        guard number >= 0, let stream = unsafe fdopendir(number) else {
+            throw DatabaseError(errno: errno, during: "list the folder", path: path)
+        }
+        defer { unsafe closedir(stream) }
+        var names: [String] = []
+        while let entry = unsafe readdir(stream) {
+            let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    func rename(
+        _ name: String, to newName: String, replacing: Bool, removingOnFailure: Bool
+    ) throws(DatabaseError) {
+        let folder = descriptor.number
+        let result =
+            unsafe replacing
+            ? renameat(folder, name, folder, newName)
+            : valet_rename_without_replacing(folder, name, newName)
+        let code = errno
+        guard result == 0 else {
+            // The first error is the one to report.
+            if removingOnFailure { try? remove(name) }
+            throw DatabaseError(errno: code, during: "rename a file", path: path(of: newName))
+        }
+        try sync()
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLinux
+internal import Glibc
+
+/// The folder of a keychain, held by a handle that cannot be exchanged behind our back.
+///
+/// Files in it are named, never given by path. Only SQLite opens `keychain.db`, its `-wal` and its
+/// `-shm`; ``check(file:)`` looks at them without opening them.
+package final class KeychainDirectory: Sendable {
+    /// The absolute path, without symbolic links.
+    package let path: String
+
+    /// Whether the file system can only be read.
+    package let isReadOnly: Bool
+
+    /// A handle (`O_PATH`) that can be looked through, not read.
+    let descriptor: FileDescriptor
+
+    private init(path: String, isReadOnly: Bool, descriptor: consuming FileDescriptor) {
+        self.path = path
+        self.isReadOnly = isReadOnly
+        self.descriptor = descriptor
+    }
+
+    /// Opens the folder at the absolute `path`.
+    ///
+    /// - Parameters:
+    ///   - creating: Whether to make it, and the folders on the way to it, with mode 0700 whatever
+    ///     the umask. They are on disk when this returns.
+    ///   - fileSystem: How to ask about the file system.
+    /// - Throws: ``DatabaseError``, with the remedy as its hint: `missing`, `symbolicLink` (the last
+    ///   component only), `notADirectory`, `wrongOwner`, `wrongMode`, `unsupportedFileSystem`,
+    ///   `cannotOpen`, `readOnly`, `diskFull`, `misuse` for a relative path.
+    package static func open(
+        _ path: String, creating: Bool, fileSystem: FileSystem.Probe = FileSystem.kernel
+    ) throws(DatabaseError) -> KeychainDirectory {
+        let path = try withoutTrailingSlashes(path)
+        let handle = try openHandle(path, creating: creating)
+        let status = handle.status()
+        try FileRules.checkFolder(status, path: path, during: operation)
+        let facts = try fileSystem(handle.number, path)
+        try facts.check(path: path)
+        return KeychainDirectory(
+            path: try realPath(path, of: FileIdentity(status)), isReadOnly: facts.isReadOnly,
+            descriptor: handle)
+    }
+
+    /// The path of the file `name`.
+    package func path(of name: String) -> String {
+        precondition(
+            !name.isEmpty && !name.utf8.contains(UInt8(ascii: "/")), "a file is given by its name")
+        return path + "/" + name
+    }
+
+    /// Checks a file without opening it.
+    ///
+    /// - Returns: Which file it is, or `nil` if there is none.
+    /// - Throws: ``DatabaseError``, with the remedy as its hint: `symbolicLink`, `notARegularFile`
+    ///   (also for a file with a second name), `wrongOwner`, `wrongMode`.
+    package func check(file name: String) throws(DatabaseError) -> FileIdentity? {
+        let path = path(of: name)
+        var status = stat()
+        guard unsafe fstatat(descriptor.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+            if errno == ENOENT { return nil }
+            throw DatabaseError(errno: errno, during: "check a file", path: path)
+        }
+        try FileRules.checkFile(status, path: path, during: "check a file")
+        return FileIdentity(status)
+    }
+
+    /// Puts the names in the folder on disk.
+    ///
+    /// - Throws: ``DatabaseError``: `inputOutput`, `diskFull`, `cannotOpen`.
+    package func sync() throws(DatabaseError) {
+        let readable = FileDescriptor(
+            owning: unsafe valet_openat(descriptor.number, ".", O_RDONLY | O_DIRECTORY, 0))
+        guard readable.number >= 0, fsync(readable.number) == 0 else {
+            throw DatabaseError(errno: errno, during: "sync the folder", path: path)
+        }
+    }
+
+    static let operation = "open the keychain's folder"
+
+    private static func withoutTrailingSlashes(_ path: String) throws(DatabaseError) -> String {
+        guard path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0) else {
+            throw DatabaseError(.misuse, during: operation, path: path, hint: "use an absolute path")
+        }
+        var path = path[...]
+        // `link/` would follow the link.
+        while path.count > 1, path.utf8.last == UInt8(ascii: "/") { path.removeLast() }
+        return String(path)
+    }
+
+    /// SQLite refuses a symbolic link anywhere in a path, so it gets one without.
+    private static func realPath(
+        _ path: String, of folder: FileIdentity
+    ) throws(DatabaseError) -> String {
+        guard let resolved = unsafe realpath(path, nil) else {
+            throw DatabaseError(errno: errno, during: operation, path: path)
+        }
+        defer { unsafe free(resolved) }
+        var status = stat()
+        guard unsafe lstat(resolved, &status) == 0, FileIdentity(status).isSameFile(as: folder)
+        else {
+            throw DatabaseError(
+                .cannotOpen, during: operation, path: path,
+                hint: "the folder was replaced meanwhile: try again")
+        }
+        return unsafe String(cString: resolved)
+    }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLinux
+internal import Glibc
+
+/// The file whose lock everyone holds who writes, takes over the log, or closes what wrote.
+///
+/// It is an open-file-description lock: closing some other descriptor of the file does not drop
+/// it, and the kernel drops it when its holder dies. Threads of this process are queued first, in
+/// the order in which they came. A child made by `fork` shares the description, hence the lock:
+/// it must make a `LockFile` of its own, and may drop the inherited one at any time.
+// Sendable because `file` is touched only by the thread that holds `queue`.
+package final class LockFile: @unchecked Sendable {
+    private let directory: KeychainDirectory
+    private let name: String
+    private let queue = FairLock()
+    private var file: Int32 = -1
+
+    /// Remembers where it is; nothing is opened before it is first needed.
+    package init(_ name: String, in directory: KeychainDirectory) {
+        self.directory = directory
+        self.name = name
+    }
+
+    /// Waits for the lock; costs about 1 µs when it is free.
+    ///
+    /// - Returns: What releases the lock when it is dropped.
+    /// - Throws: ``DatabaseError``: `busy` at the deadline; `readOnly`, `diskFull`, what
+    ///   ``KeychainDirectory/check(file:)`` throws.
+    package func acquire(before deadline: Deadline) throws(DatabaseError) -> HeldLock {
+        guard queue.acquire(before: deadline) else { throw busy() }
+        do throws(DatabaseError) {
+            try lockFile(before: deadline)
+        } catch {
+            if file >= 0 { _ = valet_set_description_lock(file, 0) }
+            queue.release()
+            throw error
+        }
+        return HeldLock(of: self, process: getpid())
+    }
+
+    fileprivate func release(by process: pid_t) {
+        // In a child the description still is the parent's, and so is the lock.
+        guard process == getpid() else { return }
+        _ = valet_set_description_lock(file, 0)
+        queue.release()
+    }
+
+    private func lockFile(before deadline: Deadline) throws(DatabaseError) {
+        while true {
+            if file < 0 { try open() }
+            try lockDescription(before: deadline)
+            if try isStillInPlace() { return }
+            // Somebody has removed or replaced it: a lock on that file keeps nobody out.
+            close(file)
+            file = -1
+        }
+    }
+
+    private func lockDescription(before deadline: Deadline) throws(DatabaseError) {
+        var attempt = 0
+        while valet_set_description_lock(file, 1) != 0 {
+            guard [EAGAIN, EACCES, EINTR].contains(errno) else {
+                throw DatabaseError(errno: errno, during: "lock", path: directory.path(of: name))
+            }
+            guard deadline.sleep(atMost: Backoff.pause(first: 20_000, attempt: attempt)) else {
+                throw busy()
+            }
+            attempt += 1
+        }
+    }
+
+    private func isStillInPlace() throws(DatabaseError) -> Bool {
+        var status = stat()
+        unsafe fstat(file, &status)
+        return try directory.check(file: name)?.isSameFile(as: FileIdentity(status)) == true
+    }
+
+    private func open() throws(DatabaseError) {
+        let folder = directory.descriptor.number
+        let path = directory.path(of: name)
+        var number = unsafe valet_openat(folder, name, O_RDWR | O_CREAT | O_EXCL, 0o600)
+        if number >= 0 {
+            // Zero permission bits are left under a umask of 0777.
+            fchmod(number, 0o600)
+        } else if errno == EEXIST {
+            // What is there may be anything: it is looked at first.
+            _ = try directory.check(file: name)
+            number = unsafe valet_openat(folder, name, O_RDWR | O_NONBLOCK, 0)
+        }
+        guard number >= 0 else {
+            throw DatabaseError(
+                errno: errno, during: "open the lock file", path: path,
+                hint: errno == EACCES ? "chmod 600 \(path.quotedForShell)" : nil)
+        }
+        file = number
+    }
+
+    private func busy() -> DatabaseError {
+        DatabaseError(.busy, during: "lock", path: directory.path(of: name))
+    }
+
+    deinit {
+        if file >= 0 { close(file) }
+    }
+}
+
+/// The lock of a ``LockFile``. Dropping it releases the lock.
+package struct HeldLock: ~Copyable, Sendable {
+    private let lock: LockFile
+    private let process: pid_t
+
+    fileprivate init(of lock: LockFile, process: pid_t) {
+        self.lock = lock
+        self.process = process
+    }
+
+    deinit {
+        lock.release(by: process)
+    }
+}

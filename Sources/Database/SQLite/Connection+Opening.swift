@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CSQLite
+
+extension Connection {
+    /// What a connection is for.
+    package enum Access: Hashable, Sendable {
+        /// Reading and writing an existing database.
+        case readWrite
+        /// Reading an existing database, also on a file system that can only be read.
+        case readOnly
+        /// Creating a database that must not exist, to read and write it.
+        case create
+    }
+
+    /// Opens or creates the database `name` in `directory`; costs some 0.1 ms.
+    ///
+    /// The file with its log and its index (`-wal`, `-shm`) is checked first, through the handle of
+    /// the folder and without opening it: owner, mode, kind. SQLite gives the two the same mode.
+    ///
+    /// - Parameters:
+    ///   - deadline: When waiting ends for opening; ``deadline`` has this value afterwards.
+    ///   - cacheKibibytes: The most memory that the page cache takes.
+    /// - Throws: What ``KeychainDirectory/check(file:)`` throws; `missing` or, with ``Access/create``,
+    ///   `alreadyExists`; `notADatabase`, `corrupt`, `busy`, `readOnly`, `diskFull`, `cannotOpen`.
+    package convenience init(
+        to name: String, in directory: KeychainDirectory, for access: Access,
+        deadline: Deadline, cacheKibibytes: Int = 8_000
+    ) throws(DatabaseError) {
+        switch access {
+        case .readWrite, .readOnly:
+            try self.init(existing: name, in: directory, for: access, deadline: deadline)
+            try configure(cacheKibibytes: cacheKibibytes)
+        case .create:
+            try directory.createEmptyFile(name)
+            do throws(DatabaseError) {
+                try self.init(existing: name, in: directory, for: access, deadline: deadline)
+                try configure(cacheKibibytes: cacheKibibytes)
+                try useWriteAheadLog()
+            } catch {
+                // An empty file would pass for a keychain. The first error is the one to report.
+                for suffix in ["", "-wal", "-shm"] { try? directory.remove(name + suffix) }
+                throw error
+            }
+        }
+    }
+
+    private convenience init(
+        existing name: String, in directory: KeychainDirectory, for access: Access,
+        deadline: Deadline
+    ) throws(DatabaseError) {
+        let path = directory.path(of: name)
+        guard let before = try directory.check(file: name) else {
+            throw DatabaseError(.missing, during: "open the database", path: path)
+        }
+        let isImmutable = try Self.isImmutable(name, in: directory)
+        try self.init(
+            opening: isImmutable ? Self.immutableLocation(path) : path,
+            flags: Self.flags(for: access) | (isImmutable ? SQLITE_OPEN_URI : 0),
+            deadline: deadline)
+        guard try directory.check(file: name)?.isSameFile(as: before) == true else {
+            throw DatabaseError(
+                .cannotOpen, during: "open the database", path: path,
+                hint: "the file was replaced meanwhile: try again")
+        }
+        // Asked to write where it cannot, SQLite opens for reading and says nothing.
+        if access != .readOnly, unsafe sqlite3_db_readonly(database, "main") != 0 {
+            throw DatabaseError(.readOnly, during: "open the database", path: path)
+        }
+    }
+
+    /// Checks the log and its index; says whether the file alone is all there is and will be.
+    ///
+    /// SQLite cannot open a log that it would have to create first. If there is none, nothing is
+    /// missing from the database file, and on such a file system nothing will change.
+    private static func isImmutable(
+        _ name: String, in directory: KeychainDirectory
+    ) throws(DatabaseError) -> Bool {
+        let log = try directory.check(file: name + "-wal")
+        let index = try directory.check(file: name + "-shm")
+        guard directory.isReadOnly, log == nil || index == nil else { return false }
+        return (log?.byteCount ?? 0) == 0
+    }
+
+    /// Makes the database use a write-ahead log, now and whenever it is opened.
+    ///
+    /// Needed once: after creation, which does it, and for a file made by ``copy(to:in:)``.
+    package func useWriteAheadLog() throws(DatabaseError) {
+        let mode = try Statement("PRAGMA journal_mode = WAL", on: self).onlyText()
+        guard mode == "wal" else {
+            throw DatabaseError(.cannotOpen, during: "start the write-ahead log", path: path)
+        }
+    }
+
+    private static func flags(for access: Access) -> Int32 {
+        switch access {
+        case .readWrite, .create: SQLITE_OPEN_READWRITE
+        case .readOnly: SQLITE_OPEN_READONLY
+        }
+    }
+
+    /// The path as a URI (https://www.sqlite.org/uri.html) that promises that nothing changes.
+    private static func immutableLocation(_ path: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var escaped: [UInt8] = []
+        for byte in path.utf8 {
+            switch byte {
+            case UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "#"):
+                escaped += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            default: escaped.append(byte)
+            }
+        }
+        return "file:" + String(decoding: escaped, as: UTF8.self) + "?immutable=1"
+    }
+}

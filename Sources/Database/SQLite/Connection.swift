@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CSQLite
+internal import Glibc
+
+/// One open SQLite database.
+///
+/// A class, because SQLite keeps a pointer to it for two callbacks and its statements share it.
+/// One thread at a time may use a connection with all that was made from it. Dropping the last
+/// reference closes it; that of a writing connection belongs under the lock file (DESIGN §3).
+@safe package final class Connection {
+    /// The path that SQLite has opened, for messages.
+    package let path: String
+
+    /// When all waiting for other processes ends; to be set at the start of every call.
+    package var deadline: Deadline
+
+    /// Frames in the write-ahead log as of this connection's last commit or checkpoint.
+    package internal(set) var walFrameCount = 0
+
+    /// SQLite's handle; `nil` once closed or abandoned.
+    var database: OpaquePointer?
+
+    /// Runs of statements that have not ended; while there is one, closing is refused.
+    var activeRunCount = 0
+
+    var transactionStatements = TransactionStatements()
+
+    /// Whether statements can run.
+    package var isOpen: Bool { unsafe database != nil }
+
+    /// Whether a transaction is open, be it for reading or for writing.
+    package var isInTransaction: Bool {
+        guard let database = unsafe database else { return false }
+        return unsafe sqlite3_get_autocommit(database) == 0
+    }
+
+    init(opening path: String, flags: Int32, deadline: Deadline) throws(DatabaseError) {
+        guard sqlite3_threadsafe() != 0, sqlite3_libversion_number() >= 3_037_000 else {
+            throw DatabaseError(
+                .misuse, during: "open the database", path: path,
+                hint: "install SQLite 3.37 or newer, built with SQLITE_THREADSAFE")
+        }
+        self.path = path
+        self.deadline = deadline
+        let common =
+            SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE
+            | SQLITE_OPEN_NOFOLLOW
+        let code = unsafe sqlite3_open_v2(path, &database, flags | common, nil)
+        guard code == SQLITE_OK else {
+            let systemError = unsafe sqlite3_system_errno(database)
+            unsafe Self.release(database)
+            unsafe database = nil
+            throw DatabaseError(
+                sqlite: code, during: "open the database", path: path, systemError: systemError)
+        }
+        installCallbacks()
+    }
+
+    /// Closes the connection and ends all its statements, without a checkpoint.
+    ///
+    /// - Throws: ``DatabaseError/Code/misuse`` while a run of a statement has not ended.
+    package func close() throws(DatabaseError) {
+        guard activeRunCount == 0 else {
+            throw DatabaseError(.misuse, during: "close the database", path: path)
+        }
+        shutDown()
+    }
+
+    /// Forgets the handle without closing it: its files stay open, its memory is lost.
+    ///
+    /// For the child after `fork`, when another thread of the parent may have been using the
+    /// connection at that moment. SQLite keeps one table of open files per process, which the
+    /// child inherits while it inherits no lock: as long as that table names the file, a new
+    /// connection of the child runs *without any lock*. A child may therefore open the same file
+    /// anew only after it has ``close()``d every connection that was idle at the fork, and only
+    /// if all were idle.
+    package func abandon() {
+        transactionStatements.forget()
+        unsafe database = nil
+        activeRunCount = 0
+    }
+
+    deinit {
+        shutDown()
+    }
+
+    private func shutDown() {
+        guard let open = unsafe database else { return }
+        transactionStatements.forget()
+        unsafe PreparedStatement.releaseAll(of: open)
+        unsafe Self.release(open)
+        unsafe database = nil
+    }
+
+    private static func release(_ database: OpaquePointer?) {
+        // Fails only while statements or backups are left, and none is.
+        unsafe sqlite3_close(database)
+    }
+}
+
+extension Connection {
+    /// Throws unless `code` says that all went well.
+    @inline(__always)
+    func check(_ code: Int32, _ operation: String) throws(DatabaseError) {
+        guard code == SQLITE_OK else { throw failure(code, operation) }
+    }
+
+    @inline(never)
+    func failure(_ code: Int32, _ operation: String) -> DatabaseError {
+        guard let database = unsafe database else { return closedError(operation) }
+        return DatabaseError(
+            sqlite: code, during: operation, path: path,
+            systemError: unsafe Self.reportsSystemError(code) ? sqlite3_system_errno(database) : 0,
+            // The text of a wrong statement is our own, and static: it holds no value.
+            hint: unsafe code == SQLITE_ERROR ? String(cString: sqlite3_errmsg(database)) : nil)
+    }
+
+    /// SQLite never clears the number, so it means nothing beside other codes.
+    private static func reportsSystemError(_ code: Int32) -> Bool {
+        [SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_FULL].contains(code & 0xff)
+    }
+
+    @inline(never)
+    func closedError(_ operation: String) -> DatabaseError {
+        DatabaseError(
+            .misuse, during: operation, path: path, hint: "the connection has been closed")
+    }
+
+    /// The handle, for everything but the hot path.
+    func openDatabase(_ operation: String) throws(DatabaseError) -> OpaquePointer {
+        guard let database = unsafe database else { throw closedError(operation) }
+        return unsafe database
+    }
+
+    /// Both callbacks run on the thread that uses the connection, within its calls.
+    private func installCallbacks() {
+        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+        unsafe sqlite3_busy_handler(
+            database,
+            { context, attempt in
+                guard let context = unsafe context else { return 0 }
+                let connection = unsafe Unmanaged<Connection>.fromOpaque(context)
+                    .takeUnretainedValue()
+                let pause = Backoff.pause(first: 50_000, attempt: Int(attempt))
+                return connection.deadline.sleep(atMost: pause) ? 1 : 0
+            }, context)
+        // The hook takes the place of SQLite's own, which would start checkpoints by itself.
+        unsafe sqlite3_wal_autocheckpoint(database, 0)
+        unsafe sqlite3_wal_hook(
+            database,
+            { context, _, _, frameCount in
+                guard let context = unsafe context else { return SQLITE_OK }
+                let connection = unsafe Unmanaged<Connection>.fromOpaque(context)
+                    .takeUnretainedValue()
+                connection.walFrameCount = Int(frameCount)
+                return SQLITE_OK
+            }, context)
+    }
+}

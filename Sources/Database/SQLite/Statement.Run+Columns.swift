@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CSQLite
+
+/// Columns of the row that ``Statement/Run/step()`` went to, counted from 0.
+///
+/// None of them throws or allocates on the way: the schema's STRICT tables fix the types. A column
+/// that the statement does not have reads as NULL.
+extension Statement.Run {
+    /// The number; 0 for NULL.
+    package func int64(_ column: Int32) -> Int64 {
+        unsafe sqlite3_column_int64(handle, column)
+    }
+
+    /// Whether the column is NULL, which an empty blob is not.
+    package func isNull(_ column: Int32) -> Bool {
+        unsafe sqlite3_column_type(handle, column) == SQLITE_NULL
+    }
+
+    /// How many bytes the blob has; 0 for NULL.
+    package func byteCount(_ column: Int32) -> Int {
+        unsafe sqlite3_column_blob(handle, column) == nil
+            ? 0 : Int(sqlite3_column_bytes(handle, column))
+    }
+
+    /// Lends the blob, without copying it; NULL and the empty blob lend no bytes.
+    package func withBlob<R: ~Copyable, E: Error>(
+        _ column: Int32, _ body: (Span<UInt8>) throws(E) -> R
+    ) throws(E) -> R {
+        // The order matters: the address first, then the count (sqlite.org/c3ref/column_blob.html).
+        let start = unsafe sqlite3_column_blob(handle, column)
+        let count = unsafe start == nil ? 0 : Int(sqlite3_column_bytes(handle, column))
+        let bytes = unsafe UnsafeRawBufferPointer(start: start, count: count)
+        return try body(unsafe Span<UInt8>(_unsafeBytes: bytes))
+    }
+
+    /// A copy of the blob; NULL and the empty blob are no bytes.
+    package func blob(_ column: Int32) -> [UInt8] {
+        let start = unsafe sqlite3_column_blob(handle, column)
+        let count = unsafe start == nil ? 0 : Int(sqlite3_column_bytes(handle, column))
+        return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
+    }
+
+    /// A copy of the text; NULL is the empty text.
+    ///
+    /// - Throws: ``DatabaseError/Code/corrupt`` if it is not UTF-8.
+    package func text(_ column: Int32) throws(DatabaseError) -> String {
+        guard let start = unsafe sqlite3_column_text(handle, column) else { return "" }
+        let count = unsafe Int(sqlite3_column_bytes(handle, column))
+        let bytes = unsafe UnsafeBufferPointer(start: start, count: count)
+        guard let text = unsafe String(validating: bytes, as: UTF8.self) else {
+            throw DatabaseError(.corrupt, during: "read a text")
+        }
+        return text
+    }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CSQLite
+
+/// Parameters, counted from 1; those not bound are NULL.
+///
+/// Each throws ``DatabaseError/Code/misuse`` for an index that the statement does not have, and
+/// `tooLarge` for more than 32 MiB.
+extension Statement.Run {
+    /// Binds a number.
+    package func bind(_ number: Int64, at index: Int32) throws(DatabaseError) {
+        try checkBinding(unsafe sqlite3_bind_int64(handle, index, number))
+    }
+
+    /// Binds a copy of `bytes`; no bytes are an empty blob, not NULL.
+    package func bind(_ bytes: Span<UInt8>, at index: Int32) throws(DatabaseError) {
+        guard !bytes.isEmpty else { return try bindEmptyBlob(at: index) }
+        let code = unsafe bytes.withUnsafeBufferPointer { buffer in
+            unsafe valet_sqlite3_bind_copied_blob(
+                handle, index, buffer.baseAddress, UInt64(buffer.count))
+        }
+        try checkBinding(code)
+    }
+
+    /// Binds a copy of `bytes`; no bytes are an empty blob, not NULL.
+    package func bind(_ bytes: [UInt8], at index: Int32) throws(DatabaseError) {
+        try bind(bytes.span, at: index)
+    }
+
+    /// Binds a copy of `text`.
+    package func bind(_ text: String, at index: Int32) throws(DatabaseError) {
+        var text = text
+        let code = text.withUTF8 { buffer in
+            // Without an address SQLite would bind NULL; an empty text may have none.
+            guard !buffer.isEmpty else {
+                return unsafe valet_sqlite3_bind_copied_text(handle, index, "", 0)
+            }
+            return unsafe buffer.withMemoryRebound(to: CChar.self) { characters in
+                unsafe valet_sqlite3_bind_copied_text(
+                    handle, index, characters.baseAddress, UInt64(characters.count))
+            }
+        }
+        try checkBinding(code)
+    }
+
+    /// Binds NULL.
+    package func bindNull(at index: Int32) throws(DatabaseError) {
+        try checkBinding(unsafe sqlite3_bind_null(handle, index))
+    }
+
+    /// Binds `bytes` for as long as `body` runs, without copying them; for large values.
+    ///
+    /// `body` must step to the end itself: afterwards the parameter is NULL and the run rewound.
+    package func withBound<R: ~Copyable>(
+        _ bytes: Span<UInt8>, at index: Int32, _ body: () throws(DatabaseError) -> R
+    ) throws(DatabaseError) -> R {
+        guard !bytes.isEmpty else {
+            try bindEmptyBlob(at: index)
+            return try body()
+        }
+        return try unsafe bytes.withUnsafeBufferPointer { buffer throws(DatabaseError) in
+            let code = unsafe sqlite3_bind_blob64(
+                handle, index, buffer.baseAddress, UInt64(buffer.count), nil)
+            try checkBinding(code)
+            defer {
+                rewind()
+                unsafe sqlite3_bind_null(handle, index)
+            }
+            return try body()
+        }
+    }
+
+    private func bindEmptyBlob(at index: Int32) throws(DatabaseError) {
+        try checkBinding(unsafe sqlite3_bind_zeroblob(handle, index, 0))
+    }
+}

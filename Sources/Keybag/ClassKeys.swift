@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import KeychainModel
+package import Sealing
+
+/// What seals and opens the items of one protection class in one epoch.
+package final class ClassKeys: Sendable {
+    package let protectionClass: ProtectionClass
+    /// The class key's id: rows name their key by it.
+    package let keyID: KeyID
+    /// Seals names and details.
+    package let attributes: AttributesSubkey
+    /// Seals values.
+    package let value: ValueSubkey
+
+    init(_ protectionClass: ProtectionClass, key: borrowing ClassKey) {
+        self.protectionClass = protectionClass
+        keyID = key.id
+        attributes = KeyedHash.derive(from: key, .sealAttributes)
+        value = KeyedHash.derive(from: key, .sealValue)
+    }
+}

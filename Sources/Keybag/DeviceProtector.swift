@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Sealing
+
+/// The protector that needs nobody: the device secret alone.
+package struct DeviceProtector: Protector, ~Copyable, Sendable {
+    private let secret: DeviceSecret
+
+    /// Takes over the device secret.
+    package init(_ secret: consuming DeviceSecret) {
+        self.secret = secret
+    }
+
+    package var kind: ProtectorKind { .device }
+    /// The id of the device secret.
+    package var keyID: KeyID { secret.id }
+
+    package func rootKey(of keybag: LockedKeybag) throws(KeybagError) -> RootKey {
+        guard keybag.deviceKeyID == secret.id else {
+            throw KeybagError(.wrongDeviceSecret, during: "open the keybag")
+        }
+        let wrapped = try keybag.wrappedKey(.rootByDevice)
+        let binding = WrapBinding(.root, keychainID: keybag.keychainID, epoch: keybag.epoch)
+        do throws(SealingError) {
+            return try KeyWrap.unwrap(
+                wrapped, under: deviceKEK(for: keybag.keychainID), binding: binding)
+        } catch {
+            throw KeybagError(error)
+        }
+    }
+
+    package func deviceKEK(for keychainID: KeychainID) -> DeviceKEK {
+        KeyedHash.derive(from: secret, .deviceKEK) { hash in hash.append(keychainID) }
+    }
+
+    package func wrap(
+        _ root: borrowing RootKey, keychainID: KeychainID, epoch: Epoch
+    ) -> [KeybagTag: [UInt8]] {
+        let binding = WrapBinding(.root, keychainID: keychainID, epoch: epoch)
+        let wrapped = KeyWrap.wrap(root, under: deviceKEK(for: keychainID), binding: binding)
+        return [.rootByDevice: wrapped.bytes]
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Sealing
+internal import SecretMemory
+
+/// The contents of `device.key`: docs/FORMAT.md §3.1.
+struct DeviceKeyFile: ~Copyable {
+    static let byteCount = 122
+    private static let magic = Array("VALETDEV".utf8)
+    private static let version: UInt8 = 1
+    private static let checksumOffset = 90
+
+    let keychainID: KeychainID
+    let secret: DeviceSecret
+
+    init(keychainID: KeychainID, secret: consuming DeviceSecret) {
+        self.keychainID = keychainID
+        self.secret = secret
+    }
+
+    /// Why bytes are not a device key.
+    enum Flaw: Error {
+        case malformed, newer, damaged
+    }
+
+    /// Parses the file.
+    init(parsing bytes: Span<UInt8>) throws(Flaw) {
+        guard bytes.count == Self.byteCount, Self.starts(bytes, with: Self.magic) else {
+            throw .malformed
+        }
+        guard bytes[8] == 0, bytes[9] == Self.version else { throw .newer }
+        guard let checksum = try? Digest(copying: bytes.extracting(Self.checksumOffset...)),
+            checksum == Digest(of: bytes.extracting(..<Self.checksumOffset)),
+            (74..<Self.checksumOffset).allSatisfy({ bytes[$0] == 0 }),
+            let keychainID = try? KeychainID(copying: bytes.extracting(10..<26)),
+            let keyID = try? KeyID(copying: bytes.extracting(26..<42)),
+            let secret = try? DeviceSecret(copying: bytes.extracting(42..<74)),
+            secret.id == keyID
+        else { throw .damaged }
+        self.keychainID = keychainID
+        self.secret = secret
+    }
+
+    private static func starts(_ bytes: Span<UInt8>, with prefix: [UInt8]) -> Bool {
+        prefix.indices.allSatisfy { bytes[$0] == prefix[$0] }
+    }
+
+    /// The bytes of the file.
+    var encoded: SecretBytes {
+        SecretBytes(byteCount: Self.byteCount) { (bytes: inout MutableSpan<UInt8>) in
+            Self.put(Self.magic, at: 0, into: &bytes)
+            bytes[9] = Self.version
+            Self.put(keychainID.bytes, at: 10, into: &bytes)
+            Self.put(secret.id.bytes, at: 26, into: &bytes)
+            secret.withBytes { key in
+                for index in key.indices { bytes[42 + index] = key[index] }
+            }
+            let checksum = Digest(of: bytes.span.extracting(..<Self.checksumOffset))
+            Self.put(checksum.bytes, at: Self.checksumOffset, into: &bytes)
+        }
+    }
+
+    private static func put(
+        _ source: [UInt8], at offset: Int, into bytes: inout MutableSpan<UInt8>
+    ) {
+        for (index, byte) in source.enumerated() { bytes[offset + index] = byte }
+    }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import KeychainModel
+
+extension KeychainFailure {
+    /// What a failure of the files or of SQLite means for `operation`.
+    init(_ error: DatabaseError, during operation: String) {
+        self.init(
+            error.code.meaning, during: operation, message: error.explanation, path: error.path,
+            systemError: error.systemError ?? 0, hint: error.hint ?? error.code.usualHint)
+    }
+}
+
+extension DatabaseError {
+    /// What happened, without the path: that has a property of its own.
+    fileprivate var explanation: String {
+        let code = sqliteCode.map { ", sqlite \($0)" } ?? ""
+        return "\(operation): \(self.code.meaning.explanation)\(code)"
+    }
+}
+
+extension DatabaseError.Code {
+    fileprivate var meaning: KeychainFailure.Code {
+        switch self {
+        case .busy: .timedOut
+        case .diskFull: .diskFull
+        case .readOnly: .readOnly
+        case .inputOutput, .cannotOpen, .missing: .inputOutput
+        case .outOfMemory: .outOfMemory
+        case .corrupt, .notADatabase, .schemaMismatch, .tooLarge: .keychainDamaged
+        case .wrongOwner, .wrongMode, .symbolicLink, .notARegularFile, .notADirectory:
+            .insecureFiles
+        case .unsupportedFileSystem: .unsupportedFileSystem
+        case .constraint, .alreadyExists, .misuse, .other: .internalFault
+        }
+    }
+
+    fileprivate var usualHint: String? {
+        switch self {
+        case .busy: "another process holds the keychain; `valet doctor` says more"
+        case .diskFull: "make room on the disk; nothing was changed"
+        case .readOnly: "make the keychain's folder writable, or set VALET_HOME to one that is"
+        case .corrupt, .notADatabase, .schemaMismatch: "run `valet doctor`"
+        default: nil
+        }
+    }
+}

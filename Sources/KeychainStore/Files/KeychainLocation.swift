@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Database
+package import KeychainModel
+
+/// Where a keychain's files lie (DESIGN §3, "Where it lives").
+package struct KeychainLocation: Hashable, Sendable {
+    /// A device secret that somebody else keeps.
+    package enum GivenSecret: Hashable, Sendable {
+        /// A systemd credential at this path.
+        case credential(path: String)
+        /// The file that `$VALET_DEVICE_KEY_FILE` names.
+        case file(path: String)
+    }
+
+    /// The folder of the database.
+    package let folder: String
+    /// The folder of `device.key`.
+    package let deviceFolder: String
+    package let credentialPath: String?
+    package let deviceKeyPath: String?
+
+    /// The name of the database in its folder.
+    static let databaseName = "keychain.db"
+    /// The name that the database has until it is complete.
+    static let newDatabaseName = "keychain.db.new"
+    static let lockName = "keychain.lock"
+    static let deviceKeyName = "device.key"
+
+    /// A keychain in `folder`, with its device key in the folder `device` inside.
+    package init(folder: String) {
+        self.folder = folder
+        deviceFolder = folder + "/device"
+        credentialPath = nil
+        deviceKeyPath = nil
+    }
+
+    /// The keychain that the environment names.
+    ///
+    /// - Throws: ``KeychainFailure/Code/noHome`` if no variable names an absolute path.
+    package init(_ environment: Environment = .ofProcess) throws(KeychainFailure) {
+        let home = try Self.home(environment)
+        let valetHome = Self.absolutePath(environment.value("VALET_HOME"))
+        let service = Self.absolutePath(
+            environment.value("STATE_DIRECTORY")?.split(separator: ":").first.map(String.init))
+        let data = Self.absolutePath(environment.value("XDG_DATA_HOME"))
+        let state = Self.absolutePath(environment.value("XDG_STATE_HOME"))
+        if let valetHome {
+            folder = valetHome
+            deviceFolder = valetHome + "/device"
+        } else if let service {
+            folder = service + "/valet"
+            deviceFolder = service + "/valet/device"
+        } else if let data = data ?? home.map({ $0 + "/.local/share" }),
+            let state = state ?? home.map({ $0 + "/.local/state" })
+        {
+            folder = data + "/valet"
+            deviceFolder = state + "/valet"
+        } else {
+            throw KeychainFailure(
+                .noHome, during: "find the keychain",
+                hint: "set HOME, or VALET_HOME to the folder that the keychain shall be in")
+        }
+        credentialPath = Self.absolutePath(environment.value("CREDENTIALS_DIRECTORY"))
+            .map { $0 + "/valet.device-key" }
+        deviceKeyPath = Self.absolutePath(environment.value("VALET_DEVICE_KEY_FILE"))
+    }
+
+    /// The user's home: `$HOME`, but the user database's where variables are not to be trusted.
+    private static func home(_ environment: Environment) throws(KeychainFailure) -> String? {
+        guard environment.isElevated else { return absolutePath(environment.value("HOME")) }
+        do throws(DatabaseError) {
+            return absolutePath(try Environment.homeFromUserDatabase())
+        } catch {
+            throw KeychainFailure(error, during: "find the keychain")
+        }
+    }
+
+    private static func absolutePath(_ path: String?) -> String? {
+        guard var path, path.utf8.first == UInt8(ascii: "/") else { return nil }
+        while path.utf8.count > 1, path.utf8.last == UInt8(ascii: "/") { path.removeLast() }
+        return path
+    }
+}

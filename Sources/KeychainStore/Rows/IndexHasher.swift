@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+internal import Keybag
+internal import Sealing
+
+/// Computes the hashes by which rows are found: docs/FORMAT.md §6.
+///
+/// The keyed states are made once per keybag; a hash then costs what its own bytes cost.
+final class IndexHasher: Sendable {
+    private let primaryKeys: KeyedHash
+    private let attributes: KeyedHash
+    private let programs: KeyedHash
+
+    init(_ keybag: UnlockedKeybag) {
+        primaryKeys = KeyedHash(keybag.index, .primaryKey)
+        attributes = KeyedHash(keybag.index, .index)
+        programs = KeyedHash(keybag.index, .program)
+    }
+
+    /// The hash of a primary key; attributes that are missing count as their defaults.
+    func primaryKey(
+        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], group: AccessGroup,
+        isSynchronizable: Bool
+    ) -> Digest {
+        var parts = LengthPrefixed(reservingByteCount: 256)
+        parts.append(itemClass.rawValue)
+        parts.append(group.rawValue)
+        parts.append(UInt8(isSynchronizable ? 1 : 0))
+        for attribute in itemClass.primaryKeyAttributes {
+            if let value = attributes[attribute] ?? attribute.defaultValue {
+                Self.append(attribute, value, to: &parts)
+            }
+        }
+        return primaryKeys.digest(appending: parts)
+    }
+
+    /// The hash of one attribute's value in a group.
+    func attribute(
+        _ attribute: Attribute, _ value: AttributeValue, _ itemClass: ItemClass,
+        group: AccessGroup
+    ) -> Digest {
+        var parts = LengthPrefixed(reservingByteCount: 192)
+        parts.append(itemClass.rawValue)
+        parts.append(attribute.tag)
+        parts.append(group.rawValue)
+        Self.append(attribute, value, to: &parts)
+        return attributes.digest(appending: parts)
+    }
+
+    /// The hash of an access group.
+    func group(_ group: AccessGroup, _ itemClass: ItemClass) -> Digest {
+        attribute(.accessGroup, .text(group.rawValue), itemClass, group: group)
+    }
+
+    /// The hash of a program under an application identifier.
+    func program(_ applicationIdentifier: String, path: String) -> Digest {
+        var parts = LengthPrefixed(reservingByteCount: 256)
+        parts.append(applicationIdentifier)
+        parts.append(path)
+        return programs.digest(appending: parts)
+    }
+
+    /// All hashes of an item.
+    func hashes(
+        _ itemClass: ItemClass, _ content: ItemContent, isSynchronizable: Bool
+    ) -> IndexHashes {
+        let group = content.accessGroup
+        let values = content.attributes
+        let place = itemClass.placeAttribute
+        var others: [UInt8: Digest] = [:]
+        for (attribute, value) in values
+        where attribute.isHashed && attribute != .account && attribute != place
+            && value != attribute.defaultValue
+        {
+            others[attribute.tag] = self.attribute(attribute, value, itemClass, group: group)
+        }
+        return IndexHashes(
+            primaryKey: primaryKey(
+                itemClass, values, group: group, isSynchronizable: isSynchronizable),
+            account: attribute(
+                .account, values[.account] ?? .text(""), itemClass, group: group),
+            group: self.group(group, itemClass),
+            place: attribute(place, values[place] ?? .text(""), itemClass, group: group),
+            others: others)
+    }
+
+    /// LP(kind u8 ‖ bytes): docs/FORMAT.md §6.1.
+    private static func append(
+        _ attribute: Attribute, _ value: AttributeValue, to parts: inout LengthPrefixed
+    ) {
+        guard let key = attribute.searchKey(for: value) else { return }
+        parts.append([key.kind.rawValue] + key.bytes)
+    }
+}

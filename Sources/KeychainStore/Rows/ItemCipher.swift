@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Keybag
+internal import KeychainModel
+internal import Sealing
+internal import SecretMemory
+
+/// Seals items into rows and opens them: docs/FORMAT.md §5.2.
+struct ItemCipher {
+    let keychainID: KeychainID
+    let keys: ClassKeys
+
+    private static let attributePadding = 32
+
+    /// The step to which a value of that size is padded.
+    static func valuePadding(_ byteCount: Int) -> Int { byteCount <= 1024 ? 32 : 1024 }
+
+    /// Seals an item; `header` says whose key, version and class it gets.
+    func seal(
+        _ header: RowHeader, _ content: ItemContent, _ index: IndexHashes, value: SecretValue?,
+        logicalTime: Int64
+    ) -> SealedRow {
+        var row = SealedRow(
+            header: header, accountHash: index.account, groupHash: index.group,
+            placeHash: index.place, hashes: index.encodedOthers, names: [], details: [],
+            secret: nil, changeNumber: nil, logicalTime: logicalTime)
+        row.names = seal(content.names(header.itemClass), namesData(of: row))
+        row.details = seal(content.details(header.itemClass), detailsData(of: row))
+        if let value {
+            let step = Self.valuePadding(value.byteCount)
+            let padded = value.withBytes { Padding.padded($0, toMultipleOf: step) }
+            let data = secretData(header, names: row.names.span, details: row.details.span)
+            row.secret = padded.withBytes { plaintext in
+                AEAD.seal(plaintext, associatedData: data.bytes.span, under: keys.value)
+            }
+        }
+        return row
+    }
+
+    private func seal(_ list: AttributeList, _ data: LengthPrefixed) -> [UInt8] {
+        var plaintext = list.encoded
+        Padding.pad(&plaintext, toMultipleOf: Self.attributePadding)
+        return AEAD.seal(
+            plaintext.span, associatedData: data.bytes.span, under: keys.attributes)
+    }
+
+    /// Opens part A: access group and primary key.
+    func openNames(_ row: SealedRow) throws(RowDamage) -> ItemContent {
+        let names = try open(row.names, namesData(of: row))
+        return try ItemContent(row.header.itemClass, names: names)
+    }
+
+    /// Opens parts A and B.
+    func openContent(_ row: SealedRow) throws(RowDamage) -> ItemContent {
+        let names = try open(row.names, namesData(of: row))
+        let details = try open(row.details, detailsData(of: row))
+        let content = try ItemContent(row.header.itemClass, names: names, details: details)
+        guard (content.valueByteCount == nil) == (row.secret == nil) else { throw .content }
+        return content
+    }
+
+    private func open(
+        _ sealed: [UInt8], _ data: LengthPrefixed
+    ) throws(RowDamage) -> AttributeList {
+        guard
+            let padded = try? AEAD.openIntoArray(
+                sealed.span, associatedData: data.bytes.span, under: keys.attributes)
+        else { throw .seal }
+        guard
+            let byteCount = try? Padding.unpaddedByteCount(
+                padded.span, step: Self.attributePadding)
+        else { throw .content }
+        return try AttributeList(parsing: padded[..<byteCount])
+    }
+
+    /// Opens part V, which proves that parts A and B are the ones it was written with.
+    func openValue(
+        _ header: RowHeader, names: Span<UInt8>, details: Span<UInt8>, secret: Span<UInt8>
+    ) throws(RowDamage) -> SecretValue {
+        let data = secretData(header, names: names, details: details)
+        guard
+            let padded = try? AEAD.open(
+                secret, associatedData: data.bytes.span, under: keys.value)
+        else { throw .seal }
+        // Up to 1,024 bytes a value ends by 1,056, and above it 2,048 is the least.
+        let step = padded.byteCount <= 1056 ? 32 : 1024
+        guard
+            let byteCount = try? padded.withBytes({ try Padding.unpaddedByteCount($0, step: step) }),
+            Self.valuePadding(byteCount) == step
+        else { throw .content }
+        return SecretValue(padded, byteCount: byteCount)
+    }
+
+    private func namesData(of row: SealedRow) -> LengthPrefixed {
+        var data = row.header.associatedData(
+            .names, keychainID: keychainID, reserving: 120 + row.hashes.count)
+        data.append(row.accountHash)
+        data.append(row.groupHash)
+        data.append(row.placeHash)
+        data.append(row.hashes)
+        return data
+    }
+
+    private func detailsData(of row: SealedRow) -> LengthPrefixed {
+        var data = row.header.associatedData(
+            .details, keychainID: keychainID, reserving: 8 + row.names.count)
+        data.append(row.names)
+        return data
+    }
+
+    private func secretData(
+        _ header: RowHeader, names: Span<UInt8>, details: Span<UInt8>
+    ) -> LengthPrefixed {
+        var data = header.associatedData(
+            .secret, keychainID: keychainID, reserving: 16 + names.count + details.count)
+        data.append(names)
+        data.append(details)
+        return data
+    }
+}

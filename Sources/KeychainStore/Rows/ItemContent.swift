@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+
+/// Everything about an item that is sealed, except its value.
+struct ItemContent: Hashable {
+    var accessGroup: AccessGroup
+    /// What was set, defaults of the primary key, and both dates.
+    var attributes: [Attribute: AttributeValue]
+    /// The size of the value in bytes; nil for an item without one.
+    var valueByteCount: Int?
+
+    private static let valueByteCountTag: UInt8 = 64
+
+    init(accessGroup: AccessGroup, attributes: [Attribute: AttributeValue], valueByteCount: Int?) {
+        self.accessGroup = accessGroup
+        self.attributes = attributes
+        self.valueByteCount = valueByteCount
+    }
+
+    /// The plaintext of part A: access group and primary key.
+    func names(_ itemClass: ItemClass) -> AttributeList {
+        var list = AttributeList()
+        list.values[Attribute.accessGroup.tag] = .text(accessGroup.rawValue)
+        for attribute in itemClass.primaryKeyAttributes {
+            guard let value = attributes[attribute], value != attribute.defaultValue else {
+                continue
+            }
+            list.values[attribute.tag] = value
+        }
+        return list
+    }
+
+    /// The plaintext of part B: all other attributes and the value's size.
+    func details(_ itemClass: ItemClass) -> AttributeList {
+        var list = AttributeList()
+        let names = itemClass.primaryKeyAttributes
+        for (attribute, value) in attributes where !names.contains(attribute) {
+            list.values[attribute.tag] = value
+        }
+        if let valueByteCount {
+            list.values[Self.valueByteCountTag] = .number(Int64(valueByteCount))
+        }
+        return list
+    }
+
+    /// Puts both parts together again.
+    ///
+    /// - Throws: ``RowDamage/content`` if a part holds what does not belong there.
+    init(
+        _ itemClass: ItemClass, names: AttributeList, details: AttributeList
+    ) throws(RowDamage) {
+        try self.init(itemClass, names: names)
+        for (tag, value) in details.values {
+            if tag == Self.valueByteCountTag {
+                guard case .number(let number) = value, let size = Int(exactly: number), size >= 0
+                else { throw .content }
+                valueByteCount = size
+            } else {
+                guard let attribute = Attribute(tag: tag), attribute.exists(in: itemClass),
+                    attribute != .accessGroup,
+                    !itemClass.primaryKeyAttributes.contains(attribute)
+                else { throw .content }
+                attributes[attribute] = value
+            }
+        }
+    }
+
+    /// What part A alone tells.
+    init(_ itemClass: ItemClass, names: AttributeList) throws(RowDamage) {
+        guard case .text(let group)? = names.values[Attribute.accessGroup.tag] else {
+            throw .content
+        }
+        accessGroup = AccessGroup(group)
+        attributes = [:]
+        let allowed = itemClass.primaryKeyAttributes
+        for (tag, value) in names.values where tag != Attribute.accessGroup.tag {
+            guard let attribute = Attribute(tag: tag), allowed.contains(attribute) else {
+                throw .content
+            }
+            attributes[attribute] = value
+        }
+        for attribute in allowed where attributes[attribute] == nil {
+            attributes[attribute] = attribute.defaultValue
+        }
+        valueByteCount = nil
+    }
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Sealing
+
+/// A row as SQLite holds it; nothing in it has been opened.
+struct SealedRow: Sendable {
+    var header: RowHeader
+    var accountHash: Digest
+    var groupHash: Digest
+    var placeHash: Digest
+    /// As in the column; empty for NULL.
+    var hashes: [UInt8]
+    /// Part A.
+    var names: [UInt8]
+    /// Part B.
+    var details: [UInt8]
+    /// Part V; nil for an item without a value.
+    var secret: [UInt8]?
+    /// nil for local items.
+    var changeNumber: Int64?
+    var logicalTime: Int64
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import SecretMemory
+
+/// A fixed number of bytes that are not secret, with a name that keeps them apart from others.
+///
+/// `==` takes the same time whatever the bytes are.
+package struct FixedBytes<let byteCount: Int, Name>: Sendable {
+    @usableFromInline var storage: InlineArray<byteCount, UInt8>
+
+    /// Copies `bytes`.
+    ///
+    /// - Throws: ``SealingError/Code/malformed`` if their number is not `byteCount`.
+    package init(copying bytes: Span<UInt8>) throws(SealingError) {
+        guard bytes.count == byteCount else {
+            throw SealingError(.malformed, during: .parse, of: "\(Name.self)")
+        }
+        storage = InlineArray { bytes[$0] }
+    }
+
+    /// Copies `bytes`.
+    ///
+    /// - Throws: ``SealingError/Code/malformed`` if their number is not `byteCount`.
+    package init(_ bytes: [UInt8]) throws(SealingError) {
+        try self.init(copying: bytes.span)
+    }
+
+    /// Has `body` fill in the bytes, which start as zeros.
+    init<E>(initializingWith body: (inout MutableSpan<UInt8>) throws(E) -> Void) throws(E) {
+        storage = InlineArray(repeating: 0)
+        var bytes = storage.mutableSpan
+        try body(&bytes)
+    }
+
+    /// Makes random bytes.
+    package static func random() -> Self {
+        Self { (bytes: inout MutableSpan<UInt8>) in Randomness.fill(&bytes) }
+    }
+
+    /// The bytes, in a new array.
+    package var bytes: [UInt8] { [UInt8](copying: storage.span) }
+
+    /// Lends the bytes to `body`.
+    @inlinable
+    package func withBytes<R: ~Copyable, E>(
+        _ body: (Span<UInt8>) throws(E) -> R
+    ) throws(E) -> R {
+        try body(storage.span)
+    }
+}
+
+extension FixedBytes: Hashable {
+    package static func == (left: Self, right: Self) -> Bool {
+        Sodium.isEqual(left.storage.span, right.storage.span)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        for index in storage.indices { hasher.combine(storage[index]) }
+    }
+}
+
+extension FixedBytes: CustomStringConvertible {
+    /// The bytes as lower-case hexadecimal digits.
+    package var description: String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        for byte in bytes { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The name of a key: the first 16 bytes of `H(K; "valet/1/key-id")`.
+package typealias KeyID = FixedBytes<16, KeyIDName>
+/// The name of a keychain, random, made with it.
+package typealias KeychainID = FixedBytes<16, KeychainIDName>
+/// The result of a hash: BLAKE2b-256.
+package typealias Digest = FixedBytes<32, DigestName>
+/// The public half of an X25519 pair, as RFC 7748 encodes it.
+package typealias PublicKey = FixedBytes<32, PublicKeyName>
+/// What makes two sealings of the same plaintext differ. Made by `Sealing`; others name one only to
+/// reproduce a test vector.
+package typealias Nonce = FixedBytes<24, NonceName>
+/// What makes two people's equal passphrases give different keys; not secret.
+package typealias Salt = FixedBytes<16, SaltName>
+
+/// Tells ``KeyID`` from other bytes.
+package enum KeyIDName {}
+/// Tells ``KeychainID`` from other bytes.
+package enum KeychainIDName {}
+/// Tells ``Digest`` from other bytes.
+package enum DigestName {}
+/// Tells ``PublicKey`` from other bytes.
+package enum PublicKeyName {}
+/// Tells ``Nonce`` from other bytes.
+package enum NonceName {}
+/// Tells ``Salt`` from other bytes.
+package enum SaltName {}
+
+extension Digest {
+    /// Hashes `bytes` without a key: BLAKE2b-256.
+    package init(of bytes: Span<UInt8>) {
+        self.init { (digest: inout MutableSpan<UInt8>) in Sodium.hash(bytes, into: &digest) }
+    }
+}

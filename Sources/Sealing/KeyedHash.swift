@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import SecretMemory
+
+/// `H(K; context, parts…)`: BLAKE2b-256 keyed with K over the length-prefixed context and parts.
+///
+/// Parts may be secret: they go into the hash's state, which lies in guarded memory, and nowhere
+/// else. A hash that is kept, with its key and the first parts taken in, gives many digests that
+/// differ in their last parts: ``digest(appending:)``.
+///
+/// Format: keys and states, 1.1.
+package struct KeyedHash: ~Copyable, PartAppending, Sendable {
+    private var state: SecretBytes
+
+    /// Starts with a key and what the hash is for.
+    package init<P: DerivesKeys>(
+        _ key: borrowing SymmetricKey<P>, _ context: DerivationContext
+    ) {
+        self.init(anyPurpose: key, context)
+    }
+
+    /// As the other initialiser, for the two hashes that are made from every key.
+    init<P>(anyPurpose key: borrowing SymmetricKey<P>, _ context: DerivationContext) {
+        state = key.withBytes { key in Sodium.hashState(key: key) }
+        append(context.rawValue)
+    }
+
+    package mutating func append(_ part: Span<UInt8>) {
+        let prefix = lengthPrefix(of: part)
+        Sodium.hash(prefix.span, into: &state)
+        Sodium.hash(part, into: &state)
+    }
+
+    /// Appends `LP` of a key, which is copied nowhere but into the state.
+    package mutating func append<P>(_ part: borrowing SymmetricKey<P>) {
+        part.withBytes { bytes in append(bytes) }
+    }
+
+    /// The digest of all parts.
+    package consuming func finish() -> Digest {
+        Digest { (digest: inout MutableSpan<UInt8>) in
+            Sodium.finishHash(&state, into: &digest)
+        }
+    }
+
+    /// The digest of all parts as a key, which never leaves guarded memory.
+    package consuming func derive<Q>(_ purpose: Q.Type = Q.self) -> SymmetricKey<Q> {
+        SymmetricKey { (key: inout MutableSpan<UInt8>) in Sodium.finishHash(&state, into: &key) }
+    }
+
+    /// The digest of all parts and `parts`, which are not kept.
+    package borrowing func digest(appending parts: borrowing LengthPrefixed) -> Digest {
+        var copy = state.withBytes { bytes in SecretBytes(copying: bytes) }
+        Sodium.hash(parts.bytes.span, into: &copy)
+        return Digest { (digest: inout MutableSpan<UInt8>) in
+            Sodium.finishHash(&copy, into: &digest)
+        }
+    }
+}
+
+extension KeyedHash {
+    /// `H(key; context, parts…)` at once: `append` appends the parts.
+    package static func digest<P: DerivesKeys>(
+        _ key: borrowing SymmetricKey<P>, _ context: DerivationContext,
+        append: (inout KeyedHash) -> Void = { _ in }
+    ) -> Digest {
+        var hash = KeyedHash(key, context)
+        append(&hash)
+        return hash.finish()
+    }
+
+    /// `H(key; context, parts…)` at once, as a key: `append` appends the parts.
+    package static func derive<P: DerivesKeys, Q>(
+        _ purpose: Q.Type = Q.self, from key: borrowing SymmetricKey<P>,
+        _ context: DerivationContext, append: (inout KeyedHash) -> Void = { _ in }
+    ) -> SymmetricKey<Q> {
+        var hash = KeyedHash(key, context)
+        append(&hash)
+        return hash.derive()
+    }
+}

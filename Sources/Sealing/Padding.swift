@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import SecretMemory
+
+/// Padding to a multiple of a step, so that sealed bytes tell less about the plaintext's length.
+///
+/// ISO/IEC 7816-4: one byte 0x80, then zeros; there is always at least the 0x80.
+package enum Padding {
+    /// The length of `byteCount` bytes once padded; `step` is at least 1.
+    package static func paddedByteCount(_ byteCount: Int, toMultipleOf step: Int) -> Int {
+        precondition(step > 0, "padding needs a positive step")
+        return (byteCount / step + 1) * step
+    }
+
+    /// Copies and pads `plaintext`. Wiping the original remains its owner's duty.
+    package static func padded(_ plaintext: Span<UInt8>, toMultipleOf step: Int) -> SecretBytes {
+        let byteCount = paddedByteCount(plaintext.count, toMultipleOf: step)
+        return SecretBytes(byteCount: byteCount) { (bytes: inout MutableSpan<UInt8>) in
+            Sodium.copy(plaintext, to: &bytes)
+            bytes[plaintext.count] = 0x80
+        }
+    }
+
+    /// Pads `plaintext` in place, for attributes.
+    package static func pad(_ plaintext: inout [UInt8], toMultipleOf step: Int) {
+        let byteCount = paddedByteCount(plaintext.count, toMultipleOf: step)
+        plaintext.reserveCapacity(byteCount)
+        plaintext.append(0x80)
+        while plaintext.count < byteCount { plaintext.append(0) }
+    }
+
+    /// The length that `padded` had before it was padded.
+    ///
+    /// The time depends on the step and not on where the padding starts.
+    /// - Throws: ``SealingError/Code/malformed`` if this is not padded to a multiple of `step`.
+    package static func unpaddedByteCount(
+        _ padded: Span<UInt8>, step: Int
+    ) throws(SealingError) -> Int {
+        guard step > 0, !padded.isEmpty, padded.count % step == 0,
+            let byteCount = Sodium.unpaddedByteCount(padded, step: step)
+        else { throw SealingError(.malformed, during: .unpad, of: "plaintext") }
+        return byteCount
+    }
+}

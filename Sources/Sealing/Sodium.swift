@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CSodium
+internal import SecretMemory
+
+/// libsodium, called safely: the one file of this module that names it or touches a pointer.
+///
+/// libsodium is initialised by `SecretMemory`, which whatever holds a key has used before.
+enum Sodium {
+    static let tagByteCount = Int(crypto_aead_xchacha20poly1305_ietf_ABYTES)
+    static let nonceByteCount = Int(crypto_aead_xchacha20poly1305_ietf_NPUBBYTES)
+    private static let hashStateByteCount = crypto_generichash_statebytes()
+
+    /// Tells whether both hold the same bytes, in a time that depends on their number alone.
+    static func isEqual(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
+        guard left.count == right.count else { return false }
+        return unsafe lend(left, right) { left, right in
+            unsafe sodium_memcmp(left.start, right.start, left.count) == 0
+        }
+    }
+
+    /// The length before padding, or nil if the padding is not right.
+    static func unpaddedByteCount(_ padded: Span<UInt8>, step: Int) -> Int? {
+        var byteCount = 0
+        let code = unsafe lend(padded) { padded in
+            unsafe sodium_unpad(&byteCount, padded.start, padded.count, step)
+        }
+        return code == 0 ? byteCount : nil
+    }
+
+    /// Overwrites the start of `target` with `source`, which is not longer.
+    static func copy(_ source: Span<UInt8>, to target: inout MutableSpan<UInt8>) {
+        precondition(source.count <= target.count, "copying more than there is room for")
+        unsafe lend(source) { source in
+            unsafe lend(&target) { unsafe $0.start.update(from: source.start, count: source.count) }
+        }
+    }
+}
+
+/// XChaCha20-Poly1305. Sealed bytes are nonce ‖ ciphertext ‖ tag.
+extension Sodium {
+    /// Seals under a key of 32 bytes.
+    static func seal(
+        _ plaintext: Span<UInt8>, associatedData: Span<UInt8>, key: Span<UInt8>, nonce: Span<UInt8>
+    ) -> [UInt8] {
+        precondition(key.count == 32 && nonce.count == nonceByteCount, "wrong key or nonce")
+        var sealed = [UInt8](
+            repeating: 0, count: nonceByteCount + plaintext.count + tagByteCount)
+        var target = sealed.mutableSpan
+        copy(nonce, to: &target)
+        let code = unsafe lend(&target) { sealed in
+            unsafe lend(plaintext, associatedData) { plaintext, data in
+                unsafe lend(key, nonce) { key, nonce in
+                    unsafe crypto_aead_xchacha20poly1305_ietf_encrypt(
+                        sealed.start + nonceByteCount, nil, plaintext.start, plaintext.count64,
+                        data.start, data.count64, nil, nonce.start, key.start)
+                }
+            }
+        }
+        precondition(code == 0, "sealing cannot fail")
+        return sealed
+    }
+
+    /// Opens sealed bytes, at least nonce and tag, into exactly the room that the plaintext needs.
+    ///
+    /// - Returns: False if they were not sealed so; `plaintext` then holds nothing of value.
+    static func open(
+        _ sealed: Span<UInt8>, associatedData: Span<UInt8>, key: Span<UInt8>,
+        into plaintext: inout MutableSpan<UInt8>
+    ) -> Bool {
+        precondition(
+            key.count == 32 && sealed.count == nonceByteCount + plaintext.count + tagByteCount,
+            "wrong key, or no room to open into")
+        return unsafe lend(&plaintext) { plaintext in
+            unsafe lend(sealed, associatedData) { sealed, data in
+                unsafe lend(key) { key in
+                    unsafe crypto_aead_xchacha20poly1305_ietf_decrypt(
+                        plaintext.start, nil, nil, sealed.start + nonceByteCount,
+                        sealed.count64 - UInt64(nonceByteCount), data.start, data.count64,
+                        sealed.start, key.start) == 0
+                }
+            }
+        }
+    }
+}
+
+/// BLAKE2b-256.
+extension Sodium {
+    /// Hashes without a key.
+    static func hash(_ bytes: Span<UInt8>, into digest: inout MutableSpan<UInt8>) {
+        let code = unsafe lend(bytes) { bytes in
+            unsafe lend(&digest) { digest in
+                unsafe crypto_generichash(
+                    digest.start, digest.count, bytes.start, bytes.count64, nil, 0)
+            }
+        }
+        precondition(code == 0, "hashing cannot fail")
+    }
+
+    /// The state of a keyed hash to which nothing has been appended.
+    static func hashState(key: Span<UInt8>) -> SecretBytes {
+        // SecretBytes are aligned to 64 bytes, as the state must be.
+        var state = SecretBytes(byteCount: hashStateByteCount)
+        let code = state.withMutableBytes { state in
+            unsafe lend(&state) { state in
+                unsafe lend(key) { key in
+                    unsafe crypto_generichash_init(
+                        OpaquePointer(state.start), key.start, key.count, Digest.byteCount)
+                }
+            }
+        }
+        precondition(code == 0, "hashing cannot fail")
+        return state
+    }
+
+    /// Appends bytes to what is hashed.
+    static func hash(_ bytes: Span<UInt8>, into state: inout SecretBytes) {
+        let code = state.withMutableBytes { state in
+            unsafe lend(&state) { state in
+                unsafe lend(bytes) { bytes in
+                    unsafe crypto_generichash_update(
+                        OpaquePointer(state.start), bytes.start, bytes.count64)
+                }
+            }
+        }
+        precondition(code == 0, "hashing cannot fail")
+    }
+
+    /// Gives the digest and makes the state unusable.
+    static func finishHash(_ state: inout SecretBytes, into digest: inout MutableSpan<UInt8>) {
+        let code = state.withMutableBytes { state in
+            unsafe lend(&state) { state in
+                unsafe lend(&digest) { digest in
+                    unsafe crypto_generichash_final(
+                        OpaquePointer(state.start), digest.start, digest.count)
+                }
+            }
+        }
+        precondition(code == 0, "hashing cannot fail")
+    }
+}
+
+/// X25519 and Argon2id.
+extension Sodium {
+    /// Computes the public half of a secret.
+    static func publicKey(of secret: Span<UInt8>, into publicKey: inout MutableSpan<UInt8>) {
+        precondition(secret.count == 32 && publicKey.count == 32, "not X25519 keys")
+        let code = unsafe lend(secret) { secret in
+            unsafe lend(&publicKey) { unsafe crypto_scalarmult_base($0.start, secret.start) }
+        }
+        precondition(code == 0, "a secret always has a public half")
+    }
+
+    /// Computes what `secret` shares with the owner of `publicKey`.
+    ///
+    /// - Returns: False if that is zero, which a few public keys bring about.
+    static func agree(
+        _ secret: Span<UInt8>, with publicKey: Span<UInt8>, into shared: inout MutableSpan<UInt8>
+    ) -> Bool {
+        precondition(secret.count == 32 && publicKey.count == 32, "not X25519 keys")
+        return unsafe lend(&shared) { shared in
+            unsafe lend(secret, publicKey) { secret, publicKey in
+                unsafe crypto_scalarmult(shared.start, secret.start, publicKey.start) == 0
+            }
+        }
+    }
+
+    /// Stretches a passphrase.
+    ///
+    /// - Returns: False if there is not enough memory.
+    static func argon2id(
+        _ passphrase: Span<UInt8>, salt: Span<UInt8>, cost: Argon2Cost,
+        into key: inout MutableSpan<UInt8>
+    ) -> Bool {
+        precondition(salt.count == Int(crypto_pwhash_argon2id_SALTBYTES), "not a salt")
+        return unsafe lend(&key) { key in
+            unsafe lend(passphrase, salt) { passphrase, salt in
+                unsafe passphrase.start.withMemoryRebound(
+                    to: CChar.self, capacity: passphrase.count
+                ) { characters in
+                    unsafe crypto_pwhash_argon2id(
+                        key.start, UInt64(key.count), characters, passphrase.count64, salt.start,
+                        UInt64(cost.passes), Int(cost.memoryKiB) * 1024,
+                        crypto_pwhash_argon2id_ALG_ARGON2ID13) == 0
+                }
+            }
+        }
+    }
+}
+
+/// A span as C takes it, valid within the closure that it is lent to.
+@unsafe private struct Lent {
+    let start: UnsafePointer<UInt8>
+    let count: Int
+    var count64: UInt64 { unsafe UInt64(count) }
+}
+
+/// A mutable span as C takes it, valid within the closure that it is lent to.
+@unsafe private struct MutableLent {
+    let start: UnsafeMutablePointer<UInt8>
+    let count: Int
+}
+
+@inline(__always)
+private func lend<R>(_ span: Span<UInt8>, _ body: (Lent) -> R) -> R {
+    unsafe span.withUnsafeBufferPointer { bytes in
+        if let start = bytes.baseAddress {
+            return unsafe body(Lent(start: start, count: bytes.count))
+        }
+        // libsodium's headers want an address even where there is nothing to read.
+        return unsafe withUnsafePointer(to: 0) { unsafe body(Lent(start: $0, count: 0)) }
+    }
+}
+
+@inline(__always)
+private func lend<R>(
+    _ first: Span<UInt8>, _ second: Span<UInt8>, _ body: (Lent, Lent) -> R
+) -> R {
+    unsafe lend(first) { first in
+        unsafe lend(second) { second in unsafe body(first, second) }
+    }
+}
+
+@inline(__always)
+private func lend<R>(_ span: inout MutableSpan<UInt8>, _ body: (MutableLent) -> R) -> R {
+    unsafe span.withUnsafeMutableBufferPointer { bytes in
+        if let start = bytes.baseAddress {
+            return unsafe body(MutableLent(start: start, count: bytes.count))
+        }
+        var nothing: UInt8 = 0
+        return unsafe withUnsafeMutablePointer(to: &nothing) {
+            unsafe body(MutableLent(start: $0, count: 0))
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Copies `bytes`.
+    init(copying bytes: Span<UInt8>) {
+        self = unsafe bytes.withUnsafeBufferPointer { bytes in unsafe Array(bytes) }
+    }
+
+    /// Appends a copy of `bytes`.
+    mutating func append(copying bytes: Span<UInt8>) {
+        unsafe bytes.withUnsafeBufferPointer { bytes in unsafe append(contentsOf: bytes) }
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+
+/// Which of 4,096 blocks are taken, 64 to a word.
+///
+/// The blocks of one allocation lie within one word, so that one compare-and-swap takes them.
+/// There is no lock that a thread could hold while another one forks.
+struct BlockBitmap: ~Copyable, Sendable {
+    static let wordCount = 64
+    /// The largest run that can be taken.
+    static let maximumRun = 64
+
+    private let words = InlineArray<64, Atomic<UInt64>> { _ in Atomic(0) }
+    /// The word that had room last time.
+    private let hint = Atomic<Int>(0)
+
+    /// Takes `count` adjacent free blocks, 1 to 64.
+    ///
+    /// - Returns: The index of the first, or nil if no word has such a run left.
+    borrowing func take(_ count: Int) -> Int? {
+        let first = hint.load(ordering: .relaxed)
+        if let bit = takeRun(of: count, in: first) { return first * 64 + bit }
+        for step in 1..<Self.wordCount {
+            let word = (first + step) % Self.wordCount
+            guard let bit = takeRun(of: count, in: word) else { continue }
+            hint.store(word, ordering: .relaxed)
+            return word * 64 + bit
+        }
+        return nil
+    }
+
+    /// Gives back the `count` blocks from `index` on, which `take` returned.
+    ///
+    /// What was written to the blocks before is seen by whoever takes them next.
+    borrowing func giveBack(_ index: Int, count: Int) {
+        let run = mask(of: count) << UInt64(index % 64)
+        words[index / 64].bitwiseAnd(~run, ordering: .releasing)
+    }
+
+    /// The lowest `count` bits; `count` is 1 to 64.
+    private borrowing func mask(of count: Int) -> UInt64 { ~0 >> UInt64(64 - count) }
+
+    private borrowing func takeRun(of count: Int, in word: Int) -> Int? {
+        var seen = words[word].load(ordering: .relaxed)
+        while true {
+            let starts = freeRuns(of: count, in: ~seen)
+            guard starts != 0 else { return nil }
+            let bit = starts.trailingZeroBitCount
+            let (exchanged, original) = words[word].weakCompareExchange(
+                expected: seen, desired: seen | (mask(of: count) << UInt64(bit)),
+                ordering: .acquiring)
+            if exchanged { return bit }
+            seen = original
+        }
+    }
+
+    /// The bits at which a run of `count` set bits of `free` starts.
+    private borrowing func freeRuns(of count: Int, in free: UInt64) -> UInt64 {
+        var starts = free
+        var length = 1
+        while length < count {
+            let step = min(length, count - length)
+            starts &= starts >> UInt64(step)
+            length += step
+        }
+        return starts
+    }
+}

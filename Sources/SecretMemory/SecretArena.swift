@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CSodium
+internal import Glibc
+internal import Synchronization
+
+/// The one piece of guarded memory that the secrets of this process share.
+///
+/// It is a single `sodium_malloc` of 256 KiB (guard pages on both sides, left out of core dumps),
+/// locked into RAM, made at first use and never freed: a `sodium_malloc` per secret would cost
+/// 22 µs and four memory maps. It is divided into blocks of 64 bytes. Free blocks are zero.
+// Sendable because the bitmap gives each block to one owner; the rest is constant or atomic.
+@safe package struct SecretArena: ~Copyable, @unchecked Sendable {
+    /// True while the arena is guarded and cannot be swapped out.
+    package static var isLocked: Bool { failure == nil }
+
+    /// Why the arena is not as good as it should be, or nil if it is.
+    ///
+    /// Makes the arena if there is none yet. In a forked child the answer holds for the child.
+    package static var failure: SecretMemoryError? { shared.failure }
+
+    static let shared = SecretArena()
+    static let blockByteCount = 64
+    static let byteCount = 256 << 10
+    /// The largest allocation.
+    static let maximumByteCount = BlockBitmap.maximumRun * blockByteCount
+
+    /// The first block, or nil if no guarded memory could be had.
+    private let base: UnsafeMutablePointer<UInt8>?
+    private let bitmap = BlockBitmap()
+    /// The process that last locked the arena: a fork's child does not inherit memory locks.
+    private let lockedIn = Atomic<UInt64>(0)
+    private let lockErrorNumber = Atomic<Int32>(0)
+
+    private init() {
+        Libsodium.start()
+        guard let memory = unsafe sodium_malloc(Self.byteCount) else {
+            unsafe base = nil
+            return
+        }
+        // sodium_malloc puts the end of what it gives at the end of a page.
+        precondition(Int(bitPattern: memory) % Self.blockByteCount == 0, "misaligned arena")
+        unsafe sodium_memzero(memory, Self.byteCount)
+        unsafe base = memory.bindMemory(to: UInt8.self, capacity: Self.byteCount)
+    }
+
+    /// Takes zeroed memory, aligned to 64 bytes, for `byteCount` bytes.
+    ///
+    /// - Returns: nil if the request is larger than 4 KiB or there is no room.
+    borrowing func allocate(byteCount: Int) -> UnsafeMutablePointer<UInt8>? {
+        guard byteCount <= Self.maximumByteCount, let base = unsafe base else { return nil }
+        lockOncePerProcess()
+        guard let block = bitmap.take(blockCount(for: byteCount)) else { return nil }
+        return unsafe base + block * Self.blockByteCount
+    }
+
+    /// Wipes and gives back what `allocate` returned for the same number of bytes.
+    ///
+    /// - Returns: False, with nothing done, if `pointer` is not in the arena.
+    borrowing func release(_ pointer: UnsafeMutablePointer<UInt8>, byteCount: Int) -> Bool {
+        let offset = Int(bitPattern: pointer) - Int(bitPattern: unsafe base)
+        guard unsafe base != nil, offset >= 0, offset < Self.byteCount else { return false }
+        let blocks = blockCount(for: byteCount)
+        unsafe sodium_memzero(pointer, blocks * Self.blockByteCount)
+        bitmap.giveBack(offset / Self.blockByteCount, count: blocks)
+        return true
+    }
+
+    private borrowing func blockCount(for byteCount: Int) -> Int {
+        max(1, (byteCount + Self.blockByteCount - 1) / Self.blockByteCount)
+    }
+
+    private var failure: SecretMemoryError? {
+        guard unsafe base != nil else {
+            return SecretMemoryError(
+                code: .notGuarded, operation: .makeArena, byteCount: Self.byteCount,
+                errorNumber: ENOMEM)
+        }
+        lockOncePerProcess()
+        let error = lockErrorNumber.load(ordering: .relaxed)
+        guard error != 0 else { return nil }
+        return SecretMemoryError(
+            code: .notLocked, operation: .lockArena, byteCount: Self.byteCount, errorNumber: error)
+    }
+
+    private borrowing func lockOncePerProcess() {
+        let generation = ProcessGeneration.current
+        guard lockedIn.load(ordering: .relaxed) != generation else { return }
+        lock(in: generation)
+    }
+
+    /// Locks the arena. `sodium_malloc` has tried already, but keeps silent about failure.
+    @inline(never)
+    private borrowing func lock(in generation: UInt64) {
+        guard let base = unsafe base else { return }
+        let failed = unsafe sodium_mlock(base, Self.byteCount) != 0
+        lockErrorNumber.store(failed ? errno : 0, ordering: .relaxed)
+        lockedIn.store(generation, ordering: .relaxed)
+    }
+}

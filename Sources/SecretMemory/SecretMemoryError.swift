@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// `SecretMemory` holds secrets in memory that is locked, guarded and wiped.
+///
+/// Allocation never fails and nothing else here can, so the one error says how good the memory is:
+/// ``SecretArena/failure`` records it for `valet doctor` and `valet status`.
+package struct SecretMemoryError: Error, Equatable, Sendable {
+    /// What the caller should do about it.
+    package enum Code: Equatable, Sendable {
+        /// No guarded memory could be mapped: secrets lie in ordinary memory, wiped on release.
+        case notGuarded
+        /// The guarded memory could not be locked: raise `RLIMIT_MEMLOCK`, or turn swap off.
+        case notLocked
+    }
+
+    /// What was being done.
+    package enum Operation: Equatable, Sendable {
+        /// The arena was being made.
+        case makeArena
+        /// The arena was being locked, at first use or again in a child process.
+        case lockArena
+    }
+
+    /// What the caller should do about it.
+    package let code: Code
+    /// What was being done.
+    package let operation: Operation
+    /// The size of the memory asked for, in bytes.
+    package let byteCount: Int
+    /// The system's error number.
+    package let errorNumber: Int32
+}
+
+extension SecretMemoryError: CustomStringConvertible {
+    /// The operation and its cause, in lower case and without a full stop.
+    package var description: String {
+        switch code {
+        case .notGuarded: "making \(byteCount) bytes of guarded memory failed: errno \(errorNumber)"
+        case .notLocked: "locking \(byteCount) bytes of memory failed: errno \(errorNumber)"
+        }
+    }
+}

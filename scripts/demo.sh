@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The main job, for real: a secret goes in, and comes out in another process.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+usage: scripts/demo.sh [--help]
+
+Sets up (scripts/bootstrap.sh), builds the `valet` command for release, and with a keychain in a
+temporary folder stores a secret, reads it in another process, lists it, and searches every file
+of that keychain for the secret and for its name. Exits 1 if anything is not as it should be.
+END
+}
+
+say() { printf '\n%s\n' "$*"; }
+
+fail() {
+    printf 'demo: error: %s\n' "$*" >&2
+    exit 1
+}
+
+# Runs valet as typed, after showing it.
+valet() {
+    printf '    $ valet %s\n' "$*" >&2
+    command "$valet" "$@"
+}
+
+# How many files below the keychain's folder hold these bytes, in their names or inside.
+files_holding() {
+    local inside named
+    inside="$({ LC_ALL=C grep -r -l -a -F -e "$1" -- "$VALET_HOME" || true; } | wc -l)"
+    named="$(find "$VALET_HOME" -name "*$1*" | wc -l)"
+    echo "$((inside + named))"
+}
+
+case "${1-}" in
+    "") ;;
+    -h | --help) usage; exit 0 ;;
+    *) usage >&2; exit 64 ;;
+esac
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+scripts/bootstrap.sh
+say "Building the valet command for release …"
+build=(swift build -c release --static-swift-stdlib --product valet)
+"${build[@]}" >&2
+valet="$("${build[@]}" --show-bin-path)/valet"
+
+folder="$(mktemp -d "${TMPDIR:-/tmp}/valet-demo.XXXXXX")"
+trap 'rm -rf -- "$folder"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+export VALET_HOME="$folder/keychain"
+unset STATE_DIRECTORY CREDENTIALS_DIRECTORY VALET_DEVICE_KEY_FILE VALET_ENTITLEMENTS
+
+tag="$(od -An -N6 -tx1 /dev/urandom | tr -d ' \n')"
+name="mail-password-$tag"
+secret="correct horse battery staple $tag"
+
+say "1. A secret goes in, through standard input:"
+printf '%s' "$secret" | valet set "$name" || fail "set exits $?"
+
+say "2. It comes out in another process:"
+answer="$(valet get "$name" && printf .)" || fail "get exits $?"
+[[ $answer == "$secret." ]] || fail "get answers other bytes than set was given"
+printf '    %s\n' "${answer%.}"
+valet contains "$name" >/dev/null || fail "contains denies the name that is there"
+
+say "3. It is listed by name, without its value:"
+listed="$(valet list)" || fail "list exits $?"
+printf '%s\n' "$listed" | sed 's/^/    /'
+[[ $listed == *"$name"* ]] || fail "list leaves out the name"
+[[ $listed != *"$secret"* ]] || fail "list shows the value"
+valet list --json | python3 -c 'import json, sys; json.load(sys.stdin)' \
+    || fail "list --json prints no JSON"
+
+say "4. What was never stored is not found, which is not the same as an error:"
+code=0
+valet get "no-such-$tag" >/dev/null || code=$?
+[[ $code == 44 ]] || fail "get of an absent name exits $code instead of 44"
+printf '    exit code %s\n' "$code"
+
+say "5. The files of the keychain hold neither the secret nor its name:"
+find "$VALET_HOME" -type f -printf '    %m %7s bytes  %P\n'
+[[ -n "$(find "$VALET_HOME" -type f -size +0)" ]] || fail "the keychain has no files to search"
+for word in "$secret" "$name"; do
+    [[ "$(files_holding "$word")" == 0 ]] || fail "a file of the keychain holds: $word"
+    # A control: the same search must find the same bytes where they are known to be.
+    printf 'before\0%s\0after' "$word" >"$VALET_HOME/canary"
+    [[ "$(files_holding "$word")" == 1 ]] || fail "the search does not find its canary"
+    rm -- "$VALET_HOME/canary"
+    printf '    in 0 files: %s\n' "$word"
+done
+printf '    (the same search found each of them in a file put there to be found)\n'
+
+say "6. What guards this keychain:"
+valet status | sed 's/^/    /' || fail "status exits $?"
+
+say "All as it should be."

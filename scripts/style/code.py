@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules about what Swift code says. Each yields (line, rule, message)."""
+
+import re
+
+from . import imports
+
+_DECLARATION = (r"^[ \t]*(?:@\w+(?:\([^)\n]*\))?[ \t]+)*(?:\w+(?:\(\w+\))?[ \t]+)*?"
+                r"(?:public|package|open)\b(?!\()[ \t]+(?:\w+(?:\(\w+\))?[ \t]+)*?"
+                r"(?:struct|class|enum|actor|protocol|func|init|var|let|subscript|typealias)\b")
+# What Hashable and Comparable ask for says the same everywhere; swift-format sees the public ones.
+_SELF_EVIDENT = re.compile(r"[ \t]*package static func (?:==|<) |[ \t]*package func hash\(into ")
+_TYPE = r"(?:struct|class|enum|actor|protocol)[ \t]+\w"
+_PUBLIC_TYPE = (r"^(?:@\w+(?:\([^)\n]*\))?\s+)*(?:\w+[ \t]+)*?(?:public|open)[ \t]+"
+                r"(?:\w+[ \t]+)*?" + _TYPE)
+_RELEASES = ("sqlite3_finalize", "sqlite3_close(?:_v2)?", "sodium_free", "Esys_FlushContext")
+_SQL = re.compile(r"\b(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA)\b")
+_SQL_LINE = re.compile(r"(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA)\s")
+
+
+def check(file):
+    yield from _sizes(file)
+    yield from _concurrency(file)
+    yield from imports.check(file)
+    if file.top == "Sources":
+        yield from _traps(file)
+        yield from _conditions(file)
+        yield from _unsafe(file)
+        yield from _documentation(file)
+        yield from _sql(file)
+        if file.module not in imports.ALLOWED:
+            yield 1, "module", f"scripts/style/imports.py does not know the module {file.module}"
+
+
+def check_together(files):
+    """Rules that need every file of Sources at once."""
+    sources = [file for file in files if file.top == "Sources"]
+    for name in _RELEASES:
+        calls = [(file, line) for file in sources
+                 for line, _ in file.matches(rf"(?<!\w){name}(?!\w)")]
+        for file, line in calls[1:]:
+            where = f"{calls[0][0].path}:{calls[0][1]}"
+            yield file.path, line, "release", f"{name.split('(')[0]} is called at {where} already"
+    audited = [file for file in sources if file.module == "Sealing" and _unsafe_lines(file)]
+    for file in audited[1:]:
+        yield (file.path, _unsafe_lines(file)[0], "unsafe",
+               f"in Sealing `unsafe` stands in one file, {audited[0].name}")
+
+
+def _sizes(file):
+    stop = 400 if file.top == "Tests" else 300
+    if len(file.lines) > stop:
+        yield stop + 1, "file-length", f"{len(file.lines)} lines, the stop is {stop}"
+    for function in file.functions():
+        if function.line_count > 40:
+            yield (function.line, "function-length",
+                   f"a function of {function.line_count} lines, the stop is 40")
+        if function.parameter_count > 5:
+            yield (function.line, "parameters",
+                   f"{function.parameter_count} parameters, the stop is 5: make a struct")
+    types = [line for line, _ in file.matches(_PUBLIC_TYPE)]
+    for line in types[1:]:
+        yield line, "public-types", "a second public type: give it a file"
+
+
+def _traps(file):
+    for line, match in file.matches(r"\b(try!|as!|fatalError\b)|[\w)\]}?>\"](!)(?!=)"):
+        yield line, "trap", f"`{match.group(1) or 'postfix !'}` in Sources"
+
+
+def _conditions(file):
+    is_allowed = (re.fullmatch(r"Sources/(Valet|KeychainSwift)/Platform.swift", file.path)
+                  or file.path == "Sources/ValetCLI/Terminal.swift"
+                  or file.name.endswith("+ObjectiveC.swift"))
+    if not is_allowed:
+        for line, _ in file.matches(r"^[ \t]*(#(?:if|elseif))\b"):
+            yield line, "condition", "`#if` belongs into Platform.swift or …+ObjectiveC.swift"
+
+
+def _unsafe_lines(file):
+    return [line for line, _ in file.matches(r"(?<![\w(])(unsafe)\b(?![\w)])")]
+
+
+def _unsafe(file):
+    if file.module in ("SecretMemory", "Database", "TPM", "Sealing"):
+        return
+    if file.path != "Sources/ValetCLI/Terminal.swift":
+        for line in _unsafe_lines(file):
+            yield line, "unsafe", f"`unsafe` in {file.module}"
+
+
+def _concurrency(file):
+    for line, _ in file.matches(r"(nonisolated\(unsafe\))"):
+        yield line, "nonisolated", "nonisolated(unsafe)"
+    for line, _ in file.matches(r"(@unchecked)\s+Sendable"):
+        if not any(text.startswith("// Sendable because") for text in _above(file, line)):
+            yield line, "unchecked", "@unchecked Sendable without `// Sendable because …` above"
+
+
+def _above(file, line):
+    """The comment and attribute lines directly above a line, nearest first."""
+    for text in reversed(file.lines[: line - 1]):
+        text = text.strip()
+        if not text.startswith(("//", "@")):
+            return
+        yield text
+
+
+def _documentation(file):
+    for match in re.finditer(_DECLARATION, file.code, re.MULTILINE):
+        line = file.line_at(match.end())
+        if _SELF_EVIDENT.match(file.code_lines[line - 1]):
+            continue
+        if not any(text.startswith("///") for text in _above(file, line)):
+            yield line, "documentation", "a public or package declaration without `///`"
+
+
+def _sql(file):
+    for literal in file.literals:
+        find = _SQL.search if literal.is_multiline else _SQL_LINE.match
+        if not literal.is_interpolated or not (keyword := find(literal.text)):
+            continue
+        reasons = [text for text in _above(file, literal.line) if "PRAGMA" in text]
+        if not (keyword.group().startswith("PRAGMA") and reasons):
+            yield (literal.line, "sql", "SQL with an interpolation: bind a parameter"
+                   " (for a PRAGMA, which takes none, say so in a comment above)")

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which module may import which: the arrows of docs/ARCHITECTURE.md."""
+
+import re
+
+ALLOWED = {
+    "KeychainModel": "",
+    "SecretMemory": "CSodium CLinux",
+    "Sealing": "CSodium SecretMemory",
+    "Database": "CSQLite CLinux",
+    "Keybag": "KeychainModel SecretMemory Sealing",
+    "KeychainStore": "Database KeychainModel Keybag SecretMemory Sealing",
+    "KeychainServices": "KeychainModel KeychainStore SecretMemory Foundation",
+    "Valet": "KeychainModel KeychainServices SecretMemory Foundation",
+    "Security": "KeychainServices",
+    "ValetCLI": "KeychainModel KeychainServices SecretMemory CLinux Foundation",
+    "ValetCommand": "ValetCLI",
+}
+ANYWHERE = {"Glibc", "Synchronization"}
+# Apple's own modules, in the files that are about Apple's systems.
+APPLE = {
+    "Sources/Valet/Platform.swift": {"Security", "Darwin"},
+    "+ObjectiveC.swift": {"ObjectiveC"},
+}
+
+_KINDS = r"(?:(?:struct|class|enum|protocol|typealias|func|var|let|actor)\s+)?"
+_IMPORT = (r"^[ \t]*((?:@\w+(?:\([^)]*\))?\s+)*)"
+           r"(?:(public|package|internal|fileprivate|private)\s+)?import[ \t]+" + _KINDS + r"(\w+)")
+_TARGET = r'library\(\s*"(\w+)"\s*,\s*\[([^\]]*)\]'
+
+
+def check(file):
+    for line, match in file.matches(_IMPORT):
+        attributes, access, name = match.groups()
+        if "@_exported" in attributes and file.module != "Security":
+            yield line, "exported-import", "only Sources/Security re-exports"
+        if "@_spi" in attributes:
+            yield line, "spi", "@_spi is not used"
+        if "@testable" in attributes and file.module != name + "Tests":
+            yield line, "testable", f"@testable {name} belongs into Tests/{name}Tests"
+        if file.top != "Sources":
+            continue
+        if not _is_allowed(file, name):
+            yield line, "import", f"{file.module} may not import {name}"
+        elif re.match(r"C[A-Z]", name) and access != "internal":
+            yield line, "c-import", f"a C module is imported by `internal import {name}`"
+
+
+def check_manifest(text):
+    """Package.swift may not give a module more than the table does."""
+    for match in re.finditer(_TARGET, text):
+        module, names = match.group(1), re.findall(r'"(\w+)"', match.group(2))
+        for name in names:
+            if module in ALLOWED and name not in ALLOWED[module].split():
+                yield (text.count("\n", 0, match.start()) + 1, "manifest",
+                       f"{module} may not depend on {name}")
+
+
+def _is_allowed(file, name):
+    for ending, names in APPLE.items():
+        if file.path.endswith(ending) and name in names:
+            return True
+    if file.module not in ALLOWED:
+        return True  # reported once, by the rule `module`
+    return name in ANYWHERE or name in ALLOWED[file.module].split()

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad snippets that must fire their rule, and good ones that must fire none."""
+
+import ast
+import os
+import sys
+import tempfile
+
+from . import tree
+
+_SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
+_FOLDER = os.path.dirname(os.path.abspath(__file__))
+_MODEL = "Sources/KeychainModel/Sample.swift"
+_DATABASE = "Sources/Database/Sample.swift"
+_BODY = "func f() {\n" + "    g()\n" * 40 + "}\n"
+
+# rule: [(path, text), …]; Swift text gets its licence line unless it is about that.
+_BAD = {
+    "licence": [("Sources/KeychainModel/A.swift", "raw:let a = 1\n"),
+                ("Sources/CSodium/shim.h", "#include <sodium.h>\n"),
+                ("scripts/run", "#!/bin/sh\n# --help\n")],
+    "columns": [(_MODEL, "let a = " + "1" * 100 + "\n")],
+    "name": [("Sources/KeychainModel/KeyUtils.swift", ""),
+             ("Tests/KeybagTests/TestHelpers.swift", ""),
+             ("Sources/Keybag/LockManager.swift", ""), ("Sources/Keybag/Common.swift", "")],
+    "file-length": [(_MODEL, "let a = 1\n" * 300), ("Tests/KeybagTests/T.swift", "\n" * 400)],
+    "function-length": [(_MODEL, _BODY), (_MODEL, _BODY.replace("func f()", "init()"))],
+    "parameters": [(_MODEL, "func f(a: Int, b: [Int: Int], c: (A, B) -> C, d: D<E, F>, e: E,\n"
+                            "    f: Int = g(1, 2)\n) {}\n")],
+    "public-types": [(_MODEL, "/// A\npublic struct A {}\n/// B\npublic final class B {}\n")],
+    "trap": [(_MODEL, line) for line in (
+        "let a = try! f()\n", "let a = b as! C\n", "let a = b!\n", "let a = b!.c\n",
+        "let a = b[0]!\n", "fatalError()\n", "var a: String!\n", 'let a = "\\(b!)"\n')],
+    "condition": [(_MODEL, "#if os(Linux)\n#endif\n"),
+                  ("Sources/Valet/Valet.swift", "#if canImport(Security)\n#endif\n")],
+    "unsafe": [(_MODEL, "let a = unsafe b\n"),
+               ([("Sources/Sealing/A.swift", "let a = unsafe b\n"),
+                 ("Sources/Sealing/B.swift", "let a = unsafe b\n")])],
+    "nonisolated": [(_MODEL, "nonisolated(unsafe) var a = 1\n")],
+    "unchecked": [(_MODEL, "final class A: @unchecked Sendable {}\n"),
+                  (_MODEL, "// Fine.\nfinal class A: @unchecked Sendable {}\n")],
+    "documentation": [(_MODEL, "package struct A {}\n"), (_MODEL, "@safe\npackage init() {}\n"),
+                      (_MODEL, "/// A\npublic struct A {\n    public let b: Int\n}\n")],
+    "sql": [(_DATABASE, 'let a = """\n    SELECT \\(b) FROM c\n    """\n'),
+            (_DATABASE, 'let a = "PRAGMA user_version = \\(b)"\n')],
+    "release": [(_DATABASE, "sqlite3_close_v2(a)\nsqlite3_close(b)\n"),
+                (_DATABASE, "sqlite3_finalize(a)\nsqlite3_finalize(b)\n"),
+                ("Sources/SecretMemory/A.swift", "sodium_free(a)\nsodium_free(b)\n")],
+    "import": [(_MODEL, "import Foundation\n"), ("Sources/Keybag/A.swift", "import Database\n"),
+               ("Sources/Valet/Valet.swift", "import Security\n"),
+               ("Sources/ValetCLI/A.swift", "package import struct Valet.Valet\n"),
+               ("Sources/Keybag/B.swift", "internal import CSodium\n")],
+    "c-import": [(_DATABASE, "import CSQLite\n"), (_DATABASE, "package import CSQLite\n")],
+    "module": [("Sources/Novelty/A.swift", "")],
+    "manifest": [("Package.swift", 'library("Keybag", ["KeychainModel", "Database"]),\n')],
+    "exported-import": [(_DATABASE, "@_exported import Glibc\n")],
+    "spi": [(_DATABASE, "@_spi(Private) import Glibc\n")],
+    "testable": [("Tests/KeybagTests/A.swift", "@testable import Database\n")],
+    "todo": [(_MODEL, "// TODO: later\n"), (_MODEL, "/* one\n   FIXME two */\n")],
+    "dead-code": [(_MODEL, f"// {line}\n") for line in (
+        "let a = 1", "package func f() {", "if a == b {", "}", "return f(a, b)", "a.b(c(1), 2)",
+        "import Foundation", "try wipe(key)")],
+    "script-length": [("scripts/long", "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n"
+                                       "# --help\n" + "true\n" * 100)],
+    "help": [("scripts/mute", "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n")],
+    "changelog": [("CHANGELOG.md", "# Changelog\n")],
+    "contributing": [("CONTRIBUTING.md", "line\n" * 60)],
+    "promise": [("docs/THREAT-MODEL.md", "## Promises\n- Nothing is lost.\n"),
+                ("docs/THREAT-MODEL.md", "## Promises\n| P1 | kept. Test: `no such test` |\n")],
+}
+
+_GOOD = [
+    (_MODEL, 'let a = "try! b as! c! // let d = 1 \\(e != f) #if os(Linux)"\n'),
+    (_MODEL, 'let a = #"say "b"! \\(c!)"#\nlet d = """\n    fatalError() "quoted"!\n    """\n'),
+    (_MODEL, "/* a /* nested */ b! */\nlet a = !b && c != d && e !== f\n"),
+    (_MODEL, "// TODO(#12): read fsync(2).\n// fsync(2)\n// Wipes the key (again).\n"
+             "// returns what it read\n// let it be\n// import only what is needed\n"),
+    (_MODEL, "/// ```\n/// let a = b!\n/// ```\nfunc `isn't a trap! //`() { f() }\n"),
+    (_MODEL, "func f(a: (A, B) -> C, b: [D: E], c: F<G, H>, d: I = j(1, 2), e: K) {}\n"),
+    (_MODEL, "/// P\npackage protocol P {\n    func f(a: Int)\n    var b: Int { get }\n}\n"
+             "let a = 1\n"),
+    (_MODEL, "guard let open = f() else { return }\nextension A {\n"
+             "    package static func == (a: A, b: A) -> Bool { c }\n"
+             "    package func hash(into d: inout Hasher) {}\n}\n"),
+    (_MODEL, "/// A\npublic struct A {\n    /// B\n    public struct B {}\n}\n"),
+    (_MODEL, "// Sendable because the lock guards it, whatever\n// the thread.\n@safe\n"
+             "final class A: @unchecked Sendable {}\n"),
+    (_MODEL, 'let a = """\n    could not UPDATE\n    """\nlet b = "cannot open \\(c)"\n'),
+    ("Sources/Sealing/A.swift", "internal import CSodium\nlet a = unsafe b\n"
+                                "// sodium_free(a) is elsewhere.\n"),
+    (_DATABASE, '// A PRAGMA takes no parameter.\nlet a = "PRAGMA b = \\(c)"\n'),
+    ("Sources/Database/B.swift", "import Glibc\n// sqlite3_finalize(a) is called below.\n"
+                                 'let a = """\n    SELECT b FROM c\n    """\n'
+                                 "sqlite3_finalize(d)\n"),
+    ("Sources/Valet/Platform.swift", "#if os(Linux)\n#else\n    import Security\n#endif\n"),
+    ("Sources/Valet/Valet+ObjectiveC.swift", "#if canImport(ObjectiveC)\n#endif\n"),
+    ("Sources/Security/Security.swift", "@_exported public import KeychainServices\n"),
+    ("Tests/KeybagTests/A.swift", "@testable import Keybag\nlet a = b!\n"
+                                  "@Suite struct `A keybag` { @Test func `opens`() {} }\n"),
+    ("docs/THREAT-MODEL.md", "## Promises\n| promise | checked |\n|---|---|\n"
+                             "| kept | Test: `opens` |\n"
+                             "- Kept, even\n  so. Test: `A keybag`, `scripts/run`\n"
+                             "## What is not promised\n- Anything else.\n"
+                             "## Non-promises\n- More.\n"),
+    ("CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n"),
+    ("scripts/run", "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n# --help\n"),
+]
+
+
+def run():
+    failures = [failure for rule, samples in _BAD.items() for sample in samples
+                for failure in _missing(rule, sample if isinstance(sample, list) else [sample])]
+    failures += [f"good snippets fire: {finding}" for finding in _findings(_GOOD)]
+    failures += [f"no bad snippet for the rule {rule}" for rule in _rules() - set(_BAD)]
+    for failure in failures:
+        print(f"check-style: {failure}", file=sys.stderr)
+    if not failures:
+        print(f"check-style: {len(_BAD)} rules fire on what is bad and stay silent on what is good")
+    return 1 if failures else 0
+
+
+def _missing(rule, sample):
+    found = _findings(sample)
+    if rule not in [finding[2] for finding in found]:
+        yield f"{rule} does not fire on {sample}, but {found}"
+
+
+def _findings(sample):
+    with tempfile.TemporaryDirectory() as root:
+        for path, body in sample:
+            full = os.path.join(root, path)
+            os.makedirs(os.path.dirname(full), exist_ok=True)
+            body = body[4:] if body.startswith("raw:") else body
+            if path.endswith(".swift") and path != "Package.swift" and body != "let a = 1\n":
+                body = _SPDX + body
+            with open(full, "a", encoding="utf-8") as file:
+                file.write(body)
+        return tree.findings(root)
+
+
+def _rules():
+    """The names of all rules: the first plain string in whatever a check yields."""
+    rules = set()
+    for name in ("code.py", "documents.py", "imports.py", "text.py"):
+        with open(os.path.join(_FOLDER, name), encoding="utf-8") as file:
+            nodes = ast.walk(ast.parse(file.read()))
+        for node in nodes:
+            if isinstance(node, ast.Yield) and isinstance(node.value, ast.Tuple):
+                names = [part.value for part in node.value.elts
+                         if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+                rules.update(names[:1])
+    return rules

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Walks a tree and applies every rule to what it finds."""
+
+import os
+
+from . import code, documents, imports, text
+from .swift import SwiftFile
+
+_SOURCES = ("Sources", "Tests", "Benchmarks", "Fuzz")
+_SCRIPTS = ("scripts", ".ci")
+
+
+def findings(root):
+    """Every finding in the tree at `root`, as sorted (path, line, rule, message)."""
+    found, swift_files = [], []
+
+    def collect(path, results):
+        found.extend((path, *result) for result in results)
+
+    for path in _files(root, _SOURCES):
+        if path.endswith((".swift", ".h")):
+            body = _read(root, path)
+            collect(path, text.check(path, body))
+        if path.endswith(".swift"):
+            file = SwiftFile(path, body)
+            swift_files.append(file)
+            collect(path, code.check(file))
+            collect(path, text.check_comments(file))
+    found.extend(code.check_together(swift_files))
+    for path in _files(root, _SCRIPTS):
+        body = _read(root, path)
+        if path.endswith(".py") or body.startswith("#!"):
+            collect(path, text.check(path, body))
+        if body.startswith("#!"):
+            collect(path, text.check_script(path, body))
+    tests = [file.text for file in swift_files if file.top == "Tests"]
+    for path, check in _documents(tests, root).items():
+        if os.path.exists(os.path.join(root, path)):
+            collect(path, check(_read(root, path)))
+    return sorted(found)
+
+
+def _documents(tests, root):
+    return {
+        "Package.swift": imports.check_manifest,
+        "CHANGELOG.md": documents.check_changelog,
+        "CONTRIBUTING.md": documents.check_contributing,
+        "docs/THREAT-MODEL.md": lambda body: documents.check_threat_model(body, tests, root),
+    }
+
+
+def _files(root, folders):
+    for folder in folders:
+        for where, names, files in os.walk(os.path.join(root, folder)):
+            names[:] = sorted(n for n in names if not n.startswith(".") and n != "__pycache__")
+            for name in sorted(files):
+                yield os.path.relpath(os.path.join(where, name), root)
+
+
+def _read(root, path):
+    with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
+        return file.read()

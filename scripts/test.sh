@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Sets up and runs every test, away from the keychain of whoever runs it.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+usage: scripts/test.sh [--help] [ARGUMENT …]
+
+Sets up (scripts/bootstrap.sh), builds with warnings as errors and runs every test.
+ARGUMENTs go to `swift test`, as in: scripts/test.sh --filter KeybagTests
+
+REQUIRE_ALL=1   tests that need more than a plain machine fail instead of being skipped
+END
+}
+
+case "${1-}" in
+    -h | --help) usage; exit 0 ;;
+esac
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+scripts/bootstrap.sh
+
+home="$(mktemp -d "${TMPDIR:-/tmp}/valet-test.XXXXXX")"
+trap 'rm -rf -- "$home"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+export VALET_STRICT=1
+swift build --build-tests
+VALET_TEST_COMMAND="$(swift build --show-bin-path)/valet"
+[[ -x $VALET_TEST_COMMAND ]] || {
+    printf 'test: error: the build left no %s\n' "$VALET_TEST_COMMAND" >&2
+    exit 1
+}
+export VALET_TEST_COMMAND
+export VALET_HOME="$home"
+# Settings of the caller's keychain; a test that wants one sets it.
+unset STATE_DIRECTORY CREDENTIALS_DIRECTORY VALET_DEVICE_KEY_FILE VALET_ENTITLEMENTS
+unset VALET_INTERACTION
+swift test "$@"
