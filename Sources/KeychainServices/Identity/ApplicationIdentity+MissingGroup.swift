@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import KeychainModel
+internal import KeychainStore
 
 extension ApplicationIdentity {
     /// The failure of a request that names `group`, which the application does not have.

@@ -30,46 +30,52 @@ extension Entitlements {
     /// - Throws: `invalidRequest` if it is not a property list, or a value is of a wrong type,
     ///   empty, or a build setting that was never replaced.
     init(propertyList bytes: Data, path: String) throws(KeychainFailure) {
-        let contents = try? PropertyListSerialization.propertyList(from: bytes, format: nil)
-        guard let contents = contents as? [String: Any] else {
-            throw Self.invalid("this is not a property list with a dictionary", path)
+        let contents: Contents
+        do {
+            contents = try PropertyListDecoder().decode(Contents.self, from: bytes)
+        } catch {
+            throw Self.invalid(Self.message(for: error), path)
         }
-        applicationIdentifier =
-            try Self.string("application-identifier", in: contents, path)
-            ?? Self.string("com.apple.application-identifier", in: contents, path)
-        keychainGroups = try Self.strings("keychain-access-groups", in: contents, path)
-        associatedIdentifiers = try Self.strings(
-            "com.apple.developer.associated-application-identifier", in: contents, path)
-        applicationGroups = try Self.strings(
-            "com.apple.security.application-groups", in: contents, path)
-    }
-
-    private static func string(
-        _ key: String, in contents: [String: Any], _ path: String
-    ) throws(KeychainFailure) -> String? {
-        guard let value = contents[key] else { return nil }
-        guard let text = value as? String else { throw invalid("\(key) is not a string", path) }
-        return try checked(text, key, path)
-    }
-
-    private static func strings(
-        _ key: String, in contents: [String: Any], _ path: String
-    ) throws(KeychainFailure) -> [String] {
-        guard let value = contents[key] else { return [] }
-        guard let texts = value as? [String] else {
-            throw invalid("\(key) is not an array of strings", path)
+        applicationIdentifier = contents.applicationIdentifier ?? contents.macIdentifier
+        keychainGroups = contents.keychainGroups ?? []
+        associatedIdentifiers = contents.associatedIdentifiers ?? []
+        applicationGroups = contents.applicationGroups ?? []
+        let names = keychainGroups + associatedIdentifiers + applicationGroups
+        for name in names + [applicationIdentifier].compactMap({ $0 }) {
+            try Self.check(name, path)
         }
-        for text in texts { _ = try checked(text, key, path) }
-        return texts
     }
 
-    private static func checked(
-        _ text: String, _ key: String, _ path: String
-    ) throws(KeychainFailure) -> String {
-        if text.isEmpty { throw invalid("\(key) has an empty string", path) }
+    /// The file's own keys.
+    private struct Contents: Decodable {
+        var applicationIdentifier: String?
+        var macIdentifier: String?
+        var keychainGroups: [String]?
+        var associatedIdentifiers: [String]?
+        var applicationGroups: [String]?
+
+        enum CodingKeys: String, CodingKey {
+            case applicationIdentifier = "application-identifier"
+            case macIdentifier = "com.apple.application-identifier"
+            case keychainGroups = "keychain-access-groups"
+            case associatedIdentifiers = "com.apple.developer.associated-application-identifier"
+            case applicationGroups = "com.apple.security.application-groups"
+        }
+    }
+
+    private static func message(for error: any Error) -> String {
+        if case DecodingError.typeMismatch(_, let context) = error,
+            let key = context.codingPath.first
+        {
+            return "\(key.stringValue) is of a wrong type"
+        }
+        return "this is not a property list with a dictionary"
+    }
+
+    private static func check(_ name: String, _ path: String) throws(KeychainFailure) {
+        if name.isEmpty { throw invalid("a name is empty", path) }
         // As in `$(AppIdentifierPrefix)`, which Apple's tools replace when they sign.
-        if text.contains("$(") { throw invalid("\(key) has a variable that nobody replaced", path) }
-        return text
+        if name.contains("$(") { throw invalid("a name has a variable that nobody replaced", path) }
     }
 
     private static func invalid(_ message: String, _ path: String) -> KeychainFailure {

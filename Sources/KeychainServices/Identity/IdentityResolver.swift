@@ -6,8 +6,8 @@ internal import KeychainStore
 
 /// Finds out who a process is, from what surrounds it.
 struct IdentityResolver {
-    /// The environment's variables by name.
-    let environment: (String) -> String?
+    /// The environment's variables by name: those of ``variables`` that are set.
+    let environment: [String: String]
     /// The program's path; nil where the system does not tell.
     let executablePath: String?
     /// The contents of a file; nil if there is none. Throws if it cannot be trusted or read.
@@ -30,7 +30,7 @@ struct IdentityResolver {
     private func entitlements() throws(KeychainFailure) -> (
         entitlements: Entitlements, path: String
     )? {
-        if let path = environment("VALET_ENTITLEMENTS"), !path.isEmpty {
+        if let path = environment["VALET_ENTITLEMENTS"], !path.isEmpty {
             return (try named(path), path)
         }
         for path in paths {
@@ -77,7 +77,7 @@ struct IdentityResolver {
     }
 
     private func absolute(_ variable: String) -> String? {
-        environment(variable).flatMap { $0.hasPrefix("/") ? $0 : nil }
+        environment[variable].flatMap { $0.hasPrefix("/") ? $0 : nil }
     }
 
     private func identifier(
@@ -86,7 +86,7 @@ struct IdentityResolver {
         if let name = entitlements?.applicationIdentifier { return (name, .executableName) }
         if let name = try flatpakName() { return (name, .flatpak) }
         for variable in ["SNAP_INSTANCE_NAME", "SNAP_NAME"] {
-            if let name = environment(variable), !name.isEmpty { return (name, .snap) }
+            if let name = environment[variable], !name.isEmpty { return (name, .snap) }
         }
         guard let name = executableName else {
             throw KeychainFailure(
@@ -111,10 +111,17 @@ struct IdentityResolver {
 }
 
 extension IdentityResolver {
+    /// All the variables that matter.
+    private static let variables = [
+        "VALET_ENTITLEMENTS", "XDG_CONFIG_HOME", "HOME", "SNAP_INSTANCE_NAME", "SNAP_NAME",
+    ]
+
     /// The resolver of the running process.
-    static func ofThisProcess(_ environment: @escaping (String) -> String?) -> IdentityResolver {
-        IdentityResolver(
-            environment: environment, executablePath: executablePath(),
+    static func ofThisProcess(_ environment: (String) -> String?) -> IdentityResolver {
+        var values: [String: String] = [:]
+        for variable in variables { values[variable] = environment(variable) }
+        return IdentityResolver(
+            environment: values, executablePath: executablePath(),
             readFile: { (path) throws(KeychainFailure) in try TrustedFile.read(path) })
     }
 
