@@ -49,11 +49,14 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
             ["Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
         library("KeychainServices", ["KeychainModel", "KeychainStore", "SecretMemory"]),
         library("Valet", ["KeychainModel", "KeychainServices", "SecretMemory"]),
-        library("Security", ["KeychainServices"]),
+        library("Security", ["KeychainModel", "KeychainServices"]),
         library("ValetCLI", ["KeychainModel", "KeychainServices", "SecretMemory", "CLinux"]),
         .executableTarget(
             name: "ValetCommand", dependencies: ["ValetCLI"], swiftSettings: strict),
         tests("Database", []),
+        tests("KeychainModel", []),
+        tests(
+            "KeychainServices", ["KeychainModel", "KeychainStore", "SecretMemory", "Security"]),
     ]
 #else
     targets += [library("Valet", ["KeychainModel"])]
