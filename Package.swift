@@ -49,7 +49,7 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
             ["Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
         library("KeychainServices", ["KeychainModel", "KeychainStore", "SecretMemory"]),
         library("Valet", ["KeychainModel", "KeychainServices", "SecretMemory"]),
-        library("Security", ["KeychainServices"]),
+        library("Security", ["KeychainModel", "KeychainServices"]),
         library("ValetCLI", ["KeychainModel", "KeychainServices", "SecretMemory", "CLinux"]),
         .executableTarget(
             name: "ValetCommand", dependencies: ["ValetCLI"], swiftSettings: strict),
@@ -57,6 +57,9 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         .target(name: "CForkSupport", path: "Tests/CForkSupport"),
         tests("SecretMemory", ["CForkSupport"]),
         tests("Sealing", ["SecretMemory"]),
+        tests("KeychainModel", []),
+        tests(
+            "KeychainServices", ["KeychainModel", "KeychainStore", "SecretMemory", "Security"]),
     ]
 #else
     targets += [library("Valet", ["KeychainModel"])]

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+package import KeychainModel
+package import KeychainStore
+internal import Synchronization
+
+/// Who this process is to the keychain, and how that came to be known (DESIGN §3 "Who is asking").
+package struct ApplicationIdentity: Hashable, Sendable {
+    /// Where an identity comes from.
+    package enum Source: Hashable, Sendable {
+        /// ``Keychain/configure(applicationIdentifier:accessGroups:)``.
+        case configured
+        /// The property list at this path.
+        case entitlements(path: String)
+        case flatpak
+        case snap
+        case executableName
+    }
+
+    package let caller: Caller
+    package let source: Source
+    /// The property list that declares the application's groups, or that would; nil where code does.
+    package let entitlementsPath: String?
+
+    /// The identity of this process: found at first use, the same ever after.
+    ///
+    /// - Parameter environment: The environment's variables by name; none where they cannot be
+    ///   trusted (AT_SECURE, or a real user id that is not the effective one).
+    /// - Throws: `insecureFiles`, `invalidRequest` or `inputOutput` for a declaration that cannot
+    ///   be used. The next call looks again.
+    package static func current(
+        environment: (String) -> String?
+    ) throws(KeychainFailure) -> ApplicationIdentity {
+        try state.withLock { (state) throws(KeychainFailure) in
+            if case .inUse(let identity) = state { return identity }
+            var identity: ApplicationIdentity
+            if case .configured(let configured) = state {
+                identity = configured
+            } else {
+                identity = try IdentityResolver.ofThisProcess(environment).resolve()
+            }
+            state = .inUse(identity)
+            return identity
+        }
+    }
+
+    /// Declares the identity in code; see ``Keychain``.
+    static func configure(
+        _ applicationIdentifier: String, _ accessGroups: [AccessGroup]
+    ) throws(KeychainFailure) {
+        let caller = Caller(
+            applicationIdentifier: applicationIdentifier, accessGroups: accessGroups,
+            executablePath: IdentityResolver.executablePath())
+        let identity = ApplicationIdentity(
+            caller: caller, source: .configured, entitlementsPath: nil)
+        try state.withLock { (state) throws(KeychainFailure) in
+            try state.configure(identity)
+        }
+    }
+
+    private static let state = Mutex(IdentityState.unknown)
+}
+
+/// What is settled about the identity of a process.
+enum IdentityState: Hashable, Sendable {
+    case unknown
+    case configured(ApplicationIdentity)
+    case inUse(ApplicationIdentity)
+
+    /// Accepts `identity` unless another one is in use.
+    mutating func configure(_ identity: ApplicationIdentity) throws(KeychainFailure) {
+        guard case .inUse(let used) = self else { return self = .configured(identity) }
+        if used.caller != identity.caller {
+            throw KeychainFailure(
+                .invalidRequest, during: "configure the keychain",
+                message: "the keychain is in use as \(used.caller.applicationIdentifier)",
+                hint: "configure it before anything else uses it")
+        }
+    }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import KeychainModel
+internal import KeychainStore
+
+/// The shape of what a call gives back (keychain-semantics §3.7–§3.9).
+struct SecItemResult {
+    let returning: ReturnedParts
+    let isList: Bool
+
+    /// What has to be read of each item for this shape.
+    var parts: ItemParts {
+        var parts: ItemParts = []
+        if returning.contains(.data) { parts.insert(.value) }
+        if includesAttributes { parts.insert(.attributes) }
+        return parts
+    }
+
+    /// The answer of a search that found `items`: at least one.
+    func found(_ items: [StoredItem]) -> AnyObject? {
+        if isList { return NSArray(array: items.compactMap { object(for: $0, $0.value?.data) }) }
+        return items.first.flatMap { object(for: $0, $0.value?.data) }
+    }
+
+    /// The answer to adding `item` with `value`.
+    func added(_ item: StoredItem, _ value: Data?) -> AnyObject? {
+        // Here an item without a value has empty data, unlike in a search (§3.9).
+        if returning == .data { return (value ?? Data()) as NSData }
+        return object(for: item, value)
+    }
+
+    private func object(for item: StoredItem, _ value: Data?) -> AnyObject? {
+        switch returning {
+        case [], .object: nil
+        case .data: value.map { $0 as NSData }
+        case .persistentReference: Data(item.reference.bytes) as NSData
+        default: NSDictionary(dictionary: dictionary(for: item, value))
+        }
+    }
+
+    private func dictionary(for item: StoredItem, _ value: Data?) -> [String: Any] {
+        var result = includesAttributes ? item.attributeDictionary : [:]
+        if returning.contains(.data), let value { result[kSecValueData] = value }
+        if returning.contains(.persistentReference) {
+            result[kSecValuePersistentRef] = Data(item.reference.bytes)
+        }
+        if returning.contains(.object) { result[kSecClass] = item.itemClass.code }
+        return result
+    }
+
+    /// Data and persistent reference together bring the attributes along (§3.7).
+    private var includesAttributes: Bool {
+        returning.contains(.attributes) || returning.isSuperset(of: [.data, .persistentReference])
+    }
+}
+
+extension StoredItem {
+    /// The attributes as a dictionary (keychain-semantics §3.8).
+    var attributeDictionary: [String: Any] {
+        var result: [String: Any] = [:]
+        for (attribute, value) in attributes where !isUnsaid(attribute, value) {
+            result[attribute.rawValue] = value.foundationValue
+        }
+        result[kSecAttrAccessGroup] = accessGroup.rawValue
+        result[kSecAttrAccessible] = protectionClass.code
+        result[kSecAttrSynchronizable] = NSNumber(value: isSynchronizable ? 1 : 0)
+        return result
+    }
+
+    /// Hint and token are absent where they were not given, and their default is nothing (§2.2).
+    private func isUnsaid(_ attribute: Attribute, _ value: AttributeValue) -> Bool {
+        (attribute == .syncViewHint || attribute == .tokenID) && value == .text("")
+    }
+}
+
+extension AttributeValue {
+    fileprivate var foundationValue: Any? {
+        switch self {
+        case .text(let text): text
+        case .bytes(let bytes): Data(bytes)
+        case .number(let number): NSNumber(value: number)
+        case .date(let seconds): Date(timeIntervalSinceReferenceDate: seconds)
+        // There are no access control objects yet.
+        case .accessControl: nil
+        }
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import KeychainModel
+import Testing
+
+@testable import KeychainServices
+
+@Suite struct `A request to add` {
+    @Test func `has the defaults of a local item`() throws {
+        let request = try AddRequest(genericPassword)
+        #expect(request.item == NewItem(.genericPassword, attributes: [:]))
+        #expect(request.item.protectionClass == .whenUnlocked)
+        #expect(request.value == nil)
+    }
+
+    @Test func `has the value`() throws {
+        #expect(try AddRequest(genericPassword + [kSecValueData: Data([1])]).value == Data([1]))
+    }
+
+    @Test func `tells an empty value from none`() throws {
+        #expect(try AddRequest(genericPassword + [kSecValueData: Data()]).value == Data())
+    }
+
+    /// keychain-semantics §2.5.
+    @Test func `leaves dates to the keychain`() throws {
+        let dates: CFDictionary = [kSecAttrCreationDate: Date(), kSecAttrModificationDate: Date()]
+        #expect(try AddRequest(genericPassword + dates).item.attributes.isEmpty)
+    }
+
+    @Test(arguments: ProtectionClass.allCases)
+    func `takes every protection class`(_ protectionClass: ProtectionClass) throws {
+        let attributes = genericPassword + [kSecAttrAccessible: protectionClass.code]
+        #expect(try AddRequest(attributes).item.protectionClass == protectionClass)
+    }
+}
+
+@Suite struct `A request to update` {
+    /// keychain-semantics §6.
+    @Test func `changes what it names`() throws {
+        let changes: CFDictionary = [
+            kSecAttrAccount: "b", kSecAttrAccessible: kSecAttrAccessibleAlways,
+            kSecValueData: Data([1]), kSecAttrCreationDate: Date(timeIntervalSinceReferenceDate: 3),
+        ]
+        let request = try UpdateRequest(genericPassword + [kSecAttrAccount: "a"], changes)
+        #expect(request.search.query.attributes == [.account: .text("a")])
+        #expect(
+            request.changes
+                == ItemChanges(
+                    attributes: [.account: .text("b"), .creationDate: .date(3)],
+                    protectionClass: .always))
+        #expect(request.value == Data([1]))
+    }
+
+    @Test func `ignores a modification date`() throws {
+        let request = try UpdateRequest(genericPassword, [kSecAttrModificationDate: Date()])
+        #expect(request.changes == ItemChanges())
+    }
+
+    @Test func `may change nothing`() throws {
+        #expect(try UpdateRequest(genericPassword, [:]).changes == ItemChanges())
+    }
+
+    /// keychain-semantics §6.
+    @Test(arguments: [
+        StatusRow("null for a value", [kSecValueData: NSNull()], errSecParam),
+        StatusRow("text for a value", [kSecValueData: "a"], errSecParam),
+        StatusRow("null for an attribute", [kSecAttrLabel: NSNull()], errSecParam),
+        StatusRow("an attribute of another class", [kSecAttrServer: "a"], errSecNoSuchAttr),
+        StatusRow("an empty attribute", [kSecAttrLabel: ""], 0),
+        StatusRow("an app clip's mark", ["clip": 1], errSecNoSuchAttr),
+    ])
+    func `sets attributes of the class`(_ row: StatusRow) {
+        let changes = row.dictionary().filter { $0.key != kSecClass }
+        #expect(changesStatus(changes) == row.status)
+    }
+
+    @Test func `reports the query's fault before that of the changes`() {
+        let update = { _ = try UpdateRequest(genericPassword + [kSecReturnData: 1], ["zzzz": 1]) }
+        let error = #expect(throws: KeychainFailure.self) { try update() }
+        #expect(error?.status == errSecParam)
+    }
+
+    @Test func `takes the class of its changes from a reference`() throws {
+        let reference = PersistentReference(
+            itemClass: .internetPassword, itemID: Array(1...16))
+        let query: CFDictionary = [kSecValuePersistentRef: Data(reference.bytes)]
+        let request = try UpdateRequest(query, [kSecAttrServer: "s"])
+        #expect(request.changes.attributes == [.server: .text("s")])
+    }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import KeychainModel
+import KeychainServices
+import Testing
+
+@Suite struct `Adding an item` {
+    let service = TestService()
+
+    @Test func `makes its value readable`() {
+        #expect(service.add("a", "secret") == errSecSuccess)
+        #expect(service.value("a") == "secret")
+    }
+
+    /// keychain-semantics §2.3.
+    @Test func `fails when its primary key is taken`() {
+        service.add("a", "1")
+        #expect(service.add("a", "2", [kSecAttrLabel: "other"]) == errSecDuplicateItem)
+        #expect(service.value("a") == "1")
+        #expect(KeychainFailure.last?.code != nil)
+    }
+
+    /// keychain-semantics §0 rule 2, §2.3: none of these is part of the key.
+    @Test(arguments: ["labl", "gena", "desc", "icmt", "crtr", "type", "invi", "nega", "alis"])
+    func `is a duplicate whatever else differs`(_ attribute: String) {
+        #expect(service.add("a", "1", [attribute: "1"]) == errSecSuccess)
+        #expect(service.add("a", "2", [attribute: "2"]) == errSecDuplicateItem)
+    }
+
+    /// keychain-semantics §2.3.
+    @Test(arguments: ["acct", "sdmn", "ptcl", "atyp", "port", "path"])
+    func `is no duplicate if its internet key differs`(_ attribute: String) {
+        #expect(SecItemAdd(service.internet([attribute: "1"]), nil) == errSecSuccess)
+        #expect(SecItemAdd(service.internet([attribute: "2"]), nil) == errSecSuccess)
+        #expect(SecItemAdd(service.internet([attribute: "2"]), nil) == errSecDuplicateItem)
+    }
+
+    /// keychain-semantics §2.1: text and data with the same bytes are the same key.
+    @Test func `compares keys by their bytes`() {
+        #expect(service.add("a", "1") == errSecSuccess)
+        let same = service.generic([kSecAttrAccount: Data("a".utf8)])
+        #expect(SecItemAdd(same, nil) == errSecDuplicateItem)
+        #expect(service.add("A", "2") == errSecSuccess)
+    }
+
+    /// keychain-semantics §2.3: what is missing of the key is empty.
+    @Test func `without an account has the empty one`() {
+        #expect(SecItemAdd(service.generic(), nil) == errSecSuccess)
+        #expect(service.add("", "1") == errSecDuplicateItem)
+        #expect(service.accounts() == [""])
+    }
+
+    /// keychain-semantics §2.1: what is given comes back with its type.
+    @Test func `keeps the types of attributes`() throws {
+        let given: CFDictionary = [
+            kSecAttrGeneric: Data([1, 2]), kSecAttrLabel: "label", kSecAttrComment: 7,
+            kSecAttrCreator: "abcd", kSecAttrType: "42", kSecAttrIsInvisible: true,
+            kSecAttrDescription: "",
+        ]
+        #expect(service.add("a", "1", given) == errSecSuccess)
+        let attributes = try #require(service.attributes("a"))
+        #expect(attributes[kSecAttrGeneric] as? Data == Data([1, 2]))
+        #expect(attributes[kSecAttrLabel] as? String == "label")
+        #expect(attributes[kSecAttrComment] as? NSNumber == 7)
+        #expect(attributes[kSecAttrCreator] as? String == "abcd")
+        #expect(attributes[kSecAttrType] as? NSNumber == 42)
+        #expect(attributes[kSecAttrIsInvisible] as? NSNumber == 1)
+        #expect(attributes[kSecAttrDescription] as? String == "")
+    }
+
+    /// keychain-semantics §3.8.
+    @Test func `gives an internet password its defaults`() throws {
+        #expect(SecItemAdd(service.internet(), nil) == errSecSuccess)
+        let object = copy(service.internet([kSecReturnAttributes: true])).object
+        let attributes = try #require(object as? [String: Any])
+        #expect(attributes[kSecAttrAccount] as? String == "")
+        #expect(attributes[kSecAttrPort] as? NSNumber == 0)
+        #expect(attributes[kSecAttrProtocol] as? NSNumber == 0)
+        #expect(attributes[kSecAttrAccessible] as? String == kSecAttrAccessibleWhenUnlocked)
+        #expect(attributes[kSecAttrSynchronizable] as? NSNumber == 0)
+        #expect(attributes[kSecAttrTokenID] == nil)
+    }
+
+    /// keychain-semantics §2.5.
+    @Test func `sets both dates`() throws {
+        let past = Date(timeIntervalSinceReferenceDate: 1)
+        service.add("a", "1", [kSecAttrCreationDate: past, kSecAttrModificationDate: past])
+        let attributes = try #require(service.attributes("a"))
+        let created = try #require(attributes[kSecAttrCreationDate] as? Date)
+        #expect(abs(created.timeIntervalSinceNow) < 60)
+        #expect(attributes[kSecAttrModificationDate] as? Date == created)
+    }
+
+    @Test(arguments: [
+        kSecAttrAccessibleWhenUnlocked, kSecAttrAccessibleAfterFirstUnlock,
+        kSecAttrAccessibleAlways, kSecAttrAccessibleWhenUnlockedThisDeviceOnly,
+        kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
+        kSecAttrAccessibleAlwaysThisDeviceOnly,
+    ])
+    func `works with every class that needs no passcode`(_ accessible: String) {
+        #expect(service.add("a", "1", [kSecAttrAccessible: accessible]) == errSecSuccess)
+        #expect(service.value("a") == "1")
+        #expect(service.value("a", [kSecAttrAccessible: accessible]) == "1")
+    }
+
+    /// decided.md "Adding to whenPasscodeSetThisDeviceOnly".
+    @Test func `needs a passcode for the class of passcodes`() {
+        let accessible = kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly
+        let status = service.add("a", "1", [kSecAttrAccessible: accessible])
+        #expect(status == errSecNotAvailable)
+        #expect(KeychainFailure.last?.code == .passcodeNotSet)
+    }
+
+    @Test func `takes a value of 16 MiB and no more`() {
+        let value = Data(repeating: 7, count: 16 << 20)
+        let item = service.generic([kSecAttrAccount: "a", kSecValueData: value])
+        #expect(SecItemAdd(item, nil) == errSecSuccess)
+        let read = service.generic([kSecAttrAccount: "a", kSecReturnData: true])
+        #expect(copy(read).object as? Data == value)
+        let larger = service.generic([kSecAttrAccount: "b", kSecValueData: value + [1]])
+        #expect(SecItemAdd(larger, nil) == errSecDataTooLarge)
+    }
+
+    @Test func `takes a name of 1 MB`() {
+        let account = String(repeating: "n", count: 1_000_000)
+        #expect(service.add(account, "1") == errSecSuccess)
+        #expect(service.value(account) == "1")
+    }
+
+    /// keychain-semantics §3.9.
+    @Test func `gives back what is asked for`() throws {
+        let flags: CFDictionary = [
+            kSecReturnData: true, kSecReturnAttributes: true, kSecReturnPersistentRef: true,
+        ]
+        let item: CFDictionary = [kSecAttrAccount: "a", kSecValueData: Data("1".utf8)]
+        let (status, object) = add(service.generic(item + flags))
+        #expect(status == errSecSuccess)
+        let result = try #require(object as? [String: Any])
+        #expect(result[kSecValueData] as? Data == Data("1".utf8))
+        #expect(result[kSecAttrAccount] as? String == "a")
+        let found = copy(service.generic([kSecReturnPersistentRef: true])).object
+        #expect(result[kSecValuePersistentRef] as? Data == found as? Data)
+    }
+
+    @Test func `gives back nothing unasked`() {
+        let (status, object) = add(service.generic())
+        #expect(status == errSecSuccess)
+        #expect(object == nil)
+    }
+
+    /// keychain-semantics §3.5, with the deviation of §13.
+    @Test func `with a limit stores nothing`() {
+        #expect(service.add("a", "1", [kSecMatchLimit: kSecMatchLimitOne]) == errSecParam)
+        #expect(service.value("a") == nil)
+    }
+}

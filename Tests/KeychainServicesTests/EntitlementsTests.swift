@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import KeychainModel
+import KeychainStore
+import Testing
+
+@testable import KeychainServices
+
+@Suite struct `An application's entitlements` {
+    /// keychain-semantics §5.1.
+    @Test func `put the groups into their order`() throws {
+        let entitlements = try parse(
+            """
+            <key>com.apple.security.application-groups</key>
+            <array><string>app</string></array>
+            <key>application-identifier</key><string>T.id</string>
+            <key>com.apple.developer.associated-application-identifier</key>
+            <array><string>other</string></array>
+            <key>keychain-access-groups</key>
+            <array><string>com.apple.token</string><string>b</string><string>a</string></array>
+            """)
+        let groups = entitlements.accessGroups(applicationIdentifier: "T.id")
+        #expect(groups.map(\.rawValue) == ["b", "a", "other", "T.id", "app", "com.apple.token"])
+    }
+
+    @Test func `name a group once`() throws {
+        let entitlements = try parse(
+            """
+            <key>keychain-access-groups</key>
+            <array><string>a</string><string>T.id</string><string>a</string></array>
+            """)
+        let groups = entitlements.accessGroups(applicationIdentifier: "T.id")
+        #expect(groups.map(\.rawValue) == ["a", "T.id"])
+    }
+
+    @Test func `may have the identifier under its name on macOS`() throws {
+        let entitlements = try parse(
+            "<key>com.apple.application-identifier</key><string>T.id</string>")
+        #expect(entitlements.applicationIdentifier == "T.id")
+    }
+
+    @Test func `may be about other things`() throws {
+        let entitlements = try parse("<key>com.apple.security.app-sandbox</key><true/>")
+        #expect(entitlements == Entitlements())
+    }
+
+    @Test(arguments: [
+        ("<key>application-identifier</key><integer>1</integer>", "application-identifier"),
+        ("<key>keychain-access-groups</key><string>a</string>", "keychain-access-groups"),
+        ("<key>keychain-access-groups</key><array><true/></array>", "keychain-access-groups"),
+        ("<key>application-identifier</key><string></string>", "empty"),
+        ("<key>keychain-access-groups</key><array><string>$(X)a</string></array>", "variable"),
+        ("<key>application-identifier", "property list"),
+    ])
+    func `are refused with the reason`(_ body: String, _ reason: String) {
+        let error = #expect(throws: KeychainFailure.self) { _ = try parse(body) }
+        #expect(error?.code == .invalidRequest)
+        #expect(error?.path == "/e")
+        #expect(error?.message.contains(reason) == true)
+    }
+
+    @Test(arguments: ["", "x", "bplist00", "<plist><array/></plist>"])
+    func `are a property list`(_ text: String) {
+        let error = #expect(throws: KeychainFailure.self) {
+            _ = try Entitlements(propertyList: Data(text.utf8), path: "/e")
+        }
+        #expect(error?.code == .invalidRequest)
+    }
+
+    private func parse(_ body: String) throws -> Entitlements {
+        let text = """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <plist version="1.0"><dict>\(body)</dict></plist>
+            """
+        return try Entitlements(propertyList: Data(text.utf8), path: "/e")
+    }
+}
+
+@Suite struct `The information of a Flatpak` {
+    @Test(
+        arguments: [
+            ("[Application]\nname=a.b\n", "a.b"), ("[Other]\nname=x\n[Application]\nname=a\n", "a"),
+            ("[Application]\nruntime=r\nname = a\n", "a"), ("[Application]\nname=\n", nil),
+            ("[Application]\n[Other]\nname=a\n", nil), ("", nil), ("name=a", nil),
+        ] as [(String, String?)])
+    func `names the application`(_ text: String, _ name: String?) {
+        #expect(FlatpakInfo.applicationName(in: text) == name)
+    }
+}
+
+@Suite struct `An identity set in code` {
+    @Test func `may be changed until it is used`() throws {
+        var state = IdentityState.unknown
+        try state.configure(identity("a"))
+        try state.configure(identity("b"))
+        #expect(state == .configured(identity("b")))
+    }
+
+    @Test func `may be repeated while it is used`() throws {
+        var state = IdentityState.inUse(identity("a"))
+        try state.configure(identity("a"))
+        #expect(state == .inUse(identity("a")))
+    }
+
+    @Test func `cannot be changed while it is used`() {
+        var state = IdentityState.inUse(identity("a"))
+        let error = #expect(throws: KeychainFailure.self) { try state.configure(identity("b")) }
+        #expect(error?.code == .invalidRequest)
+        #expect(error?.message == "the keychain is in use as a")
+    }
+
+    @Test(arguments: [("", []), ("a", [""])] as [(String, [String])])
+    func `has no empty name`(_ identifier: String, _ groups: [String]) {
+        let error = #expect(throws: KeychainFailure.self) {
+            try Keychain.configure(applicationIdentifier: identifier, accessGroups: groups)
+        }
+        #expect(error?.code == .invalidRequest)
+    }
+
+    private func identity(_ name: String) -> ApplicationIdentity {
+        ApplicationIdentity(
+            caller: Caller(applicationIdentifier: name), source: .configured,
+            entitlementsPath: nil)
+    }
+}

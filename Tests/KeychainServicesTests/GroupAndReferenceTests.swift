@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import KeychainModel
+import Testing
+
+@testable import KeychainServices
+
+@Suite struct `An access group` {
+    /// keychain-semantics §5.2, the row "not a string".
+    @Test(arguments: [
+        (SecItemCall.add, errSecParam), (.copyMatching, errSecParam),
+        (.update, errSecMissingEntitlement), (.delete, errSecMissingEntitlement),
+    ])
+    func `is a string`(_ call: SecItemCall, _ status: OSStatus) {
+        #expect(parseStatus(call, genericPassword + [kSecAttrAccessGroup: 1]) == status)
+    }
+
+    @Test func `is a string in what an update sets`() {
+        #expect(changesStatus([kSecAttrAccessGroup: 1]) == errSecParam)
+    }
+
+    @Test func `goes into the request`() throws {
+        let attributes = genericPassword + [kSecAttrAccessGroup: "g"]
+        let group = AccessGroup("g")
+        #expect(try AddRequest(attributes).item.accessGroup == group)
+        #expect(try CopyRequest(attributes).search.query.accessGroup == group)
+        let update = try UpdateRequest(genericPassword, [kSecAttrAccessGroup: "g"])
+        #expect(update.changes.accessGroup == group)
+    }
+
+    @Test func `is left to the keychain when absent`() throws {
+        #expect(try AddRequest(genericPassword).item.accessGroup == nil)
+        #expect(try CopyRequest(genericPassword).search.query.accessGroup == nil)
+    }
+}
+
+@Suite struct `A persistent reference` {
+    static let reference = PersistentReference(
+        itemClass: .genericPassword, itemID: Array(1...16))
+    static let dictionary: @Sendable () -> CFDictionary = {
+        [kSecValuePersistentRef: Data(reference.bytes)]
+    }
+
+    /// keychain-semantics §3.2, §8.2.
+    @Test(arguments: [
+        StatusRow("too short", [kSecValuePersistentRef: Data("genp".utf8)], errSecParam),
+        StatusRow("of the old form", [kSecValuePersistentRef: bytes("genp", 8)], errSecParam),
+        StatusRow("too long", [kSecValuePersistentRef: bytes("genp", 17)], errSecParam),
+        StatusRow("of no class", [kSecValuePersistentRef: bytes("abcd", 16)], errSecParam),
+        StatusRow("not data", [kSecValuePersistentRef: "genp"], errSecParam),
+        StatusRow(
+            "of another class", [kSecValuePersistentRef: bytes("inet", 16)], errSecNoSuchClass),
+        StatusRow(
+            "of a key beside another class", [kSecValuePersistentRef: bytes("keys", 16)],
+            errSecNoSuchClass),
+        StatusRow(
+            "of a key", [kSecValuePersistentRef: bytes("keys", 16), kSecClass: nil],
+            errSecUnimplemented),
+        StatusRow(
+            "of a key without id", [kSecValuePersistentRef: Data("keys".utf8), kSecClass: nil],
+            errSecParam),
+        StatusRow("of the class", [kSecValuePersistentRef: bytes("genp", 16)], 0),
+        StatusRow(
+            "without class", [kSecValuePersistentRef: bytes("genp", 16), kSecClass: nil], 0),
+    ])
+    func `is 20 bytes that begin with the class`(_ row: StatusRow) {
+        for call in SecItemCall.allCases {
+            #expect(parseStatus(call, row.dictionary()) == row.status)
+        }
+    }
+
+    @Test func `finds local and synchronized items`() throws {
+        var expected = ItemQuery(Self.reference)
+        expected.limit = 1
+        #expect(try CopyRequest(Self.dictionary()).search.query == expected)
+    }
+
+    /// keychain-semantics §8.2.
+    @Test(arguments: [
+        StatusRow("an attribute", [kSecAttrAccount: "a"], errSecParam),
+        StatusRow("the flag", [kSecAttrSynchronizable: true], errSecParam),
+        StatusRow("the flag, false", [kSecAttrSynchronizable: false], errSecParam),
+        StatusRow("a group", [kSecAttrAccessGroup: "a"], errSecParam),
+        StatusRow("a protection class", [kSecAttrAccessible: "ak"], errSecParam),
+        StatusRow("a date", [kSecAttrCreationDate: Date()], errSecParam),
+        StatusRow("any flag", [kSecAttrSynchronizable: kSecAttrSynchronizableAny], 0),
+        StatusRow("a limit", [kSecMatchLimit: kSecMatchLimitAll], 0),
+        StatusRow("what to return", [kSecReturnData: true], 0),
+        StatusRow("a value", [kSecValueData: Data()], 0),
+    ])
+    func `stands alone in a search`(_ row: StatusRow) {
+        let query = row.dictionary() + Self.dictionary()
+        #expect(parseStatus(.copyMatching, query) == row.status)
+    }
+
+    @Test func `is narrowed by attributes in an update`() throws {
+        let query = Self.dictionary() + [kSecAttrAccount: "a", kSecAttrSynchronizable: true]
+        let request = try UpdateRequest(query, [:])
+        #expect(request.search.query.reference == Self.reference)
+        #expect(request.search.query.attributes == [.account: .text("a")])
+        #expect(request.search.query.synchronizable == .synchronizedOnly)
+    }
+
+    @Test func `gives its class to what is added`() throws {
+        #expect(
+            try AddRequest(Self.dictionary()).item == NewItem(.genericPassword, attributes: [:]))
+    }
+
+    @Test func `is not something that an update sets`() {
+        #expect(changesStatus(Self.dictionary()) == errSecNoSuchAttr)
+    }
+}
+
+private func bytes(_ prefix: String, _ count: Int) -> Data {
+    Data(prefix.utf8) + Data(repeating: 7, count: count)
+}

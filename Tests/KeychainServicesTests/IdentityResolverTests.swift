@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import KeychainModel
+import KeychainStore
+import Testing
+
+@testable import KeychainServices
+
+@Suite struct `Who is asking` {
+    static let program = "/opt/mail/bin/mail"
+    static let beside = "/opt/mail/bin/mail.entitlements"
+    static let ofUser = "/home/u/.config/valet/entitlements/mail.entitlements"
+    static let ofMachine = "/etc/valet/entitlements/mail.entitlements"
+
+    @Test func `is the executable's name when nothing is declared`() throws {
+        let identity = try resolve()
+        #expect(identity.caller.applicationIdentifier == "mail")
+        #expect(identity.caller.accessGroups == [AccessGroup("mail")])
+        #expect(identity.caller.executablePath == Self.program)
+        #expect(identity.source == .executableName)
+    }
+
+    @Test func `is the snap before the executable`() throws {
+        let identity = try resolve(environment: ["SNAP_NAME": "post"])
+        #expect(identity.caller.applicationIdentifier == "post")
+        #expect(identity.source == .snap)
+    }
+
+    @Test func `is the instance of the snap before the snap`() throws {
+        let environment = ["SNAP_NAME": "post", "SNAP_INSTANCE_NAME": "post_2"]
+        #expect(try resolve(environment: environment).caller.applicationIdentifier == "post_2")
+    }
+
+    @Test func `is the Flatpak before the snap`() throws {
+        let identity = try resolve(
+            environment: ["SNAP_NAME": "post"],
+            files: ["/.flatpak-info": "[Application]\nname=org.example.Mail\n"])
+        #expect(identity.caller.applicationIdentifier == "org.example.Mail")
+        #expect(identity.source == .flatpak)
+    }
+
+    @Test func `is what entitlements declare before everything else`() throws {
+        let identity = try resolve(
+            environment: ["SNAP_NAME": "post"],
+            files: [Self.beside: list(["application-identifier": "T.mail"])])
+        #expect(identity.caller.applicationIdentifier == "T.mail")
+        #expect(identity.source == .entitlements(path: Self.beside))
+    }
+
+    /// DESIGN §3 "Who is asking": the first file that exists decides.
+    @Test(arguments: [
+        ["/e", beside, ofUser, ofMachine], [beside, ofUser, ofMachine], [ofUser, ofMachine],
+        [ofMachine],
+    ])
+    func `is declared by the first file`(_ paths: [String]) throws {
+        var environment = ["HOME": "/home/u"]
+        if paths.first == "/e" { environment["VALET_ENTITLEMENTS"] = "/e" }
+        var files: [String: String] = [:]
+        for path in paths { files[path] = list(["application-identifier": path]) }
+        let identity = try resolve(environment: environment, files: files)
+        #expect(identity.caller.applicationIdentifier == paths.first)
+    }
+
+    @Test func `is declared in the configuration folder that the environment names`() throws {
+        let path = "/conf/valet/entitlements/mail.entitlements"
+        let environment = ["HOME": "/home/u", "XDG_CONFIG_HOME": "/conf"]
+        let files = [path: list(["application-identifier": "x"])]
+        let identity = try resolve(environment: environment, files: files)
+        #expect(identity.entitlementsPath == path)
+        #expect(identity.caller.applicationIdentifier == "x")
+    }
+
+    @Test func `is not looked for in a relative folder`() throws {
+        let identity = try resolve(environment: ["HOME": "/home/u", "XDG_CONFIG_HOME": "conf"])
+        #expect(identity.entitlementsPath == Self.ofUser)
+    }
+
+    @Test func `takes the name from elsewhere if the file has groups alone`() throws {
+        let files = [Self.beside: list(["keychain-access-groups": ["g"]])]
+        let caller = try resolve(files: files).caller
+        #expect(caller.applicationIdentifier == "mail")
+        #expect(caller.accessGroups == [AccessGroup("g"), AccessGroup("mail")])
+    }
+
+    @Test(arguments: ["/missing", "relative"])
+    func `is not guessed when the variable names no file`(_ path: String) {
+        let error = #expect(throws: KeychainFailure.self) {
+            _ = try resolve(environment: ["VALET_ENTITLEMENTS": path])
+        }
+        #expect(error?.code == .invalidRequest)
+        #expect(error?.path == path)
+    }
+
+    @Test func `is not guessed when a file is refused`() {
+        let resolver = IdentityResolver(
+            environment: [:], executablePath: Self.program,
+            readFile: { (path) throws(KeychainFailure) in
+                throw KeychainFailure(.insecureFiles, during: "test", path: path)
+            })
+        let error = #expect(throws: KeychainFailure.self) { _ = try resolver.resolve() }
+        #expect(error?.code == .insecureFiles)
+    }
+
+    @Test func `is not known without a program`() {
+        let resolver = IdentityResolver(
+            environment: [:], executablePath: nil,
+            readFile: { (_) throws(KeychainFailure) in nil })
+        let error = #expect(throws: KeychainFailure.self) { _ = try resolver.resolve() }
+        #expect(error?.code == .invalidRequest)
+    }
+
+    @Test(arguments: [
+        ("/bin/a", "/bin/a"), ("/bin/a (deleted)", "/bin/a"), ("/bin/(deleted)", "/bin/(deleted)"),
+    ])
+    func `is the same after the program was replaced`(_ link: String, _ path: String) {
+        #expect(IdentityResolver.withoutDeletionMark(link) == path)
+    }
+
+    @Test func `is this test to itself`() throws {
+        let path = try #require(IdentityResolver.executablePath())
+        #expect(FileManager.default.fileExists(atPath: path))
+    }
+
+    private func resolve(
+        environment: [String: String] = [:], files: [String: String] = [:]
+    ) throws -> ApplicationIdentity {
+        let resolver = IdentityResolver(
+            environment: environment, executablePath: Self.program,
+            readFile: { (path) throws(KeychainFailure) in files[path].map { Data($0.utf8) } })
+        return try resolver.resolve()
+    }
+
+    private func list(_ contents: [String: Any]) -> String {
+        let data = try? PropertyListSerialization.data(
+            fromPropertyList: contents, format: .xml, options: 0)
+        return data.map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+}
+
+@Suite struct `A group that is missing` {
+    @Test(
+        arguments: [
+            (
+                ApplicationIdentity.Source.executableName, "/a",
+                "create /a, a property list that has the group under keychain-access-groups"
+            ),
+            (.entitlements(path: "/b"), "/b", "list the group under keychain-access-groups in /b"),
+            (.configured, nil, "name the group in Keychain.configure"),
+        ] as [(ApplicationIdentity.Source, String?, String)])
+    func `comes with the remedy`(
+        _ source: ApplicationIdentity.Source, _ path: String?, _ hint: String
+    ) {
+        let identity = ApplicationIdentity(
+            caller: Caller(applicationIdentifier: "mail"), source: source, entitlementsPath: path)
+        let failure = identity.missingGroup(AccessGroup("g"), during: "add an item")
+        #expect(failure.status == errSecMissingEntitlement)
+        #expect(failure.path == path)
+        #expect(failure.hint == hint)
+        #expect(failure.message == "the application mail does not have the access group g")
+    }
+}

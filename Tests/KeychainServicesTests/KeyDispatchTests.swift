@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import KeychainModel
+import Testing
+
+@testable import KeychainServices
+
+@Suite struct `The keys of a dictionary` {
+    /// keychain-semantics §3.1, §3.2: the same in a search and when adding.
+    static let rows = [
+        StatusRow("§3.1 an attribute of the class", [kSecAttrAccount: "a"], 0),
+        StatusRow("§3.1 four characters that name nothing", ["zzzz": "a"], errSecNoSuchAttr),
+        StatusRow("§3.1 four characters beyond ASCII", ["ключ": "a"], errSecNoSuchAttr),
+        StatusRow("§3.2 server in a generic password", ["srvr": "a"], errSecNoSuchAttr),
+        StatusRow("§3.1 an attribute of keys", [kSecAttrApplicationTag: "a"], errSecNoSuchAttr),
+        StatusRow("§3.1 an unknown return flag", ["r_Other": true], errSecParam),
+        StatusRow("§3.1 a return flag of number 1", [kSecReturnData: 1], errSecParam),
+        StatusRow("§3.1 a return flag of text", [kSecReturnData: "true"], errSecParam),
+        StatusRow("§3.1 a return flag", [kSecReturnData: true], 0),
+        StatusRow("§3.1 a return flag as object", [kSecReturnData: kCFBooleanTrue], 0),
+        StatusRow("§3.1 a return flag as number object", [kSecReturnData: yes], 0),
+        StatusRow("§3.1 a boxed return flag", [kSecReturnData: AnyHashable(true)], 0),
+        StatusRow("§3.1 an unknown use key", ["u_Other": true], errSecParam),
+        StatusRow("§1.7 a keychain file", [kSecUseKeychain: "a"], errSecParam),
+        StatusRow("§3.1 an unknown value key", ["v_Other": Data()], errSecParam),
+        StatusRow("§3.1 a value that is text", [kSecValueData: "a"], errSecParam),
+        StatusRow("§3.1 a value that is null", [kSecValueData: NSNull()], errSecParam),
+        StatusRow("§3.1 a value that is an array of bytes", [kSecValueData: [1]], errSecParam),
+        StatusRow("§3.1 an object for a value", [kSecValueRef: "a"], errSecParam),
+        StatusRow("§3.1 an internal key", ["f_ilter": 1], 0),
+        StatusRow("§3.1 the data protection selector", [kSecUseDataProtectionKeychain: 7], 0),
+        StatusRow("§3.1 another text", ["account": "a"], errSecParam),
+        StatusRow("§3.1 empty text", ["": "a"], errSecParam),
+        StatusRow("§3.1 the data of an internal reference", ["persistref": Data()], errSecParam),
+        StatusRow("decided: tombstones", ["tomb": 1], errSecNoSuchAttr),
+        StatusRow("decided: persona", ["musr": Data()], errSecNoSuchAttr),
+        StatusRow("decided: app clips", ["clip": 1], errSecNoSuchAttr),
+        StatusRow("decided: the use of tombstones", ["u_Tomb": true], errSecParam),
+        StatusRow("§3.2 no class", [kSecClass: nil], errSecParam),
+        StatusRow("§3.2 an unknown class", [kSecClass: "apls"], errSecNoSuchClass),
+        StatusRow("§3.2 a class that is a number", [kSecClass: 1], errSecNoSuchClass),
+        StatusRow("issue: keys", [kSecClass: kSecClassKey], errSecUnimplemented),
+        StatusRow("issue: certificates", [kSecClass: kSecClassCertificate], errSecUnimplemented),
+        StatusRow("issue: identities", [kSecClass: kSecClassIdentity], errSecUnimplemented),
+        StatusRow("issue: keys with a tag", key, errSecUnimplemented),
+    ]
+
+    @Test(arguments: rows)
+    func `are judged alike in a search and when adding`(_ row: StatusRow) {
+        #expect(parseStatus(.copyMatching, row.dictionary()) == row.status)
+        #expect(parseStatus(.add, row.dictionary()) == row.status)
+    }
+
+    @Test(arguments: SecItemCall.allCases)
+    func `may be 128`(_ call: SecItemCall) {
+        #expect(parseStatus(call, Self.dictionary(keyCount: 128)) == errSecSuccess)
+    }
+
+    @Test(arguments: SecItemCall.allCases)
+    func `may not be 129`(_ call: SecItemCall) {
+        #expect(parseStatus(call, Self.dictionary(keyCount: 129)) == errSecParam)
+    }
+
+    @Test func `give the fault that sorts first when there are several`() {
+        let faults: CFDictionary = ["svce": NSNull(), "zzzz": 1, "srvr": 1]
+        #expect(parseStatus(.add, genericPassword + faults) == errSecNoSuchAttr)
+    }
+
+    @Test func `are named in the failure`() throws {
+        let error = #expect(throws: KeychainFailure.self) {
+            _ = try AddRequest(genericPassword + [kSecReturnData: 1])
+        }
+        #expect(error?.message == "\"r_Data\" is not a boolean")
+        #expect(error?.operation == "add an item")
+    }
+
+    private static func dictionary(keyCount: Int) -> CFDictionary {
+        var result = genericPassword
+        for number in 1..<keyCount { result["f\(1000 + number)"] = number }
+        return result
+    }
+}
+
+private let yes = NSNumber(value: true)
+private let key: [String: String] = [
+    kSecClass: kSecClassKey, kSecAttrApplicationTag: "a", kSecAttrKeyClass: "1",
+]

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Security
+import Testing
+
+// No `@testable` and no module but those that code for Apple's systems imports.
+@Suite struct `Code for Apple's systems` {
+    @Test func `writes queries in every customary way`() {
+        let any: [String: Any] = [kSecClass as String: kSecClassKey]
+        let keyed: [CFString: Any] = [kSecClass: kSecClassKey]
+        let objects: [String: AnyObject] = [String(kSecClass): kSecClassKey as NSString]
+        let hashable: [String: AnyHashable] = [kSecClass as String: kSecClassKey]
+        let literal = [kSecClass: kSecClassKey, kSecReturnData: true] as CFDictionary
+        let typed: [String: Any] = [String(kSecClass): kSecClassKey as CFString]
+        for query in [any, keyed, objects, hashable, literal, typed] {
+            #expect(SecItemDelete(query as CFDictionary) == errSecUnimplemented)
+        }
+    }
+
+    @Test func `writes booleans in every customary way`() {
+        var query: [String: Any] = [kSecClass as String: kSecClassKey]
+        query[kSecReturnData as String] = kCFBooleanTrue
+        query[kSecReturnAttributes as String] = kCFBooleanTrue!
+        query[kSecReturnRef as String] = true as CFBoolean
+        let objects: [String: AnyObject] = ["a": kCFBooleanFalse]
+        #expect(query.count + objects.count == 5)
+    }
+
+    @Test func `passes results and buffers as pointers`() {
+        let query: [String: Any] = [kSecClass as String: kSecClassKey]
+        var item: CFTypeRef?
+        var object: AnyObject?
+        #expect(unsafe SecItemCopyMatching(query as CFDictionary, &item) == errSecUnimplemented)
+        #expect(unsafe SecItemAdd(query as CFDictionary, &object) == errSecUnimplemented)
+        #expect(SecItemAdd(query as CFDictionary, nil) == errSecUnimplemented)
+        let status = unsafe withUnsafeMutablePointer(to: &item) {
+            unsafe SecItemCopyMatching(query as CFDictionary, UnsafeMutablePointer($0))
+        }
+        #expect(status == errSecUnimplemented)
+        #expect(item == nil)
+    }
+
+    @Test func `asks what a code means`() {
+        #expect(SecCopyErrorMessageString(errSecItemNotFound, nil) == "No item matches.")
+        #expect(SecCopyErrorMessageString(-12345, nil) == "OSStatus -12345")
+        let text = SecCopyErrorMessageString(errSecParam, nil) as String?
+        #expect(text != nil)
+    }
+
+    @Test func `switches over codes`() {
+        let status: OSStatus = SecItemUpdate([:] as CFDictionary, [:] as CFDictionary)
+        switch status {
+        case errSecSuccess, noErr: Issue.record("an empty query worked")
+        case errSecParam: break
+        default: Issue.record("unexpected \(status)")
+        }
+    }
+
+    @Test func `gets random bytes`() {
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let status = unsafe SecRandomCopyBytes(kSecRandomDefault, bytes.count, &bytes)
+        #expect(status == errSecSuccess)
+        #expect(bytes != [UInt8](repeating: 0, count: 64))
+    }
+
+    @Test func `gets no more random bytes than it asked for`() {
+        var bytes = [UInt8](repeating: 0, count: 64)
+        #expect(unsafe SecRandomCopyBytes(nil, 32, &bytes) == errSecSuccess)
+        #expect(bytes[32...].allSatisfy { $0 == 0 })
+        #expect(unsafe SecRandomCopyBytes(nil, 0, &bytes) == errSecSuccess)
+        #expect(unsafe SecRandomCopyBytes(nil, -1, &bytes) == errSecParam)
+    }
+
+    @Test func `fills data with random bytes`() {
+        var data = Data(count: 16)
+        let status = unsafe data.withUnsafeMutableBytes {
+            unsafe SecRandomCopyBytes(kSecRandomDefault, 16, $0.baseAddress!)
+        }
+        #expect(status == errSecSuccess)
+        #expect(data != Data(count: 16))
+    }
+
+    @Test func `reads the last failure in full`() {
+        _ = SecItemDelete([kSecClass: kSecClassKey])
+        #expect(KeychainFailure.last?.code == .unimplemented)
+        #expect(KeychainFailure.last?.operation == "delete items")
+    }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import KeychainModel
+import Testing
+
+@testable import KeychainServices
+
+@Suite struct `The words for a code` {
+    @Test(arguments: KeychainFailure.Code.allCases)
+    func `exist for everything that a call answers`(_ code: KeychainFailure.Code) {
+        #expect(StatusMessage.text(for: code.status) != nil)
+    }
+
+    @Test(
+        arguments: [
+            (errSecItemNotFound, -25300), (errSecDuplicateItem, -25299), (errSecParam, -50),
+            (errSecNoSuchAttr, -25303), (errSecNoSuchClass, -25306), (errSecAuthFailed, -25293),
+            (errSecMissingEntitlement, -34018), (errSecUnimplemented, -4), (errSecDecode, -26275),
+            (errSecInteractionNotAllowed, -25308), (errSecUserCanceled, -128),
+            (errSecNotAvailable, -25291), (errSecDiskFull, -34), (errSecDskFull, -34),
+        ] as [(OSStatus, OSStatus)])
+    func `go with the numbers of Apple's systems`(_ code: OSStatus, _ number: OSStatus) {
+        #expect(code == number)
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import KeychainServices
+
+/// The keychain of this process: a temporary one, with an identity that has two groups.
+enum TestKeychain {
+    static let defaultGroup = "contract.default"
+    static let sharedGroup = "contract.shared"
+    static let applicationIdentifier = "contract.application"
+
+    /// Whether the identity is this one: false if another suite used the keychain before.
+    static let isConfigured: Bool = {
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("valet-contract-\(UUID().uuidString)")
+        // Whoever comes first decides where the keychain of the process is.
+        unsafe setenv("VALET_HOME", folder.path, 0)
+        do {
+            try Keychain.configure(
+                applicationIdentifier: applicationIdentifier,
+                accessGroups: [defaultGroup, sharedGroup])
+            return true
+        } catch {
+            return false
+        }
+    }()
+}
+
+/// Items under a service and a server that no other test has.
+struct TestService {
+    let name = UUID().uuidString
+
+    init() {
+        _ = TestKeychain.isConfigured
+    }
+
+    /// A dictionary of generic passwords of this service.
+    func generic(_ more: CFDictionary = [:]) -> CFDictionary {
+        [kSecClass: kSecClassGenericPassword, kSecAttrService: name] + more
+    }
+
+    /// A dictionary of internet passwords of this server.
+    func internet(_ more: CFDictionary = [:]) -> CFDictionary {
+        [kSecClass: kSecClassInternetPassword, kSecAttrServer: name] + more
+    }
+
+    /// Adds a generic password.
+    @discardableResult
+    func add(_ account: String, _ value: String, _ more: CFDictionary = [:]) -> OSStatus {
+        let item: CFDictionary = [
+            kSecAttrAccount: account, kSecValueData: Data(value.utf8),
+        ]
+        return SecItemAdd(generic(item + more), nil)
+    }
+
+    /// The value of a generic password; nil if there is none.
+    func value(_ account: String, _ more: CFDictionary = [:]) -> String? {
+        let query = generic([kSecAttrAccount: account, kSecReturnData: true] + more)
+        guard let data = copy(query).object as? Data else { return nil }
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    /// The attributes of a generic password.
+    func attributes(_ account: String, _ more: CFDictionary = [:]) -> [String: Any]? {
+        let query = generic([kSecAttrAccount: account, kSecReturnAttributes: true] + more)
+        return copy(query).object as? [String: Any]
+    }
+
+    /// The accounts of all generic passwords that match.
+    func accounts(_ more: CFDictionary = [:]) -> Set<String> {
+        let query: CFDictionary = [
+            kSecReturnAttributes: true, kSecMatchLimit: kSecMatchLimitAll,
+        ]
+        let found = copy(generic(query + more)).object as? [[String: Any]] ?? []
+        return Set(found.compactMap { $0[kSecAttrAccount] as? String })
+    }
+}
+
+/// What a search answers.
+func copy(_ query: CFDictionary) -> (status: OSStatus, object: AnyObject?) {
+    var object: AnyObject?
+    let status = unsafe SecItemCopyMatching(query, &object)
+    return (status, object)
+}
+
+/// What adding answers.
+func add(_ attributes: CFDictionary) -> (status: OSStatus, object: AnyObject?) {
+    var object: AnyObject?
+    let status = unsafe SecItemAdd(attributes, &object)
+    return (status, object)
+}

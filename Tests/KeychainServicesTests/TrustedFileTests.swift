@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import KeychainModel
+import Testing
+
+@testable import KeychainServices
+
+@Suite final class `A file that says who is asking` {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+
+    init() throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    @Test func `is read if nobody else can write it`() throws {
+        let path = try file(permissions: 0o644)
+        #expect(try TrustedFile.read(path) == Data("x".utf8))
+    }
+
+    @Test func `may be absent`() throws {
+        #expect(try TrustedFile.read(folder.appendingPathComponent("none").path) == nil)
+    }
+
+    @Test(arguments: [0o664, 0o646, 0o666])
+    func `is refused if others may write it`(_ permissions: Int) throws {
+        let path = try file(permissions: permissions)
+        let failure = refusal(of: path)
+        #expect(failure?.code == .insecureFiles)
+        #expect(failure?.hint == "chmod go-w \(path)")
+    }
+
+    @Test func `is refused if it is a folder`() {
+        #expect(refusal(of: folder.path)?.code == .insecureFiles)
+    }
+
+    @Test func `is refused if it is a link`() throws {
+        let link = folder.appendingPathComponent("link").path
+        let target = try file(permissions: 0o600)
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+        #expect(refusal(of: link)?.message == "this is not a regular file")
+    }
+
+    @Test func `is refused if it is a link to nothing`() throws {
+        let link = folder.appendingPathComponent("link").path
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "none")
+        #expect(refusal(of: link)?.code == .insecureFiles)
+    }
+
+    @Test(.enabled(if: geteuid() == 0))
+    func `is refused if it belongs to someone else`() throws {
+        let path = try file(permissions: 0o600)
+        try FileManager.default.setAttributes([.ownerAccountID: 12345], ofItemAtPath: path)
+        #expect(refusal(of: path)?.message == "the file belongs to another user")
+    }
+
+    @Test func `is refused if it is larger than 1 MiB`() throws {
+        let path = folder.appendingPathComponent("large").path
+        _ = FileManager.default.createFile(
+            atPath: path, contents: Data(count: 1 << 20 + 1), attributes: [.posixPermissions: 0o600]
+        )
+        #expect(refusal(of: path)?.code == .invalidRequest)
+    }
+
+    private func file(permissions: Int) throws -> String {
+        let path = folder.appendingPathComponent("file").path
+        try Data("x".utf8).write(to: URL(fileURLWithPath: path))
+        try FileManager.default.setAttributes(
+            [.posixPermissions: permissions], ofItemAtPath: path)
+        return path
+    }
+
+    private func refusal(of path: String) -> KeychainFailure? {
+        #expect(throws: KeychainFailure.self) { _ = try TrustedFile.read(path) }
+    }
+}
