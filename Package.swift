@@ -49,6 +49,7 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
             ["Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
         library("KeychainServices", ["KeychainModel", "KeychainStore", "SecretMemory"]),
         library("Valet", ["KeychainModel", "KeychainServices", "SecretMemory"]),
+        tests("Valet", ["KeychainModel", "KeychainServices"]),
         library("Security", ["KeychainServices"]),
         library("ValetCLI", ["KeychainModel", "KeychainServices", "SecretMemory", "CLinux"]),
         .executableTarget(

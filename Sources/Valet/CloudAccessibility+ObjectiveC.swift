@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Foundation
+
 // The declaration stands in this file because its Objective-C name is an attribute under `#if`.
 
 /// When the values of a valet that iCloud synchronizes may be read.

@@ -26,6 +26,9 @@ final class ValetRegistry: @unchecked Sendable {
         }
     }
 
+    /// How many configurations are known, those of valets that are gone included.
+    var count: Int { lock.withLock { entries.count } }
+
     /// Forgets the dead, seldom enough for the cost per valet to stay constant.
     private func sweep() {
         guard entries.count >= countThatIsSweptAt else { return }
