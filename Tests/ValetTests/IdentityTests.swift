@@ -5,10 +5,10 @@ internal import Testing
 
 @testable internal import Valet
 
-private let group = SharedGroupIdentifier(appIDPrefix: "ABC", nonEmptyGroup: "com.example")!
+private let group = SharedGroupIdentifier.sample("ABC")
 
 @Suite struct `Objects of valets` {
-    private let name = Identifier(nonEmpty: UUID().uuidString)!
+    private let name = Identifier.named(UUID().uuidString)
 
     @Test func `one configuration has one object while that is alive`() {
         let one = Valet.valet(with: name, accessibility: .whenUnlocked)
@@ -24,7 +24,7 @@ private let group = SharedGroupIdentifier(appIDPrefix: "ABC", nonEmptyGroup: "co
     @Test func `many valets that are gone leave no traces`() {
         let registry = ValetRegistry()
         for number in 0..<1_000 {
-            let name = Identifier(nonEmpty: "\(number)")!
+            let name = Identifier.named("\(number)")
             _ = registry.valet(Configuration(.standard(name), .whenUnlocked))
         }
         #expect(registry.count <= 64)

@@ -5,8 +5,8 @@ internal import Testing
 
 @testable internal import Valet
 
-private let identifier = Identifier(nonEmpty: "id")!
-private let group = SharedGroupIdentifier(appIDPrefix: "ABC", nonEmptyGroup: "com.example")!
+private let identifier = Identifier.named("id")
+private let group = SharedGroupIdentifier.sample("ABC")
 
 /// A valet, and the service that earlier versions stored its items under.
 struct StoredName: Sendable {

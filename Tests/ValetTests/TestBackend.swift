@@ -42,7 +42,7 @@ enum TestBackend: CaseIterable {
 /// Names that no other test uses, in one of the keychains.
 struct Sample {
     let keychain: any KeychainBackend
-    let name = Identifier(nonEmpty: UUID().uuidString)!
+    let name = Identifier.named(UUID().uuidString)
 
     init(_ backend: TestBackend = .fake) {
         keychain = backend.keychain
@@ -70,5 +70,25 @@ struct Sample {
     /// A dictionary that finds the items of `valet`.
     func query(for valet: Valet) -> [String: AnyHashable] {
         ["class": "genp", "svce": AnyHashable(valet.sandbox.service)]
+    }
+}
+
+extension Identifier {
+    /// The identifier of a text that is not empty.
+    static func named(_ text: String) -> Identifier {
+        guard let identifier = Identifier(nonEmpty: text) else {
+            preconditionFailure("an empty identifier")
+        }
+        return identifier
+    }
+}
+
+extension SharedGroupIdentifier {
+    /// The group `com.example` of that prefix.
+    static func sample(_ prefix: String) -> SharedGroupIdentifier {
+        guard let group = Self(appIDPrefix: prefix, nonEmptyGroup: "com.example") else {
+            preconditionFailure("an empty prefix")
+        }
+        return group
     }
 }

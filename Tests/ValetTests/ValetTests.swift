@@ -137,7 +137,7 @@ internal import Testing
 extension FakeSecItem {
     /// A valet in this keychain.
     var valet: Valet {
-        let name = Identifier(nonEmpty: "fake")!
+        let name = Identifier.named("fake")
         return Valet(
             Configuration(.standard(name), .whenUnlocked), backend: SecItemKeychain(self))
     }
