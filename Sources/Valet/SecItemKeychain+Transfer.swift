@@ -56,7 +56,10 @@ extension SecItemKeychain {
     private func restorable(
         _ attributes: [String: Any], value: Data?, selector: Any?
     ) -> [String: Any] {
-        var item = attributes.filter { Attribute(rawValue: $0.key) != nil }
+        let given: [Attribute] = [.creationDate, .modificationDate, .tokenID, .syncViewHint]
+        var item = attributes.filter { key, _ in
+            Attribute(rawValue: key).map { !given.contains($0) } ?? false
+        }
         // An access control carries its protection class, and both together are refused.
         if item[Attribute.accessControl.rawValue] != nil {
             item[Attribute.accessible.rawValue] = nil
