@@ -11,8 +11,8 @@ extension Valet {
     ///     control, and leaves `kSecMatchLimit` and the `kSecReturn…` keys to the migration.
     ///   - compactMap: Gets each account with its value, and returns the key and the value to store
     ///     or nil to leave the item out.
-    /// - Throws: ``MigrationError``; ``KeychainError/itemNotFound`` when nothing is found, and other
-    ///   ``KeychainError``s; what `compactMap` throws. The keychain is then as it was.
+    /// - Throws: ``MigrationError``; ``KeychainError/itemNotFound`` when nothing is found, and
+    ///   other ``KeychainError``s; what `compactMap` throws. The keychain is then as it was.
     public func migrateObjects(
         matching query: [String: AnyHashable],
         compactMap: (MigratableKeyValuePair<AnyHashable>) throws -> MigratableKeyValuePair<String>?
@@ -26,8 +26,8 @@ extension Valet {
     ///   - query: A SecItem dictionary. It names `kSecClassGenericPassword`, holds no access
     ///     control, and leaves `kSecMatchLimit` and the `kSecReturn…` keys to the migration.
     ///   - removeOnCompletion: Whether what was copied is removed from where it was.
-    /// - Throws: ``MigrationError``; ``KeychainError/itemNotFound`` when nothing is found, and other
-    ///   ``KeychainError``s. The keychain is then as it was.
+    /// - Throws: ``MigrationError``; ``KeychainError/itemNotFound`` when nothing is found, and
+    ///   other ``KeychainError``s. The keychain is then as it was.
     public func migrateObjects(
         matching query: [String: AnyHashable], removeOnCompletion: Bool
     ) throws {
@@ -40,8 +40,8 @@ extension Valet {
     ///   - valet: Another valet; this one itself has its keys already.
     ///   - compactMap: Gets each key with its value, and returns the key and the value to store or
     ///     nil to leave the item out.
-    /// - Throws: ``MigrationError``; ``KeychainError/itemNotFound`` when nothing is found, and other
-    ///   ``KeychainError``s; what `compactMap` throws. The keychain is then as it was.
+    /// - Throws: ``MigrationError``; ``KeychainError/itemNotFound`` when nothing is found, and
+    ///   other ``KeychainError``s; what `compactMap` throws. The keychain is then as it was.
     public func migrateObjects(
         from valet: Valet,
         compactMap: (MigratableKeyValuePair<AnyHashable>) throws -> MigratableKeyValuePair<String>?
@@ -54,8 +54,8 @@ extension Valet {
     /// - Parameters:
     ///   - valet: Another valet; this one itself has its keys already.
     ///   - removeOnCompletion: Whether what was copied is removed from the other valet.
-    /// - Throws: ``MigrationError``; ``KeychainError/itemNotFound`` when nothing is found, and other
-    ///   ``KeychainError``s. The keychain is then as it was.
+    /// - Throws: ``MigrationError``; ``KeychainError/itemNotFound`` when nothing is found, and
+    ///   other ``KeychainError``s. The keychain is then as it was.
     public func migrateObjects(from valet: Valet, removeOnCompletion: Bool) throws {
         try migrate(try find(valet.query), removing: removeOnCompletion)
     }

@@ -71,6 +71,9 @@ extension Valet {
     ///   `missingEntitlement`, `couldNotAccessKeychain`.
     public func string(forKey key: String) throws(KeychainError) -> String {
         guard let string = String(validating: try object(forKey: key), as: UTF8.self) else {
+            Platform.keep(
+                KeychainFailure(
+                    .itemNotFound, during: "read an item", message: "the value is not UTF-8"))
             throw .itemNotFound
         }
         return string

@@ -16,6 +16,7 @@ final class FakeSecItem: SecItemFunctions, @unchecked Sendable {
     private var faults: [(call: Call, after: Int, status: Int32)] = []
     private var dictionaries: [[String: Any]] = []
 
+    static let accessGroups = ["app", "ABC.com.example"]
     static let primaryKey = ["acct", "svce", "agrp", "sync"]
 
     /// Lets `count` calls of a kind work, and the next fail with `status`.
@@ -79,6 +80,9 @@ final class FakeSecItem: SecItemFunctions, @unchecked Sendable {
 
     private func fault(_ call: Call, _ dictionary: [String: Any]) -> Int32? {
         dictionaries.append(dictionary)
+        if let group = dictionary["agrp"] as? String, !Self.accessGroups.contains(group) {
+            return -34018
+        }
         guard let index = faults.firstIndex(where: { $0.call == call }) else { return nil }
         guard faults[index].after == 0 else {
             faults[index].after -= 1

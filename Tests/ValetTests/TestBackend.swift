@@ -32,6 +32,8 @@ enum TestBackend: CaseIterable {
     }
 
     /// A keychain of its own for this process, and the group that the tests share.
+    ///
+    /// The application is to have the access group `ABC.com.example`.
     private static let prepareProcess: Void = {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("valet-tests-\(UUID().uuidString)")

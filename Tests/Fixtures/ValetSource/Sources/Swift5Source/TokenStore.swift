@@ -3,22 +3,22 @@
 import Foundation
 import Valet
 
-public protocol TokenStoring {
+protocol TokenStoring {
     func token() -> String?
     func save(token: String) throws
 }
 
-public final class TokenStore: TokenStoring, Sendable {
+final class TokenStore: TokenStoring, Sendable {
     static let shared = TokenStore()
 
     private let valet = Valet.valet(
         with: Identifier(nonEmpty: "TokenStore")!, accessibility: .afterFirstUnlock)
 
-    public func token() -> String? {
+    func token() -> String? {
         try? valet.string(forKey: "token")
     }
 
-    public func save(token: String) throws {
+    func save(token: String) throws {
         try valet.setString(token, forKey: "token")
     }
 
