@@ -50,6 +50,8 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         library("KeychainServices", ["KeychainModel", "KeychainStore", "SecretMemory"]),
         library("Valet", ["KeychainModel", "KeychainServices", "SecretMemory"]),
         library("Security", ["KeychainModel", "KeychainServices"]),
+        tests("Valet", ["KeychainModel", "KeychainServices"]),
+        library("Security", ["KeychainServices"]),
         library("ValetCLI", ["KeychainModel", "KeychainServices", "SecretMemory", "CLinux"]),
         .executableTarget(
             name: "ValetCommand", dependencies: ["ValetCLI"], swiftSettings: strict),
