@@ -48,23 +48,29 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
             "KeychainStore",
             ["Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
         library("KeychainServices", ["KeychainModel", "KeychainStore", "SecretMemory"]),
-        library("Valet", ["KeychainModel", "KeychainServices", "SecretMemory"]),
-        library("Security", ["KeychainModel", "KeychainServices"]),
-        tests("Valet", ["KeychainModel", "KeychainServices"]),
+        library("Valet", ["KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory"]),
         library("Security", ["KeychainServices"]),
-        library("ValetCLI", ["KeychainModel", "KeychainServices", "SecretMemory", "CLinux"]),
+        library(
+            "ValetCLI",
+            ["CLinux", "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory"]),
         .executableTarget(
             name: "ValetCommand", dependencies: ["ValetCLI"], swiftSettings: strict),
-        tests("Database", []),
         .target(name: "CForkSupport", path: "Tests/CForkSupport"),
+        .target(
+            name: "TestSupport", dependencies: ["KeychainServices"], path: "Tests/TestSupport",
+            swiftSettings: strict),
+        tests("Database", []),
         tests("SecretMemory", ["CForkSupport"]),
         tests("Sealing", ["SecretMemory"]),
         tests("KeychainModel", []),
         tests(
-            "KeychainServices", ["KeychainModel", "KeychainStore", "SecretMemory", "Security"]),
+            "KeychainServices", ["KeychainModel", "KeychainStore", "SecretMemory", "Security", "TestSupport"]),
+        tests("Valet", ["KeychainModel", "KeychainServices", "TestSupport"]),
     ]
 #else
-    targets += [library("Valet", ["KeychainModel"])]
+    let apple = library("Valet", ["KeychainModel"])
+    apple.exclude = ["StoreKeychain.swift"]
+    targets += [apple]
 #endif
 
 let package = Package(

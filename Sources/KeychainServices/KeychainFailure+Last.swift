@@ -7,7 +7,7 @@ extension KeychainFailure {
     /// The last failure of a keychain call on this thread; nil when there was none.
     ///
     /// Like `errno` it is not reset by calls that work.
-    public internal(set) static var last: KeychainFailure? {
+    public package(set) static var last: KeychainFailure? {
         get { Thread.current.threadDictionary[lastKey] as? KeychainFailure }
         set { Thread.current.threadDictionary[lastKey] = newValue }
     }

@@ -9,18 +9,39 @@ package import SecretMemory
 /// Every call is synchronous, safe from every thread and process, and done by its deadline.
 /// What fails is also remembered as ``KeychainFailure/last``.
 package struct KeychainSession: Sendable {
+    package let store: ItemStore
     package let caller: Caller
 
+    /// A session of `caller` in `store`.
+    package init(_ store: ItemStore, _ caller: Caller) {
+        self.store = store
+        self.caller = caller
+    }
+
     /// The session of this process: its keychain, its application identifier.
+    ///
+    /// Found at first use, the same ever after.
+    /// - Throws: `noHome`, and what keeps a declaration of the application from being used.
     package static func current() throws(KeychainFailure) -> KeychainSession {
-        throw KeychainFailure(.unimplemented, during: "open the keychain")
+        if let known = SessionSlot.current.value.known { return known }
+        return try remembering { () throws(KeychainFailure) in
+            let location = try KeychainLocation.ofThisProcess()
+            let identity = try ApplicationIdentity.current(environment: TrustedEnvironment.value)
+            var caller = identity.caller
+            caller.groupHint = identity.groupHint
+            return SessionSlot.current.value.keep(KeychainSession(ItemStore(location), caller))
+        }
     }
 
     /// A session in the keychain of this process on behalf of another application.
     package static func current(
         onBehalfOf applicationIdentifier: String, accessGroups: [AccessGroup] = []
     ) throws(KeychainFailure) -> KeychainSession {
-        throw KeychainFailure(.unimplemented, during: "open the keychain")
+        try remembering { () throws(KeychainFailure) in
+            KeychainSession(
+                ItemStore(try .ofThisProcess()),
+                Caller(applicationIdentifier: applicationIdentifier, accessGroups: accessGroups))
+        }
     }
 
     /// Adds an item and returns it with its attributes (and without its value).
@@ -29,30 +50,42 @@ package struct KeychainSession: Sendable {
     ///   whatever keeps the keychain from working.
     @discardableResult
     package func add(_ item: NewItem, value: SecretValue?) throws(KeychainFailure) -> StoredItem {
-        throw KeychainFailure(.unimplemented, during: "add an item")
+        try remembering { () throws(KeychainFailure) in
+            try store.add(Addition(item, value: value), for: caller)
+        }
     }
 
     /// Adds an item, or gives the item that has its primary key this value and keeps the rest.
     ///
     /// - Throws: `duplicateItem` if that item has another protection class.
     package func set(_ item: NewItem, value: SecretValue) throws(KeychainFailure) {
-        throw KeychainFailure(.unimplemented, during: "set an item")
+        try remembering { () throws(KeychainFailure) in
+            try store.set(Addition(item, value: value), for: caller)
+        }
     }
 
     /// Adds all items and removes those named, or does nothing at all.
     package func add(
         _ items: [(item: NewItem, value: SecretValue?)], removing: [PersistentReference]
     ) throws(KeychainFailure) {
-        throw KeychainFailure(.unimplemented, during: "add items")
+        try remembering { () throws(KeychainFailure) in
+            try store.add(
+                items.map { Addition($0.item, value: $0.value) }, deleting: removing, for: caller)
+        }
     }
 
     /// The items that match: at least one, at most the query's limit.
     ///
-    /// - Throws: `itemNotFound` if none matches.
+    /// Damaged items are left out, and remembered as the last failure.
+    /// - Throws: `itemNotFound` if none matches, `damaged` if only damaged ones do.
     package func copy(
         _ query: ItemQuery, _ parts: ItemParts
     ) throws(KeychainFailure) -> [StoredItem] {
-        throw KeychainFailure(.unimplemented, during: "read items")
+        try remembering { () throws(KeychainFailure) in
+            let found = try store.copy(query, parts, for: caller)
+            if let damage = found.damage { KeychainFailure.last = damage }
+            return found.items
+        }
     }
 
     /// The value of the first item that matches: the fast path.
@@ -60,12 +93,16 @@ package struct KeychainSession: Sendable {
     /// - Returns: nil for an item that has no value.
     /// - Throws: `itemNotFound` if none matches.
     package func value(of query: ItemQuery) throws(KeychainFailure) -> SecretValue? {
-        throw KeychainFailure(.unimplemented, during: "read an item")
+        try remembering { () throws(KeychainFailure) in
+            try store.value(of: query, for: caller)
+        }
     }
 
     /// Whether an item matches; opens no value.
     package func contains(_ query: ItemQuery) throws(KeychainFailure) -> Bool {
-        throw KeychainFailure(.unimplemented, during: "look for an item")
+        try remembering { () throws(KeychainFailure) in
+            try store.contains(query, for: caller)
+        }
     }
 
     /// Changes every item that matches, or none; returns how many.
@@ -75,7 +112,9 @@ package struct KeychainSession: Sendable {
     package func update(
         _ query: ItemQuery, _ changes: ItemChanges, value: SecretValue? = nil
     ) throws(KeychainFailure) -> Int {
-        throw KeychainFailure(.unimplemented, during: "update items")
+        try remembering { () throws(KeychainFailure) in
+            try store.update(query, changes, value: value, for: caller)
+        }
     }
 
     /// Deletes every item that matches; returns how many.
@@ -83,16 +122,31 @@ package struct KeychainSession: Sendable {
     /// - Throws: `itemNotFound` if none matches.
     @discardableResult
     package func delete(_ query: ItemQuery) throws(KeychainFailure) -> Int {
-        throw KeychainFailure(.unimplemented, during: "delete items")
+        try remembering { () throws(KeychainFailure) in
+            try store.delete(query, for: caller)
+        }
     }
 
     /// What there is to know about the keychain; creates nothing.
     package func status() throws(KeychainFailure) -> KeychainStatus {
-        throw KeychainFailure(.unimplemented, during: "read the keychain's status")
+        try remembering { () throws(KeychainFailure) in try store.status() }
     }
 
     /// Checks files, keys and every row; changes nothing.
     package func diagnose() -> [Finding] {
-        []
+        store.diagnose()
+    }
+}
+
+/// Runs `body` and keeps what it throws as the thread's last failure.
+@inline(__always)
+private func remembering<R>(
+    _ body: () throws(KeychainFailure) -> R
+) throws(KeychainFailure) -> R {
+    do throws(KeychainFailure) {
+        return try body()
+    } catch {
+        KeychainFailure.last = error
+        throw error
     }
 }

@@ -6,11 +6,16 @@ public import KeychainModel
 #if canImport(Darwin) || VALET_APPLE_BRANCHES
     internal import Security
 #else
-    internal import KeychainServices
+    public import KeychainServices
 #endif
 
 /// Why a keychain call failed, in full: code, operation, path, system error, hint.
 public typealias KeychainFailure = KeychainModel.KeychainFailure
+
+#if !(canImport(Darwin) || VALET_APPLE_BRANCHES)
+    /// The keychain of this process: who the application is.
+    public typealias Keychain = KeychainServices.Keychain
+#endif
 
 /// What differs between the systems.
 enum Platform {
@@ -36,6 +41,9 @@ enum Platform {
 
     /// Makes `failure` the last one of this thread.
     static func keep(_ failure: KeychainFailure) {
+        #if !(canImport(Darwin) || VALET_APPLE_BRANCHES)
+            KeychainFailure.last = failure
+        #endif
     }
 }
 
@@ -74,19 +82,4 @@ struct PlatformSecItem: SecItemFunctions {
             try migrate(try find(query), removing: false)
         }
     }
-#endif
-
-// Until the SecItem functions of Linux are there:
-#if !canImport(Darwin) && !VALET_APPLE_BRANCHES
-    private typealias CFDictionary = [String: Any]
-    private typealias CFTypeRef = AnyObject
-
-    private func SecItemAdd(
-        _ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?
-    ) -> Int32 { -4 }
-    private func SecItemCopyMatching(
-        _ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?
-    ) -> Int32 { -4 }
-    private func SecItemUpdate(_ query: CFDictionary, _ changes: CFDictionary) -> Int32 { -4 }
-    private func SecItemDelete(_ query: CFDictionary) -> Int32 { -4 }
 #endif

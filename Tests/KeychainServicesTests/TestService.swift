@@ -2,28 +2,16 @@
 
 import Foundation
 import KeychainServices
+import TestSupport
 
 /// The keychain of this process: a temporary one, with an identity that has two groups.
 enum TestKeychain {
-    static let defaultGroup = "contract.default"
-    static let sharedGroup = "contract.shared"
-    static let applicationIdentifier = "contract.application"
+    static let defaultGroup = TestProcess.defaultGroup
+    static let sharedGroup = TestProcess.sharedGroup
+    static let applicationIdentifier = TestProcess.applicationIdentifier
 
-    /// Whether the identity is this one: false if another suite used the keychain before.
-    static let isConfigured: Bool = {
-        let folder = FileManager.default.temporaryDirectory
-            .appendingPathComponent("valet-contract-\(UUID().uuidString)")
-        // Whoever comes first decides where the keychain of the process is.
-        unsafe setenv("VALET_HOME", folder.path, 0)
-        do {
-            try Keychain.configure(
-                applicationIdentifier: applicationIdentifier,
-                accessGroups: [defaultGroup, sharedGroup])
-            return true
-        } catch {
-            return false
-        }
-    }()
+    /// Whether the identity is this one.
+    static let isConfigured = TestProcess.isPrepared
 }
 
 /// Items under a service and a server that no other test has.

@@ -2,6 +2,7 @@
 
 internal import Foundation
 internal import KeychainModel
+internal import TestSupport
 
 @testable internal import Valet
 
@@ -15,30 +16,17 @@ enum TestBackend: CaseIterable {
     case secItem
 
     /// Whether the embedded keychain can be tried.
-    static let storeIsThere = false
+    static let storeIsThere = TestProcess.isPrepared
 
     static let enabled: [TestBackend] = storeIsThere ? allCases : [.fake]
 
     var keychain: any KeychainBackend {
         switch self {
         case .fake: return SecItemKeychain(FakeSecItem())
-        case .store:
-            Self.prepareProcess
-            return StoreKeychain()
-        case .secItem:
-            Self.prepareProcess
-            return SecItemKeychain()
+        case .store: return StoreKeychain()
+        case .secItem: return SecItemKeychain()
         }
     }
-
-    /// A keychain of its own for this process, and the group that the tests share.
-    ///
-    /// The application is to have the access group `ABC.com.example`.
-    private static let prepareProcess: Void = {
-        let folder = FileManager.default.temporaryDirectory
-            .appendingPathComponent("valet-tests-\(UUID().uuidString)")
-        unsafe setenv("VALET_HOME", folder.path, 1)
-    }()
 }
 
 /// Names that no other test uses, in one of the keychains.

@@ -14,10 +14,11 @@ extension ApplicationIdentity {
             .missingEntitlement, during: operation,
             message: "the application \(caller.applicationIdentifier) does not have the access "
                 + "group \(group.rawValue)",
-            path: entitlementsPath, hint: hint)
+            path: entitlementsPath, hint: groupHint)
     }
 
-    private var hint: String {
+    /// What to do to get a group that the application lacks.
+    var groupHint: String {
         switch (source, entitlementsPath) {
         case (.entitlements(let path), _):
             "list the group under keychain-access-groups in \(path)"

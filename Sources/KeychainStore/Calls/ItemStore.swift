@@ -29,7 +29,7 @@ package final class ItemStore: Sendable {
         self.location = location
         self.timeLimit = timeLimit
         self.clock = clock
-        slot = ProcessLocal { inherited in EngineSlot(inherited: inherited) }
+        slot = ProcessLocal { _ in EngineRegistry.slot(for: location.folder) }
     }
 
     /// Takes over the log and closes the files, so that the next program finds little to do.

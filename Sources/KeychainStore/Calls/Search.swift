@@ -10,8 +10,8 @@ struct Search {
     let group: AccessGroup
     private let groupHash: Digest
     private let hashed: [(attribute: Attribute, value: AttributeValue, hash: Digest)]
-    /// Primary keys, when the query names all of one; two when it asks for both kinds of items.
-    let primaryKeys: [Digest]
+    /// Set when the query names all of a primary key; two when it asks for both kinds of items.
+    private let keys: [(primary: Digest, plain: Digest)]
 
     init(_ query: ItemQuery, in group: AccessGroup, _ hasher: IndexHasher) {
         self.query = query
@@ -22,20 +22,26 @@ struct Search {
             let hash = hasher.attribute(attribute, value, itemClass, group: group)
             return (attribute, value, hash)
         }
-        primaryKeys =
-            query.namesPrimaryKey
-            ? query.synchronizable.flags.map { flag in
+        let flags = query.namesPrimaryKey ? query.synchronizable.flags : []
+        keys = flags.map { flag in
+            let plain = query.attributes.filter { !Attribute.variants.contains($0.key) }
+            return (
                 hasher.primaryKey(
-                    itemClass, query.attributes, group: group, isSynchronizable: flag)
-            } : []
+                    itemClass, query.attributes, group: group, isSynchronizable: flag),
+                hasher.plainKey(itemClass, plain, group: group, isSynchronizable: flag)
+            )
+        }
     }
 
     /// Runs the statement that leaves the fewest rows to look at.
     func rows(_ store: StoreConnection) throws(DatabaseError) -> [FoundRow] {
         if let account = hash(of: .account) {
-            guard !primaryKeys.isEmpty else { return try found(store.byAccount, account) }
+            guard !keys.isEmpty else { return try found(store.byAccount, account) }
             var rows: [FoundRow] = []
-            for key in primaryKeys { rows += try found(store.byPrimaryKey, account, key) }
+            for key in keys {
+                rows += try found(store.byPrimaryKey, account, key.primary)
+                rows += try found(store.byAttribute, key.plain)
+            }
             return rows
         }
         let place = query.itemClass.placeAttribute
@@ -118,10 +124,10 @@ extension Attribute {
 }
 
 extension ItemQuery {
-    /// Whether one item at most can match, in one group and of one kind.
+    /// Whether the query names all of a primary key, hint and token aside.
     var namesPrimaryKey: Bool {
         itemClass.primaryKeyAttributes.allSatisfy { attribute in
-            !attribute.exists(in: itemClass) || attributes[attribute] != nil
+            Attribute.variants.contains(attribute) || attributes[attribute] != nil
         }
     }
 }

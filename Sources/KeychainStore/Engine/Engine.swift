@@ -122,6 +122,10 @@ final class Engine: Sendable {
         for reader in idle { try? reader.connection.close() }
     }
 
+    deinit {
+        close()
+    }
+
     /// In a child of `fork`: closes what was inherited, so that SQLite's table of open files is
     /// empty when the child opens them itself. The parent's connections are not affected.
     ///

@@ -11,12 +11,14 @@ final class EngineSlot: Sendable {
     private let activeCalls = Atomic<Int>(0)
     private let isUsable: Bool
 
-    /// The slot of a process; `inherited` is that of the process that forked it.
-    init(inherited: EngineSlot?) {
-        isUsable = inherited?.closeInherited() ?? true
+    init(isUsable: Bool) {
+        self.isUsable = isUsable
     }
 
-    private func closeInherited() -> Bool {
+    /// In a child of `fork`: closes what the parent had open.
+    ///
+    /// - Returns: false if the parent was in the middle of a call.
+    func closeInherited() -> Bool {
         guard isUsable, activeCalls.load(ordering: .sequentiallyConsistent) == 0,
             let engine = engine.withLockIfAvailable({ $0 })
         else { return false }

@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Database
+internal import Database
 package import KeychainModel
 
 /// Where a keychain's files lie (DESIGN §3, "Where it lives").
 package struct KeychainLocation: Hashable, Sendable {
-    /// A device secret that somebody else keeps.
-    package enum GivenSecret: Hashable, Sendable {
-        /// A systemd credential at this path.
-        case credential(path: String)
-        /// The file that `$VALET_DEVICE_KEY_FILE` names.
-        case file(path: String)
-    }
-
     /// The folder of the database.
     package let folder: String
     /// The folder of `device.key`.
     package let deviceFolder: String
+    /// Where a systemd credential would lie; nil outside a service.
     package let credentialPath: String?
+    /// The file that `$VALET_DEVICE_KEY_FILE` names.
     package let deviceKeyPath: String?
 
     /// The name of the database in its folder.
@@ -38,7 +32,12 @@ package struct KeychainLocation: Hashable, Sendable {
     /// The keychain that the environment names.
     ///
     /// - Throws: ``KeychainFailure/Code/noHome`` if no variable names an absolute path.
-    package init(_ environment: Environment = .ofProcess) throws(KeychainFailure) {
+    package static func ofThisProcess() throws(KeychainFailure) -> KeychainLocation {
+        try KeychainLocation(.ofProcess)
+    }
+
+    /// As ``ofThisProcess()``, for a given environment.
+    init(_ environment: Environment) throws(KeychainFailure) {
         let home = try Self.home(environment)
         let valetHome = Self.absolutePath(environment.value("VALET_HOME"))
         let service = Self.absolutePath(

@@ -53,6 +53,23 @@ final class IndexHasher: Sendable {
         attribute(.accessGroup, .text(group.rawValue), itemClass, group: group)
     }
 
+    /// The hash by which an item with a view hint or a token is found when a query names all of
+    /// its primary key but these two: docs/FORMAT.md §6.4.
+    func plainKey(
+        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], group: AccessGroup,
+        isSynchronizable: Bool
+    ) -> Digest {
+        var parts = LengthPrefixed(reservingByteCount: 192)
+        parts.append(itemClass.rawValue)
+        parts.append(Self.plainKeyTag)
+        parts.append(group.rawValue)
+        parts.append(
+            primaryKey(itemClass, attributes, group: group, isSynchronizable: isSynchronizable))
+        return self.attributes.digest(appending: parts)
+    }
+
+    private static let plainKeyTag: UInt8 = 127
+
     /// The hash of a program under an application identifier.
     func program(_ applicationIdentifier: String, path: String) -> Digest {
         var parts = LengthPrefixed(reservingByteCount: 256)
@@ -75,6 +92,11 @@ final class IndexHasher: Sendable {
         {
             others[attribute.tag] = self.attribute(attribute, value, itemClass, group: group)
         }
+        if Attribute.variants.contains(where: { others[$0.tag] != nil }) {
+            let plain = values.filter { !Attribute.variants.contains($0.key) }
+            others[Self.plainKeyTag] = plainKey(
+                itemClass, plain, group: group, isSynchronizable: isSynchronizable)
+        }
         return IndexHashes(
             primaryKey: primaryKey(
                 itemClass, values, group: group, isSynchronizable: isSynchronizable),
@@ -92,4 +114,9 @@ final class IndexHasher: Sendable {
         guard let key = attribute.searchKey(for: value) else { return }
         parts.append([key.kind.rawValue] + key.bytes)
     }
+}
+
+extension Attribute {
+    /// Parts of the primary key that next to no item has and next to no query names.
+    static let variants: [Attribute] = [.syncViewHint, .tokenID]
 }

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import KeychainModel
+internal import Sealing
+internal import SecretMemory
+
+extension ItemStore {
+    private static let diagnosing = "examine the keychain"
+
+    /// Checks files, database, keys and every row, and changes nothing.
+    ///
+    /// Reads the whole keychain; the last finding that keeps it from working comes last.
+    package func diagnose() -> [Finding] {
+        var findings: [Finding] = []
+        do throws(KeychainFailure) {
+            let isThere = try reading(Self.diagnosing) {
+                (engine, deadline) throws(KeychainFailure) in
+                try engine.examine(deadline, into: &findings)
+                return true
+            }
+            if isThere == nil {
+                findings.append(
+                    Finding(
+                        .fine, "there is no keychain yet; the first write creates one",
+                        path: location.folder))
+            }
+        } catch {
+            findings.append(Finding(error))
+        }
+        return findings
+    }
+}
+
+extension Finding {
+    /// What a failure of the examination itself tells.
+    fileprivate init(_ failure: KeychainFailure) {
+        let isDamage = [.damaged, .keychainDamaged, .incomplete].contains(failure.code)
+        self.init(
+            isDamage ? .damage : .broken, failure.message, path: failure.path,
+            hint: failure.hint)
+    }
+}
+
+extension Engine {
+    fileprivate func examine(
+        _ deadline: Deadline, into findings: inout [Finding]
+    ) throws(KeychainFailure) {
+        var found: [Finding] = []
+        found.append(contentsOf: try examineFiles())
+        let problems = try withReader(deadline) { (store) throws(KeychainFailure) in
+            try translating("examine the keychain") {
+                try store.connection.integrityProblems()
+            }
+        }
+        found += problems.prefix(20).map { Finding(.damage, "database: \($0)", path: path) }
+        if problems.isEmpty { found.append(Finding(.fine, "the database is sound", path: path)) }
+        findings = found
+        let rows = try read("examine the keychain", deadline) {
+            (store, state) throws(KeychainFailure) in
+            try translating("examine the keychain") {
+                try RowExamination(state: state).examine(store)
+            }
+        }
+        findings += rows
+    }
+
+    private var path: String { directory.path(of: KeychainLocation.databaseName) }
+
+    private func examineFiles() throws(KeychainFailure) -> [Finding] {
+        try translating("examine the keychain") {
+            var findings = [
+                Finding(
+                    .fine, "owner and permissions of folder and files are right",
+                    path: directory.path)
+            ]
+            for suffix in ["", "-wal", "-shm"] {
+                _ = try directory.check(file: KeychainLocation.databaseName + suffix)
+            }
+            for name in try directory.names() where name.hasPrefix(KeychainLocation.newDatabaseName)
+            {
+                findings.append(
+                    Finding(
+                        .warning, "left over from a creation that did not end",
+                        path: directory.path(of: name), hint: "remove it"))
+            }
+            if directory.isReadOnly {
+                findings.append(
+                    Finding(.warning, "the file system can only be read", path: directory.path))
+            }
+            return findings
+        }
+    }
+}
+
+/// Opens every row and compares it with all that should follow from it.
+struct RowExamination {
+    let state: KeychainState
+
+    func examine(_ store: StoreConnection) throws -> [Finding] {
+        var sound = 0
+        var damaged = 0
+        let run = try store.all.start()
+        while try run.step() {
+            do throws(RowDamage) {
+                guard case .row(let row) = FoundRow(run) else { throw .column }
+                try check(row)
+                sound += 1
+            } catch {
+                damaged += 1
+            }
+        }
+        var findings = [Finding(.fine, "\(sound) rows open and agree with their hashes")]
+        if damaged > 0 {
+            findings.append(
+                Finding(
+                    .damage, "\(damaged) rows were changed or damaged",
+                    path: store.connection.path,
+                    hint: "restore the keychain from a copy, or write these items anew"))
+        }
+        findings += try strayAttributes(store) + quarantine(store) + programs(store)
+        return findings
+    }
+
+    private func check(_ row: SealedRow) throws(RowDamage) {
+        guard let cipher = state.cipher(opening: row.header) else { throw .seal }
+        let content = try cipher.openContent(row)
+        if let secret = row.secret {
+            let value = try cipher.openValue(
+                row.header, names: row.names.span, details: row.details.span,
+                secret: secret.span)
+            guard value.byteCount == content.valueByteCount else { throw .content }
+        }
+        let hashes = state.hasher.hashes(
+            row.header.itemClass, content,
+            isSynchronizable: row.header.flags.contains(.synchronizable))
+        guard hashes.primaryKey == row.header.primaryKey, hashes.account == row.accountHash,
+            hashes.group == row.groupHash, hashes.place == row.placeHash,
+            hashes.encodedOthers == row.hashes
+        else { throw .content }
+    }
+
+    private func strayAttributes(_ store: StoreConnection) throws -> [Finding] {
+        let strays = Statement(
+            """
+            SELECT count(*) FROM attribute
+            WHERE number NOT IN (SELECT number FROM item WHERE hashes IS NOT NULL)
+            """, on: store.connection)
+        let run = try strays.start()
+        guard try run.step(), run.int64(0) > 0 else { return [] }
+        return [Finding(.damage, "\(run.int64(0)) search entries lead nowhere")]
+    }
+
+    private func quarantine(_ store: StoreConnection) throws -> [Finding] {
+        let count = try store.connection.count(.quarantinedRows)
+        guard count > 0 else { return [] }
+        return [
+            Finding(
+                .warning, "\(count) damaged rows were set aside when something took their place")
+        ]
+    }
+
+    /// One name that several programs use may be an accident.
+    private func programs(_ store: StoreConnection) throws -> [Finding] {
+        var paths: [String: [String]] = [:]
+        let all = Statement("SELECT id, sealed FROM program", on: store.connection)
+        let run = try all.start()
+        while try run.step() {
+            guard let id: Digest = try? run.fixedBytes(0),
+                let record = try? state.open(program: run.blob(1), id)
+            else {
+                return [Finding(.damage, "the record of programs was changed or damaged")]
+            }
+            paths[record.applicationIdentifier, default: []].append(record.path)
+        }
+        return paths.filter { $0.value.count > 1 }.sorted { $0.key < $1.key }.map { name, paths in
+            Finding(
+                .warning,
+                "\(paths.count) programs use the application identifier \(name): "
+                    + paths.sorted().joined(separator: ", "),
+                hint: "give each its own with an entitlements file")
+        }
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+package import KeychainModel
+internal import Keybag
+internal import Sealing
+
+extension ItemStore {
+    private static let inspecting = "read the keychain's status"
+
+    /// What there is to know about the keychain; creates nothing, opens no item.
+    ///
+    /// A keychain that is incomplete or whose key is missing has a status, too.
+    /// - Throws: ``KeychainFailure`` if the files cannot be read.
+    package func status() throws(KeychainFailure) -> KeychainStatus {
+        var status = KeychainStatus(
+            state: .absent, folder: location.folder, isReadOnly: false)
+        do throws(KeychainFailure) {
+            _ = try reading(Self.inspecting) { (engine, deadline) throws(KeychainFailure) in
+                try engine.describe(deadline, in: &status)
+            }
+        } catch {
+            switch error.code {
+            case .incomplete: status.state = .incomplete
+            case .keyUnavailable: status.state = .keyUnavailable
+            default: throw error
+            }
+        }
+        return status
+    }
+}
+
+extension Engine {
+    /// Fills in what is known without a key, then tries the key.
+    fileprivate func describe(
+        _ deadline: Deadline, in status: inout KeychainStatus
+    ) throws(KeychainFailure) {
+        status.isReadOnly = directory.isReadOnly
+        var facts = status
+        let opened = try withReader(deadline) { (store) throws(KeychainFailure) in
+            try translating("read the keychain's status") {
+                let transaction = try ReadTransaction(on: store.connection)
+                let (settings, locked) = try KeychainState.read(from: store)
+                facts.keychainID = settings.keychainID.description
+                facts.formatVersion = Int(settings.format)
+                facts.epoch = settings.epoch.rawValue
+                facts.level = locked.level
+                facts.deviceKeyPath = source.path(of: locked.deviceSource)
+                facts.itemCount = try store.connection.count(.items)
+                facts.quarantinedRowCount = try store.connection.count(.quarantinedRows)
+                facts.fileByteCount = try byteCount()
+                let result = Result { try currentState(store) }
+                _ = consume transaction
+                return result
+            }
+        }
+        status = facts
+        _ = try translating("read the keychain's status") { try opened.get() }
+        status.state = .noPasscode
+    }
+
+    /// The size of the database and its log.
+    private func byteCount() throws(DatabaseError) -> Int64 {
+        let log = try directory.check(file: KeychainLocation.databaseName + "-wal")
+        let database = try directory.check(file: KeychainLocation.databaseName)
+        return (database?.byteCount ?? 0) + (log?.byteCount ?? 0)
+    }
+}
+
+extension LockedKeybag {
+    /// What protects the keychain, as recorded when it was made.
+    var level: KeychainStatus.ProtectionLevel {
+        switch (protector, deviceSource) {
+        case (.device, .file): .file
+        case (.device, .credential), (.device, .path): .credential
+        case (.device, .tpm): .tpm
+        case (.passcode, _): .passcode
+        case (.tpmAndPasscode, _): .tpmAndPasscode
+        }
+    }
+}
+
+extension Connection {
+    enum Counted {
+        case items, quarantinedRows
+    }
+
+    /// How many rows there are; reads an index from end to end.
+    func count(_ counted: Counted) throws(DatabaseError) -> Int {
+        let statement =
+            switch counted {
+            case .items:
+                Statement("SELECT count(*) FROM item WHERE flags & 2 = 0", on: self)
+            case .quarantinedRows: Statement("SELECT count(*) FROM quarantine", on: self)
+            }
+        let run = try statement.start()
+        return try run.step() ? Int(run.int64(0)) : 0
+    }
+}

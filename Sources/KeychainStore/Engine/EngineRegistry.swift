@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import SecretMemory
+internal import Synchronization
+
+/// The engines of this process, one for each keychain that a store of it uses.
+///
+/// SQLite's locks belong to a process and a file, so that two sets of connections to one file must
+/// know of each other; and after a fork all that was inherited is closed before anything is opened.
+final class EngineRegistry: Sendable {
+    private struct Entry {
+        weak var slot: EngineSlot?
+    }
+
+    private static let current = ProcessLocal<EngineRegistry> { inherited in
+        EngineRegistry(inherited: inherited)
+    }
+
+    private let slots = Mutex<[String: Entry]>([:])
+    private let isUsable: Bool
+
+    private init(inherited: EngineRegistry?) {
+        isUsable = inherited?.closeInherited() ?? true
+    }
+
+    /// The slot of the keychain in `folder`.
+    static func slot(for folder: String) -> EngineSlot {
+        current.value.slot(for: folder)
+    }
+
+    private func slot(for folder: String) -> EngineSlot {
+        slots.withLock { slots in
+            if let slot = slots[folder]?.slot { return slot }
+            let slot = EngineSlot(isUsable: isUsable)
+            slots = slots.filter { $0.value.slot != nil }
+            slots[folder] = Entry(slot: slot)
+            return slot
+        }
+    }
+
+    private func closeInherited() -> Bool {
+        guard isUsable, let inherited = slots.withLockIfAvailable({ $0 }) else { return false }
+        return inherited.values.allSatisfy { $0.slot?.closeInherited() ?? true }
+    }
+}

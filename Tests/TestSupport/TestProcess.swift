@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import KeychainServices
+
+/// The keychain and the identity of the process that runs the tests.
+///
+/// Both are fixed at their first use, so every suite that works with them begins here.
+package enum TestProcess {
+    /// Where items go by default.
+    package static let defaultGroup = "contract.default"
+    /// Another group of the application.
+    package static let sharedGroup = "contract.shared"
+    /// A group named as shared valets name theirs.
+    package static let valetGroup = "ABC.com.example"
+    /// The name of the application; also the last of its groups.
+    package static let applicationIdentifier = "contract.application"
+
+    /// Puts the keychain of this process into a temporary folder and names the application.
+    ///
+    /// - Returns: Whether the identity is the one above.
+    package static let isPrepared: Bool = {
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("valet-tests-\(UUID().uuidString)")
+        unsafe setenv("VALET_HOME", folder.path, 1)
+        atexit { TestProcess.removeHome() }
+        do {
+            try Keychain.configure(
+                applicationIdentifier: applicationIdentifier,
+                accessGroups: [defaultGroup, sharedGroup, valetGroup])
+            return true
+        } catch {
+            return false
+        }
+    }()
+
+    private static func removeHome() {
+        guard let path = ProcessInfo.processInfo.environment["VALET_HOME"],
+            path.contains("/valet-tests-")
+        else { return }
+        try? FileManager.default.removeItem(atPath: path)
+    }
+}
