@@ -84,7 +84,8 @@ package final class KeychainDirectory: Sendable {
 
     private static func withoutTrailingSlashes(_ path: String) throws(DatabaseError) -> String {
         guard path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0) else {
-            throw DatabaseError(.misuse, during: operation, path: path, hint: "use an absolute path")
+            throw DatabaseError(
+                .misuse, during: operation, path: path, hint: "use an absolute path")
         }
         var path = path[...]
         // `link/` would follow the link.

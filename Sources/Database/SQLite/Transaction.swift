@@ -12,7 +12,7 @@ package struct Transaction: ~Copyable {
     /// - Throws: ``DatabaseError``: `busy` at the connection's deadline, `readOnly`, `misuse` inside
     ///   another transaction.
     package init(on connection: Connection) throws(DatabaseError) {
-        try connection.run(.beginWriting)
+        try connection.beginWriting()
         self.connection = connection
     }
 
