@@ -59,13 +59,12 @@ package final class KeychainDirectory: Sendable {
     /// - Throws: ``DatabaseError``, with the remedy as its hint: `symbolicLink`, `notARegularFile`
     ///   (also for a file with a second name), `wrongOwner`, `wrongMode`.
     package func check(file name: String) throws(DatabaseError) -> FileIdentity? {
-        let path = path(of: name)
         var status = stat()
         guard unsafe fstatat(descriptor.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
             if errno == ENOENT { return nil }
-            throw DatabaseError(errno: errno, during: "check a file", path: path)
+            throw DatabaseError(errno: errno, during: "check a file", path: path(of: name))
         }
-        try FileRules.checkFile(status, path: path, during: "check a file")
+        try FileRules.checkFile(status, path: path(of: name), during: "check a file")
         return FileIdentity(status)
     }
 
