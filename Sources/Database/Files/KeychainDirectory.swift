@@ -29,7 +29,7 @@ package final class KeychainDirectory: Sendable {
     ///   - creating: Whether to make it, and the folders on the way to it, with mode 0700 whatever
     ///     the umask. They are on disk when this returns.
     ///   - fileSystem: How to ask about the file system.
-    /// - Throws: ``DatabaseError``, with the remedy as its hint: `missing`, `symbolicLink` (the last
+    /// - Throws: ``DatabaseError``, with the remedy as its hint: `missing`, `symbolicLink` (last
     ///   component only), `notADirectory`, `wrongOwner`, `wrongMode`, `unsupportedFileSystem`,
     ///   `cannotOpen`, `readOnly`, `diskFull`, `misuse` for a relative path.
     package static func open(
