@@ -45,7 +45,8 @@ extension String {
             }
         }
         if plain, !isEmpty { return self }
-        return "'" + split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
+        return "'"
+            + split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
             + "'"
     }
 }

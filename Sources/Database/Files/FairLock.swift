@@ -38,6 +38,9 @@ final class FairLock: Sendable {
         }
     }
 
+    /// How many threads wait now.
+    var waiterCount: Int { state.withLock { $0.waiters.count } }
+
     /// Hands the lock to whoever has waited longest.
     func release() {
         state.withLock { state in

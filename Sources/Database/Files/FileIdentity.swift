@@ -28,8 +28,17 @@ package struct FileIdentity: Hashable, Sendable {
 enum FileRules {
     /// Refuses what is not a regular file of the user's own, closed to everybody else.
     static func checkFile(
-        _ status: stat, path: String, during operation: String
+        _ status: stat, path: @autoclosure () -> String, during operation: String
     ) throws(DatabaseError) {
+        let isOwnFile = status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid()
+        if isOwnFile, status.st_mode & 0o077 == 0, status.st_nlink == 1 { return }
+        throw refusal(of: status, path: path(), during: operation)
+    }
+
+    @inline(never)
+    private static func refusal(
+        of status: stat, path: String, during operation: String
+    ) -> DatabaseError {
         let refusal: (code: DatabaseError.Code, hint: String)? =
             switch status.st_mode & S_IFMT {
             case S_IFLNK: (.symbolicLink, "put the file itself at \(path.quotedForShell)")
@@ -39,8 +48,10 @@ enum FileRules {
             case S_IFREG: foreignAccess(status, path: path, mode: "600")
             default: (.notARegularFile, "move \(path.quotedForShell) away")
             }
-        guard let refusal else { return }
-        throw DatabaseError(refusal.code, during: operation, path: path, hint: refusal.hint)
+        guard let refusal else {
+            return DatabaseError(.other, during: operation, path: path, hint: "try again")
+        }
+        return DatabaseError(refusal.code, during: operation, path: path, hint: refusal.hint)
     }
 
     /// Refuses what is not a folder of the user's own, closed to everybody else.

@@ -100,6 +100,8 @@ extension KeychainDirectory {
         var code = file.writeAll(contents)
         // Zero permission bits are left under a umask of 0777.
         if code == 0, fchmod(file.number, 0o600) != 0 || fsync(file.number) != 0 { code = errno }
-        guard code == 0 else { throw DatabaseError(errno: code, during: "write a file", path: path) }
+        guard code == 0 else {
+            throw DatabaseError(errno: code, during: "write a file", path: path)
+        }
     }
 }

@@ -29,7 +29,7 @@ package final class KeychainDirectory: Sendable {
     ///   - creating: Whether to make it, and the folders on the way to it, with mode 0700 whatever
     ///     the umask. They are on disk when this returns.
     ///   - fileSystem: How to ask about the file system.
-    /// - Throws: ``DatabaseError``, with the remedy as its hint: `missing`, `symbolicLink` (the last
+    /// - Throws: ``DatabaseError``, with the remedy as its hint: `missing`, `symbolicLink` (last
     ///   component only), `notADirectory`, `wrongOwner`, `wrongMode`, `unsupportedFileSystem`,
     ///   `cannotOpen`, `readOnly`, `diskFull`, `misuse` for a relative path.
     package static func open(
@@ -59,13 +59,12 @@ package final class KeychainDirectory: Sendable {
     /// - Throws: ``DatabaseError``, with the remedy as its hint: `symbolicLink`, `notARegularFile`
     ///   (also for a file with a second name), `wrongOwner`, `wrongMode`.
     package func check(file name: String) throws(DatabaseError) -> FileIdentity? {
-        let path = path(of: name)
         var status = stat()
         guard unsafe fstatat(descriptor.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
             if errno == ENOENT { return nil }
-            throw DatabaseError(errno: errno, during: "check a file", path: path)
+            throw DatabaseError(errno: errno, during: "check a file", path: path(of: name))
         }
-        try FileRules.checkFile(status, path: path, during: "check a file")
+        try FileRules.checkFile(status, path: path(of: name), during: "check a file")
         return FileIdentity(status)
     }
 
@@ -84,7 +83,8 @@ package final class KeychainDirectory: Sendable {
 
     private static func withoutTrailingSlashes(_ path: String) throws(DatabaseError) -> String {
         guard path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0) else {
-            throw DatabaseError(.misuse, during: operation, path: path, hint: "use an absolute path")
+            throw DatabaseError(
+                .misuse, during: operation, path: path, hint: "use an absolute path")
         }
         var path = path[...]
         // `link/` would follow the link.

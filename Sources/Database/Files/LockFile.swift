@@ -9,12 +9,13 @@ internal import Glibc
 /// it, and the kernel drops it when its holder dies. Threads of this process are queued first, in
 /// the order in which they came. A child made by `fork` shares the description, hence the lock:
 /// it must make a `LockFile` of its own, and may drop the inherited one at any time.
-// Sendable because `file` is touched only by the thread that holds `queue`.
+// Sendable because `file` and `identity` are touched only by the thread that holds `queue`.
 package final class LockFile: @unchecked Sendable {
     private let directory: KeychainDirectory
     private let name: String
     private let queue = FairLock()
     private var file: Int32 = -1
+    private var identity: FileIdentity?
 
     /// Remembers where it is; nothing is opened before it is first needed.
     package init(_ name: String, in directory: KeychainDirectory) {
@@ -71,9 +72,8 @@ package final class LockFile: @unchecked Sendable {
     }
 
     private func isStillInPlace() throws(DatabaseError) -> Bool {
-        var status = stat()
-        unsafe fstat(file, &status)
-        return try directory.check(file: name)?.isSameFile(as: FileIdentity(status)) == true
+        guard let identity else { return false }
+        return try directory.check(file: name)?.isSameFile(as: identity) == true
     }
 
     private func open() throws(DatabaseError) {
@@ -93,6 +93,9 @@ package final class LockFile: @unchecked Sendable {
                 errno: errno, during: "open the lock file", path: path,
                 hint: errno == EACCES ? "chmod 600 \(path.quotedForShell)" : nil)
         }
+        var status = stat()
+        unsafe fstat(number, &status)
+        identity = FileIdentity(status)
         file = number
     }
 

@@ -21,7 +21,7 @@ extension Connection {
 
     /// Moves committed pages from the log into the database file. Belongs under the lock file.
     ///
-    /// - Throws: ``DatabaseError``: `busy` if a reader (with ``CheckpointMode/truncate``) or another
+    /// - Throws: ``DatabaseError``: `busy` if a reader (``CheckpointMode/truncate``) or another
     ///   checkpoint stood in the way until the deadline, `misuse` inside a transaction.
     @discardableResult
     package func checkpoint(_ mode: CheckpointMode) throws(DatabaseError) -> CheckpointResult {

@@ -14,14 +14,22 @@ extension Connection {
     ///
     /// - Returns: What was found, one line each, at most 100; none if all is well.
     package func integrityProblems() throws(DatabaseError) -> [String] {
-        let lines = try Statement("PRAGMA integrity_check", on: self).allTexts()
-        return lines == ["ok"] ? [] : lines
+        try problems(foundBy: Statement("PRAGMA integrity_check", on: self))
     }
 
     /// As ``integrityProblems()``, without comparing indexes with their tables: some times faster.
     package func quickProblems() throws(DatabaseError) -> [String] {
-        let lines = try Statement("PRAGMA quick_check", on: self).allTexts()
-        return lines == ["ok"] ? [] : lines
+        try problems(foundBy: Statement("PRAGMA quick_check", on: self))
+    }
+
+    private func problems(foundBy check: Statement) throws(DatabaseError) -> [String] {
+        do throws(DatabaseError) {
+            let lines = try check.allTexts()
+            return lines == ["ok"] ? [] : lines
+        } catch .corrupt {
+            // Some damage ends the check itself.
+            return ["the check ended early: the database is damaged"]
+        }
     }
 
     /// A number that is another one after any commit, by whatever process, that this connection

@@ -21,7 +21,7 @@ extension Connection {
     /// - Parameters:
     ///   - deadline: When waiting ends for opening; ``deadline`` has this value afterwards.
     ///   - cacheKibibytes: The most memory that the page cache takes.
-    /// - Throws: What ``KeychainDirectory/check(file:)`` throws; `missing` or, with ``Access/create``,
+    /// - Throws: What ``KeychainDirectory/check(file:)`` throws; `missing`; for ``Access/create``
     ///   `alreadyExists`; `notADatabase`, `corrupt`, `busy`, `readOnly`, `diskFull`, `cannotOpen`.
     package convenience init(
         to name: String, in directory: KeychainDirectory, for access: Access,

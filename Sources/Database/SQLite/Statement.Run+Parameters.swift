@@ -15,8 +15,11 @@ extension Statement.Run {
     /// Binds a copy of `bytes`; no bytes are an empty blob, not NULL.
     package func bind(_ bytes: Span<UInt8>, at index: Int32) throws(DatabaseError) {
         guard !bytes.isEmpty else { return try bindEmptyBlob(at: index) }
-        let code = unsafe bytes.withUnsafeBufferPointer { buffer in
-            unsafe valet_sqlite3_bind_copied_blob(
+        let code = unsafe bytes.withUnsafeBytes { buffer in
+            if let copy = unsafe statement.smallBlobs.add(buffer) {
+                return unsafe sqlite3_bind_blob64(handle, index, copy, UInt64(buffer.count), nil)
+            }
+            return unsafe valet_sqlite3_bind_copied_blob(
                 handle, index, buffer.baseAddress, UInt64(buffer.count))
         }
         try checkBinding(code)

@@ -7,7 +7,7 @@ extension Statement {
     ///
     /// Parameters count from 1, columns from 0, as in SQLite.
     @safe package struct Run: ~Copyable {
-        private let statement: Statement
+        let statement: Statement
         let handle: OpaquePointer
 
         init(of statement: Statement, handle: OpaquePointer) {

@@ -15,8 +15,12 @@ internal import CSQLite
 @safe package final class Statement {
     private let sql: StaticString
     private let connection: Connection
-    private var handle: OpaquePointer?
-    private var isRunning = false
+    // As in `Connection`: touched for one expression at a time.
+    @exclusivity(unchecked) private var handle: OpaquePointer?
+    @exclusivity(unchecked) private var isRunning = false
+
+    /// Where the small blobs of a run lie, which saves an allocation for each.
+    let smallBlobs = SmallBlobs()
 
     /// Remembers `sql`, exactly one statement; costs nothing until it is used.
     package init(_ sql: StaticString, on connection: Connection) {
@@ -29,10 +33,10 @@ internal import CSQLite
     /// - Throws: ``DatabaseError/Code/misuse`` if the last run has not ended or the connection is
     ///   closed; whatever compiling throws, at the first use.
     package func start() throws(DatabaseError) -> Run {
-        guard connection.isOpen, !isRunning else { throw wrongUse() }
+        guard connection.isOpen, unsafe !isRunning else { throw wrongUse() }
         let handle = unsafe try preparedHandle()
-        isRunning = true
-        connection.activeRunCount += 1
+        unsafe isRunning = true
+        unsafe connection.activeRunCount += 1
         return unsafe Run(of: self, handle: handle)
     }
 
@@ -65,9 +69,10 @@ internal import CSQLite
     var isUsable: Bool { connection.isOpen }
 
     func runHasEnded() {
-        isRunning = false
+        unsafe isRunning = false
+        smallBlobs.clear()
         guard connection.isOpen else { return }
-        connection.activeRunCount -= 1
+        unsafe connection.activeRunCount -= 1
     }
 
     deinit {

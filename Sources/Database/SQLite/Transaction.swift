@@ -9,10 +9,10 @@ package struct Transaction: ~Copyable {
 
     /// Begins it at once (`BEGIN IMMEDIATE`), so that nothing inside can be told *busy*.
     ///
-    /// - Throws: ``DatabaseError``: `busy` at the connection's deadline, `readOnly`, `misuse` inside
+    /// - Throws: ``DatabaseError``: `busy` at the connection's deadline; `readOnly`; `misuse` in
     ///   another transaction.
     package init(on connection: Connection) throws(DatabaseError) {
-        try connection.run(.beginWriting)
+        try connection.beginWriting()
         self.connection = connection
     }
 

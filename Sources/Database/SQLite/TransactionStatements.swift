@@ -56,6 +56,14 @@ extension Connection {
         guard code == SQLITE_DONE else { throw failure(code, verb.operation) }
     }
 
+    /// Begins writing; SQLite would only begin to read where it can do no more.
+    func beginWriting() throws(DatabaseError) {
+        if let database = unsafe database, unsafe sqlite3_db_readonly(database, "main") != 0 {
+            throw DatabaseError(.readOnly, during: "begin a transaction", path: path)
+        }
+        try run(.beginWriting)
+    }
+
     /// Ends a transaction that SQLite has not ended by itself, as it does after some errors.
     func rollBack() {
         guard isInTransaction else { return }

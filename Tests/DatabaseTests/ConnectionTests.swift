@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@testable import Database
+
+@Suite struct `Opening a database` {
+    let folder: TestFolder
+    let directory: KeychainDirectory
+
+    init() throws {
+        folder = try TestFolder()
+        directory = try folder.directory()
+    }
+
+    @Test(arguments: [Connection.Access.readWrite, .readOnly])
+    func `says that a missing one is missing`(_ access: Connection.Access) {
+        let error = #expect(throws: DatabaseError.self) { try directory.open(access) }
+        #expect(error?.code == .missing)
+        #expect(error?.path == folder.path("keychain.db"))
+        #expect(folder.mode("keychain.db") == nil)
+    }
+
+    @Test func `creates one that must not exist`() throws {
+        try directory.makeDatabase().insert([1])
+        let error = #expect(throws: DatabaseError.self) { try directory.open(.create) }
+        #expect(error?.code == .alreadyExists)
+        #expect(try directory.open(.readOnly).countRows() == 1)
+    }
+
+    @Test(arguments: [0o000, 0o077, 0o777] as [mode_t])
+    func `gives every file mode 0600 whatever the umask`(_ mask: mode_t) throws {
+        let path = folder.path
+        try withUmask(mask) {
+            _ = try KeychainDirectory.open(path, creating: false).makeDatabase()
+        }
+        for suffix in ["", "-wal", "-shm"] {
+            #expect(folder.mode("keychain.db" + suffix) == 0o600)
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("PRAGMA journal_mode", "wal"), ("PRAGMA synchronous", "2"),
+            ("PRAGMA wal_autocheckpoint", "0"), ("PRAGMA trusted_schema", "0"),
+            ("PRAGMA secure_delete", "1"), ("PRAGMA mmap_size", "0"), ("PRAGMA temp_store", "2"),
+            ("PRAGMA cache_size", "-8000"), ("PRAGMA foreign_keys", "0"),
+            ("PRAGMA cell_size_check", "1"), ("PRAGMA writable_schema", "0"),
+        ] as [(StaticString, String)])
+    func `has every setting`(_ pragma: StaticString, _ value: String) throws {
+        _ = try directory.makeDatabase()
+        #expect(try Statement(pragma, on: directory.open()).onlyText() == value)
+    }
+
+    @Test func `can attach nothing`() throws {
+        let connection = try directory.makeDatabase()
+        #expect(throws: DatabaseError.self) {
+            try Statement("ATTACH ':memory:' AS other", on: connection).execute()
+        }
+    }
+
+    @Test func `cannot be tricked into writing its own schema`() throws {
+        let connection = try directory.makeDatabase()
+        try Statement("PRAGMA writable_schema = ON", on: connection).execute()
+        #expect(throws: DatabaseError.self) {
+            try Statement("DELETE FROM sqlite_schema", on: connection).execute()
+        }
+    }
+
+    @Test func `refuses a file that is no database`() throws {
+        try folder.write(.init(repeating: 65, count: 8192), to: "keychain.db")
+        let error = #expect(throws: DatabaseError.self) { try directory.open() }
+        #expect(error?.code == .notADatabase)
+    }
+
+    @Test func `finds damage in the first page`() throws {
+        _ = try directory.makeDatabase().checkpoint(.truncate)
+        var bytes = try folder.read("keychain.db")
+        bytes.replaceSubrange(100..<400, with: repeatElement(0xff, count: 300))
+        try folder.write(bytes, to: "keychain.db")
+        let error = #expect(throws: DatabaseError.self) { try directory.open().countRows() }
+        #expect(error?.code == .corrupt)
+    }
+
+    @Test func `finds that a file was cut short`() throws {
+        do {
+            let connection = try directory.makeDatabase()
+            for number in 0..<50 {
+                try connection.insert([UInt8(number)], .init(repeating: 1, count: 900))
+            }
+            try connection.checkpoint(.truncate)
+        }
+        try folder.write(Array(folder.read("keychain.db").prefix(8192)), to: "keychain.db")
+        let error = #expect(throws: DatabaseError.self) {
+            let connection = try directory.open()
+            #expect(try !connection.integrityProblems().isEmpty)
+            try connection.insert([99])
+            _ = try connection.countRows()
+        }
+        #expect(error?.code == .corrupt)
+    }
+
+    @Test(arguments: ["keychain.db", "keychain.db-wal", "keychain.db-shm"])
+    func `refuses any of its files that others may read`(_ name: String) throws {
+        _ = try directory.makeDatabase()
+        folder.setMode(0o640, of: name)
+        let error = #expect(throws: DatabaseError.self) { try directory.open() }
+        #expect(error?.code == .wrongMode)
+        #expect(error?.hint == "chmod 600 " + folder.path(name))
+    }
+
+    @Test func `works through a symbolic link on the way`() throws {
+        let real = folder.path("real/valet")
+        try FileManager.default.createDirectory(atPath: real, withIntermediateDirectories: true)
+        folder.setMode(0o700, of: "real/valet")
+        folder.link("link", to: "real")
+        let directory = try KeychainDirectory.open(folder.path("link/valet"), creating: false)
+        try directory.makeDatabase().insert([1])
+        #expect(try directory.open().countRows() == 1)
+    }
+
+    @Test func `keeps log and index when the last one closes`() throws {
+        try directory.makeDatabase().insert([1])
+        #expect(try folder.read("keychain.db-wal").count > 32)
+        #expect(folder.mode("keychain.db-shm") != nil)
+    }
+}
+
+@Suite struct `A closed connection` {
+    let folder: TestFolder
+    let connection: Connection
+
+    init() throws {
+        folder = try TestFolder()
+        connection = try folder.directory().makeDatabase()
+    }
+
+    @Test func `runs no statement, prepared or not`() throws {
+        let prepared = Statement("SELECT 1", on: connection)
+        try prepared.execute()
+        try connection.close()
+        for statement in [prepared, Statement("SELECT 2", on: connection)] {
+            let error = #expect(throws: DatabaseError.self) { try statement.execute() }
+            #expect(error?.code == .misuse)
+        }
+    }
+
+    @Test func `begins no transaction`() throws {
+        _ = try Transaction(on: connection)
+        try connection.close()
+        let error = #expect(throws: DatabaseError.self) { _ = try Transaction(on: connection) }
+        #expect(error?.code == .misuse)
+    }
+
+    @Test func `cannot come about while a statement runs`() throws {
+        let run = try Statement("SELECT 1", on: connection).start()
+        let error = #expect(throws: DatabaseError.self) { try connection.close() }
+        #expect(error?.code == .misuse)
+        #expect(try run.step() == true)
+    }
+
+    @Test func `is closed once`() throws {
+        try connection.close()
+        try connection.close()
+        #expect(!connection.isOpen)
+    }
+
+    @Test func `has no locks left, an abandoned one keeps them`() throws {
+        let other = try folder.directory().open()
+        _ = try other.countRows()
+        other.abandon()
+        #expect(throws: DatabaseError.self) { try other.countRows() }
+        try connection.close()
+        #expect(try !locksOfThisProcess(on: folder.path("keychain.db")).isEmpty)
+    }
+}

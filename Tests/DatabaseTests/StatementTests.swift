@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@testable import Database
+
+@Suite struct `A statement` {
+    let folder: TestFolder
+    let connection: Connection
+
+    init() throws {
+        folder = try TestFolder()
+        connection = try folder.directory().makeDatabase()
+    }
+
+    @Test(arguments: [0, 1, -1, .max, .min] as [Int64])
+    func `gives back numbers`(_ number: Int64) throws {
+        let run = try Statement("SELECT ?1", on: connection).start()
+        try run.bind(number, at: 1)
+        #expect(try run.step() == true)
+        #expect(run.int64(0) == number)
+    }
+
+    @Test(arguments: ["", "key", "schlüssel 🔑"])
+    func `gives back text`(_ text: String) throws {
+        let run = try Statement("SELECT ?1, typeof(?1)", on: connection).start()
+        try run.bind(text, at: 1)
+        #expect(try run.step() == true)
+        #expect(try run.text(0) == text)
+        #expect(try run.text(1) == "text")
+    }
+
+    @Test func `gives back text with a zero byte inside`() throws {
+        let run = try Statement("SELECT ?1", on: connection).start()
+        try run.bind("a\0b", at: 1)
+        #expect(try run.step() == true)
+        #expect(try run.text(0) == "a\0b")
+    }
+
+    @Test(arguments: [0, 1, 32, 5_000, 16 << 20])
+    func `gives back blobs`(_ count: Int) throws {
+        let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
+        try connection.insert([1], bytes)
+        let run = try Statement("SELECT v, typeof(v) FROM t", on: connection).start()
+        #expect(try run.step() == true)
+        #expect(run.blob(0) == bytes)
+        #expect(run.byteCount(0) == count)
+        #expect(run.withBlob(0) { span in span.count } == count)
+        #expect(try run.text(1) == "blob")
+    }
+
+    @Test func `tells an empty blob from NULL`() throws {
+        let run = try Statement("SELECT ?1, ?2, ?3", on: connection).start()
+        try run.bind([UInt8](), at: 1)
+        try run.bindNull(at: 2)
+        #expect(try run.step() == true)
+        #expect(run.isNull(0) == false)
+        #expect(run.isNull(1) == true)
+        #expect(run.isNull(2) == true)
+        #expect(run.byteCount(1) == 0)
+    }
+
+    @Test(arguments: [0, 3, 100_000])
+    func `binds bytes without copying them for as long as it runs`(_ count: Int) throws {
+        let bytes = [UInt8](repeating: 7, count: count)
+        let insert = try Statement("INSERT INTO t VALUES (x'01', ?1)", on: connection).start()
+        try insert.withBound(bytes.span, at: 1) { () throws(DatabaseError) in try insert.finish() }
+        let run = try Statement("SELECT v FROM t", on: connection).start()
+        #expect(try run.step() == true)
+        #expect(run.isNull(0) == false)
+        #expect(run.blob(0) == bytes)
+    }
+
+    @Test func `refuses more than 32 MiB`() throws {
+        let bytes = [UInt8](repeating: 0, count: 33 << 20)
+        let error = #expect(throws: DatabaseError.self) { try connection.insert([1], bytes) }
+        #expect(error?.code == .tooLarge)
+    }
+
+    @Test func `forgets its parameters when its run ends`() throws {
+        let statement = Statement("SELECT ?1", on: connection)
+        do {
+            let run = try statement.start()
+            try run.bind(5, at: 1)
+            _ = try run.step()
+        }
+        let run = try statement.start()
+        #expect(try run.step() == true)
+        #expect(run.isNull(0) == true)
+    }
+
+    @Test(arguments: [1, 100, 256, 300])
+    func `keeps the bytes of each parameter apart`(_ count: Int) throws {
+        let blobs = (0..<4).map { [UInt8](repeating: UInt8($0), count: count) }
+        let run = try Statement("SELECT ?1, ?2, ?3, ?4", on: connection).start()
+        for round in 0..<3 {
+            for (number, blob) in blobs.enumerated() {
+                try run.bind(blob, at: Int32((number + round) % 4) + 1)
+            }
+            #expect(try run.step() == true)
+            let found = (0..<4).map { run.blob(Int32(($0 + round) % 4)) }
+            #expect(found == blobs)
+            run.rewind()
+        }
+    }
+
+    @Test func `can be rewound with its parameters`() throws {
+        let run = try Statement("SELECT ?1", on: connection).start()
+        try run.bind(5, at: 1)
+        for _ in 0..<2 {
+            #expect(try run.step() == true)
+            #expect(run.int64(0) == 5)
+            run.rewind()
+        }
+    }
+
+    @Test func `runs once at a time`() throws {
+        let statement = Statement("SELECT 1", on: connection)
+        let run = try statement.start()
+        let error = #expect(throws: DatabaseError.self) { try statement.execute() }
+        #expect(error?.code == .misuse)
+        #expect(try run.step() == true)
+    }
+
+    @Test func `has only the parameters that it has`() throws {
+        let run = try Statement("SELECT ?1", on: connection).start()
+        let error = #expect(throws: DatabaseError.self) { try run.bind(1, at: 2) }
+        #expect(error?.code == .misuse)
+    }
+
+    @Test func `names the rule that was broken, not the value`() throws {
+        try connection.insert([1, 2, 3])
+        let error = #expect(throws: DatabaseError.self) { try connection.insert([1, 2, 3]) }
+        #expect(error?.code == .constraint)
+        #expect(error?.sqliteCode == 1555)
+    }
+
+    @Test func `is refused by strict tables when the type is wrong`() throws {
+        let run = try Statement("INSERT INTO t VALUES (?1, NULL)", on: connection).start()
+        try run.bind("text", at: 1)
+        let error = #expect(throws: DatabaseError.self) { try run.finish() }
+        #expect(error?.code == .constraint)
+    }
+
+    @Test func `reports wrong SQL at its first use`() throws {
+        let statement = Statement("SELECT 1 FROM nowhere", on: connection)
+        let error = #expect(throws: DatabaseError.self) { try statement.execute() }
+        #expect(error?.code == .other)
+        #expect(error?.hint == "no such table: nowhere")
+    }
+
+    @Test func `refuses text that is not UTF-8`() throws {
+        let run = try Statement("SELECT CAST(x'ff' AS TEXT)", on: connection).start()
+        #expect(try run.step() == true)
+        let error = #expect(throws: DatabaseError.self) { try run.text(0) }
+        #expect(error?.code == .corrupt)
+    }
+
+    @Test func `counts the rows that it has changed`() throws {
+        try connection.insert([1])
+        try connection.insert([2])
+        try Statement("UPDATE t SET v = x'00'", on: connection).execute()
+        #expect(connection.changedRowCount == 2)
+        #expect(connection.totalChangedRowCount == 4)
+    }
+}
