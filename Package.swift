@@ -50,10 +50,15 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         library("KeychainServices", ["KeychainModel", "KeychainStore", "SecretMemory"]),
         library("Valet", ["KeychainModel", "KeychainServices", "SecretMemory"]),
         library("Security", ["KeychainModel", "KeychainServices"]),
+        tests("Valet", ["KeychainModel", "KeychainServices"]),
+        library("Security", ["KeychainServices"]),
         library("ValetCLI", ["KeychainModel", "KeychainServices", "SecretMemory", "CLinux"]),
         .executableTarget(
             name: "ValetCommand", dependencies: ["ValetCLI"], swiftSettings: strict),
         tests("Database", []),
+        .target(name: "CForkSupport", path: "Tests/CForkSupport"),
+        tests("SecretMemory", ["CForkSupport"]),
+        tests("Sealing", ["SecretMemory"]),
         tests("KeychainModel", []),
         tests(
             "KeychainServices", ["KeychainModel", "KeychainStore", "SecretMemory", "Security"]),

@@ -47,11 +47,15 @@ package enum Attribute: String, CaseIterable, Hashable, Sendable {
     }
 
     /// Whether items of `itemClass` can have this attribute (keychain-semantics §2.2).
+    ///
+    /// View hints are private to Apple's programs, and no token keeps items here: passwords have
+    /// neither attribute, though both keep their place in the primary key.
     package func exists(in itemClass: ItemClass) -> Bool {
         switch self {
         case .service, .generic: itemClass == .genericPassword
         case .securityDomain, .server, .protocol, .authenticationType, .port, .path:
             itemClass == .internetPassword
+        case .syncViewHint, .tokenID: false
         default: true
         }
     }

@@ -35,10 +35,10 @@ package enum ItemClass: UInt8, CaseIterable, Hashable, Sendable {
     }
 
     private static let genericPasswordKey: [Attribute] = [
-        .account, .service, .syncViewHint, .tokenID,
+        .service, .syncViewHint, .tokenID, .account,
     ]
     private static let internetPasswordKey: [Attribute] = [
-        .account, .securityDomain, .server, .protocol, .authenticationType, .port, .path,
-        .syncViewHint, .tokenID,
+        .securityDomain, .server, .protocol, .authenticationType, .port, .path, .syncViewHint,
+        .tokenID, .account,
     ]
 }

@@ -57,9 +57,7 @@ package struct LengthPrefixed: PartAppending, Sendable {
     package init(reservingByteCount byteCount: Int = 0) { bytes.reserveCapacity(byteCount) }
 
     package mutating func append(_ part: Span<UInt8>) {
-        let prefix = lengthPrefix(of: part)
-        bytes.append(copying: prefix.span)
-        bytes.append(copying: part)
+        bytes.append(lengthPrefixed: part)
     }
 
     /// Drops all parts and keeps the memory for the next ones.

@@ -240,8 +240,18 @@ extension [UInt8] {
         self = unsafe bytes.withUnsafeBufferPointer { bytes in unsafe Array(bytes) }
     }
 
-    /// Appends a copy of `bytes`.
-    mutating func append(copying bytes: Span<UInt8>) {
-        unsafe bytes.withUnsafeBufferPointer { bytes in unsafe append(contentsOf: bytes) }
+    /// Appends `LP(part)`: the number of bytes, big endian in 4 bytes, then the bytes.
+    mutating func append(lengthPrefixed part: Span<UInt8>) {
+        append(addingCapacity: 4 + part.count) { output in
+            let prefix = lengthPrefix(of: part)
+            for index in 0..<4 { output.append(prefix[index]) }
+            unsafe output.withUnsafeMutableBufferPointer { buffer, count in
+                unsafe lend(part) { part in
+                    let end = unsafe UnsafeMutableBufferPointer(rebasing: buffer[count...])
+                    unsafe end.baseAddress?.initialize(from: part.start, count: part.count)
+                }
+                count += part.count
+            }
+        }
     }
 }

@@ -58,12 +58,18 @@ internal import Synchronization
     ///
     /// - Returns: False, with nothing done, if `pointer` is not in the arena.
     borrowing func release(_ pointer: UnsafeMutablePointer<UInt8>, byteCount: Int) -> Bool {
+        guard contains(Int(bitPattern: pointer)) else { return false }
         let offset = Int(bitPattern: pointer) - Int(bitPattern: unsafe base)
-        guard unsafe base != nil, offset >= 0, offset < Self.byteCount else { return false }
         let blocks = blockCount(for: byteCount)
         unsafe sodium_memzero(pointer, blocks * Self.blockByteCount)
         bitmap.giveBack(offset / Self.blockByteCount, count: blocks)
         return true
+    }
+
+    /// Tells whether an address lies in the arena.
+    borrowing func contains(_ address: Int) -> Bool {
+        let offset = address - Int(bitPattern: unsafe base)
+        return unsafe base != nil && offset >= 0 && offset < Self.byteCount
     }
 
     private borrowing func blockCount(for byteCount: Int) -> Int {

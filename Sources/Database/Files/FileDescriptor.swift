@@ -76,3 +76,28 @@ struct FileDescriptor: ~Copyable {
         errno = reported
     }
 }
+
+extension FileDescriptor {
+    /// Lends all bytes of the file, then wipes the memory that held them.
+    ///
+    /// - Throws: ``DatabaseError``: `tooLarge` above `maxByteCount`, `inputOutput`.
+    func withContents<R: ~Copyable>(
+        maxByteCount: Int, path: String, during operation: String, _ body: (Span<UInt8>) -> R
+    ) throws(DatabaseError) -> R {
+        // One byte more than allowed: that it is filled tells that the file is too large.
+        let memory = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: maxByteCount + 1, alignment: 16)
+        defer {
+            if let start = memory.baseAddress { unsafe explicit_bzero(start, memory.count) }
+            unsafe memory.deallocate()
+        }
+        let count = unsafe readAll(into: memory)
+        guard count >= 0 else {
+            throw DatabaseError(errno: Int32(-count), during: operation, path: path)
+        }
+        guard count <= maxByteCount else {
+            throw DatabaseError(.tooLarge, during: operation, path: path)
+        }
+        return unsafe body(Span(_unsafeBytes: UnsafeRawBufferPointer(rebasing: memory[..<count])))
+    }
+}

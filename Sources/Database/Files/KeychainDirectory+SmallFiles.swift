@@ -17,24 +17,8 @@ extension KeychainDirectory {
         let file = try FileDescriptor(name, of: self, flags: O_RDONLY, during: operation)
         let status = file.status()
         try FileRules.checkFile(status, path: path, during: operation)
-        guard status.st_size <= maxByteCount else {
-            throw DatabaseError(.tooLarge, during: operation, path: path)
-        }
-        // One byte more than allowed: it may have grown since.
-        let memory = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: maxByteCount + 1, alignment: 16)
-        defer {
-            if let start = memory.baseAddress { unsafe explicit_bzero(start, memory.count) }
-            unsafe memory.deallocate()
-        }
-        let count = unsafe file.readAll(into: memory)
-        guard count >= 0 else {
-            throw DatabaseError(errno: Int32(-count), during: operation, path: path)
-        }
-        guard count <= maxByteCount else {
-            throw DatabaseError(.tooLarge, during: operation, path: path)
-        }
-        return unsafe body(Span(_unsafeBytes: UnsafeRawBufferPointer(rebasing: memory[..<count])))
+        return try file.withContents(
+            maxByteCount: maxByteCount, path: path, during: operation, body)
     }
 
     /// Overwrites a file with zeros, puts that on disk, then removes it for good.

@@ -105,6 +105,11 @@ enum Schema {
         ) STRICT, WITHOUT ROWID
         """
 
+    /// What tells the file's kind: docs/FORMAT.md §2. PRAGMAs take no parameters.
+    static let marks: [StaticString] = [
+        "PRAGMA application_id = 0x56414C54", "PRAGMA user_version = 1",
+    ]
+
     /// The columns of `item`, in the order in which `SELECT *` gives them.
     enum Column {
         static let number: Int32 = 0

@@ -10,10 +10,11 @@ struct DeviceKeyFile: ~Copyable {
     private static let version: UInt8 = 1
     private static let checksumOffset = 90
 
-    let keychainID: KeychainID
+    /// nil where the bytes are the secret alone, as given ones may be.
+    let keychainID: KeychainID?
     let secret: DeviceSecret
 
-    init(keychainID: KeychainID, secret: consuming DeviceSecret) {
+    init(keychainID: KeychainID?, secret: consuming DeviceSecret) {
         self.keychainID = keychainID
         self.secret = secret
     }
@@ -21,6 +22,15 @@ struct DeviceKeyFile: ~Copyable {
     /// Why bytes are not a device key.
     enum Flaw: Error {
         case malformed, newer, damaged
+    }
+
+    /// Parses what somebody else keeps: the file, or the 32 bytes of a secret alone.
+    static func given(_ bytes: Span<UInt8>) throws(Flaw) -> DeviceKeyFile {
+        guard bytes.count == DeviceSecret.byteCount else {
+            return try DeviceKeyFile(parsing: bytes)
+        }
+        guard let secret = try? DeviceSecret(copying: bytes) else { throw .malformed }
+        return DeviceKeyFile(keychainID: nil, secret: secret)
     }
 
     /// Parses the file.
@@ -50,7 +60,7 @@ struct DeviceKeyFile: ~Copyable {
         SecretBytes(byteCount: Self.byteCount) { (bytes: inout MutableSpan<UInt8>) in
             Self.put(Self.magic, at: 0, into: &bytes)
             bytes[9] = Self.version
-            Self.put(keychainID.bytes, at: 10, into: &bytes)
+            if let keychainID { Self.put(keychainID.bytes, at: 10, into: &bytes) }
             Self.put(secret.id.bytes, at: 26, into: &bytes)
             secret.withBytes { key in
                 for index in key.indices { bytes[42 + index] = key[index] }

@@ -91,6 +91,14 @@ struct ItemCipher {
         return SecretValue(padded, byteCount: byteCount)
     }
 
+    /// Proves that a row without part V never had one.
+    func checkHasNoValue(
+        _ header: RowHeader, names: [UInt8], details: [UInt8]
+    ) throws(RowDamage) {
+        let list = try open(details, detailsData(header, names: names))
+        guard list.values[ItemContent.valueByteCountTag] == nil else { throw .content }
+    }
+
     private func namesData(of row: SealedRow) -> LengthPrefixed {
         var data = row.header.associatedData(
             .names, keychainID: keychainID, reserving: 120 + row.hashes.count)
@@ -102,9 +110,13 @@ struct ItemCipher {
     }
 
     private func detailsData(of row: SealedRow) -> LengthPrefixed {
-        var data = row.header.associatedData(
-            .details, keychainID: keychainID, reserving: 8 + row.names.count)
-        data.append(row.names)
+        detailsData(row.header, names: row.names)
+    }
+
+    private func detailsData(_ header: RowHeader, names: [UInt8]) -> LengthPrefixed {
+        var data = header.associatedData(
+            .details, keychainID: keychainID, reserving: 8 + names.count)
+        data.append(names)
         return data
     }
 

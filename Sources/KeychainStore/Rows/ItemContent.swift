@@ -10,7 +10,8 @@ struct ItemContent: Hashable {
     /// The size of the value in bytes; nil for an item without one.
     var valueByteCount: Int?
 
-    private static let valueByteCountTag: UInt8 = 64
+    /// The tag of the value's size in part B.
+    static let valueByteCountTag: UInt8 = 64
 
     init(accessGroup: AccessGroup, attributes: [Attribute: AttributeValue], valueByteCount: Int?) {
         self.accessGroup = accessGroup
@@ -80,7 +81,8 @@ struct ItemContent: Hashable {
             }
             attributes[attribute] = value
         }
-        for attribute in allowed where attributes[attribute] == nil {
+        for attribute in allowed
+        where attributes[attribute] == nil && attribute.exists(in: itemClass) {
             attributes[attribute] = attribute.defaultValue
         }
         valueByteCount = nil

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLinux
+internal import Glibc
+
+/// A file that somebody else keeps for this process: a systemd credential, a mounted secret.
+///
+/// It may belong to root, may be reached through symbolic links, and may be readable for a group
+/// that root chose; others may neither read nor write it.
+package enum GivenFile {
+    /// Lends the contents, then wipes the memory that held them.
+    ///
+    /// - Throws: ``DatabaseError``, with the remedy as its hint: `missing`, `notARegularFile`,
+    ///   `wrongOwner`, `wrongMode`, `tooLarge` above `maxByteCount`, `cannotOpen`, `inputOutput`.
+    package static func withContents<R: ~Copyable>(
+        of path: String, maxByteCount: Int, _ body: (Span<UInt8>) -> R
+    ) throws(DatabaseError) -> R {
+        let operation = "read a file"
+        let file = FileDescriptor(
+            owning: unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK))
+        guard file.number >= 0 else {
+            throw DatabaseError(errno: errno, during: operation, path: path)
+        }
+        try check(file.status(), path: path, during: operation)
+        return try file.withContents(
+            maxByteCount: maxByteCount, path: path, during: operation, body)
+    }
+
+    /// Whether there is something at `path`, whatever it is.
+    package static func exists(_ path: String) -> Bool {
+        unsafe access(path, F_OK) == 0
+    }
+
+    private static func check(
+        _ status: stat, path: String, during operation: String
+    ) throws(DatabaseError) {
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw DatabaseError(.notARegularFile, during: operation, path: path)
+        }
+        guard status.st_uid == 0 || status.st_uid == geteuid() else {
+            throw DatabaseError(
+                .wrongOwner, during: operation, path: path,
+                hint: "as root: chown \(geteuid()) \(path.quotedForShell)")
+        }
+        // A service manager gives a file to a service by an access list, which shows as the
+        // group's right to read.
+        let foreignBits: mode_t = status.st_uid == 0 ? 0o037 : 0o077
+        guard status.st_mode & foreignBits == 0 else {
+            throw DatabaseError(
+                .wrongMode, during: operation, path: path,
+                hint: "chmod 400 \(path.quotedForShell)")
+        }
+    }
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import KeychainModel
+package import SecretMemory
+
+/// An item to add, with its value.
+package struct Addition: Sendable {
+    package let item: NewItem
+    package let value: SecretValue?
+
+    /// An item that is to be added.
+    package init(_ item: NewItem, value: SecretValue?) {
+        self.item = item
+        self.value = value
+    }
+}
+
+/// keychain-semantics §2, §3.9.
+extension ItemStore {
+    private static let adding = "add an item"
+    private static let setting = "set an item"
+
+    /// Adds an item to its group, or to the caller's default group.
+    ///
+    /// - Returns: The item with all its attributes, without its value.
+    /// - Throws: ``KeychainFailure``: `duplicateItem`, `missingEntitlement`, `valueTooLarge`,
+    ///   `passcodeNotSet`.
+    package func add(
+        _ addition: Addition, for caller: Caller
+    ) throws(KeychainFailure) -> StoredItem {
+        let added = try write(Self.adding, creating: true, caller) { (access) in
+            try access.add(addition, for: caller)
+        }
+        guard let added else { throw KeychainFailure(.internalFault, during: Self.adding) }
+        return added
+    }
+
+    /// Adds an item, or gives the one that has its primary key another value and nothing else.
+    ///
+    /// - Throws: As ``add(_:for:)``; `duplicateItem` if that item has another protection class.
+    package func set(
+        _ addition: Addition, for caller: Caller
+    ) throws(KeychainFailure) {
+        _ = try write(Self.setting, creating: true, caller) { (access) in
+            try access.set(addition, for: caller)
+        }
+    }
+
+    /// Adds all items and deletes those that `references` name, or does nothing.
+    ///
+    /// - Throws: As ``add(_:for:)``; `itemNotFound` if one of `references` names nothing.
+    package func add(
+        _ additions: [Addition], deleting references: [PersistentReference], for caller: Caller
+    ) throws(KeychainFailure) {
+        let operation = "move items"
+        _ = try write(operation, creating: true, caller) { (access) in
+            for addition in additions { _ = try access.add(addition, for: caller) }
+            for reference in references {
+                guard try access.delete(ItemQuery(reference), for: caller) > 0 else {
+                    throw KeychainFailure(.itemNotFound, during: operation)
+                }
+            }
+        }
+    }
+}
+
+extension WriteAccess {
+    /// Adds an item.
+    func add(_ addition: Addition, for caller: Caller) throws -> StoredItem {
+        let (item, content) = try prepare(addition, for: caller)
+        if let existing = try row(hashes(item, content)) {
+            guard try makeWay(existing) else {
+                throw KeychainFailure(.duplicateItem, during: operation)
+            }
+        }
+        return try insert(addition, content)
+    }
+
+    /// Adds an item or replaces the value of the one that is there.
+    func set(_ addition: Addition, for caller: Caller) throws {
+        let (item, content) = try prepare(addition, for: caller)
+        if case .row(let row)? = try row(hashes(item, content)),
+            !row.header.flags.contains(.tombstone)
+        {
+            guard row.header.protectionClass == item.protectionClass else {
+                throw KeychainFailure(
+                    .duplicateItem, during: operation,
+                    message: "an item of that name has another accessibility",
+                    hint: "remove it first, or use its accessibility")
+            }
+            if let old = try? open(row) {
+                try replace(old, value: addition.value)
+                return
+            }
+        }
+        _ = try add(addition, for: caller)
+    }
+
+    private func replace(_ old: OpenedRow, value: SecretValue?) throws {
+        var content = old.content
+        content.valueByteCount = value?.byteCount
+        content.attributes[.modificationDate] = .date(laterDate(than: content))
+        let header = old.row.header
+        try replace(old.row, header.protectionClass, header.flags, content, value: value)
+    }
+
+    /// Checks an addition and completes its attributes.
+    private func prepare(
+        _ addition: Addition, for caller: Caller
+    ) throws -> (NewItem, ItemContent) {
+        let item = addition.item
+        let group = try caller.group(writing: item.accessGroup, during: operation)
+        try check(addition.value)
+        // An unavailable class is reported before a duplicate: keychain-semantics §3.10.
+        _ = try state.cipher(item.protectionClass, during: operation)
+        var attributes = item.attributes
+        for attribute in item.itemClass.primaryKeyAttributes
+        where attributes[attribute] == nil && attribute.exists(in: item.itemClass) {
+            attributes[attribute] = attribute.defaultValue
+        }
+        attributes[.creationDate] = .date(now.date)
+        attributes[.modificationDate] = .date(now.date)
+        let content = ItemContent(
+            accessGroup: group, attributes: attributes,
+            valueByteCount: addition.value?.byteCount)
+        return (item, content)
+    }
+
+    /// - Throws: ``KeychainFailure/Code/valueTooLarge``.
+    func check(_ value: SecretValue?) throws(KeychainFailure) {
+        guard (value?.byteCount ?? 0) <= ItemStore.maximalValueByteCount else {
+            throw KeychainFailure(
+                .valueTooLarge, during: operation,
+                hint: "keep large data in a file of its own and its key here")
+        }
+    }
+
+    private func hashes(_ item: NewItem, _ content: ItemContent) -> IndexHashes {
+        state.hasher.hashes(item.itemClass, content, isSynchronizable: item.isSynchronizable)
+    }
+
+    /// Clears what occupies the place of a row that is about to be written.
+    ///
+    /// - Returns: false if a sound item is there.
+    func makeWay(_ existing: FoundRow) throws -> Bool {
+        guard case .row(let row) = existing else { throw RowDamage.column }
+        if row.header.flags.contains(.tombstone) {
+            try delete(row)
+            return true
+        }
+        if (try? open(row)) != nil { return false }
+        try quarantine(row)
+        return true
+    }
+
+    private func insert(_ addition: Addition, _ content: ItemContent) throws -> StoredItem {
+        let item = addition.item
+        let row = try insert(
+            item.itemClass, item.protectionClass,
+            item.isSynchronizable ? .synchronizable : [], content, value: addition.value)
+        return StoredItem(
+            itemClass: item.itemClass, reference: row.header.reference,
+            accessGroup: content.accessGroup, isSynchronizable: item.isSynchronizable,
+            protectionClass: item.protectionClass, attributes: content.attributes,
+            valueByteCount: content.valueByteCount, value: nil)
+    }
+
+    /// A modification date: the present, but always after the last one (keychain-semantics §2.5).
+    func laterDate(than content: ItemContent) -> Double {
+        guard case .date(let last)? = content.attributes[.modificationDate] else { return now.date }
+        return max(now.date, last + 0.001)
+    }
+}

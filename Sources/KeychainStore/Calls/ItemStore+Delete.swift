@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import KeychainModel
+
+/// keychain-semantics §7, §4.4.
+extension ItemStore {
+    private static let deleting = "delete items"
+
+    /// Deletes every item that matches, or none.
+    ///
+    /// - Returns: How many items were deleted.
+    /// - Throws: ``KeychainFailure``: `itemNotFound` if none matches, `missingEntitlement`.
+    @discardableResult
+    package func delete(
+        _ query: ItemQuery, for caller: Caller
+    ) throws(KeychainFailure) -> Int {
+        let groups = try caller.groups(changing: query.accessGroup, during: Self.deleting)
+        guard !groups.isEmpty else { throw KeychainFailure(.itemNotFound, during: Self.deleting) }
+        let count = try write(Self.deleting, caller) { (access) in
+            try access.delete(query, for: caller)
+        }
+        guard let count, count > 0 else {
+            throw KeychainFailure(.itemNotFound, during: Self.deleting)
+        }
+        return count
+    }
+}
+
+extension WriteAccess {
+    /// Deletes what matches; rows are opened only for filters that no hash serves.
+    func delete(_ query: ItemQuery, for caller: Caller) throws -> Int {
+        let groups = try caller.groups(changing: query.accessGroup, during: operation)
+        var count = 0
+        for found in try state.find(query, groups, store) {
+            // A row whose columns are damaged may be anybody's: `doctor` deals with it.
+            guard case .row(let row) = found else { continue }
+            if query.hasUnindexedFilter {
+                guard try query.fits(open(row).content) else { continue }
+            }
+            try deleteItem(row)
+            count += 1
+        }
+        return count
+    }
+
+    private func deleteItem(_ row: SealedRow) throws {
+        try delete(row)
+        guard row.header.flags.contains(.synchronizable), let opened = try? open(row) else {
+            return
+        }
+        try insertTombstone(opened)
+    }
+
+    /// Leaves a mark where a synchronizable item was before its primary key changed.
+    func markDeletion(_ match: OpenedRow) throws {
+        guard match.row.header.flags.contains(.synchronizable) else { return }
+        try insertTombstone(match)
+    }
+
+    /// A tombstone has the primary key and the dates of the item, and nothing else.
+    private func insertTombstone(_ match: OpenedRow) throws {
+        let header = match.row.header
+        let names = header.itemClass.primaryKeyAttributes
+        var content = match.content
+        content.valueByteCount = nil
+        content.attributes = content.attributes.filter { attribute, _ in
+            names.contains(attribute) || attribute == .creationDate
+        }
+        content.attributes[.modificationDate] = .date(laterDate(than: match.content))
+        _ = try insert(
+            header.itemClass, header.protectionClass, [.synchronizable, .tombstone], content,
+            value: nil, after: match.row.logicalTime)
+    }
+}
+
+extension ItemQuery {
+    /// Whether a row has to be opened to tell whether it matches.
+    var hasUnindexedFilter: Bool {
+        hostOrSubdomainOfHost != nil || attributes.keys.contains { !$0.isHashed }
+    }
+
+    /// Compares every attribute once more, now that the row is open.
+    ///
+    /// - Throws: ``RowDamage/content`` if a hash had promised what the row does not hold.
+    func fits(_ content: ItemContent) throws(RowDamage) -> Bool {
+        for (attribute, wanted) in attributes {
+            let stored = content.attributes[attribute]
+            let matches = stored.map { attribute.matches(wanted, $0) } ?? false
+            if !matches, attribute.isHashed { throw .content }
+            if !matches { return false }
+        }
+        guard let host = hostOrSubdomainOfHost else { return true }
+        guard case .text(let server)? = content.attributes[.server] else { return false }
+        return host == server || host.hasSuffix("." + server)
+    }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+
+/// keychain-semantics §5.2.
+extension Caller {
+    /// The groups that a search covers.
+    ///
+    /// - Throws: ``KeychainFailure/Code/missingEntitlement`` for a group that the caller lacks.
+    func groups(
+        searching group: AccessGroup?, during operation: String
+    ) throws(KeychainFailure) -> [AccessGroup] {
+        guard let group else { return accessGroups }
+        guard group == .token || accessGroups.contains(group) else {
+            throw missing(group, during: operation)
+        }
+        return [group]
+    }
+
+    /// The groups that a call may change items of.
+    func groups(
+        changing group: AccessGroup?, during operation: String
+    ) throws(KeychainFailure) -> [AccessGroup] {
+        guard let group else { return accessGroups.filter { $0 != .token } }
+        return [try self.group(writing: group, during: operation)]
+    }
+
+    /// The group that a new or moved item goes to.
+    func group(
+        writing group: AccessGroup?, during operation: String
+    ) throws(KeychainFailure) -> AccessGroup {
+        guard let group = group ?? accessGroups.first(where: { $0 != .token }) else {
+            throw KeychainFailure(.missingEntitlement, during: operation)
+        }
+        guard group != .token, accessGroups.contains(group) else {
+            throw missing(group, during: operation)
+        }
+        return group
+    }
+
+    private func missing(_ group: AccessGroup, during operation: String) -> KeychainFailure {
+        KeychainFailure(
+            .missingEntitlement, during: operation,
+            message: "\(applicationIdentifier) does not have the access group \(group.rawValue)",
+            hint: groupHint)
+    }
+}

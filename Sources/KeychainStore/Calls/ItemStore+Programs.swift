@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import KeychainModel
+internal import Keybag
+internal import Sealing
+internal import SecretMemory
+
+/// Which program uses which application identifier: a guard against accidents (DESIGN §3).
+extension ItemStore {
+    /// As ``writing(_:creating:_:)``, and records the caller's program when it writes first.
+    func write<R>(
+        _ operation: String, creating: Bool = false, _ caller: Caller,
+        _ body: (WriteAccess) throws -> R
+    ) throws(KeychainFailure) -> R? {
+        try writing(operation, creating: creating) { (access) throws(KeychainFailure) in
+            try translating(operation) {
+                let result = try body(access)
+                try access.recordProgram(of: caller)
+                return result
+            }
+        }
+    }
+}
+
+/// A program that has written to the keychain.
+struct ProgramRecord: Hashable, Sendable {
+    let applicationIdentifier: String
+    let path: String
+
+    /// LP(identifier) LP(path).
+    var encoded: [UInt8] {
+        var parts = LengthPrefixed()
+        parts.append(applicationIdentifier)
+        parts.append(path)
+        return parts.bytes
+    }
+
+    init(applicationIdentifier: String, path: String) {
+        self.applicationIdentifier = applicationIdentifier
+        self.path = path
+    }
+
+    /// Parses ``encoded``.
+    init(parsing bytes: ArraySlice<UInt8>) throws(RowDamage) {
+        var rest = bytes
+        guard let identifier = Self.popText(&rest), let path = Self.popText(&rest), rest.isEmpty
+        else { throw .content }
+        self.init(applicationIdentifier: identifier, path: path)
+    }
+
+    private static func popText(_ rest: inout ArraySlice<UInt8>) -> String? {
+        guard let byteCount = rest.popInteger(UInt32.self), byteCount <= rest.count else {
+            return nil
+        }
+        defer { rest = rest.dropFirst(Int(byteCount)) }
+        return String(validating: rest.prefix(Int(byteCount)), as: UTF8.self)
+    }
+}
+
+extension WriteAccess {
+    /// Notes the caller's program unless it is known.
+    fileprivate func recordProgram(of caller: Caller) throws {
+        guard let path = caller.executablePath else { return }
+        let record = ProgramRecord(
+            applicationIdentifier: caller.applicationIdentifier, path: path)
+        guard !state.hasRecorded(record) else { return }
+        let id = state.hasher.program(caller.applicationIdentifier, path: path)
+        let run = try writer.program.start()
+        try run.bind(id, at: 1)
+        if try !run.step() {
+            let insertion = try writer.insertProgram.start()
+            try insertion.bind(id, at: 1)
+            try insertion.bind(try state.seal(record, id, during: operation), at: 2)
+            try insertion.finish()
+        }
+        state.remember(record)
+    }
+}
+
+extension KeychainState {
+    private static let padding = 32
+
+    fileprivate func seal(
+        _ record: ProgramRecord, _ id: Digest, during operation: String
+    ) throws(KeychainFailure) -> [UInt8] {
+        let cipher = try cipher(.afterFirstUnlock, during: operation)
+        var plaintext = record.encoded
+        Padding.pad(&plaintext, toMultipleOf: Self.padding)
+        let data = associatedData(id, cipher.keys.keyID)
+        return AEAD.seal(
+            plaintext.span, associatedData: data.bytes.span, under: cipher.keys.attributes)
+    }
+
+    /// Opens a row of table `program`.
+    func open(program sealed: [UInt8], _ id: Digest) throws(RowDamage) -> ProgramRecord {
+        guard let keys = keys.keys(of: .afterFirstUnlock),
+            let padded = try? AEAD.openIntoArray(
+                sealed.span, associatedData: associatedData(id, keys.keyID).bytes.span,
+                under: keys.attributes)
+        else { throw .seal }
+        guard
+            let byteCount = try? Padding.unpaddedByteCount(padded.span, step: Self.padding)
+        else { throw .content }
+        return try ProgramRecord(parsing: padded[..<byteCount])
+    }
+
+    private func associatedData(_ id: Digest, _ keyID: KeyID) -> LengthPrefixed {
+        var data = LengthPrefixed(reservingByteCount: 128)
+        data.append(DerivationContext.program.rawValue)
+        data.append(settings.keychainID)
+        data.append(keyID)
+        data.append(id)
+        return data
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import KeychainModel
+package import SecretMemory
+
+/// keychain-semantics §6.
+extension ItemStore {
+    private static let updating = "update items"
+
+    /// Changes every item that matches, or none.
+    ///
+    /// - Parameter value: The new value; nil keeps what each item has.
+    /// - Returns: How many items were changed.
+    /// - Throws: ``KeychainFailure``: `itemNotFound` if none matches, `duplicateItem` if a primary
+    ///   key is taken, `damaged` if a match is, `missingEntitlement`, `valueTooLarge`,
+    ///   `passcodeNotSet`.
+    package func update(
+        _ query: ItemQuery, _ changes: ItemChanges, value: SecretValue?, for caller: Caller
+    ) throws(KeychainFailure) -> Int {
+        let count = try write(Self.updating, caller) { (access) in
+            try access.update(query, changes, value: value, for: caller)
+        }
+        guard let count, count > 0 else {
+            throw KeychainFailure(.itemNotFound, during: Self.updating)
+        }
+        return count
+    }
+}
+
+extension WriteAccess {
+    fileprivate func update(
+        _ query: ItemQuery, _ changes: ItemChanges, value: SecretValue?, for caller: Caller
+    ) throws -> Int {
+        let groups = try caller.groups(changing: query.accessGroup, during: operation)
+        if let group = changes.accessGroup {
+            _ = try caller.group(writing: group, during: operation)
+        }
+        try check(value)
+        let matches = try openMatches(query, groups)
+        for match in matches { try update(match, changes, value: value) }
+        return matches.count
+    }
+
+    /// Opens all rows that match.
+    ///
+    /// - Throws: ``RowDamage`` if one of them is damaged.
+    private func openMatches(
+        _ query: ItemQuery, _ groups: [AccessGroup]
+    ) throws -> [OpenedRow] {
+        var matches: [OpenedRow] = []
+        for found in try state.find(query, groups, store) {
+            guard case .row(let row) = found else { throw RowDamage.column }
+            let opened = try open(row)
+            if try query.fits(opened.content) { matches.append(opened) }
+        }
+        return matches
+    }
+
+    private func update(
+        _ match: OpenedRow, _ changes: ItemChanges, value: SecretValue?
+    ) throws {
+        let header = match.row.header
+        let new = match.content.applying(changes, valueByteCount: value?.byteCount)
+        var flags = header.flags
+        if let isSynchronizable = changes.isSynchronizable {
+            if isSynchronizable {
+                flags.insert(.synchronizable)
+            } else {
+                flags.remove(.synchronizable)
+            }
+        }
+        let index = state.hasher.hashes(
+            header.itemClass, new, isSynchronizable: flags.contains(.synchronizable))
+        let keepsKey = index.primaryKey == header.primaryKey
+        if !keepsKey, let existing = try row(index), !(try makeWay(existing)) {
+            throw KeychainFailure(.duplicateItem, during: operation)
+        }
+        var content = new
+        content.attributes[.modificationDate] = .date(
+            keepsKey ? laterDate(than: match.content) : now.date)
+        try replace(
+            match.row, changes.protectionClass ?? header.protectionClass, flags, content,
+            value: value ?? match.value)
+        if !keepsKey { try markDeletion(match) }
+    }
+}
+
+extension ItemContent {
+    /// The content after an update; dates of modification are the caller's concern.
+    fileprivate func applying(_ changes: ItemChanges, valueByteCount: Int?) -> ItemContent {
+        var new = self
+        for (attribute, value) in changes.attributes where attribute != .modificationDate {
+            new.attributes[attribute] = value
+        }
+        if let group = changes.accessGroup { new.accessGroup = group }
+        if let valueByteCount { new.valueByteCount = valueByteCount }
+        return new
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import KeychainModel
+internal import SecretMemory
+
+/// Keeps items: the rules of keychain-semantics over rows that are sealed.
+///
+/// One object per keychain and process is enough, and more do no harm. All calls may be made from
+/// every thread; each is done by its deadline. Errors are ``KeychainFailure``, of the model, so
+/// that a system's own keychain can report in the same words.
+package final class ItemStore: Sendable {
+    package let location: KeychainLocation
+    /// How long a call waits for other processes, all in all.
+    package let timeLimit: Duration
+    private let slot: ProcessLocal<EngineSlot>
+    private let clock: @Sendable () -> Int64
+
+    /// The largest value that an item can have: 16 MiB.
+    package static let maximalValueByteCount = 16 << 20
+
+    /// The keychain at `location`, which need not exist; nothing is opened before it is needed.
+    ///
+    /// - Parameter clock: Nanoseconds since 1970, for dates.
+    package init(
+        _ location: KeychainLocation, timeLimit: Duration = .seconds(5),
+        clock: @escaping @Sendable () -> Int64 = { WallClock.nanoseconds }
+    ) {
+        self.location = location
+        self.timeLimit = timeLimit
+        self.clock = clock
+        slot = ProcessLocal { inherited in EngineSlot(inherited: inherited) }
+    }
+
+    /// Takes over the log and closes the files, so that the next program finds little to do.
+    ///
+    /// For programs that end; nothing else may be using the store. It may be used again.
+    package func close() {
+        slot.value.close()
+    }
+
+    /// The time, for an item's dates and a row's logical time.
+    var now: Moment { Moment(nanoseconds: clock()) }
+
+    /// Runs `body` with the opened keychain; nil if there is none.
+    func reading<R>(
+        _ operation: String, _ body: (Engine, Deadline) throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R? {
+        let deadline = Deadline(after: timeLimit)
+        return try slot.value.withEngine(location, deadline, creating: false, operation) {
+            (engine) throws(KeychainFailure) in
+            try body(engine, deadline)
+        }
+    }
+
+    /// Runs `body` in one write transaction, all or nothing; nil if there is no keychain.
+    func writing<R>(
+        _ operation: String, creating: Bool = false,
+        _ body: (WriteAccess) throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R? {
+        let deadline = Deadline(after: timeLimit)
+        let now = now
+        return try slot.value.withEngine(location, deadline, creating: creating, operation) {
+            (engine) throws(KeychainFailure) in
+            try engine.write(operation, deadline) { (writer, state) throws(KeychainFailure) in
+                try body(
+                    WriteAccess(writer: writer, state: state, now: now, operation: operation))
+            }
+        }
+    }
+}
+
+/// A moment, in the two forms that rows keep.
+struct Moment: Hashable, Sendable {
+    private static let nanosecondsUntil2001: Int64 = 978_307_200 * 1_000_000_000
+
+    /// Seconds since 2001-01-01 00:00 UTC.
+    let date: Double
+    /// Milliseconds since 1970, with 16 bits below them for what happens within one.
+    let logicalTime: Int64
+
+    init(nanoseconds: Int64) {
+        date = Double(nanoseconds - Self.nanosecondsUntil2001) / 1e9
+        logicalTime = max(0, nanoseconds / 1_000_000) << 16
+    }
+}

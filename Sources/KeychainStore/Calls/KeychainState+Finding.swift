@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import KeychainModel
+
+extension KeychainState {
+    /// The rows that match what of `query` can be seen without opening them.
+    func find(
+        _ query: ItemQuery, _ groups: [AccessGroup], _ store: StoreConnection
+    ) throws(DatabaseError) -> [FoundRow] {
+        if let reference = query.reference {
+            return try find(reference, query, groups, store)
+        }
+        var rows: [FoundRow] = []
+        for group in groups {
+            rows += try Search(query, in: group, hasher).rows(store)
+        }
+        return rows
+    }
+
+    private func find(
+        _ reference: PersistentReference, _ query: ItemQuery, _ groups: [AccessGroup],
+        _ store: StoreConnection
+    ) throws(DatabaseError) -> [FoundRow] {
+        var rest = reference.itemID[...]
+        guard let number = rest.popInteger(UInt64.self) else { return [] }
+        let run = try store.byNumber.start()
+        try run.bind(Int64(bitPattern: number), at: 1)
+        guard try run.step() else { return [] }
+        let found = FoundRow(run)
+        guard case .row(let row) = found else { return [found] }
+        guard row.header.reference == reference else { return [] }
+        let isVisible = groups.contains { Search(query, in: $0, hasher).matches(found) }
+        return isVisible ? [found] : []
+    }
+}

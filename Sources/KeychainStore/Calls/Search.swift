@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import KeychainModel
+internal import Sealing
+
+/// A query in one access group, turned into the hashes that rows are found by.
+struct Search {
+    let query: ItemQuery
+    let group: AccessGroup
+    private let groupHash: Digest
+    private let hashed: [(attribute: Attribute, value: AttributeValue, hash: Digest)]
+    /// Primary keys, when the query names all of one; two when it asks for both kinds of items.
+    let primaryKeys: [Digest]
+
+    init(_ query: ItemQuery, in group: AccessGroup, _ hasher: IndexHasher) {
+        self.query = query
+        self.group = group
+        let itemClass = query.itemClass
+        groupHash = hasher.group(group, itemClass)
+        hashed = query.attributes.filter(\.key.isHashed).map { attribute, value in
+            let hash = hasher.attribute(attribute, value, itemClass, group: group)
+            return (attribute, value, hash)
+        }
+        primaryKeys =
+            query.namesPrimaryKey
+            ? query.synchronizable.flags.map { flag in
+                hasher.primaryKey(
+                    itemClass, query.attributes, group: group, isSynchronizable: flag)
+            } : []
+    }
+
+    /// Runs the statement that leaves the fewest rows to look at.
+    func rows(_ store: StoreConnection) throws(DatabaseError) -> [FoundRow] {
+        if let account = hash(of: .account) {
+            guard !primaryKeys.isEmpty else { return try found(store.byAccount, account) }
+            var rows: [FoundRow] = []
+            for key in primaryKeys { rows += try found(store.byPrimaryKey, account, key) }
+            return rows
+        }
+        let place = query.itemClass.placeAttribute
+        let rare = hashed.first { entry in
+            entry.attribute != place && !entry.attribute.matchesDefault(entry.value)
+        }
+        if let rare { return try found(store.byAttribute, rare.hash) }
+        if let place = hash(of: place) { return try found(store.byPlace, groupHash, place) }
+        return try found(store.byGroup, groupHash)
+    }
+
+    private func hash(of attribute: Attribute) -> Digest? {
+        hashed.first { $0.attribute == attribute }?.hash
+    }
+
+    private func found(
+        _ statement: Statement, _ parameters: Digest...
+    ) throws(DatabaseError) -> [FoundRow] {
+        let run = try statement.start()
+        for (index, parameter) in parameters.enumerated() {
+            try run.bind(parameter, at: Int32(index + 1))
+        }
+        var rows: [FoundRow] = []
+        while try run.step() {
+            let row = FoundRow(run)
+            if matches(row) { rows.append(row) }
+        }
+        return rows
+    }
+
+    /// Whether what is visible of a row fits the query.
+    func matches(_ found: FoundRow) -> Bool {
+        guard case .row(let row) = found else { return true }
+        guard row.header.itemClass == query.itemClass, row.groupHash == groupHash,
+            !row.header.flags.contains(.tombstone),
+            query.protectionClass == nil || query.protectionClass == row.header.protectionClass,
+            query.synchronizable.flags.contains(row.header.flags.contains(.synchronizable))
+        else { return false }
+        guard hashed.contains(where: { !isColumn($0.attribute) }) else {
+            return hashed.allSatisfy { column($0.attribute, of: row) == $0.hash }
+        }
+        guard let others = try? IndexHashes.others(parsing: row.hashes) else { return true }
+        return hashed.allSatisfy { attribute, value, hash in
+            if isColumn(attribute) { return column(attribute, of: row) == hash }
+            guard let stored = others[attribute.tag] else { return attribute.matchesDefault(value) }
+            return stored == hash
+        }
+    }
+
+    private func isColumn(_ attribute: Attribute) -> Bool {
+        attribute == .account || attribute == query.itemClass.placeAttribute
+    }
+
+    private func column(_ attribute: Attribute, of row: SealedRow) -> Digest {
+        attribute == .account ? row.accountHash : row.placeHash
+    }
+}
+
+/// A row that a search came upon.
+enum FoundRow {
+    case row(SealedRow)
+    /// A row with columns that no writer writes.
+    case damaged
+
+    init(_ run: borrowing Statement.Run) {
+        do throws(RowDamage) {
+            self = .row(try SealedRow(run))
+        } catch {
+            self = .damaged
+        }
+    }
+}
+
+extension Attribute {
+    /// Whether a search for `value` finds an item that has this attribute at its default.
+    func matchesDefault(_ value: AttributeValue) -> Bool {
+        guard let defaultValue else { return false }
+        return matches(value, defaultValue)
+    }
+}
+
+extension ItemQuery {
+    /// Whether one item at most can match, in one group and of one kind.
+    var namesPrimaryKey: Bool {
+        itemClass.primaryKeyAttributes.allSatisfy { attribute in
+            !attribute.exists(in: itemClass) || attributes[attribute] != nil
+        }
+    }
+}
+
+extension ItemQuery.Synchronizable {
+    /// The values of the flag that are searched for.
+    var flags: [Bool] {
+        switch self {
+        case .localOnly: [false]
+        case .synchronizedOnly: [true]
+        case .any: [false, true]
+        }
+    }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import KeychainModel
+internal import Keybag
+internal import Sealing
+internal import SecretMemory
+
+/// What a call may do to rows inside its write transaction.
+struct WriteAccess {
+    let writer: StoreWriter
+    let state: KeychainState
+    let now: Moment
+    let operation: String
+
+    var store: StoreConnection { writer.reading }
+
+    // Reading inside the transaction.
+
+    /// The live row that has this primary key, or a tombstone in its place; nil for none.
+    func row(_ index: IndexHashes) throws -> FoundRow? {
+        let run = try store.byPrimaryKey.start()
+        try run.bind(index.account, at: 1)
+        try run.bind(index.primaryKey, at: 2)
+        return try run.step() ? FoundRow(run) : nil
+    }
+
+    /// Opens everything in a row.
+    func open(_ row: SealedRow) throws(RowDamage) -> OpenedRow {
+        guard let cipher = state.cipher(opening: row.header) else { throw .seal }
+        let content = try cipher.openContent(row)
+        var value: SecretValue?
+        if let secret = row.secret {
+            value = try cipher.openValue(
+                row.header, names: row.names.span, details: row.details.span,
+                secret: secret.span)
+            guard value?.byteCount == content.valueByteCount else { throw .content }
+        }
+        return OpenedRow(row: row, content: content, value: value)
+    }
+
+    // Writing.
+
+    /// Adds a row.
+    func insert(
+        _ itemClass: ItemClass, _ protectionClass: ProtectionClass, _ flags: RowFlags,
+        _ content: ItemContent, value: SecretValue?, after logicalTime: Int64 = 0
+    ) throws -> SealedRow {
+        let cipher = try state.cipher(protectionClass, during: operation)
+        let index = state.hasher.hashes(
+            itemClass, content, isSynchronizable: flags.contains(.synchronizable))
+        let header = RowHeader(
+            number: try nextNumber(), salt: .random(in: .min ... .max), version: 1,
+            itemClass: itemClass, protectionClass: protectionClass, flags: flags,
+            keyID: cipher.keys.keyID, primaryKey: index.primaryKey)
+        var row = cipher.seal(
+            header, content, index, value: value,
+            logicalTime: max(now.logicalTime, logicalTime + 1))
+        row.changeNumber = try nextChangeNumber(flags)
+        let run = try writer.insert.start()
+        try row.bind(to: run)
+        try run.finish()
+        try insertAttributes(index.others.values, row.header.number)
+        return row
+    }
+
+    /// Writes an item over the row it was read from, under its next version.
+    @discardableResult
+    func replace(
+        _ old: SealedRow, _ protectionClass: ProtectionClass, _ flags: RowFlags,
+        _ content: ItemContent, value: SecretValue?
+    ) throws -> SealedRow {
+        let cipher = try state.cipher(protectionClass, during: operation)
+        var header = old.header
+        let index = state.hasher.hashes(
+            header.itemClass, content, isSynchronizable: flags.contains(.synchronizable))
+        header.version += 1
+        header.protectionClass = protectionClass
+        header.flags = flags
+        header.keyID = cipher.keys.keyID
+        header.primaryKey = index.primaryKey
+        var row = cipher.seal(
+            header, content, index, value: value,
+            logicalTime: max(now.logicalTime, old.logicalTime + 1))
+        row.changeNumber = try nextChangeNumber(flags)
+        let run = try writer.update.start()
+        try row.bind(to: run)
+        try run.finish()
+        if row.hashes != old.hashes {
+            try deleteAttributes(of: old)
+            try insertAttributes(index.others.values, header.number)
+        }
+        return row
+    }
+
+    /// Deletes a row for good.
+    func delete(_ row: SealedRow) throws {
+        try deleteAttributes(of: row)
+        let run = try writer.delete.start()
+        try run.bind(row.header.number, at: 1)
+        try run.finish()
+    }
+
+    /// Moves a damaged row out of the way of what is about to be written, as it is.
+    func quarantine(_ row: SealedRow) throws {
+        let run = try writer.quarantine.start()
+        try run.bind(row.header.number, at: 1)
+        try run.bind(now.logicalTime >> 16, at: 2)
+        try run.finish()
+        try delete(row)
+    }
+
+    private func insertAttributes(_ hashes: some Sequence<Digest>, _ number: Int64) throws {
+        for hash in hashes { try change(writer.insertAttribute, hash, number) }
+    }
+
+    private func deleteAttributes(of row: SealedRow) throws {
+        // If the column is damaged `doctor` finds what is left over.
+        guard let others = try? IndexHashes.others(parsing: row.hashes) else { return }
+        for hash in others.values { try change(writer.deleteAttribute, hash, row.header.number) }
+    }
+
+    private func change(_ statement: Statement, _ hash: Digest, _ number: Int64) throws {
+        let run = try statement.start()
+        try run.bind(hash, at: 1)
+        try run.bind(number, at: 2)
+        try run.finish()
+    }
+
+    private func nextNumber() throws -> Int64 { try last(writer.lastNumber) + 1 }
+
+    private func nextChangeNumber(_ flags: RowFlags) throws -> Int64? {
+        flags.contains(.synchronizable) ? try last(writer.lastChange) + 1 : nil
+    }
+
+    private func last(_ statement: Statement) throws -> Int64 {
+        let run = try statement.start()
+        return try run.step() ? run.int64(0) : 0
+    }
+}
+
+/// A row with everything that was sealed in it.
+struct OpenedRow {
+    let row: SealedRow
+    let content: ItemContent
+    let value: SecretValue?
+}

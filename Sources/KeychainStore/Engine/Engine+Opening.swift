@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import KeychainModel
+internal import Keybag
+internal import Sealing
+internal import SecretMemory
+
+/// Coming into being: docs/FORMAT.md §2.1.
+extension Engine {
+    private static let opening = "open the keychain"
+    private static let creating = "create the keychain"
+
+    /// Opens the keychain at `location`; nil if there is none.
+    ///
+    /// - Throws: ``KeychainFailure``: `incomplete` if one of the two files is there alone,
+    ///   `insecureFiles`, `unsupportedFileSystem`, `inputOutput`.
+    static func open(
+        _ location: KeychainLocation, _ deadline: Deadline
+    ) throws(KeychainFailure) -> Engine? {
+        guard let directory = try folder(location) else {
+            try refuseLoneKey(location)
+            return nil
+        }
+        if let engine = try existing(location, directory, lock: nil) { return engine }
+        guard try DeviceSecretSource(location: location).hasFile() else { return nil }
+        let lock = LockFile(KeychainLocation.lockName, in: directory)
+        return try underLock(lock, directory, deadline) { () throws(KeychainFailure) -> Engine in
+            if let engine = try existing(location, directory, lock: lock) { return engine }
+            return try resume(location, directory, lock, deadline)
+        }
+    }
+
+    /// Opens the keychain at `location`, which is created if there is none.
+    static func openOrCreate(
+        _ location: KeychainLocation, _ deadline: Deadline
+    ) throws(KeychainFailure) -> Engine {
+        if let engine = try open(location, deadline) { return engine }
+        let directory = try translating(creating) {
+            try KeychainDirectory.open(location.folder, creating: true)
+        }
+        let lock = LockFile(KeychainLocation.lockName, in: directory)
+        return try underLock(lock, directory, deadline) { () throws(KeychainFailure) -> Engine in
+            if let engine = try existing(location, directory, lock: lock) { return engine }
+            if try DeviceSecretSource(location: location).hasFile() {
+                return try resume(location, directory, lock, deadline)
+            }
+            return try create(location, directory, lock, deadline)
+        }
+    }
+
+    private static func folder(
+        _ location: KeychainLocation
+    ) throws(KeychainFailure) -> KeychainDirectory? {
+        do throws(DatabaseError) {
+            return try KeychainDirectory.open(location.folder, creating: false)
+        } catch {
+            if error.code == .missing { return nil }
+            throw KeychainFailure(error, during: opening)
+        }
+    }
+
+    private static func underLock<R>(
+        _ lock: LockFile, _ directory: KeychainDirectory, _ deadline: Deadline,
+        _ body: () throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
+        let held = try translating(opening) { try lock.acquire(before: deadline) }
+        let result = try body()
+        _ = consume held
+        return result
+    }
+
+    private static func existing(
+        _ location: KeychainLocation, _ directory: KeychainDirectory, lock: LockFile?
+    ) throws(KeychainFailure) -> Engine? {
+        let found = try translating(opening) {
+            try directory.check(file: KeychainLocation.databaseName)
+        }
+        guard let found else { return nil }
+        guard found.byteCount > 0 else {
+            throw KeychainFailure(
+                .incomplete, during: opening, message: "the keychain's database is empty",
+                path: directory.path(of: KeychainLocation.databaseName),
+                hint: "put the database back from a copy, or remove this file")
+        }
+        return Engine(
+            location, directory, found,
+            lock ?? LockFile(KeychainLocation.lockName, in: directory))
+    }
+
+    private static func refuseLoneKey(_ location: KeychainLocation) throws(KeychainFailure) {
+        guard try DeviceSecretSource(location: location).hasFile() else { return }
+        throw loneKey(location)
+    }
+
+    private static func loneKey(_ location: KeychainLocation) -> KeychainFailure {
+        KeychainFailure(
+            .incomplete, during: opening,
+            message: "the device key is there, the keychain's database is not",
+            path: location.folder + "/" + KeychainLocation.databaseName,
+            hint: "put keychain.db back from a copy, or move the device key away to start anew")
+    }
+
+    /// Finishes a creation that ended between the device key and the database.
+    private static func resume(
+        _ location: KeychainLocation, _ directory: KeychainDirectory, _ lock: LockFile,
+        _ deadline: Deadline
+    ) throws(KeychainFailure) -> Engine {
+        try translating(creating) {
+            let name = KeychainLocation.newDatabaseName
+            guard try directory.check(file: name) != nil else { throw loneKey(location) }
+            let connection = try Connection(
+                to: name, in: directory, for: .readWrite, deadline: deadline)
+            let isOurs =
+                (try? KeychainState.load(
+                    from: StoreConnection(connection),
+                    source: DeviceSecretSource(location: location))) != nil
+            try connection.close()
+            guard isOurs else { throw loneKey(location) }
+            return try putInPlace(location, directory, lock)
+        }
+    }
+
+    private static func create(
+        _ location: KeychainLocation, _ directory: KeychainDirectory, _ lock: LockFile,
+        _ deadline: Deadline
+    ) throws(KeychainFailure) -> Engine {
+        let source = DeviceSecretSource(location: location)
+        let kind = source.preferred
+        let secret = kind == .file ? DeviceSecret.random() : try source.secret(of: nil, from: kind)
+        let keychainID = KeychainID.random()
+        let file = DeviceKeyFile(keychainID: keychainID, secret: secret)
+        let encoded = file.encoded
+        let keybag = NewKeybag(
+            keychainID: keychainID, source: kind, protector: DeviceProtector(file.intoSecret()))
+        return try translating(creating) {
+            try removeLeftovers(directory)
+            try build(keybag, directory, deadline)
+            if kind == .file {
+                let folder = try KeychainDirectory.open(location.deviceFolder, creating: true)
+                try encoded.withBytes { (contents: Span<UInt8>) throws(DatabaseError) in
+                    try folder.createFile(KeychainLocation.deviceKeyName, contents: contents)
+                }
+            }
+            return try putInPlace(location, directory, lock)
+        }
+    }
+
+    private static func removeLeftovers(_ directory: KeychainDirectory) throws(DatabaseError) {
+        for name in try directory.names() where name.hasPrefix(KeychainLocation.newDatabaseName) {
+            try directory.remove(name)
+        }
+    }
+
+    private static func build(
+        _ keybag: NewKeybag, _ directory: KeychainDirectory, _ deadline: Deadline
+    ) throws {
+        let connection = try Connection(
+            to: KeychainLocation.newDatabaseName, in: directory, for: .create, deadline: deadline)
+        let transaction = try Transaction(on: connection)
+        for statement in Schema.statements + Schema.marks {
+            try Statement(statement, on: connection).execute()
+        }
+        try keybag.settings.insert(into: connection)
+        try keybag.locked.insert(into: connection)
+        try transaction.commit()
+        try connection.checkpoint(.truncate)
+        try connection.close()
+    }
+
+    private static func putInPlace(
+        _ location: KeychainLocation, _ directory: KeychainDirectory, _ lock: LockFile
+    ) throws(KeychainFailure) -> Engine {
+        try translating(creating) {
+            // Empty since the log was taken over; they would be strangers to the new name.
+            for suffix in ["-wal", "-shm"] {
+                let name = KeychainLocation.newDatabaseName + suffix
+                if try directory.check(file: name) != nil { try directory.remove(name) }
+            }
+            try directory.rename(
+                KeychainLocation.newDatabaseName, to: KeychainLocation.databaseName,
+                replacing: false)
+            guard let engine = try existing(location, directory, lock: lock) else {
+                throw KeychainFailure(.inputOutput, during: creating)
+            }
+            return engine
+        }
+    }
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import KeychainModel
+internal import Synchronization
+
+/// A keychain that this process has opened: its files, connections and opened keys.
+final class Engine: Sendable {
+    let location: KeychainLocation
+    let directory: KeychainDirectory
+    let lock: LockFile
+    let source: DeviceSecretSource
+    private let identity: FileIdentity
+    private let readers = Mutex<[StoreConnection]>([])
+    private let writer = Mutex<StoreWriter?>(nil)
+    private let state = Mutex<KeychainState?>(nil)
+    /// When the database was last seen in its place, as the deadline of the call that looked.
+    private let lastLook = Atomic<Int64>(0)
+
+    /// Idle connections beyond this number are closed: as many as threads read at once.
+    private static let keptReaderCount = 8
+    private static let lookInterval: Int64 = 100_000_000
+
+    init(
+        _ location: KeychainLocation, _ directory: KeychainDirectory, _ identity: FileIdentity,
+        _ lock: LockFile
+    ) {
+        self.location = location
+        self.directory = directory
+        self.identity = identity
+        self.lock = lock
+        source = DeviceSecretSource(location: location)
+    }
+
+    /// Whether the database that is open is still the one with its name.
+    func isInPlace() throws(DatabaseError) -> Bool {
+        try directory.check(file: KeychainLocation.databaseName)?.isSameFile(as: identity) == true
+    }
+
+    /// As ``isInPlace()``, but looks at most ten times a second.
+    func wasInPlaceRecently(_ deadline: Deadline) throws(DatabaseError) -> Bool {
+        let last = lastLook.load(ordering: .relaxed)
+        guard deadline.nanoseconds - last > Self.lookInterval else { return true }
+        guard try isInPlace() else { return false }
+        lastLook.store(deadline.nanoseconds, ordering: .relaxed)
+        return true
+    }
+
+    // The keys of this process.
+
+    /// The opened keys that belong to `stamp`, if they are at hand.
+    func knownState(stamp: Int64) -> KeychainState? {
+        let known = state.withLock { $0 }
+        return known?.settings.stamp == stamp ? known : nil
+    }
+
+    var lastKnownState: KeychainState? { state.withLock { $0 } }
+
+    /// The state that the transaction of `store` sees.
+    func currentState(_ store: StoreConnection) throws(KeychainFailure) -> KeychainState {
+        let stamp: Int64? = try translating("open the keychain") {
+            let run = try store.stamp.start()
+            return try run.step() ? run.int64(0) : nil
+        }
+        if let stamp, let known = knownState(stamp: stamp) { return known }
+        let fresh = try KeychainState.load(from: store, source: source)
+        state.withLock { $0 = fresh }
+        return fresh
+    }
+
+    // Connections.
+
+    /// Lends an idle connection to `body`, or opens one.
+    func withReader<R>(
+        _ deadline: Deadline, _ body: (StoreConnection) throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
+        let idle = readers.withLock { $0.popLast() }
+        let reader = if let idle { idle } else { try open(deadline) }
+        reader.connection.deadline = deadline
+        defer {
+            readers.withLock { idle in
+                if idle.count < Self.keptReaderCount { idle.append(reader) }
+            }
+        }
+        return try body(reader)
+    }
+
+    /// The connection that writes; the caller holds the lock.
+    func writer(_ deadline: Deadline) throws(KeychainFailure) -> StoreWriter {
+        if let writer = writer.withLock({ $0 }) {
+            writer.connection.deadline = deadline
+            return writer
+        }
+        let new = StoreWriter(try open(deadline).connection)
+        writer.withLock { $0 = new }
+        return new
+    }
+
+    private func open(_ deadline: Deadline) throws(KeychainFailure) -> StoreConnection {
+        try translating("open the keychain") {
+            let connection = try Connection(
+                to: KeychainLocation.databaseName, in: directory,
+                for: directory.isReadOnly ? .readOnly : .readWrite, deadline: deadline)
+            let store = StoreConnection(connection)
+            if lastKnownState == nil { try Schema.check(connection) }
+            return store
+        }
+    }
+
+    /// Takes over the log and closes all connections; nobody may be using them.
+    func close() {
+        if let held = try? lock.acquire(before: .immediately) {
+            if let writer = writer.withLock({ $0.take() }) {
+                writer.connection.deadline = .immediately
+                // Not taken over now, the log is taken over by the next who writes.
+                _ = try? writer.connection.checkpoint(.truncate)
+                try? writer.connection.close()
+            }
+            _ = consume held
+        }
+        let idle = readers.withLock { $0.take() }
+        for reader in idle { try? reader.connection.close() }
+    }
+
+    /// In a child of `fork`: closes what was inherited, so that SQLite's table of open files is
+    /// empty when the child opens them itself. The parent's connections are not affected.
+    ///
+    /// - Returns: false if a thread of the parent was in the middle of something.
+    func closeInherited() -> Bool {
+        let writers = writer.withLockIfAvailable { $0.take() }
+        let idle = readers.withLockIfAvailable { $0.take() }
+        guard let writers, let idle else { return false }
+        for store in idle + (writers.map { [$0.reading] } ?? []) {
+            do {
+                try store.connection.close()
+            } catch {
+                return false
+            }
+        }
+        return true
+    }
+}
+
+extension Array {
+    /// The elements, leaving none.
+    fileprivate mutating func take() -> [Element] {
+        defer { self = [] }
+        return self
+    }
+}
+
+extension Schema {
+    /// Refuses a database that has other tables than this version makes.
+    static func check(_ connection: Connection) throws(DatabaseError) {
+        let expected = statements.map { $0.description }.sorted()
+        guard try connection.schema() == expected else {
+            throw DatabaseError(
+                .schemaMismatch, during: "open the database", path: connection.path)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import KeychainModel
+internal import Sealing
+
+/// The one row of table `keychain`: docs/FORMAT.md §7.
+struct KeychainSettings: Hashable, Sendable {
+    /// What this version of the library writes, and the newest that it reads.
+    static let currentVersion: Int64 = 1
+    /// Features of which a reader has to know; this version knows none.
+    private static let readerFeatures: Int64 = 0xffff_ffff
+    private static let writerFeatures: Int64 = 0x7fff_ffff_0000_0000
+
+    var stamp: Int64
+    var format = currentVersion
+    var minReader = currentVersion
+    var minWriter = currentVersion
+    var features: Int64 = 0
+    var keychainID: KeychainID
+    var epoch: Epoch
+
+    init(stamp: Int64, keychainID: KeychainID, epoch: Epoch) {
+        self.stamp = stamp
+        self.keychainID = keychainID
+        self.epoch = epoch
+    }
+
+    /// Reads the row that `run` is at.
+    ///
+    /// - Throws: ``RowDamage/column`` if a column holds what no writer puts there.
+    init(_ run: borrowing Statement.Run) throws(RowDamage) {
+        stamp = run.int64(1)
+        format = run.int64(2)
+        minReader = run.int64(3)
+        minWriter = run.int64(4)
+        features = run.int64(5)
+        keychainID = try run.fixedBytes(6)
+        guard let epoch = UInt64(exactly: run.int64(7)), epoch > 0 else { throw .column }
+        self.epoch = Epoch(epoch)
+    }
+
+    /// The bytes that the keybag's MAC covers: docs/FORMAT.md §4.3.
+    var authenticatedBytes: [UInt8] {
+        UInt32(truncatingIfNeeded: format).bigEndianBytes
+            + UInt32(truncatingIfNeeded: minReader).bigEndianBytes
+            + UInt32(truncatingIfNeeded: minWriter).bigEndianBytes
+            + UInt64(bitPattern: features).bigEndianBytes
+            + keychainID.bytes + epoch.rawValue.bigEndianBytes
+    }
+
+    /// Whether this version may read the keychain.
+    var isReadable: Bool {
+        format <= Self.currentVersion && minReader <= Self.currentVersion
+            && features & Self.readerFeatures == 0
+    }
+
+    /// Whether this version may write to the keychain.
+    var isWritable: Bool {
+        isReadable && minWriter <= Self.currentVersion && features & Self.writerFeatures == 0
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+
+/// One connection with the statements of the store, each compiled at its first use.
+// Sendable because one thread at a time has it: the pool hands it out and takes it back.
+final class StoreConnection: @unchecked Sendable {
+    let connection: Connection
+
+    let stamp: Statement
+    let keychain: Statement
+    let keybag: Statement
+    let value: Statement
+    let byPrimaryKey: Statement
+    let byNumber: Statement
+    let byAccount: Statement
+    let byAttribute: Statement
+    let byPlace: Statement
+    let byGroup: Statement
+    let all: Statement
+
+    init(_ connection: Connection) {
+        self.connection = connection
+        stamp = Statement("SELECT stamp FROM keychain", on: connection)
+        keychain = Statement("SELECT * FROM keychain", on: connection)
+        keybag = Statement("SELECT bytes FROM keybag WHERE epoch = ?1", on: connection)
+        value = Statement(
+            """
+            SELECT k.stamp, i.number, i.salt, i.version, i.protection, i.flags, i.key_id,
+                i.names, i.details, i.secret
+            FROM keychain AS k
+            LEFT JOIN item AS i ON i.account_hash = ?1 AND i.primary_key = ?2
+            WHERE k.one = 1
+            """, on: connection)
+        byPrimaryKey = Statement(
+            "SELECT * FROM item WHERE account_hash = ?1 AND primary_key = ?2", on: connection)
+        byNumber = Statement("SELECT * FROM item WHERE number = ?1", on: connection)
+        byAccount = Statement("SELECT * FROM item WHERE account_hash = ?1", on: connection)
+        byAttribute = Statement(
+            """
+            SELECT item.* FROM attribute JOIN item ON item.number = attribute.number
+            WHERE attribute.hash = ?1 ORDER BY attribute.number
+            """, on: connection)
+        byPlace = Statement(
+            """
+            SELECT * FROM item WHERE group_hash = ?1 AND place_hash = ?2 ORDER BY number
+            """, on: connection)
+        byGroup = Statement(
+            "SELECT * FROM item WHERE group_hash = ?1 ORDER BY number", on: connection)
+        all = Statement("SELECT * FROM item ORDER BY number", on: connection)
+    }
+}
+
+/// The connection that writes, with its statements; used only under the keychain's lock.
+// Sendable because only the holder of the keychain's lock uses it.
+final class StoreWriter: @unchecked Sendable {
+    let reading: StoreConnection
+    let insert: Statement
+    let update: Statement
+    let delete: Statement
+    let insertAttribute: Statement
+    let deleteAttribute: Statement
+    let lastNumber: Statement
+    let lastChange: Statement
+    let quarantine: Statement
+    let program: Statement
+    let insertProgram: Statement
+
+    var connection: Connection { reading.connection }
+
+    init(_ connection: Connection) {
+        reading = StoreConnection(connection)
+        insert = Statement(
+            """
+            INSERT INTO item VALUES (
+                ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+            """, on: connection)
+        update = Statement(
+            """
+            UPDATE item SET salt = ?2, version = ?3, class = ?4, protection = ?5, flags = ?6,
+                key_id = ?7, primary_key = ?8, names = ?9, details = ?10, secret = ?11,
+                account_hash = ?12, group_hash = ?13, place_hash = ?14, hashes = ?15,
+                change_number = ?16, logical_time = ?17
+            WHERE number = ?1
+            """, on: connection)
+        delete = Statement("DELETE FROM item WHERE number = ?1", on: connection)
+        insertAttribute = Statement(
+            "INSERT INTO attribute (hash, number) VALUES (?1, ?2)", on: connection)
+        deleteAttribute = Statement(
+            "DELETE FROM attribute WHERE hash = ?1 AND number = ?2", on: connection)
+        lastNumber = Statement("SELECT max(number) FROM item", on: connection)
+        lastChange = Statement(
+            "SELECT max(change_number) FROM item WHERE change_number IS NOT NULL", on: connection)
+        quarantine = Statement(
+            "INSERT INTO quarantine SELECT ?2, * FROM item WHERE number = ?1", on: connection)
+        program = Statement("SELECT 1 FROM program WHERE id = ?1", on: connection)
+        insertProgram = Statement(
+            "INSERT INTO program (id, sealed) VALUES (?1, ?2)", on: connection)
+    }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import KeychainModel
+internal import Keybag
+internal import Sealing
+
+/// Where the device secret of a keychain is read from (docs/FORMAT.md §3).
+struct DeviceSecretSource {
+    private static let operation = "read the device key"
+
+    let location: KeychainLocation
+
+    /// Which source a new keychain is given, and what holds the secret.
+    var preferred: DeviceSource {
+        if location.deviceKeyPath != nil { return .path }
+        if let path = location.credentialPath, GivenFile.exists(path) { return .credential }
+        return .file
+    }
+
+    /// The path that messages name.
+    func path(of source: DeviceSource) -> String? {
+        switch source {
+        case .file: location.deviceFolder + "/" + KeychainLocation.deviceKeyName
+        case .credential: location.credentialPath
+        case .path: location.deviceKeyPath
+        case .tpm: nil
+        }
+    }
+
+    /// Whether there is a `device.key`, whatever is in it.
+    func hasFile() throws(KeychainFailure) -> Bool {
+        do throws(DatabaseError) {
+            let folder = try KeychainDirectory.open(location.deviceFolder, creating: false)
+            return try folder.check(file: KeychainLocation.deviceKeyName) != nil
+        } catch {
+            if error.code == .missing { return false }
+            throw KeychainFailure(error, during: Self.operation)
+        }
+    }
+
+    /// Reads the device secret of the keychain `keychainID`; of any keychain, if that is nil.
+    ///
+    /// - Throws: ``KeychainFailure``: `incomplete` if `device.key` is gone, `keyUnavailable` if
+    ///   another source is not there or the secret is another keychain's, `keychainDamaged`,
+    ///   `newerFormat`, `insecureFiles`.
+    func secret(
+        of keychainID: KeychainID?, from source: DeviceSource
+    ) throws(KeychainFailure) -> DeviceSecret {
+        let parsed: Result<DeviceKeyFile, DeviceKeyFile.Flaw>
+        do throws(DatabaseError) {
+            parsed = try read(source)
+        } catch {
+            throw failure(error, source)
+        }
+        switch consume parsed {
+        case .failure(let flaw): throw failure(flaw, source)
+        case .success(let file):
+            guard file.keychainID == nil || keychainID == nil || file.keychainID == keychainID
+            else {
+                throw KeychainFailure(
+                    .keyUnavailable, during: Self.operation,
+                    message: "the device key belongs to another keychain", path: path(of: source),
+                    hint: "put this keychain's own device key back")
+            }
+            return file.intoSecret()
+        }
+    }
+
+    private func read(
+        _ source: DeviceSource
+    ) throws(DatabaseError) -> Result<DeviceKeyFile, DeviceKeyFile.Flaw> {
+        if source == .file {
+            let folder = try KeychainDirectory.open(location.deviceFolder, creating: false)
+            return try folder.withContents(
+                of: KeychainLocation.deviceKeyName, maxByteCount: DeviceKeyFile.byteCount
+            ) { bytes in
+                Result { () throws(DeviceKeyFile.Flaw) in try DeviceKeyFile(parsing: bytes) }
+            }
+        }
+        guard let path = path(of: source) else {
+            throw DatabaseError(.missing, during: Self.operation)
+        }
+        return try GivenFile.withContents(of: path, maxByteCount: DeviceKeyFile.byteCount) {
+            bytes in
+            Result { () throws(DeviceKeyFile.Flaw) in try DeviceKeyFile.given(bytes) }
+        }
+    }
+
+    private func failure(_ error: DatabaseError, _ source: DeviceSource) -> KeychainFailure {
+        switch (error.code, source) {
+        case (.missing, .file):
+            KeychainFailure(
+                .incomplete, during: Self.operation,
+                message: "the keychain is there, its device key is not", path: path(of: source),
+                hint: "put device.key back from a copy; without it the items cannot be read")
+        case (.missing, _):
+            KeychainFailure(
+                .keyUnavailable, during: Self.operation, path: path(of: source),
+                hint: source.remedy)
+        case (.tooLarge, _): failure(DeviceKeyFile.Flaw.malformed, source)
+        default: KeychainFailure(error, during: Self.operation)
+        }
+    }
+
+    private func failure(_ flaw: DeviceKeyFile.Flaw, _ source: DeviceSource) -> KeychainFailure {
+        switch flaw {
+        case .newer:
+            KeychainFailure(.newerFormat, during: Self.operation, path: path(of: source))
+        case .damaged, .malformed:
+            KeychainFailure(
+                source == .file ? .keychainDamaged : .keyUnavailable, during: Self.operation,
+                message: flaw == .damaged
+                    ? "the device key is damaged" : "the file is not a device key",
+                path: path(of: source), hint: "put the device key back from a copy")
+        }
+    }
+}
+
+extension DeviceSource {
+    /// What helps when nothing is at this source.
+    fileprivate var remedy: String {
+        switch self {
+        case .file: "put device.key back from a copy"
+        case .tpm: "this version does not use a TPM"
+        case .credential:
+            "start the program as the service that has the credential valet.device-key"
+        case .path: "set VALET_DEVICE_KEY_FILE to the file that the keychain was made with"
+        }
+    }
+}
+
+extension DeviceKeyFile {
+    /// The secret alone.
+    consuming func intoSecret() -> DeviceSecret { secret }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import KeychainModel
+internal import Keybag
+
+/// Runs `body` and turns what lower modules throw into a failure of `operation`.
+///
+/// - Throws: Nothing but ``KeychainFailure``, which passes through as it is.
+@inline(__always)
+func translating<R: ~Copyable>(
+    _ operation: String, _ body: () throws -> R
+) throws(KeychainFailure) -> R {
+    do {
+        return try body()
+    } catch {
+        throw KeychainFailure(translating: error, during: operation)
+    }
+}
+
+extension KeychainFailure {
+    init(translating error: any Error, during operation: String) {
+        switch error {
+        case let failure as KeychainFailure: self = failure
+        case let error as DatabaseError: self.init(error, during: operation)
+        case let error as KeybagError: self.init(error, during: operation)
+        case is RowDamage: self.init(.damaged, during: operation, hint: Self.damageHint)
+        default: self.init(.internalFault, during: operation, message: "\(type(of: error))")
+        }
+    }
+
+    /// What a failure to open the keybag means for `operation`.
+    private init(_ error: KeybagError, during operation: String) {
+        switch error.code {
+        case .newer:
+            self.init(.newerFormat, during: operation, hint: "update this program")
+        case .wrongDeviceSecret:
+            self.init(
+                .keyUnavailable, during: operation,
+                message: "the device key is not the one that this keychain was made with",
+                hint: "put this keychain's own device key back")
+        case .needsProtector, .classUnavailable: self.init(.locked, during: operation)
+        case .malformed, .tampered:
+            self.init(
+                .keychainDamaged, during: operation,
+                message: "the keybag or the settings beside it were changed",
+                hint: "restore the keychain from a copy")
+        @unknown default: self.init(.keychainDamaged, during: operation)
+        }
+    }
+
+    static let damageHint = "run `valet doctor`"
+}

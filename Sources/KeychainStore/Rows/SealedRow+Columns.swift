@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import KeychainModel
+internal import Sealing
+
+extension SealedRow {
+    /// Reads the row that `run` is at, of a statement that selects all columns of `item`.
+    ///
+    /// - Throws: ``RowDamage/column`` if a column holds what no writer puts there.
+    init(_ run: borrowing Statement.Run) throws(RowDamage) {
+        header = try RowHeader(run)
+        accountHash = try run.fixedBytes(Schema.Column.accountHash)
+        groupHash = try run.fixedBytes(Schema.Column.groupHash)
+        placeHash = try run.fixedBytes(Schema.Column.placeHash)
+        hashes = run.blob(Schema.Column.hashes)
+        names = run.blob(Schema.Column.names)
+        details = run.blob(Schema.Column.details)
+        secret = run.isNull(Schema.Column.secret) ? nil : run.blob(Schema.Column.secret)
+        changeNumber =
+            run.isNull(Schema.Column.changeNumber) ? nil : run.int64(Schema.Column.changeNumber)
+        logicalTime = run.int64(Schema.Column.logicalTime)
+    }
+
+    /// Binds all columns, for the insertion or for the update of the whole row.
+    func bind(to run: borrowing Statement.Run) throws(DatabaseError) {
+        try run.bind(header.number, at: 1)
+        try run.bind(header.salt, at: 2)
+        try run.bind(header.version, at: 3)
+        try run.bind(Int64(header.itemClass.rawValue), at: 4)
+        try run.bind(Int64(header.protectionClass.rawValue), at: 5)
+        try run.bind(Int64(header.flags.rawValue), at: 6)
+        try run.bind(header.keyID, at: 7)
+        try run.bind(header.primaryKey, at: 8)
+        try run.bind(names, at: 9)
+        try run.bind(details, at: 10)
+        if let secret { try run.bind(secret, at: 11) } else { try run.bindNull(at: 11) }
+        try run.bind(accountHash, at: 12)
+        try run.bind(groupHash, at: 13)
+        try run.bind(placeHash, at: 14)
+        if hashes.isEmpty { try run.bindNull(at: 15) } else { try run.bind(hashes, at: 15) }
+        if let changeNumber { try run.bind(changeNumber, at: 16) } else { try run.bindNull(at: 16) }
+        try run.bind(logicalTime, at: 17)
+    }
+}
+
+extension RowHeader {
+    /// Reads the header of the row that `run` is at.
+    init(_ run: borrowing Statement.Run) throws(RowDamage) {
+        guard let itemClass = Self.number(run, Schema.Column.itemClass).flatMap(ItemClass.init),
+            let protection = Self.number(run, Schema.Column.protection)
+                .flatMap(ProtectionClass.init),
+            let flags = RowFlags(column: run.int64(Schema.Column.flags))
+        else { throw .column }
+        number = run.int64(Schema.Column.number)
+        salt = run.int64(Schema.Column.salt)
+        version = run.int64(Schema.Column.version)
+        self.itemClass = itemClass
+        protectionClass = protection
+        self.flags = flags
+        keyID = try run.fixedBytes(Schema.Column.keyID)
+        primaryKey = try run.fixedBytes(Schema.Column.primaryKey)
+    }
+
+    private static func number(_ run: borrowing Statement.Run, _ column: Int32) -> UInt8? {
+        UInt8(exactly: run.int64(column))
+    }
+}
+
+extension Statement.Run {
+    /// The blob, which must have the length of its kind.
+    func fixedBytes<let byteCount: Int, Name>(
+        _ column: Int32
+    ) throws(RowDamage) -> FixedBytes<byteCount, Name> {
+        try withBlob(column) { (bytes: Span<UInt8>) throws(RowDamage) in
+            do throws(SealingError) {
+                return try FixedBytes(copying: bytes)
+            } catch {
+                throw .column
+            }
+        }
+    }
+
+    func bind<let byteCount: Int, Name>(
+        _ value: FixedBytes<byteCount, Name>, at index: Int32
+    ) throws(DatabaseError) {
+        try value.withBytes { (bytes: Span<UInt8>) throws(DatabaseError) in
+            try bind(bytes, at: index)
+        }
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import KeychainModel
+
+/// The strings that the `kSec…` constants stand for (keychain-semantics §1.1, §1.6, §1.7).
+enum SecItemKey {
+    static let itemClass = "class"
+    static let limit = "m_Limit"
+    static let limitOne = "m_LimitOne"
+    static let limitAll = "m_LimitAll"
+    static let hostOrSubdomainOfHost = "m_HostOrSubdomainOfHost"
+    static let returnData = "r_Data"
+    static let returnAttributes = "r_Attributes"
+    static let returnReference = "r_Ref"
+    static let returnPersistentReference = "r_PersistentRef"
+    static let data = "v_Data"
+    static let persistentReference = "v_PersistentRef"
+    static let usesDataProtectionKeychain = "nleg"
+    static let synchronizableAny = "syna"
+}
+
+extension ItemQuery {
+    /// The query as a SecItem dictionary, without what is to be returned and without the limit:
+    /// updating and deleting take neither.
+    var dictionary: [String: Any] {
+        var dictionary = attributes.secItemDictionary(itemClass)
+        dictionary[Attribute.accessGroup.rawValue] = accessGroup?.rawValue
+        dictionary[Attribute.accessible.rawValue] = protectionClass?.code
+        dictionary[SecItemKey.persistentReference] = reference.map { Data($0.bytes) }
+        dictionary[SecItemKey.hostOrSubdomainOfHost] = hostOrSubdomainOfHost
+        switch synchronizable {
+        case .localOnly: break
+        case .synchronizedOnly: dictionary[Attribute.synchronizable.rawValue] = true
+        case .any: dictionary[Attribute.synchronizable.rawValue] = SecItemKey.synchronizableAny
+        }
+        return dictionary
+    }
+
+    /// The query with the limit, as it is read with.
+    var searchDictionary: [String: Any] {
+        var dictionary = dictionary
+        dictionary[SecItemKey.limit] =
+            switch limit {
+            case .none: SecItemKey.limitAll
+            case .some(1): SecItemKey.limitOne
+            case .some(let limit): limit
+            }
+        return dictionary
+    }
+}
+
+extension NewItem {
+    /// The item as a SecItem dictionary, without its value.
+    var dictionary: [String: Any] {
+        var dictionary = attributes.secItemDictionary(itemClass)
+        dictionary[Attribute.accessGroup.rawValue] = accessGroup?.rawValue
+        dictionary[Attribute.accessible.rawValue] = protectionClass.code
+        if isSynchronizable { dictionary[Attribute.synchronizable.rawValue] = true }
+        return dictionary
+    }
+
+    /// A search for the item: what adding it would meet, if that has the same protection class.
+    var query: ItemQuery {
+        var query = ItemQuery(
+            itemClass, attributes: attributes, accessGroup: accessGroup,
+            synchronizable: isSynchronizable ? .synchronizedOnly : .localOnly)
+        query.protectionClass = protectionClass
+        return query
+    }
+}
+
+extension [Attribute: AttributeValue] {
+    fileprivate func secItemDictionary(_ itemClass: ItemClass) -> [String: Any] {
+        var dictionary: [String: Any] = [
+            SecItemKey.itemClass: itemClass.code, SecItemKey.usesDataProtectionKeychain: true,
+        ]
+        for (attribute, value) in self {
+            dictionary[attribute.rawValue] = value.hashable.base
+        }
+        return dictionary
+    }
+}
+
+extension AttributeValue {
+    /// The value as Foundation has it: `String`, `Data`, `Int64` or `Date`.
+    var hashable: AnyHashable {
+        switch self {
+        case .text(let text): text
+        case .bytes(let bytes), .accessControl(let bytes): Data(bytes)
+        case .number(let number): number
+        case .date(let seconds): Date(timeIntervalSinceReferenceDate: seconds)
+        }
+    }
+}

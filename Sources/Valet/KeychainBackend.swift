@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import KeychainModel
+
+/// What a valet asks of the keychain that the platform has.
+protocol KeychainBackend: Sendable {
+    /// Adds an item, or gives the item that has its primary key this value and keeps the rest.
+    ///
+    /// - Throws: `duplicateItem` if that item has another protection class.
+    func set(_ item: NewItem, value: Data) throws(KeychainFailure)
+
+    /// The value of the first item that matches; nil for an item without one.
+    ///
+    /// - Throws: `itemNotFound` if none matches.
+    func value(of query: ItemQuery) throws(KeychainFailure) -> Data?
+
+    /// Whether an item matches; opens no value.
+    func contains(_ query: ItemQuery) throws(KeychainFailure) -> Bool
+
+    /// The items that match, at least one, in no order.
+    ///
+    /// - Throws: `itemNotFound` if none matches.
+    func copy(_ query: ItemQuery, withValues: Bool) throws(KeychainFailure) -> [FoundItem]
+
+    /// The items with their values that a SecItem dictionary without limit and return keys finds.
+    ///
+    /// - Throws: `itemNotFound` if none matches.
+    func copy(matching dictionary: [String: Any]) throws(KeychainFailure) -> [FoundItem]
+
+    /// Deletes every item that matches.
+    ///
+    /// - Throws: `itemNotFound` if none matches.
+    func delete(_ query: ItemQuery) throws(KeychainFailure)
+
+    /// Adds all items and removes those named, or leaves the keychain as it was.
+    func add(
+        _ items: [(item: NewItem, value: Data)], removing: [FoundItem]
+    ) throws(TransferFailure)
+}
+
+/// An item as a search found it.
+struct FoundItem {
+    /// Text, bytes (`Data`) or a number.
+    let account: AnyHashable
+    /// Text whenever a valet wrote the item.
+    let service: AnyHashable
+    let protectionClass: ProtectionClass?
+    /// Empty for an item without a value, and when no values were asked for.
+    let value: Data
+    /// The persistent reference: names the item until it is deleted.
+    let reference: Data
+    /// What it takes to add the item again; empty where removing is part of a transaction.
+    let dictionary: [String: Any]
+}
+
+/// Which half of a transfer did not work.
+enum TransferFailure: Error {
+    case adding(KeychainFailure)
+    case removing(KeychainFailure)
+}

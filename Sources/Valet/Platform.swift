@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+public import KeychainModel
+
+#if canImport(Darwin) || VALET_APPLE_BRANCHES
+    internal import Security
+#else
+    internal import KeychainServices
+#endif
+
+/// Why a keychain call failed, in full: code, operation, path, system error, hint.
+public typealias KeychainFailure = KeychainModel.KeychainFailure
+
+/// What differs between the systems.
+enum Platform {
+    #if canImport(Darwin) || VALET_APPLE_BRANCHES
+        /// The keychain of this system.
+        static let backend: any KeychainBackend = SecItemKeychain()
+        /// Whether the last failure of a thread can be read in full.
+        static let keepsLastFailure = false
+    #else
+        /// The keychain of this system.
+        static let backend: any KeychainBackend = StoreKeychain()
+        /// Whether the last failure of a thread can be read in full.
+        static let keepsLastFailure = true
+    #endif
+
+    #if os(macOS)
+        /// Whether app groups have other prefixes than `group`.
+        static let takesAnyGroupPrefix = true
+    #else
+        /// Whether app groups have other prefixes than `group`.
+        static let takesAnyGroupPrefix = false
+    #endif
+
+    /// Makes `failure` the last one of this thread.
+    static func keep(_ failure: KeychainFailure) {
+    }
+}
+
+/// The SecItem functions of this system.
+struct PlatformSecItem: SecItemFunctions {
+    func add(_ attributes: [String: Any]) -> (status: Int32, result: Any?) {
+        var result: CFTypeRef?
+        let status = unsafe SecItemAdd(attributes as CFDictionary, &result)
+        return (status, result)
+    }
+
+    func copy(_ query: [String: Any]) -> (status: Int32, result: Any?) {
+        var result: CFTypeRef?
+        let status = unsafe SecItemCopyMatching(query as CFDictionary, &result)
+        return (status, result)
+    }
+
+    func update(_ query: [String: Any], _ changes: [String: Any]) -> Int32 {
+        SecItemUpdate(query as CFDictionary, changes as CFDictionary)
+    }
+
+    func delete(_ query: [String: Any]) -> Int32 {
+        SecItemDelete(query as CFDictionary)
+    }
+}
+
+#if os(macOS) || VALET_APPLE_BRANCHES
+    extension Valet {
+        /// Copies the items that this valet kept before macOS 10.15, in the keychain that files
+        /// hold, into the data protection keychain. The old items stay.
+        ///
+        /// - Throws: What ``migrateObjects(matching:removeOnCompletion:)`` throws.
+        public func migrateObjectsFromPreCatalina() throws {
+            var query = sandbox.query.dictionary
+            query[SecItemKey.usesDataProtectionKeychain] = false
+            try migrate(try find(query), removing: false)
+        }
+    }
+#endif
+
+// Until the SecItem functions of Linux are there:
+#if !canImport(Darwin) && !VALET_APPLE_BRANCHES
+    private typealias CFDictionary = [String: Any]
+    private typealias CFTypeRef = AnyObject
+
+    private func SecItemAdd(
+        _ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?
+    ) -> Int32 { -4 }
+    private func SecItemCopyMatching(
+        _ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?
+    ) -> Int32 { -4 }
+    private func SecItemUpdate(_ query: CFDictionary, _ changes: CFDictionary) -> Int32 { -4 }
+    private func SecItemDelete(_ query: CFDictionary) -> Int32 { -4 }
+#endif

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import KeychainModel
+
+/// The four SecItem functions: dictionaries in; an `OSStatus`, and what was asked for, out.
+protocol SecItemFunctions: Sendable {
+    /// `SecItemAdd`
+    func add(_ attributes: [String: Any]) -> (status: Int32, result: Any?)
+    /// `SecItemCopyMatching`
+    func copy(_ query: [String: Any]) -> (status: Int32, result: Any?)
+    /// `SecItemUpdate`
+    func update(_ query: [String: Any], _ changes: [String: Any]) -> Int32
+    /// `SecItemDelete`
+    func delete(_ query: [String: Any]) -> Int32
+}
+
+/// A keychain that is asked through the SecItem functions: the one of Apple's systems.
+struct SecItemKeychain: KeychainBackend {
+    let functions: any SecItemFunctions
+
+    /// The keychain behind these functions.
+    init(_ functions: any SecItemFunctions = PlatformSecItem()) {
+        self.functions = functions
+    }
+
+    func set(_ item: NewItem, value: Data) throws(KeychainFailure) {
+        // Two rounds: another process may add the item in between, or delete it.
+        for _ in 0..<2 {
+            let status = functions.update(item.query.dictionary, [SecItemKey.data: value])
+            guard status == KeychainFailure.Code.itemNotFound.status else {
+                return try check(status, "set an item")
+            }
+            var attributes = item.dictionary
+            attributes[SecItemKey.data] = value
+            let added = functions.add(attributes).status
+            guard added == KeychainFailure.Code.duplicateItem.status else {
+                return try check(added, "set an item")
+            }
+        }
+        throw KeychainFailure(.duplicateItem, during: "set an item")
+    }
+
+    func value(of query: ItemQuery) throws(KeychainFailure) -> Data? {
+        var query = query
+        query.limit = 1
+        var dictionary = query.searchDictionary
+        dictionary[SecItemKey.returnData] = true
+        return try copy(dictionary, "read an item") as? Data
+    }
+
+    func contains(_ query: ItemQuery) throws(KeychainFailure) -> Bool {
+        var query = query
+        query.limit = 1
+        let status = functions.copy(query.searchDictionary).status
+        guard status != KeychainFailure.Code.itemNotFound.status else { return false }
+        try check(status, "look for an item")
+        return true
+    }
+
+    func copy(_ query: ItemQuery, withValues: Bool) throws(KeychainFailure) -> [FoundItem] {
+        try items(matching: query.searchDictionary, withValues: withValues)
+    }
+
+    func copy(matching dictionary: [String: Any]) throws(KeychainFailure) -> [FoundItem] {
+        var dictionary = dictionary
+        if dictionary[SecItemKey.limit] == nil {
+            dictionary[SecItemKey.limit] = SecItemKey.limitAll
+        }
+        return try items(matching: dictionary, withValues: true)
+    }
+
+    func delete(_ query: ItemQuery) throws(KeychainFailure) {
+        try check(functions.delete(query.dictionary), "delete items")
+    }
+
+    /// The result of a search.
+    func copy(
+        _ query: [String: Any], _ operation: String
+    ) throws(KeychainFailure) -> Any? {
+        let (status, result) = functions.copy(query)
+        try check(status, operation)
+        return result
+    }
+
+    /// Throws what `status` says, unless it is success.
+    func check(_ status: Int32, _ operation: String) throws(KeychainFailure) {
+        guard status != 0 else { return }
+        throw KeychainFailure(KeychainFailure.Code(status: status), during: operation)
+    }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Foundation
+internal import KeychainModel
+
+extension Valet {
+    /// Whether the keychain works here, which is tried by reading a canary, and by writing it
+    /// when it is not there. The canary is not among ``allKeys()``.
+    public func canAccessKeychain() -> Bool {
+        let key = ServiceName.canaryAccount
+        if let value = try? string(forKey: key) { return value == ServiceName.canaryValue }
+        do {
+            try setString(ServiceName.canaryValue, forKey: key)
+            return try string(forKey: key) == ServiceName.canaryValue
+        } catch {
+            return false
+        }
+    }
+
+    /// Stores `object` under `key`, in place of what was there. On return it is on disk.
+    ///
+    /// - Throws: `emptyKey`, `emptyValue`, `missingEntitlement`, `couldNotAccessKeychain`.
+    public func setObject(_ object: Data, forKey key: String) throws(KeychainError) {
+        try check(key)
+        guard !object.isEmpty else { throw .emptyValue }
+        do {
+            try backend.set(sandbox.item(key), value: object)
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+
+    /// The bytes that are stored under `key`.
+    ///
+    /// - Throws: `emptyKey`, `itemNotFound`, `missingEntitlement`, `couldNotAccessKeychain`.
+    public func object(forKey key: String) throws(KeychainError) -> Data {
+        try check(key)
+        do throws(KeychainFailure) {
+            guard let value = try backend.value(of: query(key)) else {
+                throw KeychainFailure(.itemNotFound, during: "read an item")
+            }
+            return value
+        } catch {
+            keep(error, missing: key)
+            throw KeychainError(error)
+        }
+    }
+
+    /// Whether something is stored under `key`; does not read it.
+    ///
+    /// - Throws: `emptyKey`, `missingEntitlement`, `couldNotAccessKeychain`.
+    public func containsObject(forKey key: String) throws(KeychainError) -> Bool {
+        try check(key)
+        do {
+            return try backend.contains(query(key))
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+
+    /// Stores the UTF-8 of `string` under `key`, in place of what was there.
+    ///
+    /// - Throws: `emptyKey`, `emptyValue`, `missingEntitlement`, `couldNotAccessKeychain`.
+    public func setString(_ string: String, forKey key: String) throws(KeychainError) {
+        try setObject(Data(string.utf8), forKey: key)
+    }
+
+    /// The text that is stored under `key`.
+    ///
+    /// - Throws: `itemNotFound` also when the bytes stored are not UTF-8; `emptyKey`,
+    ///   `missingEntitlement`, `couldNotAccessKeychain`.
+    public func string(forKey key: String) throws(KeychainError) -> String {
+        guard let string = String(validating: try object(forKey: key), as: UTF8.self) else {
+            Platform.keep(
+                KeychainFailure(
+                    .itemNotFound, during: "read an item", message: "the value is not UTF-8"))
+            throw .itemNotFound
+        }
+        return string
+    }
+
+    /// The keys under which something is stored, none if there are none.
+    ///
+    /// Items whose account is not text, which other software may have stored, are left out. The
+    /// cost grows with the number of keys.
+    ///
+    /// - Throws: `missingEntitlement`, `couldNotAccessKeychain`.
+    public func allKeys() throws(KeychainError) -> Set<String> {
+        do {
+            return try keys(of: query)
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+
+    /// Removes what is stored under `key`, if anything is.
+    ///
+    /// - Throws: `emptyKey`, `missingEntitlement`, `couldNotAccessKeychain`.
+    public func removeObject(forKey key: String) throws(KeychainError) {
+        try check(key)
+        try remove(query(key))
+    }
+
+    /// Removes everything that is stored, the canary of ``canAccessKeychain()`` included.
+    ///
+    /// - Throws: `missingEntitlement`, `couldNotAccessKeychain`.
+    public func removeAllObjects() throws(KeychainError) {
+        try remove(query)
+    }
+
+    /// The accounts, as far as they are text, of the items that match; not the canary's.
+    func keys(of query: ItemQuery) throws(KeychainFailure) -> Set<String> {
+        do {
+            let items = try backend.copy(query, withValues: false)
+            var keys = Set<String>(minimumCapacity: items.count)
+            for item in items {
+                if let key = item.account.base as? String { keys.insert(key) }
+            }
+            keys.remove(ServiceName.canaryAccount)
+            return keys
+        } catch  where error.code == .itemNotFound {
+            return []
+        }
+    }
+
+    private func remove(_ query: ItemQuery) throws(KeychainError) {
+        do {
+            try backend.delete(query)
+        } catch  where error.code == .itemNotFound {
+            return
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+
+    private func check(_ key: String) throws(KeychainError) {
+        guard !key.isEmpty else { throw .emptyKey }
+    }
+
+    private func query(_ key: String) -> ItemQuery {
+        var query = query
+        query.attributes[.account] = .text(key)
+        query.limit = 1
+        return query
+    }
+}

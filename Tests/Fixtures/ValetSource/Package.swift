@@ -1,0 +1,25 @@
+// swift-tools-version: 6.0
+// SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+// Source as applications for Apple's systems have it. It is compiled, never run.
+let valet: Target.Dependency = .product(name: "Valet", package: "Valet")
+
+let package = Package(
+    name: "ValetSource",
+    platforms: [.macOS(.v13)],
+    dependencies: [.package(name: "Valet", path: "../../..")],
+    targets: [
+        .target(
+            name: "Swift5Source", dependencies: [valet], swiftSettings: [.swiftLanguageMode(.v5)]),
+        // A link to the same source.
+        .target(
+            name: "SameSourceInSwift6", dependencies: [valet],
+            swiftSettings: [.swiftLanguageMode(.v6)]),
+        .target(
+            name: "Swift6Source", dependencies: [valet], swiftSettings: [.swiftLanguageMode(.v6)]),
+        .target(
+            name: "Readme", dependencies: [valet], swiftSettings: [.swiftLanguageMode(.v6)]),
+    ]
+)

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import SecretMemory
+import Testing
+
+@testable import Sealing
+
+@Suite struct `Sealed data` {
+    private let plaintext: [UInt8] = Array("a value that nobody should see".utf8)
+    private let data: [UInt8] = [1, 2, 3]
+
+    @Test(arguments: try Vector.all("aead"))
+    func `opens as its vector says`(_ vector: Vector) throws {
+        let key = try vector.key("key", as: Purpose.Value.self)
+        let sealed = try vector.bytes("sealed")
+        let data = try vector.bytes("associated_data")
+        try vector.check {
+            let opened = try AEAD.open(sealed.span, associatedData: data.span, under: key)
+            #expect(try opened.array == vector.bytes("plaintext"))
+        }
+    }
+
+    @Test(arguments: try Vector.all("aead"))
+    func `opens into an array as its vector says`(_ vector: Vector) throws {
+        let key = try vector.key("key", as: Purpose.Attributes.self)
+        let sealed = try vector.bytes("sealed")
+        let data = try vector.bytes("associated_data")
+        try vector.check {
+            let opened = try AEAD.openIntoArray(sealed.span, associatedData: data.span, under: key)
+            #expect(try opened == vector.bytes("plaintext"))
+        }
+    }
+
+    @Test(arguments: try Vector.all("aead").filter { $0.outcome == .success })
+    func `is what its vector says`(_ vector: Vector) throws {
+        let plaintext = try vector.bytes("plaintext")
+        let data = try vector.bytes("associated_data")
+        let sealed = try AEAD.seal(
+            plaintext.span, associatedData: data.span,
+            under: vector.key("key", as: Purpose.Value.self), nonce: Nonce(vector.bytes("nonce")))
+        #expect(try sealed == vector.bytes("sealed"))
+    }
+
+    @Test func `is longer by the overhead`() {
+        #expect(seal(under: .random()).count == plaintext.count + AEAD.overhead)
+        #expect(AEAD.overhead == 40)
+    }
+
+    @Test func `has another nonce each time`() {
+        let key = ValueSubkey.random()
+        #expect(seal(under: key).prefix(24) != seal(under: key).prefix(24))
+    }
+
+    @Test func `does not open with any byte changed`() {
+        let key = ValueSubkey.random()
+        let sealed = seal(under: key)
+        for index in sealed.indices {
+            let error = #expect(throws: SealingError.self) {
+                let changed = sealed.flipping(index)
+                _ = try AEAD.open(changed.span, associatedData: data.span, under: key)
+            }
+            #expect(error == SealingError(.tampered, during: .open, of: "sealed data"))
+        }
+    }
+
+    @Test func `does not open under another key`() {
+        let sealed = seal(under: .random())
+        let error = #expect(throws: SealingError.self) {
+            _ = try AEAD.open(
+                sealed.span, associatedData: data.span, under: ValueSubkey.random())
+        }
+        #expect(error?.code == .tampered)
+    }
+
+    private func seal(under key: borrowing ValueSubkey) -> [UInt8] {
+        AEAD.seal(plaintext.span, associatedData: data.span, under: key)
+    }
+}
+
+@Suite struct `A symmetric key` {
+    @Test(arguments: [0, 16, 31, 33, 64])
+    func `has 32 bytes and no other number`(byteCount: Int) {
+        let bytes = [UInt8](repeating: 0, count: byteCount)
+        let error = #expect(throws: SealingError.self) { _ = try RootKey(copying: bytes.span) }
+        #expect(error?.code == .malformed)
+    }
+
+    @Test func `is another each time it is made`() {
+        let first = RootKey.random()
+        let isEqual = first.isEqual(to: .random())
+        #expect(!isEqual)
+    }
+
+    @Test func `equals its copy`() throws {
+        let key = RootKey.random()
+        let bytes = key.array
+        let isEqual = key.isEqual(to: try RootKey(copying: bytes.span))
+        #expect(isEqual)
+    }
+}
+
+@Suite struct `A fixed number of bytes` {
+    @Test func `is refused when it is another number`() {
+        let error = #expect(throws: SealingError.self) { try KeyID([1, 2, 3]) }
+        #expect(error == SealingError(.malformed, during: .parse, of: "KeyIDName"))
+    }
+
+    @Test(arguments: 0..<16)
+    func `differs in any byte`(index: Int) throws {
+        let id = KeychainID.random()
+        #expect(try KeychainID(id.bytes.flipping(index)) != id)
+    }
+
+    @Test func `equals its copy and hashes like it`() throws {
+        let id = KeychainID.random()
+        #expect(try Set([id]).contains(KeychainID(id.bytes)))
+    }
+
+    @Test func `is described in hexadecimal`() throws {
+        #expect(
+            try KeyID([0x0A, 0xFF] + [UInt8](repeating: 0, count: 14)).description
+                == "0aff0000000000000000000000000000")
+    }
+}

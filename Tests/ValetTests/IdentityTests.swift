@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import Testing
+
+@testable internal import Valet
+
+private let group = SharedGroupIdentifier.sample("ABC")
+
+@Suite struct `Objects of valets` {
+    private let name = Identifier.named(UUID().uuidString)
+
+    @Test func `one configuration has one object while that is alive`() {
+        let one = Valet.valet(with: name, accessibility: .whenUnlocked)
+        let other = Valet.valet(with: name, accessibility: .whenUnlocked)
+        #expect(one === other)
+    }
+
+    @Test func `a valet that nobody holds is gone`() {
+        weak let valet = Valet.valet(with: name, accessibility: .whenUnlocked)
+        #expect(valet == nil)
+    }
+
+    @Test func `many valets that are gone leave no traces`() {
+        let registry = ValetRegistry()
+        for number in 0..<1_000 {
+            let name = Identifier.named("\(number)")
+            _ = registry.valet(Configuration(.standard(name), .whenUnlocked))
+        }
+        #expect(registry.count <= 64)
+    }
+
+    @Test func `threads that ask at once get one object`() async {
+        let name = name
+        let valets = await withTaskGroup(of: Valet.self, returning: [Valet].self) { tasks in
+            for _ in 0..<64 {
+                tasks.addTask { Valet.valet(with: name, accessibility: .whenUnlocked) }
+            }
+            return await tasks.reduce(into: []) { $0.append($1) }
+        }
+        #expect(valets.allSatisfy { $0 === valets[0] })
+    }
+
+    @Test func `another accessibility is another valet`() {
+        let one = Valet.valet(with: name, accessibility: .whenUnlocked)
+        let other = Valet.valet(with: name, accessibility: .afterFirstUnlock)
+        #expect(one != other)
+    }
+
+    @Test func `a synchronized valet is another valet`() {
+        let one = Valet.valet(with: name, accessibility: .whenUnlocked)
+        let other = Valet.iCloudValet(with: name, accessibility: .whenUnlocked)
+        #expect(one != other)
+    }
+
+    @Test func `an explicitly set identifier is another valet`() {
+        let one = Valet.valet(with: name, accessibility: .whenUnlocked)
+        let other = Valet.valet(withExplicitlySet: name, accessibility: .whenUnlocked)
+        #expect(one != other)
+    }
+
+    @Test func `two accessibilities of an explicitly set identifier are two valets`() {
+        let one = Valet.valet(withExplicitlySet: name, accessibility: .whenUnlocked)
+        let other = Valet.valet(withExplicitlySet: name, accessibility: .afterFirstUnlock)
+        #expect(one != other)
+    }
+
+    @Test func `two shared groups of one name are two valets`() throws {
+        let second = try #require(
+            SharedGroupIdentifier(appIDPrefix: "XYZ", nonEmptyGroup: "com.example"))
+        let one = Valet.sharedGroupValet(with: group, accessibility: .whenUnlocked)
+        let other = Valet.sharedGroupValet(with: second, accessibility: .whenUnlocked)
+        #expect(one != other)
+    }
+
+    @Test func `valets of the same items are equal, whatever they are called`() throws {
+        let one = Valet.valet(with: name, accessibility: .whenUnlocked)
+        let service = try #require(Identifier(nonEmpty: one.sandbox.service))
+        let other = Valet.valet(withExplicitlySet: service, accessibility: .whenUnlocked)
+        #expect(one == other)
+        #expect(one.hash == other.hash)
+    }
+
+    @Test func `the identifier is the one given`() {
+        #expect(Valet.valet(with: name, accessibility: .whenUnlocked).identifier == name)
+    }
+
+    @Test func `the identifier of a shared group is its name`() {
+        let valet = Valet.sharedGroupValet(with: group, accessibility: .whenUnlocked)
+        #expect(valet.identifier.description == "com.example")
+    }
+
+    @Test func `the identifier of a shared group is the one given`() {
+        let valet = Valet.sharedGroupValet(
+            with: group, identifier: name, accessibility: .whenUnlocked)
+        #expect(valet.identifier == name)
+    }
+
+    @Test func `a valet describes itself as identifier, accessibility and kind`() {
+        let local = Valet.valet(with: name, accessibility: .afterFirstUnlock)
+        let cloud = Valet.iCloudValet(with: name, accessibility: .whenUnlocked)
+        #expect(local.description == "\(name) AccessibleAfterFirstUnlock (Valet)")
+        #expect(cloud.description == "\(name) AccessibleWhenUnlocked (iCloud)")
+    }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import KeychainModel
+internal import Testing
+
+@testable internal import Valet
+
+@Suite struct `Keys of a valet` {
+    @Test(arguments: TestBackend.enabled)
+    func `there are none at first`(_ backend: TestBackend) throws {
+        #expect(try Sample(backend).valet().allKeys() == [])
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `they are those of the values stored`(_ backend: TestBackend) throws {
+        let valet = Sample(backend).valet()
+        try valet.setString("1", forKey: "one")
+        try valet.setString("2", forKey: "two")
+        #expect(try valet.allKeys() == ["one", "two"])
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `accounts that are not text are left out`(_ backend: TestBackend) throws {
+        let sample = Sample(backend)
+        let valet = sample.valet()
+        try sample.plant(.bytes([1, 2]), Data([1]), in: valet)
+        try sample.plant(.number(7), Data([1]), in: valet)
+        try valet.setString("1", forKey: "one")
+        #expect(try valet.allKeys() == ["one"])
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `the canary is left out`(_ backend: TestBackend) throws {
+        let valet = Sample(backend).valet()
+        #expect(valet.canAccessKeychain())
+        #expect(try valet.allKeys() == [])
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `a key is contained once it is stored`(_ backend: TestBackend) throws {
+        let valet = Sample(backend).valet()
+        #expect(try valet.containsObject(forKey: "key") == false)
+        try valet.setString("value", forKey: "key")
+        #expect(try valet.containsObject(forKey: "key"))
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `a key that is removed is gone`(_ backend: TestBackend) throws {
+        let valet = Sample(backend).valet()
+        try valet.setString("1", forKey: "one")
+        try valet.setString("2", forKey: "two")
+        try valet.removeObject(forKey: "one")
+        #expect(try valet.allKeys() == ["two"])
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `removing an absent key works`(_ backend: TestBackend) throws {
+        try Sample(backend).valet().removeObject(forKey: "key")
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `removing all leaves none`(_ backend: TestBackend) throws {
+        let valet = Sample(backend).valet()
+        try valet.setString("1", forKey: "one")
+        try valet.setString("2", forKey: "two")
+        try valet.removeAllObjects()
+        #expect(try valet.allKeys() == [])
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `removing all of nothing works`(_ backend: TestBackend) throws {
+        try Sample(backend).valet().removeAllObjects()
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `removing all removes the canary`(_ backend: TestBackend) throws {
+        let valet = Sample(backend).valet()
+        #expect(valet.canAccessKeychain())
+        try valet.removeAllObjects()
+        #expect(try valet.containsObject(forKey: ServiceName.canaryAccount) == false)
+    }
+}

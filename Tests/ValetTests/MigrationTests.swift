@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import KeychainModel
+internal import Testing
+
+@testable internal import Valet
+
+/// Two valets in one keychain, the first with two keys.
+struct Migrating {
+    let sample: Sample
+    let source: Valet
+    let destination: Valet
+
+    init(_ backend: TestBackend) throws {
+        sample = Sample(backend)
+        source = sample.valet(.afterFirstUnlock)
+        destination = sample.valet(.whenUnlocked)
+        try source.setString("1", forKey: "one")
+        try source.setString("2", forKey: "two")
+    }
+
+    /// What the destination holds.
+    var arrived: [String: String] {
+        get throws {
+            try destination.allKeys().reduce(into: [:]) {
+                $0[$1] = try destination.string(forKey: $1)
+            }
+        }
+    }
+}
+
+@Suite struct `Migrating from a valet` {
+    @Test(arguments: TestBackend.enabled)
+    func `copies every key`(_ backend: TestBackend) throws {
+        let valets = try Migrating(backend)
+        try valets.destination.migrateObjects(from: valets.source, removeOnCompletion: false)
+        #expect(try valets.arrived == ["one": "1", "two": "2"])
+        #expect(try valets.source.allKeys() == ["one", "two"])
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `removes what it copied, if asked to`(_ backend: TestBackend) throws {
+        let valets = try Migrating(backend)
+        try valets.destination.migrateObjects(from: valets.source, removeOnCompletion: true)
+        #expect(try valets.arrived == ["one": "1", "two": "2"])
+        #expect(try valets.source.allKeys() == [])
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `keeps what the destination has`(_ backend: TestBackend) throws {
+        let valets = try Migrating(backend)
+        try valets.destination.setString("3", forKey: "three")
+        try valets.destination.migrateObjects(from: valets.source, removeOnCompletion: true)
+        #expect(try valets.arrived == ["one": "1", "two": "2", "three": "3"])
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `makes a local key a synchronized one`(_ backend: TestBackend) throws {
+        let valets = try Migrating(backend)
+        let cloud = valets.sample.cloudValet()
+        try cloud.migrateObjects(from: valets.source, removeOnCompletion: true)
+        #expect(try cloud.string(forKey: "one") == "1")
+        #expect(try valets.source.allKeys() == [])
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `finds nothing in an empty valet`(_ backend: TestBackend) throws {
+        let sample = Sample(backend)
+        #expect(throws: KeychainError.itemNotFound) {
+            try sample.valet()
+                .migrateObjects(from: sample.valet(.afterFirstUnlock), removeOnCompletion: false)
+        }
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `finds nothing where there is only the canary`(_ backend: TestBackend) throws {
+        let sample = Sample(backend)
+        let source = sample.valet(.afterFirstUnlock)
+        #expect(source.canAccessKeychain())
+        #expect(throws: KeychainError.itemNotFound) {
+            try sample.valet().migrateObjects(from: source, removeOnCompletion: false)
+        }
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `leaves the canary where it is`(_ backend: TestBackend) throws {
+        let valets = try Migrating(backend)
+        #expect(valets.source.canAccessKeychain())
+        try valets.destination.migrateObjects(from: valets.source, removeOnCompletion: true)
+        #expect(try valets.arrived == ["one": "1", "two": "2"])
+        #expect(try valets.source.containsObject(forKey: ServiceName.canaryAccount))
+    }
+
+    @Test(arguments: TestBackend.enabled, [true, false])
+    func `into itself changes nothing`(_ backend: TestBackend, _ removing: Bool) throws {
+        let valet = try Migrating(backend).source
+        #expect(throws: MigrationError.keyToMigrateAlreadyExistsInValet) {
+            try valet.migrateObjects(from: valet, removeOnCompletion: removing)
+        }
+        #expect(try valet.allKeys() == ["one", "two"])
+    }
+
+    @Test(arguments: TestBackend.enabled, [true, false])
+    func `stops at a key that is there`(_ backend: TestBackend, _ removing: Bool) throws {
+        let valets = try Migrating(backend)
+        try valets.destination.setString("there", forKey: "two")
+        #expect(throws: MigrationError.keyToMigrateAlreadyExistsInValet) {
+            try valets.destination
+                .migrateObjects(from: valets.source, removeOnCompletion: removing)
+        }
+        #expect(try valets.arrived == ["two": "there"])
+        #expect(try valets.source.allKeys() == ["one", "two"])
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `stops at a key that another accessibility has`(_ backend: TestBackend) throws {
+        let valets = try Migrating(backend)
+        let name = valets.sample.name
+        try valets.sample.valet(.explicit(name), .afterFirstUnlock).setString("3", forKey: "two")
+        let destination = valets.sample.valet(.explicit(name), .whenUnlocked)
+        #expect(throws: MigrationError.keyToMigrateAlreadyExistsInValet) {
+            try destination.migrateObjects(from: valets.source, removeOnCompletion: false)
+        }
+        #expect(try destination.allKeys() == [])
+    }
+
+    @Test(arguments: TestBackend.enabled, [AttributeValue.bytes([1]), .number(7)])
+    func `stops at an account that is not text`(
+        _ backend: TestBackend, _ account: AttributeValue
+    ) throws {
+        let valets = try Migrating(backend)
+        try valets.sample.plant(account, Data([1]), in: valets.source)
+        #expect(throws: MigrationError.keyToMigrateInvalid) {
+            try valets.destination.migrateObjects(from: valets.source, removeOnCompletion: true)
+        }
+        #expect(try valets.arrived == [:])
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `stops at an empty key`(_ backend: TestBackend) throws {
+        let valets = try Migrating(backend)
+        try valets.sample.plant(.text(""), Data([1]), in: valets.source)
+        #expect(throws: MigrationError.keyToMigrateInvalid) {
+            try valets.destination.migrateObjects(from: valets.source, removeOnCompletion: true)
+        }
+        #expect(try valets.arrived == [:])
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `stops at an empty value`(_ backend: TestBackend) throws {
+        let valets = try Migrating(backend)
+        try valets.sample.plant(.text("three"), Data(), in: valets.source)
+        #expect(throws: MigrationError.dataToMigrateInvalid) {
+            try valets.destination.migrateObjects(from: valets.source, removeOnCompletion: true)
+        }
+        #expect(try valets.arrived == [:])
+    }
+}
+
+@Suite struct `Migrating with a closure` {
+    private struct Declined: Error {}
+
+    @Test(arguments: TestBackend.enabled)
+    func `stores the pairs that the closure returns`(_ backend: TestBackend) throws {
+        let valets = try Migrating(backend)
+        try valets.destination.migrateObjects(from: valets.source) { pair in
+            MigratableKeyValuePair(key: "new \(pair.key)", value: pair.value + [0x21])
+        }
+        #expect(try valets.arrived == ["new one": "1!", "new two": "2!"])
+        #expect(try valets.source.allKeys() == ["one", "two"])
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `leaves out what the closure has nothing for`(_ backend: TestBackend) throws {
+        let valets = try Migrating(backend)
+        try valets.destination.migrateObjects(from: valets.source) { pair in
+            pair.key == AnyHashable("one") ? .init(key: "one", value: pair.value) : nil
+        }
+        #expect(try valets.arrived == ["one": "1"])
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `changes nothing when the closure leaves out everything`(_ backend: TestBackend) throws {
+        let valets = try Migrating(backend)
+        try valets.destination.migrateObjects(from: valets.source) { _ in nil }
+        #expect(try valets.arrived == [:])
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `ends with what the closure throws`(_ backend: TestBackend) throws {
+        let valets = try Migrating(backend)
+        var count = 0
+        #expect(throws: Declined.self) {
+            try valets.destination.migrateObjects(from: valets.source) { pair in
+                count += 1
+                if count == 2 { throw Declined() }
+                return MigratableKeyValuePair(key: "new", value: pair.value)
+            }
+        }
+        #expect(try valets.arrived == [:])
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `refuses two pairs with one key`(_ backend: TestBackend) throws {
+        let valets = try Migrating(backend)
+        #expect(throws: MigrationError.duplicateKeyToMigrate) {
+            try valets.destination.migrateObjects(from: valets.source) { pair in
+                MigratableKeyValuePair(key: "same", value: pair.value)
+            }
+        }
+        #expect(try valets.arrived == [:])
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `refuses an empty key`(_ backend: TestBackend) throws {
+        let valets = try Migrating(backend)
+        #expect(throws: MigrationError.keyToMigrateInvalid) {
+            try valets.destination.migrateObjects(from: valets.source) { pair in
+                MigratableKeyValuePair(key: "", value: pair.value)
+            }
+        }
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `refuses an empty value`(_ backend: TestBackend) throws {
+        let valets = try Migrating(backend)
+        #expect(throws: MigrationError.dataToMigrateInvalid) {
+            try valets.destination.migrateObjects(from: valets.source) { _ in
+                MigratableKeyValuePair(key: "key", value: Data())
+            }
+        }
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `hands over accounts of every type`(_ backend: TestBackend) throws {
+        let valets = try Migrating(backend)
+        try valets.sample.plant(.bytes([1, 2]), Data([1]), in: valets.source)
+        try valets.sample.plant(.number(7), Data([1]), in: valets.source)
+        var keys: Set<AnyHashable> = []
+        try valets.destination.migrateObjects(from: valets.source) { pair in
+            keys.insert(pair.key)
+            return nil
+        }
+        #expect(keys == ["one", "two", AnyHashable(Data([1, 2])), AnyHashable(Int64(7))])
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `does not hand over the canary`(_ backend: TestBackend) throws {
+        let valets = try Migrating(backend)
+        #expect(valets.source.canAccessKeychain())
+        var count = 0
+        try valets.destination.migrateObjects(from: valets.source) { _ in
+            count += 1
+            return nil
+        }
+        #expect(count == 2)
+    }
+}

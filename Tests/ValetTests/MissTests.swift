@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import KeychainModel
+internal import KeychainServices
+internal import Testing
+
+@testable internal import Valet
+
+@Suite struct `Misses` {
+    private let failure = KeychainFailure(.itemNotFound, during: "read an item")
+
+    @Test(arguments: TestBackend.enabled)
+    func `name the accessibility that the key is stored with`(_ backend: TestBackend) throws {
+        let sample = Sample(backend)
+        try sample.valet(.afterFirstUnlock).setString("value", forKey: "key")
+        let explained = sample.valet(.whenUnlocked).explained(failure, missing: "key")
+        #expect(explained.code == .itemNotFound)
+        #expect(explained.hint?.contains("AccessibleAfterFirstUnlock") == true)
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `name the accessibility of explicitly set identifiers`(_ backend: TestBackend) throws {
+        let sample = Sample(backend)
+        let other = sample.valet(.explicit(sample.name), .afterFirstUnlockThisDeviceOnly)
+        try other.setString("value", forKey: "key")
+        let valet = sample.valet(.explicit(sample.name), .whenUnlocked)
+        let hint = valet.explained(failure, missing: "key").hint
+        #expect(hint?.contains("AccessibleAfterFirstUnlockThisDeviceOnly") == true)
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `say nothing of other identifiers`(_ backend: TestBackend) throws {
+        let sample = Sample(backend)
+        try sample.valet(.standard(Sample().name), .afterFirstUnlock)
+            .setString("value", forKey: "key")
+        #expect(sample.valet().explained(failure, missing: "key").hint == nil)
+    }
+
+    @Test func `cost one search more`() {
+        let fake = FakeSecItem()
+        _ = try? fake.valet.object(forKey: "key")
+        #expect(fake.received.count == 2)
+    }
+
+    @Test(.enabled(if: TestBackend.storeIsThere))
+    func `are the last failure of their thread`() throws {
+        let sample = Sample(.store)
+        try sample.valet(.afterFirstUnlock).setString("value", forKey: "key")
+        #expect(throws: KeychainError.itemNotFound) { try sample.valet().object(forKey: "key") }
+        #expect(KeychainFailure.last?.code == .itemNotFound)
+        #expect(KeychainFailure.last?.hint?.contains("AccessibleAfterFirstUnlock") == true)
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import KeychainModel
+internal import Testing
+
+@testable internal import Valet
+
+/// SecItem has no transactions: what was done before a failure is undone.
+@Suite struct `A migration through SecItem that fails` {
+    private let fake = FakeSecItem()
+    private let source: Valet
+    private let destination: Valet
+    private let before: Set<Entry>
+
+    /// An item without its reference, which is another one once it was restored.
+    private struct Entry: Hashable {
+        let attributes: [String: AnyHashable]
+
+        init(_ item: [String: Any]) {
+            attributes = item.filter { $0.key != "v_PersistentRef" }
+                .compactMapValues { $0 as? AnyHashable }
+        }
+    }
+
+    init() throws {
+        let name = Identifier.named("name")
+        let keychain = SecItemKeychain(fake)
+        source = Valet(Configuration(.standard(name), .afterFirstUnlock), backend: keychain)
+        destination = Valet(Configuration(.standard(name), .whenUnlocked), backend: keychain)
+        for number in 1...3 { try source.setString("value", forKey: "\(number)") }
+        before = Set(fake.stored.map(Entry.init))
+    }
+
+    @Test(arguments: 0...2)
+    func `adds nothing when adding fails`(_ count: Int) {
+        fake.fail(.add, after: count, with: -34)
+        #expect(throws: KeychainError.couldNotAccessKeychain) {
+            try destination.migrateObjects(from: source, removeOnCompletion: true)
+        }
+        #expect(Set(fake.stored.map(Entry.init)) == before)
+    }
+
+    @Test(arguments: 0...2)
+    func `restores everything when removing fails`(_ count: Int) {
+        fake.fail(.delete, after: count, with: -25308)
+        #expect(throws: MigrationError.removalFailed) {
+            try destination.migrateObjects(from: source, removeOnCompletion: true)
+        }
+        #expect(Set(fake.stored.map(Entry.init)) == before)
+        #expect((try? source.allKeys()) == ["1", "2", "3"])
+    }
+
+    @Test(arguments: 0...2)
+    func `says so when another process adds a key meanwhile`(_ count: Int) {
+        fake.fail(.add, after: count, with: -25299)
+        #expect(throws: MigrationError.keyToMigrateAlreadyExistsInValet) {
+            try destination.migrateObjects(from: source, removeOnCompletion: true)
+        }
+        #expect(Set(fake.stored.map(Entry.init)) == before)
+    }
+
+    @Test(arguments: 0...5)
+    func `changes nothing when reading fails`(_ count: Int) {
+        fake.fail(.copy, after: count, with: -25308)
+        _ = try? destination.migrateObjects(from: source, removeOnCompletion: false)
+        let isDone = count > 4
+        #expect((Set(fake.stored.map(Entry.init)) == before) != isDone)
+    }
+}
+
+@Suite struct `Setting through SecItem` {
+    private let fake = FakeSecItem()
+
+    @Test func `updates what another process adds meanwhile`() throws {
+        try fake.valet.setString("theirs", forKey: "key")
+        fake.fail(.update, with: -25300)
+        try fake.valet.setString("ours", forKey: "key")
+        #expect(try fake.valet.string(forKey: "key") == "ours")
+    }
+
+    @Test func `asks for the data protection keychain every time`() throws {
+        let valet = fake.valet
+        #expect(valet.canAccessKeychain())
+        try valet.setString("value", forKey: "key")
+        try valet.removeObject(forKey: "key")
+        _ = try? valet.object(forKey: "key")
+        _ = try valet.containsObject(forKey: "key")
+        try valet.setString("value", forKey: "key")
+        let name = try #require(Identifier(nonEmpty: "other"))
+        let other = Valet(
+            Configuration(.standard(name), .whenUnlocked), backend: SecItemKeychain(fake))
+        try other.migrateObjects(from: valet, removeOnCompletion: true)
+        #expect(fake.received.allSatisfy { $0["nleg"] as? Bool == true })
+    }
+}
