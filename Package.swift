@@ -51,7 +51,6 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         library("Valet", ["KeychainModel", "KeychainServices", "SecretMemory"]),
         library("Security", ["KeychainModel", "KeychainServices"]),
         tests("Valet", ["KeychainModel", "KeychainServices"]),
-        library("Security", ["KeychainServices"]),
         library("ValetCLI", ["KeychainModel", "KeychainServices", "SecretMemory", "CLinux"]),
         .executableTarget(
             name: "ValetCommand", dependencies: ["ValetCLI"], swiftSettings: strict),
