@@ -49,7 +49,7 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
             ["Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
         library("KeychainServices", ["KeychainModel", "KeychainStore", "SecretMemory"]),
         library("Valet", ["KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory"]),
-        library("Security", ["KeychainServices"]),
+        library("Security", ["KeychainModel", "KeychainServices"]),
         library(
             "ValetCLI",
             ["CLinux", "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory"]),

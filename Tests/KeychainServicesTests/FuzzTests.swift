@@ -15,7 +15,7 @@ import Testing
     @Test(arguments: 0..<8)
     func `gets a documented code`(_ seed: UInt64) {
         var random = SplitMix(state: seed)
-        for _ in 0..<2500 {
+        for _ in 0..<1000 {
             let dictionary = Self.dictionary(&random)
             let changes = Self.dictionary(&random).filter { $0.key != kSecClass }
             for call in SecItemCall.allCases {

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import KeychainModel
+import Testing
+
+@testable import KeychainServices
+
+@Suite struct `The last failure` {
+    @Test func `is that of the thread's last call that failed`() {
+        _ = SecItemDelete([:])
+        _ = SecItemDelete([kSecClass: kSecClassKey])
+        #expect(KeychainFailure.last?.code == .unimplemented)
+    }
+
+    @Test func `stays with its thread`() async {
+        _ = SecItemDelete([kSecClass: kSecClassKey])
+        let other = await withCheckedContinuation { continuation in
+            Thread { continuation.resume(returning: KeychainFailure.last) }.start()
+        }
+        #expect(other == nil)
+    }
+}
