@@ -56,17 +56,21 @@ struct SecItemResult {
 }
 
 extension StoredItem {
-    /// The attributes as a dictionary (keychain-semantics §3.8), without those that have their
-    /// place in the key alone.
+    /// The attributes as a dictionary (keychain-semantics §3.8).
     var attributeDictionary: [String: Any] {
         var result: [String: Any] = [:]
-        for (attribute, value) in attributes where attribute.exists(in: itemClass) {
+        for (attribute, value) in attributes where !isUnsaid(attribute, value) {
             result[attribute.rawValue] = value.foundationValue
         }
         result[kSecAttrAccessGroup] = accessGroup.rawValue
         result[kSecAttrAccessible] = protectionClass.code
         result[kSecAttrSynchronizable] = NSNumber(value: isSynchronizable ? 1 : 0)
         return result
+    }
+
+    /// Hint and token are absent where they were not given, and their default is nothing (§2.2).
+    private func isUnsaid(_ attribute: Attribute, _ value: AttributeValue) -> Bool {
+        (attribute == .syncViewHint || attribute == .tokenID) && value == .text("")
     }
 }
 

@@ -54,6 +54,7 @@ import Testing
     func `has a default for all that makes an item unique`(_ itemClass: ItemClass) {
         for attribute in itemClass.primaryKeyAttributes {
             #expect(attribute.defaultValue != nil)
+            #expect(attribute.exists(in: itemClass))
         }
     }
 }

@@ -58,7 +58,7 @@ import Testing
         Row(kSecUseOperationPrompt, "why", [0, 0, 0, -25303, 0]),
         Row(kSecUseDataProtectionKeychain, true, [0, 0, 0, 0, 0]),
         Row(kSecUseUserIndependentKeychain, true, [0, 0, 0, -25303, 0]),
-        Row(kSecAttrTokenID, "t", [-25303, -25303, -25303, -25303, -25303]),
+        Row(kSecAttrTokenID, kSecAttrTokenIDSecureEnclave, [0, 0, 0, 0, 0]),
         Row("zzzz", 1, [-25303, -25303, -25303, -25303, -25303]),
         Row("other", 1, [-50, -50, -50, -25303, -50]),
     ]

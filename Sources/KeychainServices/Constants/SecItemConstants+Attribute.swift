@@ -54,9 +54,9 @@ public let kSecAttrAlias: CFString = "alis"
 public let kSecAttrScriptCode: CFString = "scrp"
 /// Whether the item has an icon of its own; stored as 0 or 1.
 public let kSecAttrHasCustomIcon: CFString = "cusi"
-/// The view in which an item is synchronized; no password here has one (`errSecNoSuchAttr`).
+/// The view in which the item is synchronized.
 public let kSecAttrSyncViewHint: CFString = "vwht"
-/// The token that holds an item; no password here has one (`errSecNoSuchAttr`).
+/// The token that holds the item.
 public let kSecAttrTokenID: CFString = "tkid"
 /// The token identifier of the Secure Enclave.
 public let kSecAttrTokenIDSecureEnclave: CFString = "com.apple.setoken"

@@ -115,7 +115,7 @@ extension WriteAccess {
         _ = try state.cipher(item.protectionClass, during: operation)
         var attributes = item.attributes
         for attribute in item.itemClass.primaryKeyAttributes
-        where attributes[attribute] == nil && attribute.exists(in: item.itemClass) {
+        where attributes[attribute] == nil && !Attribute.variants.contains(attribute) {
             attributes[attribute] = attribute.defaultValue
         }
         attributes[.creationDate] = .date(now.date)

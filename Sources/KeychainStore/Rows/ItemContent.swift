@@ -82,7 +82,7 @@ struct ItemContent: Hashable {
             attributes[attribute] = value
         }
         for attribute in allowed
-        where attributes[attribute] == nil && attribute.exists(in: itemClass) {
+        where attributes[attribute] == nil && !Attribute.variants.contains(attribute) {
             attributes[attribute] = attribute.defaultValue
         }
         valueByteCount = nil
