@@ -66,6 +66,7 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         tests(
             "KeychainServices", ["KeychainModel", "KeychainStore", "SecretMemory", "Security", "TestSupport"]),
         tests("Valet", ["KeychainModel", "KeychainServices", "TestSupport"]),
+        tests("ValetCLI", ["KeychainModel", "KeychainStore", "SecretMemory", "ValetCommand"]),
     ]
 #else
     let apple = library("Valet", ["KeychainModel"])

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <time.h>
@@ -17,6 +19,12 @@
 /* prctl is variadic, which Swift does not import. */
 static inline int valet_set_dumpable(int dumpable) {
     return prctl(PR_SET_DUMPABLE, (unsigned long)dumpable, 0UL, 0UL, 0UL);
+}
+
+/* Swift imports RLIMIT_CORE with another type than setrlimit takes. */
+static inline int valet_disable_core_files(void) {
+    const struct rlimit none = {0, 0};
+    return setrlimit(RLIMIT_CORE, &none);
 }
 
 /* The rest is here because Swift reads the C library without _GNU_SOURCE, which hides O_PATH,
