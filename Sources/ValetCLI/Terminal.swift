@@ -85,7 +85,9 @@ struct Terminal: Console {
         return buffer.firstByte == UInt8(ascii: "y") || buffer.firstByte == UInt8(ascii: "Y")
     }
 
-    private func ask(_ device: borrowing TerminalDevice, _ prompt: String) throws(CLIError) -> SecretValue {
+    private func ask(_ device: borrowing TerminalDevice, _ prompt: String) throws(CLIError)
+        -> SecretValue
+    {
         var buffer = InputBuffer(capacity: Self.maximumLineByteCount + 2)
         while true {
             device.show(prompt)
