@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +26,14 @@ static inline int valet_set_dumpable(int dumpable) {
 static inline int valet_disable_core_files(void) {
     const struct rlimit none = {0, 0};
     return setrlimit(RLIMIT_CORE, &none);
+}
+
+/* Takes a signal from whoever handles it; an ignored one stays ignored. Swift does not compare
+   pointers to functions. */
+static inline void valet_drop_signal_handler(int number) {
+    struct sigaction action;
+    if (sigaction(number, 0, &action) != 0 || action.sa_handler == SIG_IGN) return;
+    signal(number, SIG_DFL);
 }
 
 /* The rest is here because Swift reads the C library without _GNU_SOURCE, which hides O_PATH,

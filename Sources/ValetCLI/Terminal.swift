@@ -9,11 +9,16 @@ struct Terminal: Console {
     /// The longest line that the kernel's line editor hands over; it drops what goes beyond.
     private static let maximumLineByteCount = 4094
 
-    /// Turns core files off, and makes writing fail where nobody reads or nothing is open.
+    /// Turns core files and reports of crashes off, and makes writing fail where nobody reads or
+    /// nothing is open.
     static func prepareProcess() {
         // If either fails there is still the other.
         _ = valet_disable_core_files()
         _ = valet_set_dumpable(0)
+        // The Swift runtime's reports show memory, which may hold a secret.
+        for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGBUS, SIGSEGV] {
+            valet_drop_signal_handler(number)
+        }
         _ = signal(SIGPIPE, SIG_IGN)
         // A free descriptor 1 would go to the next file that is opened: the database. Opened the
         // wrong way round, reading and writing fail as they do on a closed descriptor.
@@ -159,7 +164,11 @@ private struct TerminalDevice: ~Copyable {
         }
         var earlier = sigset_t()
         unsafe pthread_sigmask(SIG_BLOCK, &signals, &earlier)
-        defer { unsafe pthread_sigmask(SIG_SETMASK, &earlier, nil) }
+        defer {
+            // Also those that our parent had blocked: else one would stay pending for ever.
+            unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+            unsafe pthread_sigmask(SIG_SETMASK, &earlier, nil)
+        }
         let arrival = unsafe signalfd(-1, &signals, Int32(SFD_CLOEXEC))
         guard arrival >= 0 else { throw failure() }
         defer { close(arrival) }

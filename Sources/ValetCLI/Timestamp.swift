@@ -5,8 +5,8 @@ enum Timestamp {
     private static let secondsPerDay = 86_400
     /// Days from 0000-03-01 to 2001-01-01 in the Gregorian calendar.
     private static let daysTo2001 = 730_791
-    /// The years 0000 to 9999, which four digits hold.
-    private static let years = -63_113_904_000.0..<252_455_616_000.0
+    /// The years 0001 to 9999, which four digits hold.
+    private static let years = -63_113_904_000.0..<252_423_993_600.0
 
     /// ISO 8601 in UTC, `2001-01-01T00:00:00Z`; nil for times that four digits of years do not
     /// reach.

@@ -45,7 +45,8 @@ struct SetCommand: Command {
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
-        let value = try readValue(context.console)
+        let input = try readInput(context.console)
+        let value = trimsNewline ? input.withoutNewline : input
         guard value.byteCount > 0 else {
             throw .usage(
                 "the secret is empty, and Valet has no empty values",
@@ -59,31 +60,38 @@ struct SetCommand: Command {
             try context.console.write(
                 .object(["name": .string(key), "byteCount": .number(value.byteCount)]))
         }
+        if !trimsNewline, !context.console.isInputTerminal, value.isLineOfText {
+            context.console.hint(
+                "the newline at the end was stored, too: --trim-newline leaves it out")
+        }
         return .success
     }
 
-    private func readValue(_ console: any Console) throws(CLIError) -> SecretValue {
+    private func readInput(_ console: any Console) throws(CLIError) -> SecretValue {
         if console.isInputTerminal {
             return try console.askTwice("Secret for \(quoted(key))")
         }
-        let input = try console.readInput(atMost: Self.maximumByteCount)
-        return input.withBytes { bytes in
-            guard bytes.endsInNewline else { return input }
-            if trimsNewline { return SecretValue(copying: bytes.extracting(droppingLast: 1)) }
-            if bytes.isOneLineOfText {
-                console.hint("the newline at the end is stored, too: --trim-newline leaves it out")
-            }
-            return input
-        }
+        return try console.readInput(atMost: Self.maximumByteCount)
     }
 }
 
-extension Span<UInt8> {
-    fileprivate var endsInNewline: Bool { !isEmpty && self[count - 1] == UInt8(ascii: "\n") }
+extension SecretValue {
+    private static let newline = UInt8(ascii: "\n")
 
-    /// Whether there is one newline, at the end, and nothing that is not text.
-    fileprivate var isOneLineOfText: Bool {
-        for index in 0..<count - 1 where self[index] == UInt8(ascii: "\n") { return false }
-        return count > 1 && TerminalText.isShowable(self)
+    /// The value without one newline at its end.
+    fileprivate var withoutNewline: SecretValue {
+        withBytes { bytes in
+            guard !bytes.isEmpty, bytes[bytes.count - 1] == Self.newline else { return self }
+            return SecretValue(copying: bytes.extracting(droppingLast: 1))
+        }
+    }
+
+    /// Whether this is text with one newline, at its end.
+    fileprivate var isLineOfText: Bool {
+        withBytes { bytes in
+            let newlineCount = bytes.indices.count { bytes[$0] == Self.newline }
+            return newlineCount == 1 && bytes.count > 1
+                && bytes[bytes.count - 1] == Self.newline && TerminalText.isShowable(bytes)
+        }
     }
 }
