@@ -43,7 +43,7 @@ struct Scenario: CustomStringConvertible {
             needsKeychain = true
             return
         }
-        if line.hasPrefix("$ ") {
+        if line.first == "$" {
             steps.append(Step(line: number, words: Self.words(String(line.dropFirst(2)))))
             return
         }
