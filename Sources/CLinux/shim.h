@@ -4,11 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <time.h>
@@ -17,6 +20,20 @@
 /* prctl is variadic, which Swift does not import. */
 static inline int valet_set_dumpable(int dumpable) {
     return prctl(PR_SET_DUMPABLE, (unsigned long)dumpable, 0UL, 0UL, 0UL);
+}
+
+/* Swift imports RLIMIT_CORE with another type than setrlimit takes. */
+static inline int valet_disable_core_files(void) {
+    const struct rlimit none = {0, 0};
+    return setrlimit(RLIMIT_CORE, &none);
+}
+
+/* Takes a signal from whoever handles it; an ignored one stays ignored. Swift does not compare
+   pointers to functions. */
+static inline void valet_drop_signal_handler(int number) {
+    struct sigaction action;
+    if (sigaction(number, 0, &action) != 0 || action.sa_handler == SIG_IGN) return;
+    signal(number, SIG_DFL);
 }
 
 /* The rest is here because Swift reads the C library without _GNU_SOURCE, which hides O_PATH,

@@ -1,3 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-print("valet")
+internal import Glibc
+internal import ValetCLI
+
+exit(ValetTool.main())

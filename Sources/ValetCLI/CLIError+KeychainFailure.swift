@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+
+extension CLIError {
+    /// What a person is told about a failure of the keychain.
+    init(_ failure: KeychainFailure) {
+        var message = failure.description
+        if failure.systemError != 0 {
+            message += ": " + Terminal.text(forSystemError: failure.systemError)
+        }
+        self.init(
+            ExitCode(failure.code), Escaping.printable(message),
+            hint: failure.hint.map(Escaping.printable))
+    }
+}
+
+extension ExitCode {
+    /// The exit code of a failure: the only place where one becomes the other.
+    init(_ code: KeychainFailure.Code) {
+        self =
+            switch code {
+            case .itemNotFound: .notFound
+            case .valueTooLarge: .usage
+            case .damaged, .keychainDamaged: .damaged
+            case .locked, .timedOut: .locked
+            case .missingEntitlement, .insecureFiles, .authenticationFailed, .userCancelled,
+                .interactionNotAllowed:
+                .denied
+            case .duplicateItem, .invalidRequest, .noSuchAttribute, .noSuchClass, .unimplemented,
+                .passcodeNotSet, .keyUnavailable, .incomplete, .newerFormat, .diskFull,
+                .inputOutput, .readOnly, .unsupportedFileSystem, .noHome, .outOfMemory,
+                .internalFault:
+                .failure
+            }
+    }
+}
+
+/// Runs `body`, a request to the keychain, and says what went wrong in the command's words.
+func asking<R>(_ body: () throws(KeychainFailure) -> R) throws(CLIError) -> R {
+    do {
+        return try body()
+    } catch {
+        throw CLIError(error)
+    }
+}

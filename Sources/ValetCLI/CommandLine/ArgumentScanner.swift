@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Goes through the words behind one verb.
+struct ArgumentScanner {
+    let verb: CommandDeclaration
+    private var words: ArraySlice<String>
+    private(set) var values = ParsedValues()
+    private var positional: [String] = []
+
+    init(verb: CommandDeclaration, words: ArraySlice<String>) {
+        self.verb = verb
+        self.words = words
+    }
+
+    /// Sorts all words into ``values``. Stops where help is asked for.
+    mutating func scan() throws(CLIError) {
+        while let word = words.popFirst() {
+            if word == "--" {
+                positional += words
+                words = []
+            } else if word.hasPrefix("--") {
+                try scanOption(word)
+            } else if word.hasPrefix("-"), word != "-" {
+                try scanLetters(word)
+            } else {
+                positional.append(word)
+            }
+            if values.has(.help) { return }
+        }
+    }
+
+    /// Gives the words without a name to the arguments declared.
+    mutating func checkArguments() throws(CLIError) {
+        for (argument, word) in zip(verb.arguments, positional) {
+            values.arguments[argument.name] = word
+        }
+        if positional.count > verb.arguments.count {
+            let word = positional[verb.arguments.count]
+            throw .usage("unexpected argument \(quoted(word))", hint: "usage: \(verb.usage)")
+        }
+        if let missing = verb.arguments.dropFirst(positional.count).first(where: \.isRequired) {
+            throw .usage(
+                "expected \(missing.name), \(missing.help)", hint: "usage: \(verb.usage)")
+        }
+    }
+
+    private mutating func scanOption(_ word: String) throws(CLIError) {
+        let name = String(word.prefix { $0 != "=" })
+        let attached = word.firstIndex(of: "=").map { String(word[word.index(after: $0)...]) }
+        guard let option = verb.allOptions.first(where: { $0.spelling == name }) else {
+            throw unknown(name)
+        }
+        guard let valueName = option.valueName else {
+            guard attached == nil else { throw .usage("'\(name)' takes no value") }
+            values.flags.insert(option.name)
+            return
+        }
+        guard values.options[option.name] == nil else { throw .usage("'\(name)' is given twice") }
+        guard let value = attached ?? followingValue() else {
+            throw .usage("'\(name)' needs a value", hint: "write '\(name)=\(valueName)'")
+        }
+        try check(value, for: option)
+        values.options[option.name] = value
+    }
+
+    /// The next word, unless it is an option itself.
+    private mutating func followingValue() -> String? {
+        guard let next = words.first, next == "-" || !next.hasPrefix("-") else { return nil }
+        return words.popFirst()
+    }
+
+    private mutating func scanLetters(_ word: String) throws(CLIError) {
+        for letter in word.dropFirst() {
+            let flag = verb.allOptions.first { $0.letter == letter && $0.valueName == nil }
+            guard let flag else { throw unknown(word) }
+            values.flags.insert(flag.name)
+        }
+    }
+
+    private func check(_ value: String, for option: OptionDeclaration) throws(CLIError) {
+        if value.isEmpty { throw .usage("the value of '\(option.spelling)' is empty") }
+        guard !option.choices.isEmpty, !option.choices.contains(value) else { return }
+        let nearest = Suggestion.nearest(to: value, among: option.choices)
+        throw .usage(
+            "'\(option.spelling)' does not take \(quoted(value))",
+            hint: nearest.map { "did you mean '\($0)'?" }
+                ?? "it takes \(option.choices.joined(separator: ", "))")
+    }
+
+    private func unknown(_ name: String) -> CLIError {
+        let nearest = Suggestion.nearest(to: name, among: verb.allOptions.map(\.spelling))
+        let isWord = verb.arguments.isEmpty == false && nearest == nil
+        return .usage(
+            "unknown option \(quoted(name))",
+            hint: nearest.map { "did you mean '\($0)'?" }
+                ?? (isWord
+                    ? "put '--' in front of a \(verb.arguments[0].name) that starts with a hyphen"
+                    : "'valet \(verb.name) --help' lists the options"))
+    }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+
+/// One verb.
+protocol Command: Sendable {
+    /// What the verb takes and does.
+    static var declaration: CommandDeclaration { get }
+    /// Reads the values of a command line.
+    ///
+    /// - Throws: ``ExitCode/usage`` for values that do not go together.
+    init(_ values: ParsedValues) throws(CLIError)
+    /// Does the work.
+    func run(in context: Context) throws(CLIError) -> ExitCode
+}
+
+/// What verbs work with.
+struct Context {
+    let console: any Console
+    /// Opens the keychain as a requester sees it.
+    let open: (Requester) throws(KeychainFailure) -> any ItemAccess
+
+    /// The keychain as `requester` sees it.
+    func keychain(for requester: Requester) throws(CLIError) -> any ItemAccess {
+        try asking { () throws(KeychainFailure) in try open(requester) }
+    }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+
+/// `valet contains KEY`.
+struct ContainsCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "contains", abstract: "tell by the exit code whether there is a secret",
+        discussion: ["Writes nothing and never opens the secret."],
+        arguments: [ItemOptions.key], options: ItemOptions.all,
+        schema: [("name", "the key"), ("contains", "true or false")],
+        exitCodes: [(.success, "the secret is there"), (.notFound, "it is not")],
+        examples: [
+            ("valet contains api-token || valet set api-token", "Asks only when it has to.")
+        ])
+
+    private let scope: Scope
+    private let key: String
+    private let writesJSON: Bool
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        scope = try ItemOptions.scope(values)
+        key = try ItemOptions.key(values)
+        writesJSON = values.has(ItemOptions.json)
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let keychain = try context.keychain(for: scope.requester)
+        let isThere = try asking { () throws(KeychainFailure) in
+            try keychain.contains(scope.query(key: key))
+        }
+        if writesJSON {
+            try context.console.write(
+                .object(["name": .string(key), "contains": .flag(isThere)]))
+        }
+        return isThere ? .success : .notFound
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+internal import SecretMemory
+
+/// `valet get KEY`.
+struct GetCommand: Command {
+    private static let force = OptionDeclaration(
+        name: "force", letter: "f", help: "write binary to a terminal, too")
+
+    static let declaration = CommandDeclaration(
+        name: "get", abstract: "write a secret to standard output",
+        discussion: [
+            "Writes the exact bytes of the secret. Only when standard output is a terminal, a "
+                + "newline follows, and what is not text is refused, because terminals act on it."
+        ],
+        arguments: [ItemOptions.key], options: ItemOptions.all + [force],
+        schema: [
+            ("name", "the key"), ("byteCount", "the size of the secret"),
+            ("encoding", "\"utf-8\", or \"base64\" for a secret that is not UTF-8"),
+            ("value", "the secret in that encoding"),
+        ],
+        exitCodes: [(.notFound, ExitCode.notFound.explanation)],
+        examples: [
+            ("valet get github-token", "Shows the token."),
+            (
+                "PGPASSWORD=\"$(valet get db-password)\" psql",
+                "Hands a password to a program. The shell drops newlines at the end."
+            ),
+        ])
+
+    private let scope: Scope
+    private let key: String
+    private let isForced: Bool
+    private let writesJSON: Bool
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        scope = try ItemOptions.scope(values)
+        key = try ItemOptions.key(values)
+        isForced = values.has(Self.force)
+        writesJSON = values.has(ItemOptions.json)
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let value = try readValue(context)
+        let console = context.console
+        try value.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
+            if writesJSON {
+                try SecretJSON(key: key).write(bytes, to: console)
+            } else {
+                try write(bytes, to: console)
+            }
+        }
+        return .success
+    }
+
+    private func readValue(_ context: Context) throws(CLIError) -> SecretValue {
+        let keychain = try context.keychain(for: scope.requester)
+        let value: SecretValue?
+        do {
+            value = try keychain.value(of: scope.query(key: key))
+        } catch {
+            throw scope.error(error, about: key)
+        }
+        guard let value else {
+            throw CLIError(.notFound, "\(quoted(key)) in \(scope.name) has no value")
+        }
+        return value
+    }
+
+    private func write(_ bytes: Span<UInt8>, to console: any Console) throws(CLIError) {
+        guard console.isOutputTerminal else { return try console.write(bytes) }
+        guard isForced || TerminalText.isShowable(bytes) else {
+            throw CLIError(
+                .failure, "the secret is not text, and standard output is a terminal",
+                hint: "redirect the output, or use --force")
+        }
+        try console.write(bytes)
+        try console.write("\n")
+    }
+}
+
+extension Scope {
+    /// What to say when a request about one key fails.
+    func error(_ failure: KeychainFailure, about key: String) -> CLIError {
+        guard failure.code == .itemNotFound else { return CLIError(failure) }
+        return CLIError(
+            .notFound, "no \(quoted(key)) in \(name)",
+            hint: failure.hint.map(Escaping.printable))
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+
+/// `valet list`.
+struct ListCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "list", abstract: "list secrets by name, never their values",
+        discussion: [
+            "Lists everything that the application keeps. With --id, --accessibility or --cloud, "
+                + "lists only the secrets of the one valet that these options choose; with "
+                + "--group, those of the group.",
+            "The columns are the name, what keeps the secret (the valet's identifier, else the "
+                + "service or server), its kind (valet, cloud-valet, enclave-valet; generic or "
+                + "internet for passwords that no valet stored), when it can be read, its size in "
+                + "bytes and when it was last changed, in UTC. Control characters are escaped.",
+        ],
+        options: ItemOptions.all,
+        schema: [
+            ("items", "an array of objects, sorted as the table is:"),
+            ("  name", "the key"), ("  owner", "the valet's identifier, the service or server"),
+            ("  kind", ItemOwner.Kind.allCases.map(\.rawValue).joined(separator: ", ")),
+            ("  group", "the access group"),
+            ("  accessibility", "as --accessibility takes it, or always, always-this-device-only"),
+            ("  cloud", "true for an item that is synchronized"),
+            ("  byteCount", "the size of the value, null when there is none"),
+            ("  modified", "ISO 8601, as 2001-01-01T00:00:00Z"),
+        ],
+        exitCodes: [
+            (.success, "it worked, also when there is nothing to list"),
+            (.damaged, "some items are damaged; the others were listed"),
+        ],
+        examples: [
+            ("valet list", "Everything that the command stored."),
+            ("valet list --app com.example.server --json", "For another program, for scripts."),
+        ])
+
+    private let scope: Scope
+    private let listsOneValet: Bool
+    private let writesJSON: Bool
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        scope = try ItemOptions.scope(values)
+        listsOneValet =
+            values.isGiven(ItemOptions.identifier) || values.isGiven(ItemOptions.accessibility)
+            || values.has(ItemOptions.cloud)
+        writesJSON = values.has(ItemOptions.json)
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let keychain = try context.keychain(for: scope.requester)
+        var items: [ListedItem] = []
+        var omission: KeychainFailure?
+        for query in queries {
+            let found = try asking { () throws(KeychainFailure) in try keychain.list(query) }
+            items += found.items
+            omission = omission ?? found.omission
+        }
+        items = items.filter { !$0.isCanary }.sorted {
+            $0.sortKey.lexicographicallyPrecedes($1.sortKey)
+        }
+        if writesJSON {
+            try context.console.write(.object(["items": .array(items.map(\.json))]))
+        } else {
+            try context.console.write(Table.text(header: Self.header, rows: items.map(\.cells)))
+        }
+        guard let omission else { return .success }
+        let error = CLIError(omission)
+        throw CLIError(
+            error.code, "some items are missing here: " + error.message,
+            hint: error.hint ?? "'valet doctor' says more")
+    }
+
+    private var queries: [ItemQuery] {
+        if listsOneValet { return [scope.query()] }
+        return ItemClass.allCases.map {
+            ItemQuery($0, accessGroup: scope.requester.group, synchronizable: .any)
+        }
+    }
+
+    private static let header = ["NAME", "OWNER", "KIND", "ACCESSIBILITY", "SIZE", "MODIFIED"]
+}
+
+extension ListedItem {
+    fileprivate var sortKey: [String] { [owner.name, name, group, owner.kind.rawValue] }
+
+    fileprivate var modifiedText: String? { modified.flatMap(Timestamp.text) }
+
+    fileprivate var cells: [String] {
+        [
+            Escaping.printable(name), Escaping.printable(owner.name), owner.kind.rawValue,
+            accessibility, byteCount.map { String($0) } ?? "-", modifiedText ?? "-",
+        ]
+    }
+
+    fileprivate var json: JSON {
+        .object([
+            "name": .string(name), "owner": .string(owner.name),
+            "kind": .string(owner.kind.rawValue), "group": .string(group),
+            "accessibility": .string(accessibility), "cloud": .flag(isCloud),
+            "byteCount": .number(byteCount), "modified": .text(modifiedText),
+        ])
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+
+/// `valet status`.
+struct StatusCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "status", abstract: "show where the keychain is and how it is protected",
+        discussion: [
+            "Opens no secret and creates nothing. A line of text is left out when there is "
+                + "nothing to say, as while there is no keychain; its member of the JSON object "
+                + "is null."
+        ],
+        options: [ItemOptions.json],
+        schema: [
+            (
+                "state",
+                "absent, incomplete, keyUnavailable, noPasscode, beforeFirstUnlock, unlocked or "
+                    + "locked"
+            ),
+            ("folder", "the folder that holds the keychain"),
+            ("deviceKey", "where the device key is read from"),
+            ("level", "file, credential, passcode, tpm or tpm+passcode"),
+            ("keychainID", "32 hexadecimal digits"), ("format", "the version of the format"),
+            ("epoch", "the generation of the keys"), ("items", "how many items there are"),
+            ("quarantinedRows", "how many damaged rows were put aside"),
+            ("byteCount", "the size of the database and its log"),
+            ("isReadOnly", "true where nothing can be written"),
+        ],
+        examples: [("valet status --json | jq -r .level", "The level of protection.")])
+
+    private let writesJSON: Bool
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        writesJSON = values.has(ItemOptions.json)
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let keychain = try context.keychain(for: Requester())
+        let fields = try asking { () throws(KeychainFailure) in try keychain.report() }.fields
+        if writesJSON {
+            let members = fields.map { JSON.Member(name: $0.member, value: $0.value) }
+            try context.console.write(.object(members))
+            return .success
+        }
+        var text = ""
+        for field in fields {
+            guard let value = Self.text(field.value) else { continue }
+            text += (field.label + ":").padded(to: 15) + value + "\n"
+        }
+        try context.console.write(text)
+        return .success
+    }
+
+    private static func text(_ value: JSON) -> String? {
+        switch value {
+        case .string(let text): Escaping.printable(text)
+        case .integer(let digits): digits
+        case .boolean(let flag): flag ? "yes" : "no"
+        case .null, .array, .object: nil
+        }
+    }
+}

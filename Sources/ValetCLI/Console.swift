@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import SecretMemory
+
+/// Where a command reads and writes: ``Terminal``, or a stand-in for it.
+protocol Console {
+    var isInputTerminal: Bool { get }
+    var isOutputTerminal: Bool { get }
+
+    /// All of standard input.
+    ///
+    /// - Throws: ``ExitCode/usage`` if there are more than `byteCount` bytes.
+    func readInput(atMost byteCount: Int) throws(CLIError) -> SecretValue
+    /// Asks a person for a line, twice, without showing it.
+    func askTwice(_ prompt: String) throws(CLIError) -> SecretValue
+    /// Asks a person for a "y".
+    func confirm(_ question: String) throws(CLIError) -> Bool
+    /// Writes bytes to standard output.
+    func write(_ bytes: Span<UInt8>) throws(CLIError)
+    /// Writes a line to standard error. What cannot be written there is lost.
+    func note(_ line: String)
+}
+
+extension Console {
+    /// Writes text to standard output.
+    func write(_ text: String) throws(CLIError) {
+        try write(Array(text.utf8).span)
+    }
+
+    /// Writes a JSON value and a newline to standard output.
+    func write(_ json: JSON) throws(CLIError) {
+        try write(json.encoded + "\n")
+    }
+
+    /// Reports an error and what helps.
+    func report(_ error: CLIError) {
+        note("valet: error: \(error.message)")
+        if let hint = error.hint { self.hint(hint) }
+    }
+
+    /// Says what helps.
+    func hint(_ hint: String) {
+        note("valet: hint: \(hint)")
+    }
+}

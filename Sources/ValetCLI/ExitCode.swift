@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the process exits with. Scripts depend on the numbers: they never change.
+enum ExitCode: Int32, CaseIterable, Sendable {
+    case success = 0
+    case failure = 1
+    /// As macOS's `security` says that an item was not found.
+    case notFound = 44
+    /// EX_USAGE.
+    case usage = 64
+    /// EX_DATAERR.
+    case damaged = 65
+    /// EX_TEMPFAIL: trying later may work.
+    case locked = 75
+    /// EX_NOPERM.
+    case denied = 77
+
+    /// What `--help` says about it.
+    var explanation: String {
+        switch self {
+        case .success: "it worked"
+        case .failure: "something failed: standard error says what"
+        case .notFound: "there is no such secret"
+        case .usage: "the command line or the value is not one the command takes"
+        case .damaged: "what is stored was damaged or changed"
+        case .locked: "the keychain is locked or busy: later may work"
+        case .denied: "access was denied: to a group, to the files, or by a person"
+        }
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+internal import KeychainServices
+internal import KeychainStore
+internal import SecretMemory
+
+/// What verbs ask of a keychain: ``KeychainSession``, or a stand-in for it.
+protocol ItemAccess {
+    /// Adds an item, or gives the one that exists this value.
+    func set(_ item: NewItem, value: SecretValue) throws(KeychainFailure)
+    /// The value of the first item that matches; nil if it has none.
+    func value(of query: ItemQuery) throws(KeychainFailure) -> SecretValue?
+    /// Whether an item matches.
+    func contains(_ query: ItemQuery) throws(KeychainFailure) -> Bool
+    /// Deletes all items that match; returns how many. Throws `itemNotFound` if none does.
+    func delete(_ query: ItemQuery) throws(KeychainFailure) -> Int
+    /// The items that match, without their values; none is no error.
+    func list(_ query: ItemQuery) throws(KeychainFailure) -> Listing
+    /// What there is to know about the keychain.
+    func report() throws(KeychainFailure) -> StatusReport
+    /// What there is to say about the keychain's health.
+    func diagnose() -> [Finding]
+}
+
+/// The items that a search found.
+struct Listing: Sendable {
+    var items: [ListedItem] = []
+    /// Why the search left items out; nil when it did not.
+    var omission: KeychainFailure?
+}
+
+extension KeychainSession: ItemAccess {
+    /// The session of a requester.
+    ///
+    /// A requester that names nothing is the command itself, which is an application like any
+    /// other: that is where `VALET_ENTITLEMENTS` counts.
+    static func open(_ requester: Requester) throws(KeychainFailure) -> KeychainSession {
+        if requester == Requester() { return try current() }
+        let application = requester.application ?? Requester.defaultApplication
+        guard let group = requester.group else { return try current(onBehalfOf: application) }
+        return try current(
+            onBehalfOf: application, accessGroups: [AccessGroup(application), group])
+    }
+
+    func list(_ query: ItemQuery) throws(KeychainFailure) -> Listing {
+        let earlier = KeychainFailure.last
+        do {
+            let items = try copy(query, .attributes).map(ListedItem.init)
+            // A match-all leaves damaged items out and remembers that it did.
+            let last = KeychainFailure.last
+            return Listing(items: items, omission: last == earlier ? nil : last)
+        } catch  where error.code == .itemNotFound {
+            return Listing()
+        }
+    }
+
+    func report() throws(KeychainFailure) -> StatusReport {
+        StatusReport(try status())
+    }
+}

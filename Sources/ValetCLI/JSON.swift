@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A JSON value on its way out. Members keep their order.
+indirect enum JSON: Hashable, Sendable {
+    /// One member of an object.
+    struct Member: Hashable, Sendable {
+        let name: String
+        let value: JSON
+    }
+
+    case null
+    case boolean(Bool)
+    case integer(String)
+    case string(String)
+    case array([JSON])
+    case object([Member])
+
+    /// A string, or null.
+    static func text(_ text: String?) -> JSON { text.map(JSON.string) ?? .null }
+    /// A whole number, or null.
+    static func number(_ number: (some BinaryInteger)?) -> JSON {
+        number.map { .integer(String($0)) } ?? .null
+    }
+    /// True or false.
+    static func flag(_ flag: Bool) -> JSON { .boolean(flag) }
+    /// An object of members in that order.
+    static func object(_ members: KeyValuePairs<String, JSON>) -> JSON {
+        .object(members.map { Member(name: $0.key, value: $0.value) })
+    }
+
+    /// RFC 8259 on one line. Whatever a terminal could act on is escaped.
+    var encoded: String {
+        switch self {
+        case .null: "null"
+        case .boolean(let flag): flag ? "true" : "false"
+        case .integer(let digits): digits
+        case .string(let text): Self.quoted(text)
+        case .array(let values): "[" + values.map(\.encoded).joined(separator: ",") + "]"
+        case .object(let members):
+            "{"
+                + members.map { Self.quoted($0.name) + ":" + $0.value.encoded }
+                .joined(separator: ",") + "}"
+        }
+    }
+
+    private static func quoted(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": result += "\\\""
+            case "\\": result += "\\\\"
+            case "\n": result += "\\n"
+            case "\t": result += "\\t"
+            default:
+                if Escaping.isActive(scalar) {
+                    result += "\\u" + Escaping.hexadecimal(scalar.value, digitCount: 4)
+                } else {
+                    result.unicodeScalars.append(scalar)
+                }
+            }
+        }
+        return result + "\""
+    }
+}

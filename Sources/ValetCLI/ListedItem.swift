@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+internal import KeychainStore
+
+/// An item as `list` shows it.
+struct ListedItem: Hashable, Sendable {
+    /// The account. Data is shown as hexadecimal digits behind "0x", numbers in decimal.
+    var name: String
+    /// What keeps the item.
+    var owner: ItemOwner
+    var group: String
+    var accessibility: String
+    var isCloud: Bool
+    /// nil for an item without a value.
+    var byteCount: Int?
+    /// Seconds since 2001-01-01 00:00 UTC.
+    var modified: Double?
+
+    /// Whether this is the item by which a valet tries the keychain, not a secret of anybody's.
+    var isCanary: Bool { owner.isValet && name == ServiceName.canaryAccount }
+}
+
+extension ListedItem {
+    /// What is shown of a stored item.
+    init(_ item: StoredItem) {
+        name = Self.text(item.attributes[.account])
+        owner = ItemOwner(item)
+        group = item.accessGroup.rawValue
+        accessibility = Accessibility.name(of: item.protectionClass)
+        isCloud = item.isSynchronizable
+        byteCount = item.valueByteCount
+        modified =
+            if case .date(let seconds) = item.attributes[.modificationDate] {
+                seconds
+            } else {
+                nil
+            }
+    }
+
+    /// An attribute's value in a line of text.
+    static func text(_ value: AttributeValue?) -> String {
+        switch value {
+        case .text(let text): text
+        case .bytes(let bytes), .accessControl(let bytes): "0x" + Escaping.hexadecimal(bytes)
+        case .number(let number): String(number)
+        case .date(let seconds): Timestamp.text(secondsSince2001: seconds) ?? ""
+        case nil: ""
+        }
+    }
+}

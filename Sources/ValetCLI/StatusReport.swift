@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainStore
+
+/// What `status` shows, in order.
+struct StatusReport: Sendable {
+    /// One fact.
+    struct Field: Sendable {
+        /// The member of the JSON object.
+        let member: String
+        /// What the line of text starts with.
+        let label: String
+        let value: JSON
+    }
+
+    var fields: [Field]
+}
+
+extension StatusReport {
+    /// What is shown of a keychain's status.
+    init(_ status: KeychainStatus) {
+        fields = [
+            Field(member: "state", label: "State", value: .text(status.state.rawValue)),
+            Field(member: "folder", label: "Folder", value: .text(status.folder)),
+            Field(member: "deviceKey", label: "Device key", value: .text(status.deviceKeyPath)),
+            Field(member: "level", label: "Protection", value: .text(status.level?.rawValue)),
+            Field(member: "keychainID", label: "Keychain", value: .text(status.keychainID)),
+            Field(member: "format", label: "Format", value: .number(status.formatVersion)),
+            Field(member: "epoch", label: "Epoch", value: .number(status.epoch)),
+            Field(member: "items", label: "Items", value: .number(status.itemCount)),
+            Field(
+                member: "quarantinedRows", label: "Quarantined",
+                value: .number(status.quarantinedRowCount)),
+            Field(
+                member: "byteCount", label: "Size in bytes", value: .number(status.fileByteCount)),
+            Field(member: "isReadOnly", label: "Read-only", value: .flag(status.isReadOnly)),
+        ]
+    }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+internal import KeychainServices
+
+/// The `valet` command.
+package enum ValetTool {
+    /// Runs the command line of this process; returns what it exits with.
+    package static func main() -> Int32 {
+        Terminal.prepareProcess()
+        let terminal = Terminal()
+        let context = Context(console: terminal) { (requester) throws(KeychainFailure) in
+            try KeychainSession.open(requester)
+        }
+        return run(Terminal.arguments, in: context).rawValue
+    }
+
+    /// Runs the command line `arguments`; nil stands for an argument that is not UTF-8.
+    static func run(_ arguments: [String?], in context: Context) -> ExitCode {
+        do {
+            return try perform(arguments, in: context)
+        } catch {
+            context.console.report(error)
+            return error.code
+        }
+    }
+
+    private static func perform(
+        _ arguments: [String?], in context: Context
+    ) throws(CLIError) -> ExitCode {
+        let parser = CommandLineParser(verbs: declaration.verbs)
+        switch try parser.parse(arguments) {
+        case .version: try context.console.write("valet \(Version.current)\n")
+        case .help(let name): try context.console.write(help(about: name))
+        case .run(let verb, let values):
+            guard let command = commands.first(where: { $0.declaration.name == verb }) else {
+                throw CLIError(.failure, "\(quoted(verb)) is declared but not made")
+            }
+            return try command.init(values).run(in: context)
+        }
+        return .success
+    }
+
+    private static func help(about name: String?) -> String {
+        guard let verb = declaration.verbs.first(where: { $0.name == name }) else {
+            return HelpText.text(for: declaration)
+        }
+        return HelpText.text(for: verb)
+    }
+
+    private static let commands: [any Command.Type] = [
+        SetCommand.self, GetCommand.self, ContainsCommand.self, RemoveCommand.self,
+        ListCommand.self, StatusCommand.self, DoctorCommand.self,
+    ]
+
+    /// What the command takes and does.
+    static let declaration = ToolDeclaration(
+        abstract: "keep secrets",
+        discussion: [
+            "Stores secrets in an encrypted keychain of your own, and hands them out again. "
+                + "Programs that use the Valet library keep theirs in the same keychain: --app "
+                + "names the program, --id one of its valets.",
+            "Secrets go to standard output and come from standard input or a prompt; everything "
+                + "else is said on standard error.",
+        ],
+        verbs: commands.map { $0.declaration },
+        environment: [
+            ("VALET_HOME", "the folder of the keychain (default: ~/.local/share/valet)"),
+            (
+                "VALET_ENTITLEMENTS",
+                "a property list that names an application and its groups; --app and --group "
+                    + "outrank it"
+            ),
+        ],
+        examples: [
+            ("valet set github-token", "Asks for a secret and stores it."),
+            ("valet get github-token", "Shows it."),
+        ])
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@testable import ValetCLI
+
+@Suite struct `The built command` {
+    private static let scenarios: [Scenario] = {
+        let folder = TestedCommand.folder.appendingPathComponent("scripts")
+        let files = try? FileManager.default.contentsOfDirectory(
+            at: folder, includingPropertiesForKeys: nil)
+        return (files ?? []).sorted { $0.path < $1.path }.compactMap { try? Scenario(file: $0) }
+    }()
+
+    private static func normalised(_ data: Data, _ folder: URL) -> String {
+        String(decoding: data, as: UTF8.self)
+            .replacingOccurrences(of: folder.appendingPathComponent("home").path, with: "{home}")
+            .replacingOccurrences(
+                of: "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z", with: "{time}",
+                options: .regularExpression)
+    }
+
+    @Test(arguments: scenarios.filter { TestedCommand.hasKeychain || !$0.needsKeychain })
+    func `does what the scenario says`(_ scenario: Scenario) throws {
+        try TestedCommand.withFolder { folder in
+            for step in scenario.steps {
+                let outcome = try TestedCommand.run(
+                    TestedCommand.path, step.words, input: step.input, in: folder)
+                let place: Comment = "\(scenario.name).txt:\(step.line)"
+                // Bytes first: text comparison forgives what is not UTF-8.
+                if outcome.output != step.expected.output {
+                    #expect(
+                        Self.normalised(outcome.output, folder)
+                            == String(decoding: step.expected.output, as: UTF8.self), place)
+                }
+                #expect(
+                    Self.normalised(outcome.errors, folder)
+                        == String(decoding: step.expected.errors, as: UTF8.self), place)
+                #expect(outcome.code == step.expected.code, place)
+            }
+        }
+    }
+
+    @Test func `has scenarios, and all can be read`() throws {
+        let folder = TestedCommand.folder.appendingPathComponent("scripts")
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(files.count == Self.scenarios.count && files.count > 5)
+    }
+
+    private func shell(_ script: String) throws -> TestedCommand.Outcome {
+        try TestedCommand.withFolder { folder in
+            try TestedCommand.run("/bin/sh", ["-c", script, TestedCommand.path], in: folder)
+        }
+    }
+
+    @Test(arguments: [
+        ("\"$0\" --version >/dev/full", "No space left on device"),
+        ("\"$0\" --version >&-", "Bad file descriptor"),
+        ("{ trap '' PIPE; sleep 0.3; \"$0\" --help; echo $? >&2; } | true", "Broken pipe"),
+    ])
+    func `says that standard output could not be written`(
+        _ script: String, _ cause: String
+    ) throws {
+        let outcome = try shell(script)
+        let errors = String(decoding: outcome.errors, as: UTF8.self)
+        #expect(
+            errors.hasPrefix("valet: error: could not write to standard output: \(cause)\n"))
+        #expect(outcome.code == 1 || errors.hasSuffix("\n1\n"))
+    }
+
+    @Test func `fails when standard input is closed`() throws {
+        let outcome = try shell("\"$0\" set k <&-")
+        #expect(outcome.code == 1)
+        #expect(
+            String(decoding: outcome.errors, as: UTF8.self)
+                == "valet: error: could not read the secret: Bad file descriptor\n")
+    }
+
+    @Test func `refuses a secret of more than 16 MiB`() throws {
+        let outcome = try shell("head -c 16777217 /dev/zero | \"$0\" set k")
+        #expect(outcome.code == 64)
+        #expect(
+            String(decoding: outcome.errors, as: UTF8.self)
+                == "valet: error: the secret is larger than 16 MiB\n")
+    }
+
+    @Test(.enabled(if: TestedCommand.hasKeychain))
+    func `keeps a secret of 16 MiB`() throws {
+        let outcome = try shell(
+            """
+            head -c 16777216 /dev/urandom > big && "$0" set k < big && "$0" get k | cmp - big
+            """)
+        #expect(outcome.code == 0)
+    }
+
+    @Test func `refuses an argument that is not UTF-8`() throws {
+        let outcome = try shell("\"$0\" get \"$(printf 'a\\377')\"")
+        #expect(outcome.code == 64)
+        #expect(
+            String(decoding: outcome.errors, as: UTF8.self)
+                == "valet: error: argument 2 is not UTF-8\n")
+    }
+
+    @Test func `leaves no core file and is not to be traced`() throws {
+        let outcome = try shell(
+            """
+            mkfifo pipe; "$0" set k < pipe & exec 9> pipe; sleep 0.5
+            stat -c %U "/proc/$!/environ"; grep 'core file size' "/proc/$!/limits" 2>&1
+            exec 9>&-; wait
+            """)
+        let output = String(decoding: outcome.output, as: UTF8.self)
+        #expect(output.hasPrefix("root\n"))
+        #expect(output.contains("Max core file size        0                    0"))
+    }
+}
+
+@Suite struct `The command at a terminal` {
+    private static let script = TestedCommand.folder.appendingPathComponent("terminal.py").path
+
+    private static let cases: [String] = {
+        let outcome = try? TestedCommand.withFolder { folder in
+            try TestedCommand.run("/usr/bin/env", ["python3", script, "--list"], in: folder)
+        }
+        return String(decoding: outcome?.output ?? Data(), as: UTF8.self)
+            .split(separator: "\n").map(String.init)
+            .filter { TestedCommand.hasKeychain || !$0.hasPrefix("keychain_") }
+    }()
+
+    @Test(arguments: cases)
+    func `behaves`(_ name: String) throws {
+        let outcome = try TestedCommand.withFolder { folder in
+            try TestedCommand.run(
+                "/usr/bin/env", ["python3", Self.script, name, TestedCommand.path], in: folder)
+        }
+        #expect(
+            outcome.code == 0 && outcome.errors.isEmpty,
+            "\(String(decoding: outcome.output + outcome.errors, as: UTF8.self))")
+    }
+
+    @Test func `is tried in several ways`() {
+        #expect(Self.cases.count > 8)
+    }
+}

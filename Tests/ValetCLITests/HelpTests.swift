@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@testable import ValetCLI
+
+@Suite struct `Help` {
+    private static let verbs = ValetTool.declaration.verbs
+
+    private static let open = CommandDeclaration(
+        name: "open", abstract: "open a door",
+        discussion: [
+            "Opens the door that is named, unless it is locked, in which case it says so."
+        ],
+        arguments: [ArgumentDeclaration(name: "DOOR", help: "which door", isRequired: false)],
+        options: [
+            OptionDeclaration(
+                name: "speed", valueName: "SPEED", help: "how fast", defaultValue: "slow",
+                choices: ["slow", "fast"]),
+            OptionDeclaration(
+                name: "with-a-long-name", letter: "w", valueName: "AND-VALUE", help: "much"),
+        ],
+        schema: [("isOpen", "true or false")],
+        exitCodes: [(.notFound, "there is no such door")],
+        examples: [("valet open front", "Lets the guests in.")])
+
+    private static let page = """
+        valet open - open a door
+
+        USAGE
+          valet open [OPTIONS] [DOOR]
+
+        Opens the door that is named, unless it is locked, in which case it says so.
+
+        ARGUMENTS
+          DOOR  which door
+
+        OPTIONS
+          --speed SPEED           how fast: slow, fast (default: slow)
+          -w, --with-a-long-name AND-VALUE
+                                  much
+          -h, --help              show this help
+
+        JSON OUTPUT
+          isOpen  true or false
+
+        EXIT CODES
+          0   it worked
+          1   something failed: standard error says what
+          44  there is no such door
+          64  the command line or the value is not one the command takes
+          65  what is stored was damaged or changed
+          75  the keychain is locked or busy: later may work
+          77  access was denied: to a group, to the files, or by a person
+
+        EXAMPLES
+          valet open front
+              Lets the guests in.
+
+        """
+
+    @Test func `reads as a page of a manual`() {
+        #expect(HelpText.text(for: Self.open) == Self.page)
+    }
+
+    @Test(arguments: verbs.map(\.name))
+    func `of every verb fits into 80 columns`(_ name: String) {
+        let bench = Bench()
+        bench.run(name, "--help")
+        #expect(bench.console.outputText.split(separator: "\n").allSatisfy { $0.count <= 80 })
+    }
+
+    @Test(arguments: verbs.map(\.name))
+    func `of every verb shows examples that the verb takes`(_ name: String) throws {
+        let verb = try #require(Self.verbs.first { $0.name == name })
+        #expect(!verb.examples.isEmpty)
+        for example in verb.examples {
+            let words = example.command.split(separator: " ").map(String.init)
+            let start = try #require(words.firstIndex { $0.hasSuffix("valet") })
+            let stops: Set<String> = ["|", "||", "<"]
+            let end = words[start...].firstIndex { stops.contains($0) } ?? words.endIndex
+            let line = words[(start + 1)..<end].map { $0.filter { !")\"".contains($0) } }
+            let own = line.prefix { $0 != "psql" }
+            #expect(throws: Never.self) {
+                try CommandLineParser(verbs: Self.verbs).parse(Array(own))
+            }
+        }
+    }
+
+    @Test func `of the command names every verb and every exit code`() {
+        let bench = Bench()
+        #expect(bench.run("--help") == .success)
+        for verb in Self.verbs { #expect(bench.console.outputText.contains("\n  \(verb.name) ")) }
+        for code in ExitCode.allCases {
+            #expect(bench.console.outputText.contains("\n  \(code.rawValue) "))
+        }
+    }
+
+    @Test func `is data, on standard output`() {
+        let bench = Bench()
+        bench.run("help", "get")
+        #expect(bench.console.notes.isEmpty)
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import KeychainModel
+import Testing
+
+@testable import ValetCLI
+
+@Suite struct `valet list` {
+    private let bench = Bench.withTwoSecrets
+
+    @Test func `shows everything of the application, sorted, without values`() {
+        bench.run("set", "z", "--id=backup", "--cloud", input: [1])
+        bench.run("list")
+        #expect(
+            bench.console.outputText == """
+                NAME  OWNER    KIND         ACCESSIBILITY  SIZE  MODIFIED
+                z     backup   cloud-valet  when-unlocked  1     2001-01-01T00:00:00Z
+                a     default  valet        when-unlocked  3     2001-01-01T00:00:00Z
+                b     default  valet        when-unlocked  3     2001-01-01T00:00:00Z
+
+                """)
+    }
+
+    @Test(arguments: [["--id=other"], ["--cloud"], ["--accessibility=after-first-unlock"]])
+    func `shows one valet when one is chosen`(_ options: [String]) {
+        bench.run("set", "x", options[0], input: [1])
+        bench.run("list", options[0])
+        #expect(bench.console.outputText.split(separator: "\n").count == 2)
+        #expect(bench.console.outputText.contains("\nx "))
+    }
+
+    @Test func `shows internet passwords and those of other programs`() {
+        bench.keychain.items.append(
+            NewItem(
+                .genericPassword,
+                attributes: [.service: .text("mail"), .account: .bytes([1, 0xAB])]))
+        bench.keychain.values.append([1])
+        bench.run("list")
+        #expect(bench.console.outputText.contains("\n0x01ab  mail     generic  "))
+    }
+
+    @Test func `leaves the canary out`() {
+        bench.run("set", ServiceName.canaryAccount, input: [1])
+        bench.run("list")
+        #expect(!bench.console.outputText.contains("VAL_"))
+    }
+
+    @Test func `escapes what a terminal would act on`() {
+        bench.run("set", "x\n\u{1B}]0;\u{202E}", input: [1])
+        bench.run("list")
+        #expect(bench.console.outputText.contains(#"x\n\u{1b}]0;\u{202e}  default"#))
+    }
+
+    @Test func `shows the head alone when there is nothing`() {
+        #expect(bench.run("list", "--id=empty") == .success)
+        #expect(
+            bench.console.outputText == "NAME  OWNER  KIND  ACCESSIBILITY  SIZE  MODIFIED\n")
+    }
+
+    @Test func `writes an object when asked to`() {
+        bench.run("remove", "b")
+        bench.run("list", "--json")
+        #expect(
+            bench.console.outputText == """
+                {"items":[{"name":"a","owner":"default","kind":"valet","group":"valet",\
+                "accessibility":"when-unlocked","cloud":false,"byteCount":3,\
+                "modified":"2001-01-01T00:00:00Z"}]}
+
+                """)
+    }
+
+    @Test func `lists the others when an item is damaged, and says so`() {
+        bench.keychain.omission = KeychainFailure(.damaged, during: "read items")
+        #expect(bench.run("list") == .damaged)
+        #expect(bench.console.outputText.contains("\na "))
+        #expect(
+            bench.console.notes == [
+                "valet: error: some items are missing here: could not read items: "
+                    + "the item is damaged",
+                "valet: hint: 'valet doctor' says more",
+            ])
+    }
+}
+
+@Suite struct `Naming the owner of an item` {
+    private typealias Expected = (service: String, kind: ItemOwner.Kind, name: String)
+
+    @Test(arguments: Accessibility.allCases)
+    func `finds the identifier of a valet`(_ accessibility: Accessibility) {
+        let scope = Scope(identifier: "a_Accessible_b", accessibility: accessibility)
+        let owner = ItemOwner(service: scope.service, group: AccessGroup("valet"))
+        #expect(owner == ItemOwner(kind: .valet, name: "a_Accessible_b"))
+    }
+
+    @Test(arguments: [nil, "x_y"])
+    func `finds the identifier of a group's valet`(_ identifier: String?) {
+        let group = AccessGroup("TEAM.shared_group")
+        let scope = Scope(requester: Requester(group: group), identifier: identifier, isCloud: true)
+        let owner = ItemOwner(service: scope.service, group: group)
+        #expect(owner == ItemOwner(kind: .cloudValet, name: identifier ?? ""))
+    }
+
+    @Test func `finds the identifier of a valet with an access control`() {
+        let service = ServiceName.standard(
+            .secureEnclaveValet, identifier: "e",
+            accessibility: "AccessibleWhenPasscodeSetThisDeviceOnly_AccessControlDevicePasscode")
+        let owner = ItemOwner(service: service, group: AccessGroup("valet"))
+        #expect(owner == ItemOwner(kind: .enclaveValet, name: "e"))
+    }
+
+    @Test(arguments: ["", "mail", "VAL_VALValet_initWithIdentifier:accessibility:_x"])
+    func `takes any other service as it is`(_ service: String) {
+        let owner = ItemOwner(service: service, group: AccessGroup("valet"))
+        #expect(owner == ItemOwner(kind: .generic, name: service))
+    }
+}

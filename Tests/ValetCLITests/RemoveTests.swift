@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import KeychainModel
+import Testing
+
+@testable import ValetCLI
+
+@Suite struct `valet remove` {
+    private let bench = Bench.withTwoSecrets
+
+    @Test func `removes one secret`() {
+        #expect(bench.run("remove", "a") == .success)
+        #expect(bench.keychain.values == [Array("two".utf8)])
+    }
+
+    @Test func `says that a key is absent`() {
+        #expect(bench.run("remove", "c") == .notFound)
+        #expect(bench.console.notes == ["valet: error: no 'c' in valet 'default'"])
+    }
+
+    @Test func `is content with an absent key when told to be`() {
+        #expect(bench.run("remove", "c", "--if-exists") == .success)
+        #expect(bench.console.notes.isEmpty)
+    }
+
+    @Test func `removes all of one valet and says how many`() {
+        bench.run("set", "a", "--id=other", input: [1])
+        #expect(bench.run("remove", "--all") == .success)
+        #expect(bench.console.notes == ["valet: removed 2 secrets from valet 'default'"])
+        #expect(bench.keychain.items.count == 1)
+    }
+
+    @Test func `does not count the canary, but removes it`() {
+        bench.run("set", ServiceName.canaryAccount, input: [1])
+        bench.run("remove", "--all")
+        #expect(bench.console.notes == ["valet: removed 2 secrets from valet 'default'"])
+        #expect(bench.keychain.items.isEmpty)
+    }
+
+    @Test func `removes all of nothing`() {
+        #expect(bench.run("remove", "--all", "--id=empty") == .success)
+        #expect(bench.console.notes == ["valet: removed 0 secrets from valet 'empty'"])
+    }
+
+    @Test func `asks at a terminal before it removes everything`() {
+        bench.console.isInputTerminal = true
+        #expect(bench.run("remove", "--all") == .failure)
+        #expect(bench.console.questions == ["Remove 2 secrets from valet 'default'?"])
+        #expect(bench.keychain.items.count == 2)
+    }
+
+    @Test func `removes everything after a yes`() {
+        bench.console.isInputTerminal = true
+        bench.console.answer = true
+        #expect(bench.run("remove", "--all") == .success)
+        #expect(bench.keychain.items.isEmpty)
+    }
+
+    @Test(arguments: ["--yes", "-y"])
+    func `does not ask when told not to`(_ option: String) {
+        bench.console.isInputTerminal = true
+        bench.run("remove", "--all", option)
+        #expect(bench.console.questions.isEmpty && bench.keychain.items.isEmpty)
+    }
+
+    @Test func `answers with an object when asked to`() {
+        bench.run("remove", "--all", "--json")
+        #expect(bench.console.outputText == "{\"removed\":2}\n")
+        #expect(bench.console.notes.isEmpty)
+    }
+
+    @Test func `wants a key or everything`() {
+        #expect(bench.run("remove") == .usage)
+        #expect(
+            bench.console.notes.first
+                == "valet: error: expected KEY, the name of the secret, or '--all'")
+    }
+
+    @Test func `does not take a key and everything`() {
+        #expect(bench.run("remove", "a", "--all") == .usage)
+        #expect(bench.keychain.items.count == 2)
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import KeychainModel
+import SecretMemory
+
+@testable import ValetCLI
+
+/// A console that remembers what was written and answers from a script.
+final class FakeConsole: Console {
+    var isInputTerminal = false
+    var isOutputTerminal = false
+    var input: [UInt8] = []
+    /// What `confirm` answers.
+    var answer = false
+    var output: [UInt8] = []
+    var notes: [String] = []
+    var questions: [String] = []
+
+    var outputText: String { String(decoding: output, as: UTF8.self) }
+
+    func readInput(atMost byteCount: Int) throws(CLIError) -> SecretValue {
+        if input.count > byteCount { throw .usage("too large") }
+        let bytes = input
+        return SecretValue(copying: bytes.span)
+    }
+
+    func askTwice(_ prompt: String) throws(CLIError) -> SecretValue {
+        questions.append(prompt)
+        let bytes = input
+        return SecretValue(copying: bytes.span)
+    }
+
+    func confirm(_ question: String) throws(CLIError) -> Bool {
+        questions.append(question)
+        return answer
+    }
+
+    func write(_ bytes: Span<UInt8>) throws(CLIError) {
+        for index in bytes.indices { output.append(bytes[index]) }
+    }
+
+    func note(_ line: String) { notes.append(line) }
+}
+
+/// A command that runs against a keychain in memory.
+struct Bench {
+    let console = FakeConsole()
+    let keychain = FakeKeychain()
+
+    /// Runs a command line; returns what it exits with.
+    @discardableResult
+    func run(_ words: String..., input: [UInt8]? = nil) -> ExitCode {
+        if let input { console.input = input }
+        console.output = []
+        console.notes = []
+        let keychain = keychain
+        let context = Context(console: console) { (requester) throws(KeychainFailure) in
+            try keychain.open(requester)
+        }
+        return ValetTool.run(words, in: context)
+    }
+
+    /// A bench whose keychain has secrets "a" and "b" in the default valet.
+    static var withTwoSecrets: Bench {
+        let bench = Bench()
+        bench.run("set", "a", input: Array("one".utf8))
+        bench.run("set", "b", input: Array("two".utf8))
+        return bench
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import KeychainModel
+import KeychainStore
+import SecretMemory
+
+@testable import ValetCLI
+
+/// A keychain in memory that fails on demand.
+final class FakeKeychain: ItemAccess {
+    var items: [NewItem] = []
+    var values: [[UInt8]] = []
+    /// What every call throws.
+    var failure: KeychainFailure?
+    /// What `list` says that it left out.
+    var omission: KeychainFailure?
+    var findings: [Finding] = []
+    var requesters: [Requester] = []
+
+    func open(_ requester: Requester) throws(KeychainFailure) -> any ItemAccess {
+        requesters.append(requester)
+        return self
+    }
+
+    func set(_ item: NewItem, value: SecretValue) throws(KeychainFailure) {
+        try fail()
+        let bytes = value.withBytes { span in span.indices.map { span[$0] } }
+        if let index = items.firstIndex(of: item) {
+            values[index] = bytes
+        } else {
+            items.append(item)
+            values.append(bytes)
+        }
+    }
+
+    func value(of query: ItemQuery) throws(KeychainFailure) -> SecretValue? {
+        try fail()
+        guard let index = matches(query).first else {
+            throw KeychainFailure(.itemNotFound, during: "read an item", hint: "look elsewhere")
+        }
+        let bytes = values[index]
+        return SecretValue(copying: bytes.span)
+    }
+
+    func contains(_ query: ItemQuery) throws(KeychainFailure) -> Bool {
+        try fail()
+        return !matches(query).isEmpty
+    }
+
+    func delete(_ query: ItemQuery) throws(KeychainFailure) -> Int {
+        try fail()
+        let found = matches(query)
+        if found.isEmpty { throw KeychainFailure(.itemNotFound, during: "delete items") }
+        for index in found.reversed() {
+            items.remove(at: index)
+            values.remove(at: index)
+        }
+        return found.count
+    }
+
+    func list(_ query: ItemQuery) throws(KeychainFailure) -> Listing {
+        try fail()
+        let listed = matches(query).map { index in
+            let item = items[index]
+            let group = item.accessGroup ?? AccessGroup("valet")
+            return ListedItem(
+                name: ListedItem.text(item.attributes[.account]),
+                owner: ItemOwner(
+                    service: ListedItem.text(item.attributes[.service]), group: group),
+                group: group.rawValue,
+                accessibility: Accessibility.name(of: item.protectionClass),
+                isCloud: item.isSynchronizable, byteCount: values[index].count, modified: 0)
+        }
+        return Listing(items: listed, omission: omission)
+    }
+
+    func report() throws(KeychainFailure) -> StatusReport {
+        try fail()
+        return StatusReport(fields: [
+            .init(member: "state", label: "State", value: .string("noPasscode")),
+            .init(member: "folder", label: "Folder", value: .string("/tmp/a\nb")),
+            .init(member: "epoch", label: "Epoch", value: .null),
+            .init(member: "isReadOnly", label: "Read-only", value: .flag(false)),
+        ])
+    }
+
+    func diagnose() -> [Finding] { findings }
+
+    private func fail() throws(KeychainFailure) {
+        if let failure { throw failure }
+    }
+
+    private func matches(_ query: ItemQuery) -> [Int] {
+        items.indices.filter { index in
+            let item = items[index]
+            return item.itemClass == query.itemClass
+                && query.attributes.allSatisfy { item.attributes[$0.key] == $0.value }
+                && (query.accessGroup == nil || item.accessGroup == query.accessGroup)
+                && (query.protectionClass ?? item.protectionClass) == item.protectionClass
+                && (query.synchronizable == .any
+                    || (query.synchronizable == .synchronizedOnly) == item.isSynchronizable)
+        }
+    }
+}

@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""usage: terminal.py CASE COMMAND
+
+Runs the command at a terminal of its own, as CASE says; --list lists the cases. Cases marked
+"keychain" need one that works. Exits 1, and says why, if the command does not behave.
+"""
+
+import errno
+import os
+import pty
+import select
+import signal
+import sys
+import termios
+import time
+
+CASES = {}
+DEADLINE = 20
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+class Session:
+    """A program as the leader of a terminal."""
+
+    def __init__(self, command, *arguments, stdin=None):
+        self.output = b""
+        self.child, self.terminal = pty.fork()
+        if self.child == 0:
+            if stdin is not None:
+                os.dup2(stdin, 0)
+            os.execv(command, [command, *arguments])
+
+    def read(self, seconds=0.05):
+        if select.select([self.terminal], [], [], seconds)[0]:
+            try:
+                self.output += os.read(self.terminal, 65536)
+            except OSError as error:
+                if error.errno != errno.EIO:
+                    raise
+                return False
+        return True
+
+    def expect(self, text):
+        end = time.monotonic() + DEADLINE
+        while text not in self.output:
+            if time.monotonic() > end:
+                raise AssertionError(f"{text!r} did not come: {self.output!r}")
+            if not self.read() and text not in self.output:
+                raise AssertionError(f"{text!r} did not come: {self.output!r}")
+        self.output = self.output.split(text, 1)[1]
+
+    def type(self, text):
+        self.wait_for_echo(False)
+        os.write(self.terminal, text)
+
+    def wait_for_echo(self, is_on):
+        end = time.monotonic() + DEADLINE
+        while self.has_echo() != is_on:
+            check(time.monotonic() < end, f"the echo did not become {is_on}")
+            time.sleep(0.005)
+
+    def has_echo(self):
+        return bool(termios.tcgetattr(self.terminal)[3] & termios.ECHO)
+
+    def finish(self):
+        """What remains of the output, and how the process ended."""
+        while self.read(DEADLINE):
+            pass
+        return self.output, os.waitpid(self.child, 0)[1]
+
+
+def check(is_so, message):
+    if not is_so:
+        raise AssertionError(message)
+
+
+def exits(status, code):
+    check(os.WIFEXITED(status) and os.WEXITSTATUS(status) == code, f"status {status:#x}")
+
+
+def ask(command, *answers):
+    session = Session(command, "set", "k")
+    for prompt, answer in zip((b"Secret for 'k': ", b"Secret for 'k', again: "), answers):
+        session.expect(prompt)
+        session.type(answer)
+    return session
+
+
+@case
+def differing_entries(command):
+    output, status = ask(command, b"first\n", b"second\n").finish()
+    exits(status, 1)
+    check(b"valet: error: the two secrets differ" in output, output)
+
+
+@case
+def shows_no_secret(command):
+    session = ask(command, b"hunter2\n", b"hunter3\n")
+    output, _ = session.finish()
+    check(b"hunter" not in output, output)
+
+
+@case
+def echo_comes_back(command):
+    session = ask(command, b"a\n", b"b\n")
+    session.expect(b"valet: error")
+    session.wait_for_echo(True)
+    session.finish()
+
+
+@case
+def empty_secret(command):
+    output, status = ask(command, b"\n", b"\n").finish()
+    exits(status, 64)
+    check(b"the secret is empty" in output, output)
+
+
+@case
+def end_of_input(command):
+    output, status = ask(command, b"\x04", b"\x04").finish()
+    exits(status, 64)
+
+
+@case
+def line_too_long(command):
+    output, status = ask(command, b"x" * 5000 + b"\n").finish()
+    exits(status, 64)
+    check(b"at most 4094 bytes" in output, output)
+
+
+def interrupted(command, number, text=None):
+    session = Session(command, "set", "k")
+    session.expect(b"Secret for 'k': ")
+    session.type(b"half")
+    if text is None:
+        os.kill(session.child, number)
+    else:
+        os.write(session.terminal, text)
+    session.wait_for_echo(True)
+    _, status = session.finish()
+    check(os.WIFSIGNALED(status) and os.WTERMSIG(status) == number, f"status {status:#x}")
+    check(not os.WCOREDUMP(status), "a core file")
+
+
+@case
+def interrupt_key(command):
+    interrupted(command, signal.SIGINT, b"\x03")
+
+
+@case
+def quit_key(command):
+    interrupted(command, signal.SIGQUIT, b"\x1c")
+
+
+@case
+def terminate(command):
+    interrupted(command, signal.SIGTERM)
+
+
+@case
+def interrupt_exits_130(command):
+    session = Session("/bin/sh", "-c", '"$0" set k; echo "code $?"; exit 3', command)
+    session.expect(b"Secret for 'k': ")
+    session.wait_for_echo(False)
+    os.kill(foreground_child(session), signal.SIGINT)
+    session.expect(b"code 130")
+    session.wait_for_echo(True)
+    session.finish()
+
+
+@case
+def suspended_and_continued(command):
+    """A shell with job control sees the stop; the terminal shows what is typed meanwhile."""
+    session = Session(
+        "/bin/sh", "-c", 'set -m; "$0" set k; echo "stopped"; read line; fg; echo "code $?"',
+        command)
+    session.expect(b"Secret for 'k': ")
+    session.wait_for_echo(False)
+    os.write(session.terminal, b"half\x1a")
+    session.expect(b"stopped")
+    session.wait_for_echo(True)
+    os.write(session.terminal, b"go on\n")
+    session.expect(b"Secret for 'k': ")
+    session.type(b"a\n")
+    session.expect(b"again: ")
+    session.type(b"b\n")
+    session.expect(b"code 1")
+    session.finish()
+
+
+def foreground_child(session):
+    end = time.monotonic() + DEADLINE
+    while time.monotonic() < end:
+        path = f"/proc/{session.child}/task/{session.child}/children"
+        with open(path, encoding="ascii") as file:
+            children = file.read().split()
+        if children:
+            return int(children[0])
+    raise AssertionError("no child")
+
+
+# Cases that need a keychain
+
+
+@case
+def keychain_two_equal_entries(command):
+    output, status = ask(command, b"hunter2\n", b"hunter2\n").finish()
+    exits(status, 0)
+    check(b"hunter2" not in output, output)
+    output, status = Session(command, "get", "k").finish()
+    exits(status, 0)
+    check(output == b"hunter2\r\n", output)
+
+
+def store(command, key, value):
+    read, write = os.pipe()
+    os.write(write, value)
+    os.close(write)
+    _, status = Session(command, "set", key, stdin=read).finish()
+    exits(status, 0)
+    os.close(read)
+
+
+@case
+def keychain_binary_is_refused(command):
+    store(command, "binary", b"\x00\xff")
+    output, status = Session(command, "get", "binary").finish()
+    exits(status, 1)
+    check(b"not text" in output and b"\xff" not in output, output)
+    output, status = Session(command, "get", "binary", "--force").finish()
+    exits(status, 0)
+    check(output == b"\x00\xff\r\n", output)
+
+
+@case
+def keychain_remove_all_asks(command):
+    store(command, "k", b"v")
+    for answer, code in ((b"n\n", 1), (b"\n", 1), (b"y\n", 0)):
+        session = Session(command, "remove", "--all")
+        session.expect(b"Remove 1 secret from valet 'default'? [y/N] ")
+        os.write(session.terminal, answer)
+        exits(session.finish()[1], code)
+
+
+def main(arguments):
+    if arguments == ["--list"]:
+        print("\n".join(CASES))
+        return 0
+    if len(arguments) != 2 or arguments[0] not in CASES:
+        print(__doc__)
+        return 64
+    signal.alarm(60)
+    try:
+        CASES[arguments[0]](arguments[1])
+    except AssertionError as error:
+        print(f"{arguments[0]}: {error}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
