@@ -65,6 +65,9 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         tests("SecretMemory", ["CForkSupport"]),
         tests("Sealing", ["SecretMemory"]),
         tests("KeychainModel", []),
+        tests("Keybag", ["KeychainModel", "SecretMemory", "Sealing"]),
+        tests(
+            "KeychainStore", ["Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
         tests(
             "KeychainServices", ["KeychainModel", "KeychainStore", "SecretMemory", "Security", "TestSupport"]),
         tests("Valet", ["KeychainModel", "KeychainServices", "TestSupport"]),
