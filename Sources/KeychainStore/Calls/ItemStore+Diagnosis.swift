@@ -100,13 +100,13 @@ struct RowExamination {
     func examine(_ store: StoreConnection) throws -> [Finding] {
         var sound = 0
         var damaged = 0
+        var entries = SearchEntries(store)
         let run = try store.all.start()
         while try run.step() {
-            do throws(RowDamage) {
-                guard case .row(let row) = FoundRow(run) else { throw .column }
-                try check(row)
+            if let row = soundRow(run) {
                 sound += 1
-            } catch {
+                try entries.look(for: row)
+            } else {
                 damaged += 1
             }
         }
@@ -118,8 +118,13 @@ struct RowExamination {
                     path: store.connection.path,
                     hint: "restore the keychain from a copy, or write these items anew"))
         }
-        findings += try strayAttributes(store) + quarantine(store) + programs(store)
+        findings += try entries.findings() + quarantine(store) + programs(store)
         return findings
+    }
+
+    private func soundRow(_ run: borrowing Statement.Run) -> SealedRow? {
+        guard case .row(let row) = FoundRow(run), (try? check(row)) != nil else { return nil }
+        return row
     }
 
     private func check(_ row: SealedRow) throws(RowDamage) {
@@ -131,6 +136,9 @@ struct RowExamination {
                 secret: secret.span)
             guard value.byteCount == content.valueByteCount else { throw .content }
         }
+        guard (row.changeNumber != nil) == row.header.flags.contains(.synchronizable) else {
+            throw .column
+        }
         let hashes = state.hasher.hashes(
             row.header.itemClass, content,
             isSynchronizable: row.header.flags.contains(.synchronizable))
@@ -138,17 +146,6 @@ struct RowExamination {
             hashes.group == row.groupHash, hashes.place == row.placeHash,
             hashes.encodedOthers == row.hashes
         else { throw .content }
-    }
-
-    private func strayAttributes(_ store: StoreConnection) throws -> [Finding] {
-        let strays = Statement(
-            """
-            SELECT count(*) FROM attribute
-            WHERE number NOT IN (SELECT number FROM item WHERE hashes IS NOT NULL)
-            """, on: store.connection)
-        let run = try strays.start()
-        guard try run.step(), run.int64(0) > 0 else { return [] }
-        return [Finding(.damage, "\(run.int64(0)) search entries lead nowhere")]
     }
 
     private func quarantine(_ store: StoreConnection) throws -> [Finding] {
@@ -180,5 +177,45 @@ struct RowExamination {
                     + paths.sorted().joined(separator: ", "),
                 hint: "give each its own with an entitlements file")
         }
+    }
+}
+
+/// Compares table `attribute` with the rows that it should lead to.
+private struct SearchEntries {
+    private let entry: Statement
+    private let all: Statement
+    private var present: Int64 = 0
+    private var missing: Int64 = 0
+
+    init(_ store: StoreConnection) {
+        entry = Statement(
+            "SELECT 1 FROM attribute WHERE hash = ?1 AND number = ?2", on: store.connection)
+        all = Statement("SELECT count(*) FROM attribute", on: store.connection)
+    }
+
+    /// Looks for all entries of a row that is sound.
+    mutating func look(for row: SealedRow) throws {
+        for hash in try IndexHashes.others(parsing: row.hashes).values {
+            let run = try entry.start()
+            try run.bind(hash, at: 1)
+            try run.bind(row.header.number, at: 2)
+            if try run.step() { present += 1 } else { missing += 1 }
+        }
+    }
+
+    func findings() throws -> [Finding] {
+        var findings: [Finding] = []
+        if missing > 0 {
+            findings.append(
+                Finding(
+                    .damage, "\(missing) search entries are missing",
+                    hint: "write the items anew that a search does not find"))
+        }
+        let run = try all.start()
+        if try run.step(), run.int64(0) > present {
+            findings.append(
+                Finding(.damage, "\(run.int64(0) - present) search entries lead nowhere"))
+        }
+        return findings
     }
 }

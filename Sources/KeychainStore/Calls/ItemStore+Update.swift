@@ -72,15 +72,15 @@ extension WriteAccess {
         let index = state.hasher.hashes(
             header.itemClass, new, isSynchronizable: flags.contains(.synchronizable))
         let keepsKey = index.primaryKey == header.primaryKey
-        if !keepsKey, let existing = try row(index), !(try makeWay(existing)) {
-            throw KeychainFailure(.duplicateItem, during: operation)
-        }
+        let predecessor = keepsKey ? Predecessor() : try makeWay(for: index)
         var content = new
         content.attributes[.modificationDate] = .date(
-            keepsKey ? laterDate(than: match.content) : now.date)
+            keepsKey
+                ? laterDate(than: match.content)
+                : max(now.date, predecessor.modificationDate.map { $0 + 0.001 } ?? now.date))
         try replace(
             match.row, changes.protectionClass ?? header.protectionClass, flags, content,
-            value: value ?? match.value)
+            value: value ?? match.value, after: predecessor.logicalTime)
         if !keepsKey { try markDeletion(match) }
     }
 }

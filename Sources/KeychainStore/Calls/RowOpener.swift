@@ -53,7 +53,7 @@ struct RowOpener {
         let hasDetails = parts.needsDetails || query.needsDetails
         for (attribute, wanted) in query.attributes where attribute.isHashed {
             guard hasDetails || names.contains(attribute) else { continue }
-            guard let stored = content.attributes[attribute],
+            guard let stored = content.attributes[attribute] ?? attribute.defaultValue,
                 attribute.matches(wanted, stored)
             else { throw .content }
         }

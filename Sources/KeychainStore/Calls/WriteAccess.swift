@@ -55,7 +55,7 @@ struct WriteAccess {
             keyID: cipher.keys.keyID, primaryKey: index.primaryKey)
         var row = cipher.seal(
             header, content, index, value: value,
-            logicalTime: max(now.logicalTime, logicalTime + 1))
+            logicalTime: try time(after: logicalTime))
         row.changeNumber = try nextChangeNumber(flags)
         let run = try writer.insert.start()
         try row.bind(to: run)
@@ -68,7 +68,7 @@ struct WriteAccess {
     @discardableResult
     func replace(
         _ old: SealedRow, _ protectionClass: ProtectionClass, _ flags: RowFlags,
-        _ content: ItemContent, value: SecretValue?
+        _ content: ItemContent, value: SecretValue?, after logicalTime: Int64 = 0
     ) throws -> SealedRow {
         let cipher = try state.cipher(protectionClass, during: operation)
         var header = old.header
@@ -81,7 +81,7 @@ struct WriteAccess {
         header.primaryKey = index.primaryKey
         var row = cipher.seal(
             header, content, index, value: value,
-            logicalTime: max(now.logicalTime, old.logicalTime + 1))
+            logicalTime: try time(after: max(old.logicalTime, logicalTime)))
         row.changeNumber = try nextChangeNumber(flags)
         let run = try writer.update.start()
         try row.bind(to: run)
@@ -102,12 +102,17 @@ struct WriteAccess {
     }
 
     /// Moves a damaged row out of the way of what is about to be written, as it is.
-    func quarantine(_ row: SealedRow) throws {
+    func quarantine(_ row: FoundRow) throws {
         let run = try writer.quarantine.start()
-        try run.bind(row.header.number, at: 1)
+        try run.bind(row.number, at: 1)
         try run.bind(now.logicalTime >> 16, at: 2)
         try run.finish()
-        try delete(row)
+        // What the row says of its attributes may be what is damaged.
+        for statement in [writer.deleteAttributes, writer.delete] {
+            let run = try statement.start()
+            try run.bind(row.number, at: 1)
+            try run.finish()
+        }
     }
 
     private func insertAttributes(_ hashes: some Sequence<Digest>, _ number: Int64) throws {
@@ -127,10 +132,20 @@ struct WriteAccess {
         try run.finish()
     }
 
-    private func nextNumber() throws -> Int64 { try last(writer.lastNumber) + 1 }
+    private func nextNumber() throws -> Int64 { try following(last(writer.lastNumber)) }
 
     private func nextChangeNumber(_ flags: RowFlags) throws -> Int64? {
-        flags.contains(.synchronizable) ? try last(writer.lastChange) + 1 : nil
+        flags.contains(.synchronizable) ? try following(last(writer.lastChange)) : nil
+    }
+
+    private func time(after logicalTime: Int64) throws(RowDamage) -> Int64 {
+        max(now.logicalTime, try following(logicalTime))
+    }
+
+    /// - Throws: ``RowDamage/column`` for a number that nobody has counted up to.
+    private func following(_ number: Int64) throws(RowDamage) -> Int64 {
+        guard number < .max else { throw .column }
+        return number + 1
     }
 
     private func last(_ statement: Statement) throws -> Int64 {

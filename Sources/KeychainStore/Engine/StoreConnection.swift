@@ -60,6 +60,8 @@ final class StoreWriter: @unchecked Sendable {
     let delete: Statement
     let insertAttribute: Statement
     let deleteAttribute: Statement
+    /// Looks at the whole table: for rows that are damaged.
+    let deleteAttributes: Statement
     let lastNumber: Statement
     let lastChange: Statement
     let quarantine: Statement
@@ -85,9 +87,10 @@ final class StoreWriter: @unchecked Sendable {
             """, on: connection)
         delete = Statement("DELETE FROM item WHERE number = ?1", on: connection)
         insertAttribute = Statement(
-            "INSERT INTO attribute (hash, number) VALUES (?1, ?2)", on: connection)
+            "INSERT OR IGNORE INTO attribute (hash, number) VALUES (?1, ?2)", on: connection)
         deleteAttribute = Statement(
             "DELETE FROM attribute WHERE hash = ?1 AND number = ?2", on: connection)
+        deleteAttributes = Statement("DELETE FROM attribute WHERE number = ?1", on: connection)
         lastNumber = Statement("SELECT max(number) FROM item", on: connection)
         lastChange = Statement(
             "SELECT max(change_number) FROM item WHERE change_number IS NOT NULL", on: connection)
