@@ -18,8 +18,8 @@ import Testing
 
     private func check(isReadable: Bool, isWritable: Bool) {
         let calls: [(Bool, () throws -> Void)] = [
-            (isReadable, { #expect(try keychain.value(.exact("a")) == "v") }),
-            (isReadable, { #expect(try keychain.accounts(.generic()) == ["a"]) }),
+            (isReadable, { _ = try keychain.value(.exact("a")) }),
+            (isReadable, { _ = try keychain.items(.generic()) }),
             (isReadable, { _ = try keychain.store.status() }),
             (isWritable, { try keychain.add(.generic("b")) }),
             (isWritable, { try keychain.set(.generic("b"), "w") }),
