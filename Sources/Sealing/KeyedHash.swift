@@ -26,7 +26,7 @@ package struct KeyedHash: ~Copyable, PartAppending, Sendable {
     }
 
     package mutating func append(_ part: Span<UInt8>) {
-        let prefix = lengthPrefix(of: part)
+        let prefix = lengthPrefix(part.count)
         Sodium.hash(prefix.span, into: &state)
         Sodium.hash(part, into: &state)
     }

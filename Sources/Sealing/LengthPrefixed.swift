@@ -60,12 +60,17 @@ package struct LengthPrefixed: PartAppending, Sendable {
         bytes.append(lengthPrefixed: part)
     }
 
+    /// Appends `LP(marker ‖ text)`, the text in UTF-8 as it is.
+    package mutating func append(marker: UInt8, _ text: String) {
+        bytes.append(lengthPrefixed: text.utf8.span, marker: marker)
+    }
+
     /// Drops all parts and keeps the memory for the next ones.
     package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 }
 
-/// The number of bytes in `part`, big endian.
-func lengthPrefix(of part: Span<UInt8>) -> InlineArray<4, UInt8> {
-    let count = UInt32(part.count)
+/// The number of bytes in a part, big endian.
+func lengthPrefix(_ byteCount: Int) -> InlineArray<4, UInt8> {
+    let count = UInt32(byteCount)
     return InlineArray { UInt8(truncatingIfNeeded: count >> UInt32(24 - 8 * $0)) }
 }

@@ -240,11 +240,14 @@ extension [UInt8] {
         self = unsafe bytes.withUnsafeBufferPointer { bytes in unsafe Array(bytes) }
     }
 
-    /// Appends `LP(part)`: the number of bytes, big endian in 4 bytes, then the bytes.
-    mutating func append(lengthPrefixed part: Span<UInt8>) {
-        append(addingCapacity: 4 + part.count) { output in
-            let prefix = lengthPrefix(of: part)
+    /// Appends `LP(part)`: the number of bytes, big endian in 4 bytes, then the bytes; with
+    /// `marker`, if there is one, as the first of them.
+    @inline(__always)
+    mutating func append(lengthPrefixed part: Span<UInt8>, marker: UInt8? = nil) {
+        append(addingCapacity: 5 + part.count) { output in
+            let prefix = lengthPrefix(part.count + (marker == nil ? 0 : 1))
             for index in 0..<4 { output.append(prefix[index]) }
+            if let marker { output.append(marker) }
             unsafe output.withUnsafeMutableBufferPointer { buffer, count in
                 unsafe lend(part) { part in
                     let end = unsafe UnsafeMutableBufferPointer(rebasing: buffer[count...])

@@ -12,16 +12,19 @@ struct FoundValue {
 
 /// The fast path: one statement that also tells whether the keys at hand are still the right ones.
 extension Engine {
-    /// The value of the item with that primary key; nil if there is none.
+    /// The value of the item of that name in `group`; nil if there is none.
+    ///
+    /// - Parameter opening: Whether to open the value, or only to tell whether it is there.
     func value(
-        _ query: ItemQuery, _ group: AccessGroup, _ operation: String, _ deadline: Deadline
+        _ name: PasswordName, _ group: AccessGroup, opening: Bool, _ deadline: Deadline
     ) throws(KeychainFailure) -> FoundValue? {
-        try withReader(deadline) { (store) throws(KeychainFailure) in
+        let operation = "read an item"
+        return try withReader(deadline) { (store) throws(KeychainFailure) in
             while true {
                 let known = lastKnownState
                 let state = if let known { known } else { try load(store, operation) }
-                let lookup = ValueLookup(query, group, state)
-                let answer = try translating(operation) { try lookup.run(store) }
+                let lookup = ValueLookup(name, group, state)
+                let answer = try translating(operation) { try lookup.run(store, opening: opening) }
                 switch answer {
                 case .found(let value): return value
                 case .absent: return nil
@@ -44,7 +47,7 @@ extension Engine {
     }
 }
 
-/// One attempt to read the value of the item with a given primary key.
+/// One attempt to read the value of the item with a given name.
 private struct ValueLookup {
     enum Answer {
         case found(FoundValue)
@@ -53,24 +56,18 @@ private struct ValueLookup {
         case stale
     }
 
-    private let query: ItemQuery
+    private let protectionClass: ProtectionClass
     private let state: KeychainState
     private let account: Digest
     private let primaryKey: Digest
 
-    init(_ query: ItemQuery, _ group: AccessGroup, _ state: KeychainState) {
-        self.query = query
+    init(_ name: PasswordName, _ group: AccessGroup, _ state: KeychainState) {
+        protectionClass = name.service.protectionClass
         self.state = state
-        let itemClass = query.itemClass
-        let attributes = query.attributes
-        account = state.hasher.attribute(
-            .account, attributes[.account] ?? .text(""), itemClass, group: group)
-        primaryKey = state.hasher.primaryKey(
-            itemClass, attributes, group: group,
-            isSynchronizable: query.synchronizable == .synchronizedOnly)
+        (account, primaryKey) = state.hasher.place(of: name, in: group)
     }
 
-    func run(_ store: StoreConnection) throws -> Answer {
+    func run(_ store: StoreConnection, opening: Bool) throws -> Answer {
         let run = try store.value.start()
         try run.bind(account, at: 1)
         try run.bind(primaryKey, at: 2)
@@ -78,8 +75,9 @@ private struct ValueLookup {
         guard !run.isNull(1) else { return .absent }
         let header = try header(run)
         guard !header.flags.contains(.tombstone),
-            query.protectionClass == nil || query.protectionClass == header.protectionClass
+            protectionClass == header.protectionClass
         else { return .absent }
+        guard opening else { return .found(FoundValue(value: nil)) }
         guard let cipher = state.cipher(opening: header) else { throw RowDamage.seal }
         guard !run.isNull(9) else {
             return .found(FoundValue(value: try nothing(cipher, header, run)))
@@ -109,7 +107,7 @@ private struct ValueLookup {
         else { throw .column }
         return RowHeader(
             number: run.int64(1), salt: run.int64(2), version: run.int64(3),
-            itemClass: query.itemClass, protectionClass: protectionClass, flags: flags,
+            itemClass: .genericPassword, protectionClass: protectionClass, flags: flags,
             keyID: try run.fixedBytes(6), primaryKey: primaryKey)
     }
 }

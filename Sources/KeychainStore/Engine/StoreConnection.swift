@@ -16,6 +16,7 @@ final class StoreConnection: @unchecked Sendable {
     let byAccount: Statement
     let byAttribute: Statement
     let byPlace: Statement
+    let namesByPlace: Statement
     let byGroup: Statement
     let all: Statement
 
@@ -44,6 +45,12 @@ final class StoreConnection: @unchecked Sendable {
         byPlace = Statement(
             """
             SELECT * FROM item WHERE group_hash = ?1 AND place_hash = ?2 ORDER BY number
+            """, on: connection)
+        namesByPlace = Statement(
+            """
+            SELECT number, salt, version, class, protection, flags, key_id, primary_key, names,
+                NULL, NULL, account_hash, NULL, NULL, hashes
+            FROM item WHERE group_hash = ?1 AND place_hash = ?2 ORDER BY number
             """, on: connection)
         byGroup = Statement(
             "SELECT * FROM item WHERE group_hash = ?1 ORDER BY number", on: connection)

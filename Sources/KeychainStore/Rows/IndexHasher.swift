@@ -48,6 +48,30 @@ final class IndexHasher: Sendable {
         return attributes.digest(appending: parts)
     }
 
+    /// The hashes of the item of that name in `group`: where its row is.
+    func place(
+        of name: PasswordName, in group: AccessGroup
+    ) -> (account: Digest, primaryKey: Digest) {
+        let itemClass = ItemClass.genericPassword.rawValue
+        let blob = SearchKey.Kind.blob.rawValue
+        let text = SearchKey.Kind.text.rawValue
+        var parts = LengthPrefixed(reservingByteCount: 256)
+        parts.append(itemClass)
+        parts.append(Attribute.account.tag)
+        parts.append(group.rawValue)
+        parts.append(marker: blob, name.account)
+        let account = attributes.digest(appending: parts)
+        parts.removeAll()
+        parts.append(itemClass)
+        parts.append(group.rawValue)
+        parts.append(UInt8(name.service.isSynchronizable ? 1 : 0))
+        parts.append(marker: blob, name.service.service)
+        parts.append(text)
+        parts.append(text)
+        parts.append(marker: blob, name.account)
+        return (account, primaryKeys.digest(appending: parts))
+    }
+
     /// The hash of an access group.
     func group(_ group: AccessGroup, _ itemClass: ItemClass) -> Digest {
         attribute(.accessGroup, .text(group.rawValue), itemClass, group: group)

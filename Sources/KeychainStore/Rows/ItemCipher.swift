@@ -37,6 +37,13 @@ struct ItemCipher {
         return row
     }
 
+    /// Opens part A where it lies: the encoded list of access group and primary key.
+    func openNames(
+        _ header: RowHeader, _ columns: NameHashes, hashes: Span<UInt8>, names: Span<UInt8>
+    ) throws(RowDamage) -> ArraySlice<UInt8> {
+        try openPadded(names, namesData(header, columns, hashes))
+    }
+
     private func seal(_ list: AttributeList, _ data: LengthPrefixed) -> [UInt8] {
         var plaintext = list.encoded
         Padding.pad(&plaintext, toMultipleOf: Self.attributePadding)
@@ -62,18 +69,24 @@ struct ItemCipher {
     private func open(
         _ sealed: [UInt8], _ data: LengthPrefixed
     ) throws(RowDamage) -> AttributeList {
+        try AttributeList(parsing: openPadded(sealed.span, data))
+    }
+
+    private func openPadded(
+        _ sealed: Span<UInt8>, _ data: LengthPrefixed
+    ) throws(RowDamage) -> ArraySlice<UInt8> {
         guard
             let padded = try? AEAD.openIntoArray(
-                sealed.span, associatedData: data.bytes.span, under: keys.attributes)
+                sealed, associatedData: data.bytes.span, under: keys.attributes)
         else { throw .seal }
         guard
             let byteCount = try? Padding.unpaddedByteCount(
                 padded.span, step: Self.attributePadding)
         else { throw .content }
-        return try AttributeList(parsing: padded[..<byteCount])
+        return padded[..<byteCount]
     }
 
-    /// Opens part V, which proves that parts A and B are the ones it was written with.
+    /// Opens part V, which is bound to the parts A and B that it was written with.
     func openValue(
         _ header: RowHeader, names: Span<UInt8>, details: Span<UInt8>, secret: Span<UInt8>
     ) throws(RowDamage) -> SecretValue {
@@ -100,12 +113,20 @@ struct ItemCipher {
     }
 
     private func namesData(of row: SealedRow) -> LengthPrefixed {
-        var data = row.header.associatedData(
-            .names, keychainID: keychainID, reserving: 120 + row.hashes.count)
-        data.append(row.accountHash)
-        data.append(row.groupHash)
-        data.append(row.placeHash)
-        data.append(row.hashes)
+        let columns = NameHashes(
+            account: row.accountHash, group: row.groupHash, place: row.placeHash)
+        return namesData(row.header, columns, row.hashes.span)
+    }
+
+    private func namesData(
+        _ header: RowHeader, _ columns: NameHashes, _ hashes: Span<UInt8>
+    ) -> LengthPrefixed {
+        var data = header.associatedData(
+            .names, keychainID: keychainID, reserving: 120 + hashes.count)
+        data.append(columns.account)
+        data.append(columns.group)
+        data.append(columns.place)
+        data.append(hashes)
         return data
     }
 
@@ -114,19 +135,25 @@ struct ItemCipher {
     }
 
     private func detailsData(_ header: RowHeader, names: [UInt8]) -> LengthPrefixed {
-        var data = header.associatedData(
-            .details, keychainID: keychainID, reserving: 8 + names.count)
-        data.append(names)
+        var data = header.associatedData(.details, keychainID: keychainID, reserving: 20)
+        data.append(names.span.extracting(last: AEAD.tagByteCount))
         return data
     }
 
     private func secretData(
         _ header: RowHeader, names: Span<UInt8>, details: Span<UInt8>
     ) -> LengthPrefixed {
-        var data = header.associatedData(
-            .secret, keychainID: keychainID, reserving: 16 + names.count + details.count)
-        data.append(names)
-        data.append(details)
+        var data = header.associatedData(.secret, keychainID: keychainID, reserving: 40)
+        // A tag stands for all of its part: who forges one can forge the other.
+        data.append(names.extracting(last: AEAD.tagByteCount))
+        data.append(details.extracting(last: AEAD.tagByteCount))
         return data
     }
+}
+
+/// The hashes that have columns of their own; part A is bound to them.
+struct NameHashes {
+    let account: Digest
+    let group: Digest
+    let place: Digest
 }
