@@ -7,6 +7,8 @@ package struct PasswordService: Hashable, Sendable {
     package let accessGroup: AccessGroup?
     package let isSynchronizable: Bool
     package let protectionClass: ProtectionClass
+    /// Computed once: the same service is looked up by again and again.
+    private let precomputedHash: Int
 
     /// The generic passwords with that service in a group.
     package init(
@@ -17,6 +19,14 @@ package struct PasswordService: Hashable, Sendable {
         self.accessGroup = accessGroup
         self.isSynchronizable = isSynchronizable
         self.protectionClass = protectionClass
+        var hasher = Hasher()
+        hasher.combine(service)
+        hasher.combine(accessGroup)
+        precomputedHash = hasher.finalize()
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(precomputedHash)
     }
 
     /// A search for all of them.

@@ -51,7 +51,7 @@ package struct KeyedHash: ~Copyable, PartAppending, Sendable {
     /// The digest of all parts and `parts`, which are not kept.
     package borrowing func digest(appending parts: borrowing LengthPrefixed) -> Digest {
         var copy = state.withBytes { bytes in SecretBytes(copying: bytes) }
-        Sodium.hash(parts.bytes.span, into: &copy)
+        parts.withBytes { bytes in Sodium.hash(bytes, into: &copy) }
         return Digest { (digest: inout MutableSpan<UInt8>) in
             Sodium.finishHash(&copy, into: &digest)
         }

@@ -68,12 +68,7 @@ struct StoreKeychain: KeychainBackend {
 extension Data {
     /// Copies a value out of guarded memory: from here on it is the caller's to protect.
     fileprivate init(_ value: SecretValue) {
-        self.init(count: value.byteCount)
-        let byteCount = value.byteCount
-        value.withBytes { bytes in
-            var copy = mutableSpan
-            for index in 0..<byteCount { copy[index] = bytes[index] }
-        }
+        self = value.withBytes { bytes in Data(copying: bytes) }
     }
 }
 

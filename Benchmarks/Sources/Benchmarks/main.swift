@@ -25,6 +25,6 @@ case "measure":
 case "loop":
     let valet = Measurement.valet("benchmark")
     let count = Int(arguments[2]) ?? 0
-    for number in 0..<200_000 { _ = try valet.object(forKey: Measurement.key(number % count)) }
+    for number in 0..<(arguments.count > 3 ? Int(arguments[3]) ?? 0 : 200_000) { _ = try valet.object(forKey: Measurement.key(number % count)) }
 default: print("usage")
 }

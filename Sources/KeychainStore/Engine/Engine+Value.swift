@@ -21,7 +21,7 @@ extension Engine {
         let operation = "read an item"
         return try withReader(deadline) { (store) throws(KeychainFailure) in
             while true {
-                let known = lastKnownState
+                let known = store.seenState
                 let state = if let known { known } else { try load(store, operation) }
                 let lookup = ValueLookup(name, group, state)
                 let answer = try translating(operation) { try lookup.run(store, opening: opening) }
@@ -37,13 +37,18 @@ extension Engine {
         }
     }
 
+    /// Reads the stamp and notes at which data version it was seen.
     private func load(
         _ store: StoreConnection, _ operation: String
     ) throws(KeychainFailure) -> KeychainState {
-        let transaction = try translating(operation) { try ReadTransaction(on: store.connection) }
-        let state = try currentState(store)
-        _ = consume transaction
-        return state
+        try translating(operation) {
+            let transaction = try ReadTransaction(on: store.connection)
+            let state = try currentState(store)
+            store.seenDataVersion = try store.connection.dataVersion()
+            store.seenState = state
+            _ = consume transaction
+            return state
+        }
     }
 }
 
@@ -58,33 +63,43 @@ private struct ValueLookup {
 
     private let protectionClass: ProtectionClass
     private let state: KeychainState
-    private let account: Digest
-    private let primaryKey: Digest
+    private let place: ItemPlace
 
     init(_ name: PasswordName, _ group: AccessGroup, _ state: KeychainState) {
         protectionClass = name.service.protectionClass
         self.state = state
-        (account, primaryKey) = state.hasher.place(of: name, in: group)
+        place = state.place(of: name, in: group)
     }
 
     func run(_ store: StoreConnection, opening: Bool) throws -> Answer {
         let run = try store.value.start()
-        try run.bind(account, at: 1)
-        try run.bind(primaryKey, at: 2)
-        guard try run.step(), run.int64(0) == state.settings.stamp else { return .stale }
-        guard !run.isNull(1) else { return .absent }
+        return try place.account.withBytes { account in
+            try place.primaryKey.withBytes { primaryKey in
+                try run.withBound(account, at: 1) {
+                    try run.withBound(primaryKey, at: 2) { try look(run, store, opening: opening) }
+                }
+            }
+        }
+    }
+
+    private func look(
+        _ run: borrowing Statement.Run, _ store: StoreConnection, opening: Bool
+    ) throws -> Answer {
+        let isThere = try run.step()
+        guard try store.connection.dataVersion() == store.seenDataVersion else { return .stale }
+        guard isThere else { return .absent }
         let header = try header(run)
-        guard !header.flags.contains(.tombstone),
-            protectionClass == header.protectionClass
-        else { return .absent }
+        guard !header.flags.contains(.tombstone), protectionClass == header.protectionClass else {
+            return .absent
+        }
         guard opening else { return .found(FoundValue(value: nil)) }
         guard let cipher = state.cipher(opening: header) else { throw RowDamage.seal }
-        guard !run.isNull(9) else {
+        guard !run.isNull(8) else {
             return .found(FoundValue(value: try nothing(cipher, header, run)))
         }
-        let value = try run.withBlob(7) { (names: Span<UInt8>) throws(RowDamage) in
-            try run.withBlob(8) { (details: Span<UInt8>) throws(RowDamage) in
-                try run.withBlob(9) { (secret: Span<UInt8>) throws(RowDamage) in
+        let value = try run.withBlob(6) { (names: Span<UInt8>) throws(RowDamage) in
+            try run.withBlob(7) { (details: Span<UInt8>) throws(RowDamage) in
+                try run.withBlob(8) { (secret: Span<UInt8>) throws(RowDamage) in
                     try cipher.openValue(header, names: names, details: details, secret: secret)
                 }
             }
@@ -96,18 +111,18 @@ private struct ValueLookup {
     private func nothing(
         _ cipher: ItemCipher, _ header: RowHeader, _ run: borrowing Statement.Run
     ) throws(RowDamage) -> SecretValue? {
-        try cipher.checkHasNoValue(header, names: run.blob(7), details: run.blob(8))
+        try cipher.checkHasNoValue(header, names: run.blob(6), details: run.blob(7))
         return nil
     }
 
     private func header(_ run: borrowing Statement.Run) throws(RowDamage) -> RowHeader {
-        guard let number = UInt8(exactly: run.int64(4)),
+        guard let number = UInt8(exactly: run.int64(3)),
             let protectionClass = ProtectionClass(rawValue: number),
-            let flags = RowFlags(column: run.int64(5))
+            let flags = RowFlags(column: run.int64(4))
         else { throw .column }
         return RowHeader(
-            number: run.int64(1), salt: run.int64(2), version: run.int64(3),
+            number: run.int64(0), salt: run.int64(1), version: run.int64(2),
             itemClass: .genericPassword, protectionClass: protectionClass, flags: flags,
-            keyID: try run.fixedBytes(6), primaryKey: primaryKey)
+            keyID: try run.fixedBytes(5), primaryKey: place.primaryKey)
     }
 }

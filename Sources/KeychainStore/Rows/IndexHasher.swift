@@ -48,10 +48,8 @@ final class IndexHasher: Sendable {
         return attributes.digest(appending: parts)
     }
 
-    /// The hashes of the item of that name in `group`: where its row is.
-    func place(
-        of name: PasswordName, in group: AccessGroup
-    ) -> (account: Digest, primaryKey: Digest) {
+    /// Where the row of the item of that name in `group` is.
+    func place(of name: PasswordName, in group: AccessGroup) -> ItemPlace {
         let itemClass = ItemClass.genericPassword.rawValue
         let blob = SearchKey.Kind.blob.rawValue
         let text = SearchKey.Kind.text.rawValue
@@ -69,7 +67,7 @@ final class IndexHasher: Sendable {
         parts.append(text)
         parts.append(text)
         parts.append(marker: blob, name.account)
-        return (account, primaryKeys.digest(appending: parts))
+        return ItemPlace(account: account, primaryKey: primaryKeys.digest(appending: parts))
     }
 
     /// The hash of an access group.
@@ -143,4 +141,10 @@ final class IndexHasher: Sendable {
 extension Attribute {
     /// Parts of the primary key that next to no item has and next to no query names.
     static let variants: [Attribute] = [.syncViewHint, .tokenID]
+}
+
+/// The hashes by which the row of one item is found.
+struct ItemPlace: Sendable {
+    let account: Digest
+    let primaryKey: Digest
 }

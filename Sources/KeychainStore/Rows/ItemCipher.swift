@@ -31,7 +31,7 @@ struct ItemCipher {
             let padded = value.withBytes { Padding.padded($0, toMultipleOf: step) }
             let data = secretData(header, names: row.names.span, details: row.details.span)
             row.secret = padded.withBytes { plaintext in
-                AEAD.seal(plaintext, associatedData: data.bytes.span, under: keys.value)
+                data.withBytes { AEAD.seal(plaintext, associatedData: $0, under: keys.value) }
             }
         }
         return row
@@ -47,8 +47,9 @@ struct ItemCipher {
     private func seal(_ list: AttributeList, _ data: LengthPrefixed) -> [UInt8] {
         var plaintext = list.encoded
         Padding.pad(&plaintext, toMultipleOf: Self.attributePadding)
-        return AEAD.seal(
-            plaintext.span, associatedData: data.bytes.span, under: keys.attributes)
+        return data.withBytes { data in
+            AEAD.seal(plaintext.span, associatedData: data, under: keys.attributes)
+        }
     }
 
     /// Opens part A: access group and primary key.
@@ -76,8 +77,9 @@ struct ItemCipher {
         _ sealed: Span<UInt8>, _ data: LengthPrefixed
     ) throws(RowDamage) -> ArraySlice<UInt8> {
         guard
-            let padded = try? AEAD.openIntoArray(
-                sealed, associatedData: data.bytes.span, under: keys.attributes)
+            let padded = try? data.withBytes({ data in
+                try AEAD.openIntoArray(sealed, associatedData: data, under: keys.attributes)
+            })
         else { throw .seal }
         guard
             let byteCount = try? Padding.unpaddedByteCount(
@@ -92,8 +94,9 @@ struct ItemCipher {
     ) throws(RowDamage) -> SecretValue {
         let data = secretData(header, names: names, details: details)
         guard
-            let padded = try? AEAD.open(
-                secret, associatedData: data.bytes.span, under: keys.value)
+            let padded = try? data.withBytes({ data in
+                try AEAD.open(secret, associatedData: data, under: keys.value)
+            })
         else { throw .seal }
         // Up to 1,024 bytes a value ends by 1,056, and above it 2,048 is the least.
         let step = padded.byteCount <= 1056 ? 32 : 1024
