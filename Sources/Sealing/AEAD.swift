@@ -9,6 +9,8 @@ package import SecretMemory
 package enum AEAD {
     /// How much longer sealed bytes are than the plaintext.
     package static let overhead = Sodium.nonceByteCount + Sodium.tagByteCount
+    /// How many bytes at the end of sealed ones prove that they are what was sealed.
+    package static let tagByteCount = Sodium.tagByteCount
 
     /// Seals `plaintext`, and binds it to `associatedData`, which is not part of the result.
     package static func seal<P: SealsData>(

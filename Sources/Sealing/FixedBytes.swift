@@ -15,7 +15,9 @@ package struct FixedBytes<let byteCount: Int, Name>: Sendable {
         guard bytes.count == byteCount else {
             throw SealingError(.malformed, during: .parse, of: "\(Name.self)")
         }
-        storage = InlineArray { bytes[$0] }
+        storage = InlineArray(repeating: 0)
+        var copy = storage.mutableSpan
+        Sodium.copy(bytes, to: &copy)
     }
 
     /// Copies `bytes`.

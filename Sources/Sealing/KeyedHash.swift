@@ -26,7 +26,7 @@ package struct KeyedHash: ~Copyable, PartAppending, Sendable {
     }
 
     package mutating func append(_ part: Span<UInt8>) {
-        let prefix = lengthPrefix(of: part)
+        let prefix = lengthPrefix(part.count)
         Sodium.hash(prefix.span, into: &state)
         Sodium.hash(part, into: &state)
     }
@@ -51,7 +51,7 @@ package struct KeyedHash: ~Copyable, PartAppending, Sendable {
     /// The digest of all parts and `parts`, which are not kept.
     package borrowing func digest(appending parts: borrowing LengthPrefixed) -> Digest {
         var copy = state.withBytes { bytes in SecretBytes(copying: bytes) }
-        Sodium.hash(parts.bytes.span, into: &copy)
+        parts.withBytes { bytes in Sodium.hash(bytes, into: &copy) }
         return Digest { (digest: inout MutableSpan<UInt8>) in
             Sodium.finishHash(&copy, into: &digest)
         }

@@ -15,7 +15,7 @@ import Testing
         #expect(
             bench.console.outputText == """
                 State:         noPasscode
-                Folder:        /tmp/a\\nb
+                Folder:        /tmp/a\\nb (far)
                 Read-only:     no
 
                 """)

@@ -14,6 +14,7 @@ final class KeychainState: Sendable {
     let protector: ProtectorKind
     let keys: UnlockedKeybag
     let hasher: IndexHasher
+    private let places = PlaceCache()
     /// Programs that are known to be on record.
     private let recordedPrograms = Mutex<Set<ProgramRecord>>([])
 
@@ -23,6 +24,11 @@ final class KeychainState: Sendable {
         protector = locked.protector
         self.keys = keys
         hasher = IndexHasher(keys)
+    }
+
+    /// Where the row of the item of that name in `group` is.
+    func place(of name: PasswordName, in group: AccessGroup) -> ItemPlace {
+        places.place(of: name, in: group, hasher)
     }
 
     /// What seals and opens rows of `protectionClass`.

@@ -7,6 +7,14 @@ internal import Database
 final class StoreConnection: @unchecked Sendable {
     let connection: Connection
 
+    /// The data version at which this connection last saw the stamp of ``seenState``.
+    ///
+    /// It changes with every commit of another connection, of whatever process, so that a read
+    /// which finds it unchanged need not ask for the stamp again.
+    var seenDataVersion: UInt32?
+    /// What was known of the keychain at that version.
+    var seenState: KeychainState?
+
     let stamp: Statement
     let keychain: Statement
     let keybag: Statement
@@ -16,6 +24,7 @@ final class StoreConnection: @unchecked Sendable {
     let byAccount: Statement
     let byAttribute: Statement
     let byPlace: Statement
+    let namesByPlace: Statement
     let byGroup: Statement
     let all: Statement
 
@@ -26,11 +35,8 @@ final class StoreConnection: @unchecked Sendable {
         keybag = Statement("SELECT bytes FROM keybag WHERE epoch = ?1", on: connection)
         value = Statement(
             """
-            SELECT k.stamp, i.number, i.salt, i.version, i.protection, i.flags, i.key_id,
-                i.names, i.details, i.secret
-            FROM keychain AS k
-            LEFT JOIN item AS i ON i.account_hash = ?1 AND i.primary_key = ?2
-            WHERE k.one = 1
+            SELECT number, salt, version, protection, flags, key_id, names, details, secret
+            FROM item WHERE account_hash = ?1 AND primary_key = ?2
             """, on: connection)
         byPrimaryKey = Statement(
             "SELECT * FROM item WHERE account_hash = ?1 AND primary_key = ?2", on: connection)
@@ -44,6 +50,12 @@ final class StoreConnection: @unchecked Sendable {
         byPlace = Statement(
             """
             SELECT * FROM item WHERE group_hash = ?1 AND place_hash = ?2 ORDER BY number
+            """, on: connection)
+        namesByPlace = Statement(
+            """
+            SELECT number, salt, version, class, protection, flags, key_id, primary_key, names,
+                NULL, NULL, account_hash, NULL, NULL, hashes
+            FROM item WHERE group_hash = ?1 AND place_hash = ?2 ORDER BY number
             """, on: connection)
         byGroup = Statement(
             "SELECT * FROM item WHERE group_hash = ?1 ORDER BY number", on: connection)

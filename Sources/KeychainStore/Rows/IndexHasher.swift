@@ -48,6 +48,28 @@ final class IndexHasher: Sendable {
         return attributes.digest(appending: parts)
     }
 
+    /// Where the row of the item of that name in `group` is.
+    func place(of name: PasswordName, in group: AccessGroup) -> ItemPlace {
+        let itemClass = ItemClass.genericPassword.rawValue
+        let blob = SearchKey.Kind.blob.rawValue
+        let text = SearchKey.Kind.text.rawValue
+        var parts = LengthPrefixed(reservingByteCount: 256)
+        parts.append(itemClass)
+        parts.append(Attribute.account.tag)
+        parts.append(group.rawValue)
+        parts.append(marker: blob, name.account)
+        let account = attributes.digest(appending: parts)
+        parts.removeAll()
+        parts.append(itemClass)
+        parts.append(group.rawValue)
+        parts.append(UInt8(name.service.isSynchronizable ? 1 : 0))
+        parts.append(marker: blob, name.service.service)
+        parts.append(text)
+        parts.append(text)
+        parts.append(marker: blob, name.account)
+        return ItemPlace(account: account, primaryKey: primaryKeys.digest(appending: parts))
+    }
+
     /// The hash of an access group.
     func group(_ group: AccessGroup, _ itemClass: ItemClass) -> Digest {
         attribute(.accessGroup, .text(group.rawValue), itemClass, group: group)
@@ -119,4 +141,10 @@ final class IndexHasher: Sendable {
 extension Attribute {
     /// Parts of the primary key that next to no item has and next to no query names.
     static let variants: [Attribute] = [.syncViewHint, .tokenID]
+}
+
+/// The hashes by which the row of one item is found.
+struct ItemPlace: Sendable {
+    let account: Digest
+    let primaryKey: Digest
 }

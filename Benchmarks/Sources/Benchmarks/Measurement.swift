@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Valet
+
+/// Times both stores side by side in one process, in turns, so that both meet the same machine.
+struct Measurement {
+    let itemCount: Int
+    let raw: RawStore
+    let valet = Self.valet("benchmark")
+
+    static func valet(_ name: String) -> Valet {
+        guard let identifier = Identifier(nonEmpty: name) else { preconditionFailure("a name") }
+        return Valet.valet(with: identifier, accessibility: .afterFirstUnlock)
+    }
+
+    static func key(_ number: Int) -> String { "key-\(number)" }
+
+    /// 64 bytes that differ from one write to the next: the same ones again would cost nothing.
+    static func value(_ number: Int) -> [UInt8] {
+        (0..<64).map { UInt8(truncatingIfNeeded: number >> ($0 % 8)) ^ UInt8($0) }
+    }
+
+    func run() throws {
+        let reads = 50_000
+        let writes = 500
+        try turns("get", reads, raw: { raw.get($0) }) { key in
+            _ = try valet.object(forKey: key)
+        }
+        try turns("contains", reads, raw: { raw.contains($0) }) { key in
+            _ = try valet.containsObject(forKey: key)
+        }
+        try turns("set existing", writes, raw: { raw.set($0, Self.value(.random(in: 0 ... .max))) }) {
+            key in
+            try valet.setObject(Data(Self.value(.random(in: 0 ... .max))), forKey: key)
+        }
+        var next = itemCount
+        try turns("set new", writes, raw: { raw.set("new-" + $0 + "-\(next)", Self.value(next)) }) {
+            key in
+            next += 1
+            try valet.setObject(Data(Self.value(next)), forKey: "new-" + key + "-\(next)")
+        }
+        let many = Self.valet("ten-thousand")
+        let times = try (0..<5).map { _ in
+            try microseconds(per: 1) {
+                let count = try many.allKeys().count
+                precondition(count == 10_000)
+            }
+        }
+        print("allKeys 10000 \(median(times) / 1000)")
+    }
+
+    /// Five rounds of both, and the median of each.
+    private func turns(
+        _ name: String, _ count: Int, raw: (String) -> Void, ours: (String) throws -> Void
+    ) throws {
+        var rawTimes: [Double] = []
+        var ourTimes: [Double] = []
+        for _ in 0..<5 {
+            let keys = (0..<count).map { _ in Self.key(.random(in: 0..<itemCount)) }
+            rawTimes.append(microseconds(per: count) { keys.forEach(raw) })
+            ourTimes.append(try microseconds(per: count) { try keys.forEach(ours) })
+        }
+        let (rawTime, ourTime) = (median(rawTimes), median(ourTimes))
+        print("\(name) \(itemCount) \(rawTime) \(ourTime) \(rawTime / ourTime)")
+    }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+internal import Synchronization
+
+/// Remembers where rows are: two hashes cost as much as opening a value.
+///
+/// What it holds follows from names and the index key alone, so that it never goes stale while the
+/// key lives; it ends with the key. At most 16,384 names, some 3 MB.
+final class PlaceCache: Sendable {
+    private struct Key: Hashable {
+        let name: PasswordName
+        let group: AccessGroup
+
+        /// Few applications have more than one group, and most names are in one only.
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(name)
+        }
+    }
+
+    private static let capacity = 16_384
+
+    private let places = Mutex<[Key: ItemPlace]>([:])
+
+    /// The place of `name` in `group`, computed by `hasher` unless it is known.
+    func place(of name: PasswordName, in group: AccessGroup, _ hasher: IndexHasher) -> ItemPlace {
+        let key = Key(name: name, group: group)
+        if let known = places.withLock({ $0[key] }) { return known }
+        let place = hasher.place(of: name, in: group)
+        places.withLock { places in
+            // A program that goes through more names than these gains nothing from any of them.
+            if places.count >= Self.capacity { places.removeAll(keepingCapacity: true) }
+            places[key] = place
+        }
+        return place
+    }
+}
