@@ -7,21 +7,29 @@ import Testing
 
 /// What somebody without a key may try on the row of item 1; item 2 is another of its service.
 struct Splice: Sendable, CustomTestStringConvertible {
-    /// What the item's own query answers with then.
+    /// What asking for the item answers with then.
     enum Outcome: Sendable {
         case damaged
-        /// No hash leads to the row any more.
+        /// No hash leads to the row any more, or it says that it is another item's.
         case missing
-        /// The primary key, which names class and group, leads to the right bytes all the same.
-        case found
+        /// Reading by name does not look at the column: the primary key, which is sealed with the
+        /// value, says it too.
+        case notLookedAt
     }
 
     let testDescription: String
     let sql: StaticString
+    /// How a search ends.
     let outcome: Outcome
+    /// How reading by name ends.
+    let outcomeByName: Outcome
 
-    init(_ name: String, _ sql: StaticString, _ outcome: Outcome = .damaged) {
+    init(
+        _ name: String, _ sql: StaticString, _ outcome: Outcome = .damaged,
+        byName: Outcome? = nil
+    ) {
         (testDescription, self.sql, self.outcome) = (name, sql, outcome)
+        outcomeByName = byName ?? outcome
     }
 
     static let all: [Splice] = parts + columns + hashes
@@ -72,13 +80,16 @@ struct Splice: Sendable, CustomTestStringConvertible {
         Splice("salt", "UPDATE item SET salt = salt + 1 WHERE number = ?1 AND ?2"),
         Splice("version", "UPDATE item SET version = version + 1 WHERE number = ?1 AND ?2"),
         Splice("version 0", "UPDATE item SET version = 0 WHERE number = ?1 AND ?2"),
-        Splice("class", "UPDATE item SET class = 2 WHERE number = ?1 AND ?2", .found),
-        Splice("class 3", "UPDATE item SET class = 3 WHERE number = ?1 AND ?2", .found),
-        Splice("protection", "UPDATE item SET protection = 2 WHERE number = ?1 AND ?2"),
-        Splice("protection 7", "UPDATE item SET protection = 7 WHERE number = ?1 AND ?2"),
+        Splice("class", "UPDATE item SET class = 2 WHERE number = ?1 AND ?2", .missing,
+            byName: .notLookedAt),
+        Splice("class 3", "UPDATE item SET class = 3 WHERE number = ?1 AND ?2",
+            byName: .notLookedAt),
+        Splice("protection", "UPDATE item SET protection = 2 WHERE number = ?1 AND ?2", byName: .missing),
+        Splice("protection 7", "UPDATE item SET protection = 7 WHERE number = ?1 AND ?2", byName: .missing),
         Splice("protection 0", "UPDATE item SET protection = 0 WHERE number = ?1 AND ?2"),
         Splice("protection 257", "UPDATE item SET protection = 257 WHERE number = ?1 AND ?2"),
-        Splice("flag 0", "UPDATE item SET flags = 1 WHERE number = ?1 AND ?2", .damaged),
+        Splice("flag 0", "UPDATE item SET flags = 1 WHERE number = ?1 AND ?2", .missing,
+            byName: .damaged),
         Splice("flag 1", "UPDATE item SET flags = 2 WHERE number = ?1 AND ?2", .missing),
         Splice("flag 2", "UPDATE item SET flags = 4 WHERE number = ?1 AND ?2"),
         Splice("flag 8", "UPDATE item SET flags = 256 WHERE number = ?1 AND ?2"),
@@ -92,7 +103,7 @@ struct Splice: Sendable, CustomTestStringConvertible {
             """
             UPDATE item SET protection = 2,
                 key_id = (SELECT key_id FROM item WHERE protection = 2 AND ?2) WHERE number = ?1
-            """),
+            """, byName: .missing),
         Splice("number", "UPDATE item SET number = 1000 WHERE number = ?1 AND ?2"),
     ]
 
@@ -111,18 +122,22 @@ struct Splice: Sendable, CustomTestStringConvertible {
             "UPDATE item SET primary_key = x'00' WHERE number = ?1 AND ?2", .missing),
         Splice(
             "group hash", "UPDATE item SET group_hash = place_hash WHERE number = ?1 AND ?2",
-            .found),
+            .missing, byName: .notLookedAt),
         Splice(
             "place hash", "UPDATE item SET place_hash = group_hash WHERE number = ?1 AND ?2",
-            .found),
+            .missing, byName: .notLookedAt),
         Splice(
             "hashes of item 2",
             """
             UPDATE item SET hashes = (SELECT hashes FROM item WHERE number = ?2)
             WHERE number = ?1
-            """, .found),
-        Splice("no hashes", "UPDATE item SET hashes = NULL WHERE number = ?1 AND ?2", .found),
-        Splice("hashes cut", "UPDATE item SET hashes = x'0e' WHERE number = ?1 AND ?2", .found),
+            """, byName: .notLookedAt),
+        Splice(
+            "no hashes", "UPDATE item SET hashes = NULL WHERE number = ?1 AND ?2",
+            byName: .notLookedAt),
+        Splice(
+            "hashes cut", "UPDATE item SET hashes = x'0e' WHERE number = ?1 AND ?2",
+            byName: .notLookedAt),
     ]
 }
 
@@ -151,14 +166,21 @@ struct Splice: Sendable, CustomTestStringConvertible {
     @Test(arguments: Splice.all)
     func `gives no bytes`(_ splice: Splice) throws {
         try apply(splice)
-        let code = failure {
-            let value = try keychain.value(.exact("one"))
-            #expect(splice.outcome == .found && value == "secret one")
-        }
-        switch splice.outcome {
+        let code = failure { _ = try keychain.value(.exact("one")) }
+        #expect(code == (splice.outcome == .damaged ? .damaged : .itemNotFound))
+    }
+
+    @Test(arguments: Splice.all)
+    func `gives no bytes of another by name`(_ splice: Splice) throws {
+        _ = try keychain.value(named: "one")
+        try apply(splice)
+        var value: String?
+        let code = failure { value = try keychain.value(named: "one") }
+        #expect(value == nil || value == "secret one")
+        switch splice.outcomeByName {
         case .damaged: #expect(code == .damaged)
         case .missing: #expect(code == .itemNotFound)
-        case .found: #expect(code == nil)
+        case .notLookedAt: #expect(code == nil)
         }
     }
 
@@ -166,6 +188,7 @@ struct Splice: Sendable, CustomTestStringConvertible {
     func `does not pass for another item`(_ splice: Splice) throws {
         try apply(splice)
         #expect(try keychain.value(.exact("two")) == "secret two")
+        #expect(try keychain.value(named: "two") == "secret two")
         #expect(texts(.exact("one")).allSatisfy { $0 == "secret one" })
         #expect(texts(.generic([.label: .text("l2")])).allSatisfy { $0 == "secret two" })
         #expect(texts(ItemQuery(one.reference)).isEmpty)

@@ -133,6 +133,20 @@ extension TestStore {
         try store.value(of: query, for: caller).map { String(decoding: $0.array, as: UTF8.self) }
     }
 
+    /// The value of one item, read by its name: the fast path.
+    func value(
+        named account: String, service: String = "service", group: AccessGroup? = nil,
+        isSynchronizable: Bool = false, as protectionClass: ProtectionClass = .whenUnlocked
+    ) throws -> String? {
+        let service = PasswordService(
+            service: service, accessGroup: group, isSynchronizable: isSynchronizable,
+            protectionClass: protectionClass)
+        let name = PasswordName(account, in: service)
+        return try store.value(of: name, for: caller).map {
+            String(decoding: $0.array, as: UTF8.self)
+        }
+    }
+
     /// All items that match, with everything; none if none matches.
     func items(_ query: ItemQuery, _ parts: ItemParts = [.attributes, .value]) throws
         -> [StoredItem]

@@ -233,12 +233,12 @@ def row(class_, protection, attributes, value, group="com.example.app", flags=0,
     data_a = header(b"A") + lp(*(columns[c] for c in (
         "account_hash", "group_hash", "place_hash", "hashes")))
     sealed_a = seal(names, count(11, 24), pad(encode(a), 32), data_a)
-    sealed_b = seal(names, count(77, 24), pad(encode(b), 32), header(b"B") + lp(sealed_a))
+    sealed_b = seal(names, count(77, 24), pad(encode(b), 32), header(b"B") + lp(sealed_a[-16:]))
     out = {"class": class_} | columns | dict(names=sealed_a, details=sealed_b)
     if value is not None:
         step = 32 if len(value) <= 1024 else 1024
         out["secret"] = seal(values, count(130, 24), pad(value, step),
-                             header(b"V") + lp(sealed_a, sealed_b))
+                             header(b"V") + lp(sealed_a[-16:], sealed_b[-16:]))
     return out
 
 
