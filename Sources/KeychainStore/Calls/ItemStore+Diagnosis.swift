@@ -127,14 +127,13 @@ struct RowExamination {
         let content = try cipher.openContent(row)
         if let secret = row.secret {
             let value = try cipher.openValue(
-                row.header, names: row.names.span, details: row.details.span,
-                secret: secret.span)
+                row.header, names: row.names, details: row.details, secret: secret)
             guard value.byteCount == content.valueByteCount else { throw .content }
         }
         let hashes = state.hasher.hashes(
             row.header.itemClass, content,
             isSynchronizable: row.header.flags.contains(.synchronizable))
-        guard hashes.primaryKey == row.header.primaryKey, hashes.account == row.accountHash,
+        guard hashes.primaryKey.bytes == row.header.primaryKey, hashes.account == row.accountHash,
             hashes.group == row.groupHash, hashes.place == row.placeHash,
             hashes.encodedOthers == row.hashes
         else { throw .content }
