@@ -9,6 +9,11 @@ package struct AccessGroup: Hashable, Sendable {
         self.rawValue = rawValue
     }
 
+    /// Byte by byte: two texts that Swift calls equal may name two groups.
+    package static func == (left: AccessGroup, right: AccessGroup) -> Bool {
+        left.rawValue.utf8.elementsEqual(right.rawValue.utf8)
+    }
+
     /// The group that tokens own; passwords can never be stored in it.
     package static let token = AccessGroup("com.apple.token")
 }

@@ -21,7 +21,8 @@ package struct KeyedHash: ~Copyable, PartAppending, Sendable {
 
     /// As the other initialiser, for the two hashes that are made from every key.
     init<P>(anyPurpose key: borrowing SymmetricKey<P>, _ context: DerivationContext) {
-        state = key.withBytes { key in Sodium.hashState(key: key) }
+        state = Sodium.roomForHashState()
+        key.withBytes { key in Sodium.startHash(key: key, into: &state) }
         append(context.rawValue)
     }
 
@@ -50,7 +51,10 @@ package struct KeyedHash: ~Copyable, PartAppending, Sendable {
 
     /// The digest of all parts and `parts`, which are not kept.
     package borrowing func digest(appending parts: borrowing LengthPrefixed) -> Digest {
-        var copy = state.withBytes { bytes in SecretBytes(copying: bytes) }
+        var copy = Sodium.roomForHashState()
+        state.withBytes { bytes in
+            copy.withMutableBytes { copy in Sodium.copy(bytes, to: &copy) }
+        }
         parts.withBytes { bytes in Sodium.hash(bytes, into: &copy) }
         return Digest { (digest: inout MutableSpan<UInt8>) in
             Sodium.finishHash(&copy, into: &digest)

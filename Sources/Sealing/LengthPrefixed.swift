@@ -11,35 +11,35 @@ package protocol PartAppending: ~Copyable {
 
 extension PartAppending where Self: ~Copyable {
     /// Appends `LP` of the bytes.
-    @inlinable
+    @inlinable @inline(__always)
     package mutating func append(_ part: [UInt8]) { append(part.span) }
 
     /// Appends `LP` of the text in UTF-8, as it is: nothing is normalised.
-    @inlinable
+    @inlinable @inline(__always)
     package mutating func append(_ part: String) { append(part.utf8.span) }
 
     /// Appends `LP` of the bytes.
-    @inlinable
+    @inlinable @inline(__always)
     package mutating func append<let count: Int, Name>(_ part: FixedBytes<count, Name>) {
-        append(part.storage.span)
+        append(part.bytes.span)
     }
 
     /// Appends `LP` of the number in 8 bytes, big endian.
-    @inlinable
+    @inlinable @inline(__always)
     package mutating func append(_ part: UInt64) {
         let bytes = InlineArray<8, UInt8> { UInt8(truncatingIfNeeded: part >> UInt64(56 - 8 * $0)) }
         append(bytes.span)
     }
 
     /// Appends `LP` of the number in 4 bytes, big endian.
-    @inlinable
+    @inlinable @inline(__always)
     package mutating func append(_ part: UInt32) {
         let bytes = InlineArray<4, UInt8> { UInt8(truncatingIfNeeded: part >> UInt32(24 - 8 * $0)) }
         append(bytes.span)
     }
 
     /// Appends `LP` of the one byte.
-    @inlinable
+    @inlinable @inline(__always)
     package mutating func append(_ part: UInt8) {
         let bytes: InlineArray<1, UInt8> = [part]
         append(bytes.span)
@@ -112,7 +112,7 @@ package struct LengthPrefixed: PartAppending, Sendable {
 
     /// Lends all parts so far to `body`.
     @inline(__always)
-    package func withBytes<R: ~Copyable, E>(
+    package func withBytes<R, E>(
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
         try body(buffer.span.extracting(first: byteCount))

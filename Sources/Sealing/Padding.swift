@@ -21,6 +21,15 @@ package enum Padding {
         }
     }
 
+    /// Copies and pads a value.
+    package static func padded(_ value: SecretValue, toMultipleOf step: Int) -> SecretBytes {
+        let byteCount = paddedByteCount(value.byteCount, toMultipleOf: step)
+        return SecretBytes(byteCount: byteCount) { (bytes: inout MutableSpan<UInt8>) in
+            value.withBytes { plaintext in Sodium.copy(plaintext, to: &bytes) }
+            bytes[value.byteCount] = 0x80
+        }
+    }
+
     /// Pads `plaintext` in place, for attributes.
     package static func pad(_ plaintext: inout [UInt8], toMultipleOf step: Int) {
         let byteCount = paddedByteCount(plaintext.count, toMultipleOf: step)

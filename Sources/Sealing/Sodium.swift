@@ -88,10 +88,13 @@ extension Sodium {
         precondition(code == 0, "hashing cannot fail")
     }
 
-    /// The state of a keyed hash to which nothing has been appended.
-    static func hashState(key: Span<UInt8>) -> SecretBytes {
-        // SecretBytes are aligned to 64 bytes, as the state must be.
-        var state = SecretBytes(byteCount: hashStateByteCount)
+    /// Room for the state of a hash; aligned to 64 bytes, as the state must be.
+    static func roomForHashState() -> SecretBytes {
+        SecretBytes(byteCount: hashStateByteCount)
+    }
+
+    /// Starts a keyed hash.
+    static func startHash(key: Span<UInt8>, into state: inout SecretBytes) {
         let code = state.withMutableBytes { state in
             unsafe lend(&state) { state in
                 unsafe lend(key) { key in
@@ -101,7 +104,6 @@ extension Sodium {
             }
         }
         precondition(code == 0, "hashing cannot fail")
-        return state
     }
 
     /// Appends bytes to what is hashed.

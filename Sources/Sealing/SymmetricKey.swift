@@ -37,8 +37,8 @@ package struct SymmetricKey<P: KeyPurpose>: ~Copyable, Sendable {
     package static func random() -> SymmetricKey { SymmetricKey(randomByteCount: byteCount) }
 
     /// Lends the 32 bytes to `body`.
-    @inlinable
-    package borrowing func withBytes<R: ~Copyable, E>(
+    @inlinable @inline(__always)
+    package borrowing func withBytes<R, E>(
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
         try secret.withBytes(body)

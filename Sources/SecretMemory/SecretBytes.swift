@@ -49,7 +49,7 @@ internal import CSodium
     /// Makes `byteCount` bytes and has `body` fill them in; they start as zeros.
     ///
     /// - Throws: What `body` throws; what it had written is wiped.
-    @inlinable
+    @inlinable @inline(__always)
     package init<E>(
         byteCount: Int, initializingWith body: (inout MutableSpan<UInt8>) throws(E) -> Void
     ) throws(E) {
@@ -64,8 +64,8 @@ internal import CSodium
     }
 
     /// Lends the bytes to `body`.
-    @inlinable
-    package borrowing func withBytes<R: ~Copyable, E>(
+    @inlinable @inline(__always)
+    package borrowing func withBytes<R, E>(
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
         let span = unsafe Span(_unsafeStart: UnsafePointer(start), count: byteCount)
@@ -73,8 +73,8 @@ internal import CSodium
     }
 
     /// Lends the bytes to `body`, to be changed.
-    @inlinable
-    package mutating func withMutableBytes<R: ~Copyable, E>(
+    @inlinable @inline(__always)
+    package mutating func withMutableBytes<R, E>(
         _ body: (inout MutableSpan<UInt8>) throws(E) -> R
     ) throws(E) -> R {
         var span = unsafe MutableSpan(_unsafeStart: start, count: byteCount)

@@ -26,8 +26,8 @@ package final class SecretValue: Sendable {
     }
 
     /// Lends the bytes, without padding, to `body`.
-    @inlinable
-    package func withBytes<R: ~Copyable, E>(
+    @inlinable @inline(__always)
+    package func withBytes<R, E>(
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
         let count = byteCount

@@ -24,8 +24,8 @@ extension Statement.Run {
     }
 
     /// Lends the blob, without copying it; NULL and the empty blob lend no bytes.
-    @inlinable
-    package func withBlob<R: ~Copyable, E: Error>(
+    @inlinable @inline(__always)
+    package func withBlob<R, E: Error>(
         _ column: Int32, _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
         try body(unsafe Span<UInt8>(_unsafeBytes: lentBytes(column)))

@@ -51,36 +51,26 @@ extension Statement.Run {
         try checkBinding(unsafe sqlite3_bind_null(handle, index))
     }
 
-    /// Binds `bytes` for as long as `body` runs, without copying them.
+    /// Binds `bytes` for as long as `body` runs, without copying them; for large values.
     ///
     /// `body` must step to the end itself: afterwards the parameter is NULL and the run rewound.
-    @inlinable
-    package func withBound<R: ~Copyable, E: Error>(
-        _ bytes: Span<UInt8>, at index: Int32, _ body: () throws(E) -> R
-    ) throws(E) -> R {
-        unsafe lend(bytes, at: index)
-        defer { endLending(at: index) }
-        return try body()
-    }
-
-    /// Binding fails only for an index that the statement does not have, and the step then finds
-    /// nothing bound.
-    @usableFromInline
-    @unsafe func lend(_ bytes: Span<UInt8>, at index: Int32) {
-        unsafe bytes.withUnsafeBufferPointer { buffer in
-            let code =
-                unsafe buffer.isEmpty
-                ? sqlite3_bind_zeroblob(handle, index, 0)
-                : sqlite3_bind_blob64(
-                    handle, index, buffer.baseAddress, UInt64(buffer.count), nil)
-            precondition(code == SQLITE_OK, "a statement lacks the parameter that is bound")
+    package func withBound<R: ~Copyable>(
+        _ bytes: Span<UInt8>, at index: Int32, _ body: () throws(DatabaseError) -> R
+    ) throws(DatabaseError) -> R {
+        guard !bytes.isEmpty else {
+            try bindEmptyBlob(at: index)
+            return try body()
         }
-    }
-
-    @usableFromInline
-    func endLending(at index: Int32) {
-        rewind()
-        unsafe sqlite3_bind_null(handle, index)
+        return try unsafe bytes.withUnsafeBufferPointer { buffer throws(DatabaseError) in
+            let code = unsafe sqlite3_bind_blob64(
+                handle, index, buffer.baseAddress, UInt64(buffer.count), nil)
+            try checkBinding(code)
+            defer {
+                rewind()
+                unsafe sqlite3_bind_null(handle, index)
+            }
+            return try body()
+        }
     }
 
     private func bindEmptyBlob(at index: Int32) throws(DatabaseError) {

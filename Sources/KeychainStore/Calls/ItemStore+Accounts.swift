@@ -74,17 +74,13 @@ private struct AccountScan {
             header.flags == (isSynchronizable ? .synchronizable : [])
         else { return nil }
         guard let cipher = state.cipher(opening: header) else { throw .seal }
-        let account: Digest = try run.fixedBytes(Schema.Column.accountHash)
+        let columns = NameHashes(
+            account: try run.fixedBytes(Schema.Column.accountHash), group: group, place: place)
         // The hashes that led here are bound to the names: if they were not the item's own, the
         // names would not open.
-        let names = try run.withBlob(Schema.Column.hashes) {
-            (hashes: Span<UInt8>) throws(RowDamage) in
-            try run.withBlob(Schema.Column.names) { (names: Span<UInt8>) throws(RowDamage) in
-                try cipher.openNames(
-                    header, NameHashes(account: account, group: group, place: place),
-                    hashes: hashes, names: names)
-            }
-        }
+        let names = try cipher.openNames(
+            header, columns, hashes: run.blob(Schema.Column.hashes),
+            names: run.blob(Schema.Column.names))
         return try AttributeList.value(.account, in: names) ?? .text("")
     }
 }

@@ -132,8 +132,7 @@ struct RowExamination {
         let content = try cipher.openContent(row)
         if let secret = row.secret {
             let value = try cipher.openValue(
-                row.header, names: row.names.span, details: row.details.span,
-                secret: secret.span)
+                row.header, names: row.names, details: row.details, secret: secret)
             guard value.byteCount == content.valueByteCount else { throw .content }
         }
         guard (row.changeNumber != nil) == row.header.flags.contains(.synchronizable) else {
@@ -142,7 +141,7 @@ struct RowExamination {
         let hashes = state.hasher.hashes(
             row.header.itemClass, content,
             isSynchronizable: row.header.flags.contains(.synchronizable))
-        guard hashes.primaryKey == row.header.primaryKey, hashes.account == row.accountHash,
+        guard hashes.primaryKey.bytes == row.header.primaryKey, hashes.account == row.accountHash,
             hashes.group == row.groupHash, hashes.place == row.placeHash,
             hashes.encodedOthers == row.hashes
         else { throw .content }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import KeychainModel
+internal import Sealing
 package import SecretMemory
 
 /// keychain-semantics §6.
@@ -71,7 +72,7 @@ extension WriteAccess {
         }
         let index = state.hasher.hashes(
             header.itemClass, new, isSynchronizable: flags.contains(.synchronizable))
-        let keepsKey = index.primaryKey == header.primaryKey
+        let keepsKey = index.primaryKey.bytes == header.primaryKey
         let predecessor = keepsKey ? Predecessor() : try makeWay(for: index)
         var content = new
         content.attributes[.modificationDate] = .date(

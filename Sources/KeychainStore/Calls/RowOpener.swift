@@ -35,8 +35,7 @@ struct RowOpener {
         var value: SecretValue?
         if parts.contains(.value), let secret = row.secret {
             value = try cipher.openValue(
-                row.header, names: row.names.span, details: row.details.span,
-                secret: secret.span)
+                row.header, names: row.names, details: row.details, secret: secret)
             guard value?.byteCount == content.valueByteCount else { throw .content }
         }
         return StoredItem(

@@ -32,8 +32,7 @@ struct WriteAccess {
         var value: SecretValue?
         if let secret = row.secret {
             value = try cipher.openValue(
-                row.header, names: row.names.span, details: row.details.span,
-                secret: secret.span)
+                row.header, names: row.names, details: row.details, secret: secret)
             guard value?.byteCount == content.valueByteCount else { throw .content }
         }
         return OpenedRow(row: row, content: content, value: value)
@@ -52,7 +51,7 @@ struct WriteAccess {
         let header = RowHeader(
             number: try nextNumber(), salt: .random(in: .min ... .max), version: 1,
             itemClass: itemClass, protectionClass: protectionClass, flags: flags,
-            keyID: cipher.keys.keyID, primaryKey: index.primaryKey)
+            keyID: cipher.keys.keyID.bytes, primaryKey: index.primaryKey.bytes)
         var row = cipher.seal(
             header, content, index, value: value,
             logicalTime: try time(after: logicalTime))
@@ -77,8 +76,8 @@ struct WriteAccess {
         header.version += 1
         header.protectionClass = protectionClass
         header.flags = flags
-        header.keyID = cipher.keys.keyID
-        header.primaryKey = index.primaryKey
+        header.keyID = cipher.keys.keyID.bytes
+        header.primaryKey = index.primaryKey.bytes
         var row = cipher.seal(
             header, content, index, value: value,
             logicalTime: try time(after: max(old.logicalTime, logicalTime)))

@@ -73,18 +73,8 @@ private struct ValueLookup {
 
     func run(_ store: StoreConnection, opening: Bool) throws -> Answer {
         let run = try store.value.start()
-        return try place.account.withBytes { account in
-            try place.primaryKey.withBytes { primaryKey in
-                try run.withBound(account, at: 1) {
-                    try run.withBound(primaryKey, at: 2) { try look(run, store, opening: opening) }
-                }
-            }
-        }
-    }
-
-    private func look(
-        _ run: borrowing Statement.Run, _ store: StoreConnection, opening: Bool
-    ) throws -> Answer {
+        try run.bind(place.account.bytes, at: 1)
+        try run.bind(place.primaryKey.bytes, at: 2)
         let isThere = try run.step()
         guard try store.connection.dataVersion() == store.seenDataVersion else { return .stale }
         guard isThere else { return .absent }
@@ -97,13 +87,8 @@ private struct ValueLookup {
         guard !run.isNull(8) else {
             return .found(FoundValue(value: try nothing(cipher, header, run)))
         }
-        let value = try run.withBlob(6) { (names: Span<UInt8>) throws(RowDamage) in
-            try run.withBlob(7) { (details: Span<UInt8>) throws(RowDamage) in
-                try run.withBlob(8) { (secret: Span<UInt8>) throws(RowDamage) in
-                    try cipher.openValue(header, names: names, details: details, secret: secret)
-                }
-            }
-        }
+        let value = try cipher.openValue(
+            header, names: run.blob(6), details: run.blob(7), secret: run.blob(8))
         return .found(FoundValue(value: value))
     }
 
@@ -123,6 +108,6 @@ private struct ValueLookup {
         return RowHeader(
             number: run.int64(0), salt: run.int64(1), version: run.int64(2),
             itemClass: .genericPassword, protectionClass: protectionClass, flags: flags,
-            keyID: try run.fixedBytes(5), primaryKey: place.primaryKey)
+            keyID: run.blob(5), primaryKey: place.primaryKey.bytes)
     }
 }

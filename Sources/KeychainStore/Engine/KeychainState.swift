@@ -42,15 +42,15 @@ final class KeychainState: Sendable {
                 .passcodeNotSet, during: operation,
                 hint: "set a passcode first, or choose another accessibility")
         }
-        return ItemCipher(keychainID: settings.keychainID, keys: keys)
+        return ItemCipher(keychainID: settings.keychainID.bytes, keys: keys)
     }
 
     /// What opens the row of `header`; nil if no key at hand has the id that the row names.
     func cipher(opening header: RowHeader) -> ItemCipher? {
-        guard let keys = keys.keys(of: header.protectionClass), keys.keyID == header.keyID else {
+        guard let keys = keys.keys(of: header.protectionClass), keys.keyID.bytes == header.keyID else {
             return nil
         }
-        return ItemCipher(keychainID: settings.keychainID, keys: keys)
+        return ItemCipher(keychainID: settings.keychainID.bytes, keys: keys)
     }
 
     /// Whether this process has seen the program on record.

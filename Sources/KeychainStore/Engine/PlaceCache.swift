@@ -12,6 +12,13 @@ final class PlaceCache: Sendable {
         let name: PasswordName
         let group: AccessGroup
 
+        /// Two texts that Swift calls equal may differ in their bytes, and lead elsewhere then.
+        static func == (left: Key, right: Key) -> Bool {
+            left.name == right.name && left.group == right.group
+                && left.name.account.utf8.elementsEqual(right.name.account.utf8)
+                && left.name.service.service.utf8.elementsEqual(right.name.service.service.utf8)
+        }
+
         /// Few applications have more than one group, and most names are in one only.
         func hash(into hasher: inout Hasher) {
             hasher.combine(name)

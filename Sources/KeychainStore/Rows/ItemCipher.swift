@@ -7,7 +7,8 @@ internal import SecretMemory
 
 /// Seals items into rows and opens them: docs/FORMAT.md §5.2.
 struct ItemCipher {
-    let keychainID: KeychainID
+    /// 16 bytes.
+    let keychainID: [UInt8]
     let keys: ClassKeys
 
     private static let attributePadding = 32
@@ -28,8 +29,8 @@ struct ItemCipher {
         row.details = seal(content.details(header.itemClass), detailsData(of: row))
         if let value {
             let step = Self.valuePadding(value.byteCount)
-            let padded = value.withBytes { Padding.padded($0, toMultipleOf: step) }
-            let data = secretData(header, names: row.names.span, details: row.details.span)
+            let padded = Padding.padded(value, toMultipleOf: step)
+            let data = secretData(header, names: row.names, details: row.details)
             row.secret = padded.withBytes { plaintext in
                 data.withBytes { AEAD.seal(plaintext, associatedData: $0, under: keys.value) }
             }
@@ -39,7 +40,7 @@ struct ItemCipher {
 
     /// Opens part A where it lies: the encoded list of access group and primary key.
     func openNames(
-        _ header: RowHeader, _ columns: NameHashes, hashes: Span<UInt8>, names: Span<UInt8>
+        _ header: RowHeader, _ columns: NameHashes, hashes: [UInt8], names: [UInt8]
     ) throws(RowDamage) -> ArraySlice<UInt8> {
         try openPadded(names, namesData(header, columns, hashes))
     }
@@ -70,16 +71,15 @@ struct ItemCipher {
     private func open(
         _ sealed: [UInt8], _ data: LengthPrefixed
     ) throws(RowDamage) -> AttributeList {
-        try AttributeList(parsing: openPadded(sealed.span, data))
+        try AttributeList(parsing: openPadded(sealed, data))
     }
 
     private func openPadded(
-        _ sealed: Span<UInt8>, _ data: LengthPrefixed
+        _ sealed: [UInt8], _ data: LengthPrefixed
     ) throws(RowDamage) -> ArraySlice<UInt8> {
         guard
-            let padded = try? data.withBytes({ data in
-                try AEAD.openIntoArray(sealed, associatedData: data, under: keys.attributes)
-            })
+            let padded = try? AEAD.openIntoArray(
+                sealed.span, associatedData: data, under: keys.attributes)
         else { throw .seal }
         guard
             let byteCount = try? Padding.unpaddedByteCount(
@@ -90,13 +90,11 @@ struct ItemCipher {
 
     /// Opens part V, which is bound to the parts A and B that it was written with.
     func openValue(
-        _ header: RowHeader, names: Span<UInt8>, details: Span<UInt8>, secret: Span<UInt8>
+        _ header: RowHeader, names: [UInt8], details: [UInt8], secret: [UInt8]
     ) throws(RowDamage) -> SecretValue {
         let data = secretData(header, names: names, details: details)
         guard
-            let padded = try? data.withBytes({ data in
-                try AEAD.open(secret, associatedData: data, under: keys.value)
-            })
+            let padded = try? AEAD.open(secret.span, associatedData: data, under: keys.value)
         else { throw .seal }
         // Up to 1,024 bytes a value ends by 1,056, and above it 2,048 is the least.
         let step = padded.byteCount <= 1056 ? 32 : 1024
@@ -118,17 +116,17 @@ struct ItemCipher {
     private func namesData(of row: SealedRow) -> LengthPrefixed {
         let columns = NameHashes(
             account: row.accountHash, group: row.groupHash, place: row.placeHash)
-        return namesData(row.header, columns, row.hashes.span)
+        return namesData(row.header, columns, row.hashes)
     }
 
     private func namesData(
-        _ header: RowHeader, _ columns: NameHashes, _ hashes: Span<UInt8>
+        _ header: RowHeader, _ columns: NameHashes, _ hashes: [UInt8]
     ) -> LengthPrefixed {
         var data = header.associatedData(
             .names, keychainID: keychainID, reserving: 120 + hashes.count)
-        data.append(columns.account)
-        data.append(columns.group)
-        data.append(columns.place)
+        data.append(columns.account.bytes)
+        data.append(columns.group.bytes)
+        data.append(columns.place.bytes)
         data.append(hashes)
         return data
     }
@@ -144,12 +142,12 @@ struct ItemCipher {
     }
 
     private func secretData(
-        _ header: RowHeader, names: Span<UInt8>, details: Span<UInt8>
+        _ header: RowHeader, names: [UInt8], details: [UInt8]
     ) -> LengthPrefixed {
         var data = header.associatedData(.secret, keychainID: keychainID, reserving: 40)
         // A tag stands for all of its part: who forges one can forge the other.
-        data.append(names.extracting(last: AEAD.tagByteCount))
-        data.append(details.extracting(last: AEAD.tagByteCount))
+        data.append(names.span.extracting(last: AEAD.tagByteCount))
+        data.append(details.span.extracting(last: AEAD.tagByteCount))
         return data
     }
 }

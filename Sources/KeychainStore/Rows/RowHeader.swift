@@ -18,8 +18,10 @@ struct RowHeader: Sendable {
     var itemClass: ItemClass
     var protectionClass: ProtectionClass
     var flags: RowFlags
-    var keyID: KeyID
-    var primaryKey: Digest
+    /// 16 bytes: the id of the class key.
+    var keyID: [UInt8]
+    /// 32 bytes.
+    var primaryKey: [UInt8]
 
     /// The 16 bytes that persistent references keep.
     var itemID: [UInt8] {
@@ -42,7 +44,7 @@ struct RowHeader: Sendable {
 
     /// The associated data of `part`, to which the caller appends what else the part is bound to.
     func associatedData(
-        _ part: Part, keychainID: KeychainID, reserving byteCount: Int
+        _ part: Part, keychainID: [UInt8], reserving byteCount: Int
     ) -> LengthPrefixed {
         var data = LengthPrefixed(reservingByteCount: 192 + byteCount)
         data.append(DerivationContext.row.rawValue)

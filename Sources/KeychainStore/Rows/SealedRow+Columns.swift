@@ -58,8 +58,9 @@ extension RowHeader {
         self.itemClass = itemClass
         protectionClass = protection
         self.flags = flags
-        keyID = try run.fixedBytes(Schema.Column.keyID)
-        primaryKey = try run.fixedBytes(Schema.Column.primaryKey)
+        keyID = run.blob(Schema.Column.keyID)
+        primaryKey = run.blob(Schema.Column.primaryKey)
+        guard keyID.count == 16, primaryKey.count == 32 else { throw .column }
     }
 
     private static func number(_ run: borrowing Statement.Run, _ column: Int32) -> UInt8? {
@@ -72,20 +73,16 @@ extension Statement.Run {
     func fixedBytes<let byteCount: Int, Name>(
         _ column: Int32
     ) throws(RowDamage) -> FixedBytes<byteCount, Name> {
-        try withBlob(column) { (bytes: Span<UInt8>) throws(RowDamage) in
-            do throws(SealingError) {
-                return try FixedBytes(copying: bytes)
-            } catch {
-                throw .column
-            }
+        do throws(SealingError) {
+            return try FixedBytes(blob(column))
+        } catch {
+            throw .column
         }
     }
 
     func bind<let byteCount: Int, Name>(
         _ value: FixedBytes<byteCount, Name>, at index: Int32
     ) throws(DatabaseError) {
-        try value.withBytes { (bytes: Span<UInt8>) throws(DatabaseError) in
-            try bind(bytes, at: index)
-        }
+        try bind(value.bytes, at: index)
     }
 }
