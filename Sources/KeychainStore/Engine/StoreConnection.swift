@@ -69,6 +69,7 @@ final class StoreWriter: @unchecked Sendable {
     let reading: StoreConnection
     let insert: Statement
     let update: Statement
+    let updateSealed: Statement
     let delete: Statement
     let insertAttribute: Statement
     let deleteAttribute: Statement
@@ -95,6 +96,12 @@ final class StoreWriter: @unchecked Sendable {
                 key_id = ?7, primary_key = ?8, names = ?9, details = ?10, secret = ?11,
                 account_hash = ?12, group_hash = ?13, place_hash = ?14, hashes = ?15,
                 change_number = ?16, logical_time = ?17
+            WHERE number = ?1
+            """, on: connection)
+        updateSealed = Statement(
+            """
+            UPDATE item SET version = ?2, protection = ?3, flags = ?4, key_id = ?5, names = ?6,
+                details = ?7, secret = ?8, change_number = ?9, logical_time = ?10
             WHERE number = ?1
             """, on: connection)
         delete = Statement("DELETE FROM item WHERE number = ?1", on: connection)
