@@ -74,7 +74,12 @@ private struct ValueLookup {
         let run = try store.value.start()
         try run.bind(account, at: 1)
         try run.bind(primaryKey, at: 2)
-        guard try run.step(), run.int64(0) == state.settings.stamp else { return .stale }
+        guard try run.step() else {
+            throw KeychainFailure(
+                .keychainDamaged, during: "read an item", message: "the settings are missing",
+                path: store.connection.path, hint: KeychainFailure.damageHint)
+        }
+        guard run.int64(0) == state.settings.stamp else { return .stale }
         guard !run.isNull(1) else { return .absent }
         let header = try header(run)
         guard !header.flags.contains(.tombstone),

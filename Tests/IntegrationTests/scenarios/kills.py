@@ -1,44 +1,66 @@
 # SPDX-License-Identifier: Apache-2.0
 """`kill -9` at a system call, whichever it is."""
 
+import collections
 import os
+import re
 import shutil
 import stat
 
 from support import expect, need
 
-# What may change a file, decides what will, or waits.
-CALLS = ("pwrite64,write,fdatasync,fsync,ftruncate,fallocate,linkat,renameat,renameat2,rename,"
-         "unlink,unlinkat,mknodat,mkdirat,fchmod,fchmodat,fchown,openat,fcntl,pread64,newfstatat,"
-         "mmap,close")
+# Calls that change a file, and those that decide what will be changed or that wait.
+CHANGING = ("pwrite64", "write", "fdatasync", "fsync", "ftruncate", "fallocate", "linkat",
+            "renameat", "renameat2", "rename", "unlink", "unlinkat", "mknodat", "mkdirat",
+            "fchmod", "fchmodat", "fchown")
+OTHER = ("openat", "fcntl", "pread64", "newfstatat", "mmap", "close", "readlink", "geteuid",
+         "getrandom", "exit_group")
 
 
-def trace(world, *words, input):
-    """Which calls a run makes, from the first that touches the keychain on."""
+def calls(world, *words, input):
+    """The calls of a run from the first that touches the keychain on, as (name, which of them)."""
     need("strace")
     log = f"{world.folder}/trace"
+    names = ",".join(CHANGING + OTHER)
     outcome = world.run(
-        *words, input=input, prefix=("strace", "-f", "-o", log, "-e", f"trace={CALLS}"))
+        *words, input=input, prefix=("strace", "-f", "-o", log, "-e", f"trace={names}"))
     expect(outcome.code == 0, "under strace:", outcome)
-    lines = [line for line in open(log, errors="replace") if "(" in line]
-    first = next(index for index, line in enumerate(lines) if world.home in line)
-    return first + 1, len(lines)
+    counts, found, has_begun = collections.Counter(), [], False
+    for line in open(log, errors="replace"):
+        match = re.match(r"\d+ +(\w+)\(", line)
+        if not match:
+            continue
+        counts[match[1]] += 1
+        has_begun = has_begun or world.home in line
+        if has_begun:
+            found.append((match[1], counts[match[1]]))
+    expect(len(found) > 50, "the trace is too short")
+    return found
 
 
-def killed(world, number, *words, input):
-    """Kills a run when it begins its call of that number; False if it had ended before."""
-    return world.run(
+def killed(world, call, *words, input):
+    """Kills a run at the start of a call; False if it ended before it made that call."""
+    outcome = world.run(
         *words, input=input,
-        prefix=("strace", "-f", "-o", "/dev/null", "-e", f"trace={CALLS}", "-e",
-                f"inject={CALLS}:signal=KILL:when={number}")).code != 0
+        prefix=("strace", "-f", "-o", "/dev/null", "-e", f"trace={call[0]}", "-e",
+                f"inject={call[0]}:signal=KILL:when={call[1]}"))
+    expect(outcome.code in (0, -9, 137), f"to be killed at {call}:", outcome)
+    return outcome.code != 0
 
 
-def numbers(world, first, last, count):
-    """The calls to try: all, or as many as a test run has time for, evenly spread."""
+def chosen(world, found, count):
+    """All calls, or as many as a test run has time for: mostly those that change something."""
     if world.is_thorough:
-        return range(first, last + 20)
-    step = max(1, (last - first) // count)
-    return range(first + step // 2, last + 1, step)
+        return found
+    changing = [call for call in found if call[0] in CHANGING]
+    other = [call for call in found if call[0] not in CHANGING]
+    picked = set(spread(changing, count * 3 // 4)) | set(spread(other, count // 4))
+    return [call for call in found if call in picked]
+
+
+def spread(items, count):
+    step = max(1.0, len(items) / count)
+    return [items[int(index * step)] for index in range(min(count, len(items)))]
 
 
 def existing(world):
@@ -46,49 +68,50 @@ def existing(world):
     keys = [f"early-{index}" for index in range(3)]
     world.fill(*keys)
     world.set("target", "value 0")
-    first, last = trace(world, "set", "target", input=b"value 0")
-    old, tried = "value 0", 0
-    for number in numbers(world, first, last, 40):
-        new = f"value {number}"
-        was_killed = killed(world, number, "set", "target", input=new.encode())
+    every = calls(world, "set", "target", input=b"value 0")
+    old, kill_count, tried = "value 0", 0, chosen(world, every, 60)
+    for number, call in enumerate(tried):
+        new = f"value {number + 1}"
+        was_killed = killed(world, call, "set", "target", input=new.encode())
         found = world.get("target")
-        expect(found in (old, new), f"killed at call {number}: {found!r}")
-        expect(was_killed or found == new, f"call {number}: {new!r} was acknowledged, and is lost")
-        old, tried = found, tried + 1
+        expect(found in (old, new), f"killed at {call}: {found!r}")
+        expect(was_killed or found == new, f"{call}: {new!r} was acknowledged, and is lost")
+        old, kill_count = found, kill_count + was_killed
         world.check(keys[number % 3])
-        if number % 10 == 0 or not was_killed:
+        if number % 10 == 0:
             world.doctor()
-        if not was_killed:
-            break
     world.check(*keys)
     world.doctor()
-    print(f"{tried} of calls {first} to {last}")
+    report(kill_count, tried, every)
 
 
 def creation(world):
     """In the first `set`: whatever was done, the next one works."""
     template = world.home
     world.home = f"{template}-traced"
-    first, last = trace(world, "set", "first", input=b"value of first")
-    tried = 0
-    for number in numbers(world, first, last, 40):
+    every = calls(world, "set", "first", input=b"value of first")
+    kill_count, tried = 0, chosen(world, every, 70)
+    for number, call in enumerate(tried):
         world.home = f"{template}-{number}"
-        was_killed = killed(world, number, "set", "first", input=b"value of first")
+        was_killed = killed(world, call, "set", "first", input=b"value of first")
         outcome = world.run("get", "first")
-        expect(outcome.code in (0, 44), f"killed at call {number}, then get:", outcome)
+        expect(outcome.code in (0, 44), f"killed at {call}, then get:", outcome)
         expect(was_killed or outcome.code == 0, "acknowledged, and lost")
         expect(outcome.code == 44 or outcome.out == b"value of first", outcome)
         outcome = world.run("set", "second", input=b"value of second")
-        expect(outcome.code == 0, f"killed at call {number}, then set:", outcome)
+        expect(outcome.code == 0, f"killed at {call}, then set:", outcome)
         world.fill("first")
         world.check("first", "second")
         world.doctor()
         check_modes(world)
         shutil.rmtree(world.home)
-        tried += 1
-        if not was_killed:
-            break
-    print(f"{tried} of calls {first} to {last}")
+        kill_count += was_killed
+    report(kill_count, tried, every)
+
+
+def report(kill_count, tried, every):
+    expect(kill_count > len(tried) * 0.8, f"only {kill_count} of {len(tried)} were killed")
+    print(f"killed at {kill_count} of {len(every)} calls")
 
 
 def check_modes(world):
@@ -105,17 +128,17 @@ def checkpoint(world):
     world.set("large", b"x" * (5 << 20))
     template = f"{world.home}-template"
     shutil.copytree(world.home, template)
-    first, last = trace(world, "set", "target", input=b"value of target")
-    # Much of it is one write after the other.
-    tried = 0
-    for number in list(numbers(world, first, last, 12))[::1 if last < 500 or not world.is_thorough else 9]:
+    every = calls(world, "set", "target", input=b"value of target")
+    # Most of it is one page after the other.
+    kill_count, tried = 0, spread(every, 150) if world.is_thorough else chosen(world, every, 16)
+    for call in tried:
         shutil.rmtree(world.home)
         shutil.copytree(template, world.home)
-        was_killed = killed(world, number, "set", "target", input=b"value of target")
+        was_killed = killed(world, call, "set", "target", input=b"value of target")
         world.check("early")
         outcome = world.run("get", "target")
-        expect(outcome.code == 0 or (was_killed and outcome.code == 44), number, outcome)
+        expect(outcome.code == 0 or (was_killed and outcome.code == 44), call, outcome)
         expect(len(world.get("large")) == 5 << 20, "large")
         world.doctor()
-        tried += 1
-    print(f"{tried} of calls {first} to {last}")
+        kill_count += was_killed
+    report(kill_count, tried, every)

@@ -11,6 +11,7 @@ what it should, 77 if the machine lacks something, 1 with the reason otherwise.
 import importlib
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import traceback
@@ -51,6 +52,8 @@ def main(arguments):
         print(__doc__)
         return 64
     module, _, function = names[0].partition(".")
+    # So that whatever was started is ended on the way out.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     scenario = getattr(importlib.import_module(module), function)
     if "--ordinary-user" in options:
         become_ordinary()

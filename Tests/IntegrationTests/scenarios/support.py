@@ -145,7 +145,7 @@ class World:
         found = {}
         for name in names or ("keychain.db", "keychain.db-wal", "device/device.key"):
             path = self.path(name)
-            found[name] = open(path, "rb").read() if os.path.exists(path) else None
+            found[name] = open(path, "rb").read() if os.path.isfile(path) else None
         return found
 
     def names(self):
@@ -158,6 +158,7 @@ class World:
     def doctored(self, statement):
         """Changes the database of a keychain that nobody uses."""
         connection = sqlite3.connect(self.path("keychain.db"), isolation_level=None)
+        connection.execute("PRAGMA ignore_check_constraints = ON")
         connection.execute(statement)
         connection.close()
 
@@ -186,7 +187,8 @@ class Agent:
             ready, _, _ = select.select([self.answers], [], [], max(0, end - time.monotonic()))
             expect(ready, "the agent does not answer")
             read = os.read(self.answers, 1 << 20)
-            expect(read, "the agent died:", self.process.wait(), self.printed())
+            if not read:
+                raise Failure(f"the agent died: {self.process.wait(30)}, {self.printed()!r}")
             self.rest += read
         line, self.rest = self.rest.split(b"\n", 1)
         return line.decode()
