@@ -3,6 +3,13 @@
 import Foundation
 import Testing
 
+/// Who runs a scenario.
+enum User: CaseIterable {
+    case caller
+    /// Another one than root, where root runs the tests; else the caller.
+    case ordinary
+}
+
 /// A scenario of `scenarios/`: processes that share a keychain, started and judged by Python.
 enum Scenario {
     private static let skipped: Int32 = 77
@@ -22,7 +29,7 @@ enum Scenario {
     /// Runs the scenario `name`, `module.function`; what it prints is why it failed.
     ///
     /// One that lacks a component is skipped, or fails under `REQUIRE_ALL=1`.
-    static func run(_ name: String) throws {
+    static func run(_ name: String, as user: User = .caller) throws {
         let output = FileManager.default.temporaryDirectory
             .appendingPathComponent("valet-scenario-\(UUID().uuidString)")
         try Data().write(to: output)
@@ -30,6 +37,7 @@ enum Scenario {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = [interpreter, script, name]
+        if user == .ordinary { process.arguments?.append("--ordinary-user") }
         process.environment = environment.merging(programs) { given, _ in given }
         process.standardInput = FileHandle.nullDevice
         // A file: whatever a scenario leaves running cannot keep a pipe open.

@@ -10,8 +10,8 @@ import Valet
 /// A program that uses the keychain for as long as its tests like.
 ///
 /// It reads commands from standard input, a line each, and answers each with a line on the
-/// descriptor that its argument names: `ok …`, or `error CODE MESSAGE`. Whatever stands on its standard output or standard error
-/// came from the library.
+/// descriptor that its argument names: `ok …`, or `error CODE MESSAGE`. Whatever stands on its
+/// standard output or standard error came from the library.
 @main struct Agent {
     static func main() {
         var agent = Agent()

@@ -34,7 +34,7 @@ enum Forking {
         } catch {
             let failure = KeychainFailure.last
             let isRefusal = failure?.message.contains("forked while another thread") == true
-            if !isRefusal { Channel.answer("child failed: \(error), \(String(describing: failure))") }
+            if !isRefusal { Channel.answer("child failed: \(error), \(failure?.message ?? "")") }
             return isRefusal ? 2 : 1
         }
     }

@@ -18,7 +18,8 @@ final class TransactionHolder {
         directory = try KeychainDirectory.open(folder, creating: false)
         held = try LockFile("keychain.lock", in: directory).acquire(before: .never)
         connection = try Connection(
-            to: "keychain.db", in: directory, for: .readWrite, deadline: Deadline(after: .seconds(5)))
+            to: "keychain.db", in: directory, for: .readWrite,
+            deadline: Deadline(after: .seconds(5)))
         transaction = try Transaction(on: connection)
         try Statement("DELETE FROM quarantine", on: connection).execute()
         try Statement(

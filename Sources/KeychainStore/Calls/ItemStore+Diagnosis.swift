@@ -100,15 +100,17 @@ struct RowExamination {
     func examine(_ store: StoreConnection) throws -> [Finding] {
         var sound = 0
         var damaged = 0
+        var missingEntries = 0
+        let entry = Statement(
+            "SELECT 1 FROM attribute WHERE hash = ?1 AND number = ?2", on: store.connection)
         let run = try store.all.start()
         while try run.step() {
-            do throws(RowDamage) {
-                guard case .row(let row) = FoundRow(run) else { throw .column }
-                try check(row)
-                sound += 1
-            } catch {
+            guard case .row(let row) = FoundRow(run), (try? check(row)) != nil else {
                 damaged += 1
+                continue
             }
+            sound += 1
+            missingEntries += try missingEntryCount(row, entry)
         }
         var findings = [Finding(.fine, "\(sound) rows open and agree with their hashes")]
         if damaged > 0 {
@@ -117,6 +119,9 @@ struct RowExamination {
                     .damage, "\(damaged) rows were changed or damaged",
                     path: store.connection.path,
                     hint: "restore the keychain from a copy, or write these items anew"))
+        }
+        if missingEntries > 0 {
+            findings.append(Finding(.damage, "\(missingEntries) search entries are missing"))
         }
         findings += try strayAttributes(store) + quarantine(store) + programs(store)
         return findings
@@ -138,6 +143,16 @@ struct RowExamination {
             hashes.group == row.groupHash, hashes.place == row.placeHash,
             hashes.encodedOthers == row.hashes
         else { throw .content }
+    }
+
+    /// How many hashes of a sound row a search would not find.
+    private func missingEntryCount(_ row: SealedRow, _ entry: Statement) throws -> Int {
+        try IndexHashes.others(parsing: row.hashes).values.count { hash in
+            let run = try entry.start()
+            try run.bind(hash, at: 1)
+            try run.bind(row.header.number, at: 2)
+            return try !run.step()
+        }
     }
 
     private func strayAttributes(_ store: StoreConnection) throws -> [Finding] {
