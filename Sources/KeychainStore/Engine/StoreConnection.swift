@@ -30,8 +30,8 @@ final class StoreConnection: @unchecked Sendable {
 
     init(_ connection: Connection) {
         self.connection = connection
-        stamp = Statement("SELECT stamp FROM keychain", on: connection)
-        keychain = Statement("SELECT * FROM keychain", on: connection)
+        stamp = Statement("SELECT stamp FROM keychain WHERE one = 1", on: connection)
+        keychain = Statement("SELECT * FROM keychain WHERE one = 1", on: connection)
         keybag = Statement("SELECT bytes FROM keybag WHERE epoch = ?1", on: connection)
         value = Statement(
             """
