@@ -81,7 +81,8 @@ import Testing
                     names, details, secret, account_hash, group_hash, place_hash, hashes,
                     change_number, logical_time, moved_at
                 FROM quarantine
-                """, on: connection).start()
+                """, on: connection
+            ).start()
             #expect(try run.step())
             #expect(run.int64(17) == keychain.clock.nanoseconds / 1_000_000)
             return try SealedRow(run)
@@ -149,7 +150,8 @@ import Testing
         #expect(try keychain.items(.generic([.label: .text("a")])).isEmpty)
         #expect(try keychain.value(.exact("a")) == "value of a")
         #expect(!keychain.damage().isEmpty)
-        #expect(try keychain.update(.exact("a"), ItemChanges(attributes: [.label: .text("n")])) == 1)
+        #expect(
+            try keychain.update(.exact("a"), ItemChanges(attributes: [.label: .text("n")])) == 1)
         #expect(try keychain.accounts(.generic([.label: .text("n")])) == ["a"])
         #expect(keychain.damage() == [])
     }

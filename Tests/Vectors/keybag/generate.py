@@ -244,7 +244,7 @@ def row(class_, protection, attributes, value, group="com.example.app", flags=0,
 
 def expected(attributes, value, group="com.example.app"):
     """What opening gives; an attribute is its tag, its type and its bytes."""
-    fields = dict(group=group, attribute=[
+    fields = dict(group_name=group.encode(), attribute=[
         u8(TAGS[name]) + u8(kind) + bytes_ for name, (kind, bytes_) in attributes.items()])
     if value is not None:
         fields["value"] = value
