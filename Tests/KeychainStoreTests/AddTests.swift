@@ -54,21 +54,23 @@ import Testing
     }
 
     /// Each changes one part of the key.
-    @Test(arguments: [
-        [.account: .text("b")], [.service: .text("b")], [.syncViewHint: .text("b")],
-        [.tokenID: .text("b")],
-    ] as [[Attribute: AttributeValue]])
+    @Test(
+        arguments: [
+            [.account: .text("b")], [.service: .text("b")], [.syncViewHint: .text("b")],
+            [.tokenID: .text("b")],
+        ] as [[Attribute: AttributeValue]])
     func `takes another generic password`(_ change: [Attribute: AttributeValue]) throws {
         try keychain.add(.generic("a"))
         try keychain.add(.generic("a", change))
         #expect(try keychain.items(.generic()).count == 2)
     }
 
-    @Test(arguments: [
-        [.account: .text("b")], [.server: .text("b")], [.securityDomain: .text("b")],
-        [.protocol: .text("http")], [.authenticationType: .text("form")], [.port: .number(1)],
-        [.path: .text("/")], [.syncViewHint: .text("b")], [.tokenID: .text("b")],
-    ] as [[Attribute: AttributeValue]])
+    @Test(
+        arguments: [
+            [.account: .text("b")], [.server: .text("b")], [.securityDomain: .text("b")],
+            [.protocol: .text("http")], [.authenticationType: .text("form")], [.port: .number(1)],
+            [.path: .text("/")], [.syncViewHint: .text("b")], [.tokenID: .text("b")],
+        ] as [[Attribute: AttributeValue]])
     func `takes another internet password`(_ change: [Attribute: AttributeValue]) throws {
         try keychain.add(.internet("a"))
         try keychain.add(.internet("a", change))
@@ -76,11 +78,12 @@ import Testing
         #expect(failure { try keychain.add(.internet("a", change)) } == .duplicateItem)
     }
 
-    @Test(arguments: [
-        [.label: .text("b")], [.generic: .bytes([1])], [.itemDescription: .text("b")],
-        [.comment: .text("b")], [.creator: .number(1)], [.type: .number(1)],
-        [.isInvisible: .number(1)], [.isNegative: .number(1)], [.alias: .text("b")],
-    ] as [[Attribute: AttributeValue]])
+    @Test(
+        arguments: [
+            [.label: .text("b")], [.generic: .bytes([1])], [.itemDescription: .text("b")],
+            [.comment: .text("b")], [.creator: .number(1)], [.type: .number(1)],
+            [.isInvisible: .number(1)], [.isNegative: .number(1)], [.alias: .text("b")],
+        ] as [[Attribute: AttributeValue]])
     func `compares nothing but the key`(_ change: [Attribute: AttributeValue]) throws {
         try keychain.add(.generic("a"))
         #expect(failure { try keychain.add(.generic("a", change)) } == .duplicateItem)
@@ -98,8 +101,8 @@ import Testing
     @Test func `keeps classes, groups and both kinds of synchronizing apart`() throws {
         try keychain.add(.generic("a", service: ""))
         try keychain.add(NewItem(.internetPassword, attributes: [.account: .text("a")]))
-        try keychain.add(.generic("a", service: "", group: "two"))
-        try keychain.add(.generic("a", service: "", isSynchronizable: true))
+        try keychain.add(.generic("a", [.service: .text("")], group: "two"))
+        try keychain.add(.generic("a", [.service: .text("")], isSynchronizable: true))
         #expect(try keychain.items(.generic()).count == 3)
     }
 

@@ -81,7 +81,8 @@ import Testing
                     names, details, secret, account_hash, group_hash, place_hash, hashes,
                     change_number, logical_time, moved_at
                 FROM quarantine
-                """, on: connection).start()
+                """, on: connection
+            ).start()
             #expect(try run.step())
             #expect(run.int64(17) == keychain.clock.nanoseconds / 1_000_000)
             return try SealedRow(run)
@@ -149,7 +150,8 @@ import Testing
         #expect(try keychain.items(.generic([.label: .text("a")])).isEmpty)
         #expect(try keychain.value(.exact("a")) == "value of a")
         #expect(!keychain.damage().isEmpty)
-        #expect(try keychain.update(.exact("a"), ItemChanges(attributes: [.label: .text("n")])) == 1)
+        #expect(
+            try keychain.update(.exact("a"), ItemChanges(attributes: [.label: .text("n")])) == 1)
         #expect(try keychain.accounts(.generic([.label: .text("n")])) == ["a"])
         #expect(keychain.damage() == [])
     }
@@ -171,7 +173,10 @@ import Testing
             "INSERT INTO attribute SELECT hash, ?2 FROM attribute WHERE number = ?1",
             item.parameter, other.parameter)
         try keychain.tamper(
-            "UPDATE item SET hashes = (SELECT hashes FROM item WHERE number = ?1) WHERE number = ?2",
+            """
+            UPDATE item SET hashes = (SELECT hashes FROM item WHERE number = ?1)
+            WHERE number = ?2
+            """,
             item.parameter, other.parameter)
         let found = try keychain.store.copy(
             .generic([.label: .text("a")]), [.attributes, .value], for: keychain.caller)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Database
-import KeychainModel
 import Keybag
+import KeychainModel
 import Sealing
 import Testing
 
@@ -88,17 +88,18 @@ import Testing
     }
 
     /// The second number of a pair passes for the first where only its lower 32 bits are looked at.
-    @Test(arguments: [
-        "UPDATE keychain SET format = 0", "UPDATE keychain SET format = 1 - 4294967296",
-        "UPDATE keychain SET min_reader = 0", "UPDATE keychain SET min_reader = 1 - 4294967296",
-        "UPDATE keychain SET min_writer = 0", "UPDATE keychain SET min_writer = 1 - 4294967296",
-        "UPDATE keychain SET min_writer = 2", "UPDATE keychain SET features = 4294967296",
-        "UPDATE keychain SET features = -9223372036854775807 - 1",
-        "UPDATE keychain SET keychain_id = zeroblob(16)", "UPDATE keychain SET epoch = 2",
-        "UPDATE keychain SET epoch = 0", "UPDATE keychain SET epoch = -1",
-        "DELETE FROM keychain", "DELETE FROM keybag", "UPDATE keybag SET epoch = 2",
-        "UPDATE keybag SET bytes = x''", "UPDATE keybag SET bytes = substr(bytes, 2)",
-    ] as [StaticString])
+    @Test(
+        arguments: [
+            "UPDATE keychain SET format = 0", "UPDATE keychain SET format = 1 - 4294967296",
+            "UPDATE keychain SET min_reader = 0", "UPDATE keychain SET min_reader = 1 - 4294967296",
+            "UPDATE keychain SET min_writer = 0", "UPDATE keychain SET min_writer = 1 - 4294967296",
+            "UPDATE keychain SET min_writer = 2", "UPDATE keychain SET features = 4294967296",
+            "UPDATE keychain SET features = -9223372036854775807 - 1",
+            "UPDATE keychain SET keychain_id = zeroblob(16)", "UPDATE keychain SET epoch = 2",
+            "UPDATE keychain SET epoch = 0", "UPDATE keychain SET epoch = -1",
+            "DELETE FROM keychain", "DELETE FROM keybag", "UPDATE keybag SET epoch = 2",
+            "UPDATE keybag SET bytes = x''", "UPDATE keybag SET bytes = substr(bytes, 2)",
+        ] as [StaticString])
     func `are damage`(_ sql: StaticString) throws {
         try keychain.tamper(sql)
         keychain.reopen()

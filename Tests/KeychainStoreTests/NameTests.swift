@@ -35,8 +35,9 @@ import Testing
             #expect(failure { _ = try keychain.value(named: "b", group: "one") } == .itemNotFound)
             #expect(failure { _ = try keychain.value(named: "c") } == .itemNotFound)
             #expect(failure { _ = try keychain.value(named: "d") } == .itemNotFound)
-            #expect(failure { _ = try keychain.value(named: "a", group: "x") }
-                == .missingEntitlement)
+            #expect(
+                failure { _ = try keychain.value(named: "a", group: "x") }
+                    == .missingEntitlement)
         }
     }
 
@@ -77,8 +78,9 @@ import Testing
         let decomposed = Caller(applicationIdentifier: "x", accessGroups: ["e\u{301}"])
         _ = try store.add(Addition(item, value: value), for: composed)
         #expect(failure { _ = try store.value(of: .exact("a"), for: decomposed) } == .itemNotFound)
-        #expect(failure { _ = try store.value(of: .exact("a", group: "é"), for: decomposed) }
-            == .missingEntitlement)
+        #expect(
+            failure { _ = try store.value(of: .exact("a", group: "é"), for: decomposed) }
+                == .missingEntitlement)
     }
 
     @Test func `finds items with a view hint or a token`() throws {
@@ -111,8 +113,9 @@ import Testing
     @Test func `never shows a tombstone`() throws {
         try keychain.add(.generic("a", isSynchronizable: true))
         try keychain.delete(.exact("a", .any))
-        #expect(failure { _ = try keychain.value(named: "a", isSynchronizable: true) }
-            == .itemNotFound)
+        #expect(
+            failure { _ = try keychain.value(named: "a", isSynchronizable: true) }
+                == .itemNotFound)
         let name = PasswordName("a", in: service(isSynchronizable: true))
         #expect(try !keychain.store.contains(name, for: keychain.caller))
     }

@@ -140,8 +140,9 @@ import Testing
         query.attributes[attribute] = .text("")
         #expect(try keychain.value(query) == "v")
         #expect(try keychain.update(query, ItemChanges(), "new") == 1)
-        #expect(failure { try keychain.add(.generic("a", [attribute: .text("")])) }
-            == .duplicateItem)
+        #expect(
+            failure { try keychain.add(.generic("a", [attribute: .text("")])) }
+                == .duplicateItem)
         #expect(try keychain.delete(query) == 1)
     }
 
@@ -171,12 +172,13 @@ import Testing
         return found.damage != nil
     }
 
-    @Test(arguments: [
-        [.account: .text("a")], [.service: .text("wanted")], [.label: .text("l")],
-        [.generic: .bytes([1])], [.comment: .text("c")], [.creator: .number(5)],
-        [.isInvisible: .number(1)], [.account: .text("a"), .service: .text("wanted")],
-        [.service: .text("wanted"), .label: .text("l")],
-    ] as [[Attribute: AttributeValue]])
+    @Test(
+        arguments: [
+            [.account: .text("a")], [.service: .text("wanted")], [.label: .text("l")],
+            [.generic: .bytes([1])], [.comment: .text("c")], [.creator: .number(5)],
+            [.isInvisible: .number(1)], [.account: .text("a"), .service: .text("wanted")],
+            [.service: .text("wanted"), .label: .text("l")],
+        ] as [[Attribute: AttributeValue]])
     func `leads to what matches alone`(_ attributes: [Attribute: AttributeValue]) throws {
         #expect(try !hasComeUponOthers(attributes))
     }
@@ -214,8 +216,9 @@ import Testing
         #expect(failure { try keychain.update(query, ItemChanges()) } == .missingEntitlement)
         #expect(failure { try keychain.delete(query) } == .missingEntitlement)
         #expect(failure { try keychain.add(.generic("b", group: group)) } == .missingEntitlement)
-        #expect(failure { try keychain.set(.generic("b", group: group), "v") }
-            == .missingEntitlement)
+        #expect(
+            failure { try keychain.set(.generic("b", group: group), "v") }
+                == .missingEntitlement)
     }
 
     @Test func `take new items into the first`() throws {
@@ -238,16 +241,20 @@ import Testing
         let added = try store.add(Addition(.generic("a"), value: nil), for: caller)
         #expect(added.accessGroup == "one")
         let item = NewItem.generic("b", group: .token)
-        #expect(failure { _ = try store.add(Addition(item, value: nil), for: caller) }
-            == .missingEntitlement)
-        #expect(failure { try store.delete(.exact("a", group: .token), for: caller) }
-            == .missingEntitlement)
-        #expect(failure { _ = try store.value(of: .exact("a", group: .token), for: caller) }
-            == .itemNotFound)
+        #expect(
+            failure { _ = try store.add(Addition(item, value: nil), for: caller) }
+                == .missingEntitlement)
+        #expect(
+            failure { try store.delete(.exact("a", group: .token), for: caller) }
+                == .missingEntitlement)
+        #expect(
+            failure { _ = try store.value(of: .exact("a", group: .token), for: caller) }
+                == .itemNotFound)
         let lonely = Caller(applicationIdentifier: "x", accessGroups: [.token])
         #expect(failure { try store.delete(.exact("a"), for: lonely) } == .itemNotFound)
-        #expect(failure { _ = try store.add(Addition(.generic("c"), value: nil), for: lonely) }
-            == .missingEntitlement)
+        #expect(
+            failure { _ = try store.add(Addition(.generic("c"), value: nil), for: lonely) }
+                == .missingEntitlement)
     }
 }
 
@@ -316,9 +323,14 @@ import Testing
     @Test func `differs for every item`() throws {
         let references = try (0..<50).map { number in
             let item = try keychain.add(.generic("a"))
-            if number % 2 == 0 { try keychain.delete(.exact("a")) }
-            else { try keychain.update(.exact("a"), ItemChanges(
-                attributes: [.account: .text("\(number)")])) }
+            if number % 2 == 0 {
+                try keychain.delete(.exact("a"))
+            } else {
+                try keychain.update(
+                    .exact("a"),
+                    ItemChanges(
+                        attributes: [.account: .text("\(number)")]))
+            }
             return item.reference
         }
         #expect(Set(references).count == 50)

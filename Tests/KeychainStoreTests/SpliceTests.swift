@@ -72,7 +72,8 @@ struct Splice: Sendable, CustomTestStringConvertible {
         Splice("A empty", "UPDATE item SET names = x'' WHERE number = ?1 AND ?2"),
         Splice("V cut", "UPDATE item SET secret = substr(secret, 2) WHERE number = ?1 AND ?2"),
         Splice(
-            "V longer", "UPDATE item SET secret = CAST(secret || x'00' AS BLOB) WHERE number = ?1 AND ?2"
+            "V longer",
+            "UPDATE item SET secret = CAST(secret || x'00' AS BLOB) WHERE number = ?1 AND ?2"
         ),
     ]
 
@@ -80,15 +81,22 @@ struct Splice: Sendable, CustomTestStringConvertible {
         Splice("salt", "UPDATE item SET salt = salt + 1 WHERE number = ?1 AND ?2"),
         Splice("version", "UPDATE item SET version = version + 1 WHERE number = ?1 AND ?2"),
         Splice("version 0", "UPDATE item SET version = 0 WHERE number = ?1 AND ?2"),
-        Splice("class", "UPDATE item SET class = 2 WHERE number = ?1 AND ?2", .missing,
+        Splice(
+            "class", "UPDATE item SET class = 2 WHERE number = ?1 AND ?2", .missing,
             byName: .notLookedAt),
-        Splice("class 3", "UPDATE item SET class = 3 WHERE number = ?1 AND ?2",
+        Splice(
+            "class 3", "UPDATE item SET class = 3 WHERE number = ?1 AND ?2",
             byName: .notLookedAt),
-        Splice("protection", "UPDATE item SET protection = 2 WHERE number = ?1 AND ?2", byName: .missing),
-        Splice("protection 7", "UPDATE item SET protection = 7 WHERE number = ?1 AND ?2", byName: .missing),
+        Splice(
+            "protection", "UPDATE item SET protection = 2 WHERE number = ?1 AND ?2",
+            byName: .missing),
+        Splice(
+            "protection 7", "UPDATE item SET protection = 7 WHERE number = ?1 AND ?2",
+            byName: .missing),
         Splice("protection 0", "UPDATE item SET protection = 0 WHERE number = ?1 AND ?2"),
         Splice("protection 257", "UPDATE item SET protection = 257 WHERE number = ?1 AND ?2"),
-        Splice("flag 0", "UPDATE item SET flags = 1 WHERE number = ?1 AND ?2", .missing,
+        Splice(
+            "flag 0", "UPDATE item SET flags = 1 WHERE number = ?1 AND ?2", .missing,
             byName: .damaged),
         Splice("flag 1", "UPDATE item SET flags = 2 WHERE number = ?1 AND ?2", .missing),
         Splice("flag 2", "UPDATE item SET flags = 4 WHERE number = ?1 AND ?2"),

@@ -5,8 +5,8 @@ import KeychainModel
 import Sealing
 import Testing
 
-@testable import KeychainStore
 @testable import Keybag
+@testable import KeychainStore
 
 /// What somebody can do to the files who has no key.
 extension TestStore {

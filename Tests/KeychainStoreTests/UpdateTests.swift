@@ -181,7 +181,9 @@ import Testing
     @Test func `may be set for the creation and not for the modification`() throws {
         try keychain.add(.generic("a"))
         keychain.clock.advance(seconds: 1)
-        let changes = ItemChanges(attributes: [.creationDate: .date(5), .modificationDate: .date(6)])
+        let changes = ItemChanges(attributes: [
+            .creationDate: .date(5), .modificationDate: .date(6),
+        ])
         try keychain.update(.exact("a"), changes)
         #expect(try dates().creation == 5)
         #expect(try dates().modification > 1000)

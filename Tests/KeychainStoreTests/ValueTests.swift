@@ -88,8 +88,9 @@ import Testing
 @Suite struct `An attribute` {
     let keychain = TestStore()
 
-    @Test(arguments: [.text(""), .text("é"), .bytes([]), .bytes([0, 0xff]), .number(-1)]
-        + [.number(1 << 40)] as [AttributeValue])
+    @Test(
+        arguments: [.text(""), .text("é"), .bytes([]), .bytes([0, 0xff]), .number(-1)]
+            + [.number(1 << 40)] as [AttributeValue])
     func `keeps the type it was given in`(_ value: AttributeValue) throws {
         try keychain.add(.generic("x", [.account: value, .generic: value, .label: value]))
         let item = try #require(try keychain.item(.generic()))
@@ -126,9 +127,10 @@ import Testing
         #expect(try keychain.items(.generic([.label: .text("")])).isEmpty)
     }
 
-    @Test(arguments: [
-        (.text("443"), 0), (.number(443), 1), (.text("http"), 0), (.number(0), 1),
-    ] as [(AttributeValue, Int)])
+    @Test(
+        arguments: [
+            (.text("443"), 0), (.number(443), 1), (.text("http"), 0), (.number(0), 1),
+        ] as [(AttributeValue, Int)])
     func `of numbers compares as a number`(_ wanted: AttributeValue, _ count: Int) throws {
         try keychain.add(.internet("a", [.port: .number(443)]))
         try keychain.add(.internet("b"))
