@@ -27,13 +27,13 @@ package struct KeychainStatus: Sendable {
     package var formatVersion: Int?
     /// The generation of keys; nil while there is no keychain.
     package var epoch: UInt64?
-    /// Live rows, tombstones excluded; nil when the database cannot be read.
+    /// Live rows, tombstones excluded; nil while there is no keychain.
     package var itemCount: Int?
-    /// Damaged rows that were moved aside; nil when the database cannot be read.
+    /// Damaged rows that were moved aside; nil while there is no keychain.
     package var quarantinedRowCount: Int?
     /// The database and its write-ahead log.
     package var fileByteCount: Int64?
-    /// Whether this process may read the keychain only.
+    /// Whether the file system can only be read.
     package var isReadOnly: Bool
 }
 
