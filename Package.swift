@@ -69,7 +69,8 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         tests(
             "KeychainStore", ["Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
         tests(
-            "KeychainServices", ["KeychainModel", "KeychainStore", "SecretMemory", "Security", "TestSupport"]),
+            "KeychainServices",
+            ["KeychainModel", "KeychainStore", "SecretMemory", "Security", "TestSupport"]),
         tests("Valet", ["KeychainModel", "KeychainServices", "TestSupport"]),
         tests(
             "ValetCLI", ["KeychainModel", "KeychainStore", "SecretMemory", "ValetCommand"],

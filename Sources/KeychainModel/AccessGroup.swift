@@ -2,6 +2,7 @@
 
 /// A name space of items that one or more applications share (`kSecAttrAccessGroup`).
 package struct AccessGroup: Hashable, Sendable {
+    /// The name, as entitlements spell it.
     package let rawValue: String
 
     /// The group of that name. Names compare exactly (keychain-semantics §5.1).

@@ -2,10 +2,13 @@
 
 /// A set of generic passwords that differ in their account alone: what one valet reads and writes.
 package struct PasswordService: Hashable, Sendable {
+    /// The value of `kSecAttrService` that all share.
     package let service: String
     /// nil for every group of the application when reading, for its default one when writing.
     package let accessGroup: AccessGroup?
+    /// Whether the passwords are synchronized ones.
     package let isSynchronizable: Bool
+    /// The class that passwords are stored and looked for in.
     package let protectionClass: ProtectionClass
     /// Computed once: the same service is looked up by again and again.
     private let precomputedHash: Int
@@ -51,7 +54,9 @@ package struct PasswordService: Hashable, Sendable {
 ///
 /// The fast path of reading goes by it; ``query`` is the same search in general form.
 package struct PasswordName: Hashable, Sendable {
+    /// The value of `kSecAttrAccount`, exact to the byte.
     package let account: String
+    /// The rest of the primary key.
     package let service: PasswordService
 
     /// The name of the item with that account.

@@ -9,7 +9,9 @@ package import SecretMemory
 /// Every call is synchronous, safe from every thread and process, and done by its deadline.
 /// What fails is also remembered as ``KeychainFailure/last``.
 package struct KeychainSession: Sendable {
+    /// The keychain.
     package let store: ItemStore
+    /// The application that asks.
     package let caller: Caller
 
     /// A session of `caller` in `store`.

@@ -26,6 +26,7 @@ package struct KeyedHash: ~Copyable, PartAppending, Sendable {
         append(context.rawValue)
     }
 
+    /// Appends `LP(part)`, which may be secret.
     package mutating func append(_ part: Span<UInt8>) {
         let prefix = lengthPrefix(part.count)
         Sodium.hash(prefix.span, into: &state)

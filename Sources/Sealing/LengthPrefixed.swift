@@ -59,6 +59,7 @@ package struct LengthPrefixed: PartAppending, Sendable {
         buffer = [UInt8](repeating: 0, count: byteCount)
     }
 
+    /// Appends `LP(part)`; its 4 + n bytes are not wiped.
     package mutating func append(_ part: Span<UInt8>) {
         append(part, marker: nil)
     }

@@ -237,7 +237,8 @@ extension [UInt8] {
     mutating func write(_ number: some FixedWidthInteger, at offset: Int) {
         precondition(offset + number.bitWidth / 8 <= count, "no room for a number")
         unsafe withUnsafeMutableBytes { bytes in
-            unsafe bytes.storeBytes(of: number.bigEndian, toByteOffset: offset, as: type(of: number))
+            unsafe bytes.storeBytes(
+                of: number.bigEndian, toByteOffset: offset, as: type(of: number))
         }
     }
 

@@ -6,8 +6,8 @@ internal import CSodium
 ///
 /// Up to 4 KiB lie in the guarded arena, which is where keys always fit. Larger ones, and any when
 /// the arena is full, lie in ordinary memory: only values of items are that large. Both are wiped
-/// by `deinit`, and both are aligned to 64 bytes. The type has no copy, no `==` and no text, so secrets do not spread by accident;
-/// bytes are lent to a closure.
+/// by `deinit`, and both are aligned to 64 bytes. The type has no copy, no `==` and no text, so
+/// secrets do not spread by accident; bytes are lent to a closure.
 ///
 /// An allocation with its release costs about 30 ns.
 // Sendable because the memory has one owner, and is changed only through exclusive access to it.

@@ -56,6 +56,7 @@ final class TestClock: Sendable {
 }
 
 extension AccessGroup: ExpressibleByStringLiteral {
+    /// The group of that name.
     public init(stringLiteral value: String) { self.init(value) }
 }
 
@@ -75,14 +76,20 @@ extension [UInt8] {
 extension NewItem {
     /// A generic password.
     static func generic(
-        _ account: String, service: String = "service",
-        _ more: [Attribute: AttributeValue] = [:], group: AccessGroup? = nil,
-        isSynchronizable: Bool = false,
-        as protectionClass: ProtectionClass = .whenUnlocked
+        _ account: String, service: String, _ more: [Attribute: AttributeValue] = [:]
+    ) -> NewItem {
+        generic(account, more.merging([.service: .text(service)]) { $1 })
+    }
+
+    /// A generic password of the service "service", unless `more` names another.
+    static func generic(
+        _ account: String, _ more: [Attribute: AttributeValue] = [:], group: AccessGroup? = nil,
+        isSynchronizable: Bool = false, as protectionClass: ProtectionClass = .whenUnlocked
     ) -> NewItem {
         NewItem(
             .genericPassword,
-            attributes: [.account: .text(account), .service: .text(service)].merging(more) { $1 },
+            attributes: [.account: .text(account), .service: .text("service")]
+                .merging(more) { $1 },
             accessGroup: group, isSynchronizable: isSynchronizable,
             protectionClass: protectionClass)
     }

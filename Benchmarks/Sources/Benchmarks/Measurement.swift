@@ -30,7 +30,8 @@ struct Measurement {
         try turns("contains", reads, raw: { raw.contains($0) }) { key in
             _ = try valet.containsObject(forKey: key)
         }
-        try turns("set existing", writes, raw: { raw.set($0, Self.value(.random(in: 0 ... .max))) }) {
+        try turns("set existing", writes, raw: { raw.set($0, Self.value(.random(in: 0 ... .max))) })
+        {
             key in
             try valet.setObject(Data(Self.value(.random(in: 0 ... .max))), forKey: key)
         }

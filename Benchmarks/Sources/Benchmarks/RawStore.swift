@@ -8,7 +8,7 @@ final class RawStore {
     enum Layout: String, CaseIterable {
         case rowid = "CREATE TABLE IF NOT EXISTS kv (key TEXT PRIMARY KEY, value BLOB NOT NULL)"
         case withoutRowid =
-            "CREATE TABLE IF NOT EXISTS kv (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
+            "CREATE TABLE IF NOT EXISTS kv(key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
     }
 
     private var database: OpaquePointer?
@@ -66,6 +66,7 @@ final class RawStore {
     }
 
     private func check(_ code: Int32, _ expected: Int32) {
-        precondition(code == expected, "sqlite \(code): \(String(cString: sqlite3_errmsg(database)))")
+        precondition(
+            code == expected, "sqlite \(code): \(String(cString: sqlite3_errmsg(database)))")
     }
 }

@@ -6,6 +6,7 @@ internal import Sealing
 
 /// The accounts of a service.
 package struct FoundAccounts: Sendable {
+    /// Text or bytes, as stored, in the order of adding.
     package var accounts: [AttributeValue] = []
     /// Set when rows of the service are damaged; their accounts are missing.
     package var damage: KeychainFailure?

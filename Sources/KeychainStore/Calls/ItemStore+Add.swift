@@ -5,7 +5,9 @@ package import SecretMemory
 
 /// An item to add, with its value.
 package struct Addition: Sendable {
+    /// Class, attributes, group and protection.
     package let item: NewItem
+    /// At most ``ItemStore/maximalValueByteCount`` bytes; nil for an item without a value.
     package let value: SecretValue?
 
     /// An item that is to be added.
@@ -96,8 +98,7 @@ extension WriteAccess {
         var content = old.content
         content.valueByteCount = value?.byteCount
         content.attributes[.modificationDate] = .date(laterDate(than: content))
-        let header = old.row.header
-        try replace(old.row, header.protectionClass, header.flags, content, value: value)
+        try replace(old.row, old.row.header.kind, content, value: value)
     }
 
     /// Checks an addition and completes its attributes.
@@ -158,9 +159,11 @@ extension WriteAccess {
     ) throws -> StoredItem {
         let item = addition.item
         let row = try insert(
-            item.itemClass, item.protectionClass,
-            item.isSynchronizable ? .synchronizable : [], content, value: addition.value,
-            after: logicalTime)
+            item.itemClass,
+            RowKind(
+                protectionClass: item.protectionClass,
+                flags: item.isSynchronizable ? .synchronizable : []),
+            content, value: addition.value, after: logicalTime)
         return StoredItem(
             itemClass: item.itemClass, reference: row.header.reference,
             accessGroup: content.accessGroup, isSynchronizable: item.isSynchronizable,

@@ -6,6 +6,7 @@ package import SecretMemory
 
 /// What a search found.
 package struct FoundItems: Sendable {
+    /// What could be opened, in the order of adding.
     package var items: [StoredItem] = []
     /// Set when rows that matched are damaged; they are not among the items.
     package var damage: KeychainFailure?

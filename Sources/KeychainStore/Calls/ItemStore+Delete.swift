@@ -80,8 +80,10 @@ extension WriteAccess {
         }
         content.attributes[.modificationDate] = .date(laterDate(than: match.content))
         _ = try insert(
-            header.itemClass, header.protectionClass, [.synchronizable, .tombstone], content,
-            value: nil, after: match.row.logicalTime)
+            header.itemClass,
+            RowKind(
+                protectionClass: header.protectionClass, flags: [.synchronizable, .tombstone]),
+            content, value: nil, after: match.row.logicalTime)
     }
 }
 

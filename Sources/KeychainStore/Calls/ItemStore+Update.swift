@@ -79,9 +79,10 @@ extension WriteAccess {
             keepsKey
                 ? laterDate(than: match.content)
                 : max(now.date, predecessor.modificationDate.map { $0 + 0.001 } ?? now.date))
+        let kind = RowKind(
+            protectionClass: changes.protectionClass ?? header.protectionClass, flags: flags)
         try replace(
-            match.row, changes.protectionClass ?? header.protectionClass, flags, content,
-            value: value ?? match.value, after: predecessor.logicalTime)
+            match.row, kind, content, value: value ?? match.value, after: predecessor.logicalTime)
         if !keepsKey { try markDeletion(match) }
     }
 }

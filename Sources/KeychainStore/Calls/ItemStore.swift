@@ -10,6 +10,7 @@ internal import SecretMemory
 /// every thread; each is done by its deadline. Errors are ``KeychainFailure``, of the model, so
 /// that a system's own keychain can report in the same words.
 package final class ItemStore: Sendable {
+    /// Where the keychain's files are.
     package let location: KeychainLocation
     /// How long a call waits for other processes, all in all.
     package let timeLimit: Duration

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Database
-internal import KeychainModel
 internal import Keybag
+internal import KeychainModel
 internal import Sealing
 internal import SecretMemory
 
@@ -42,20 +42,20 @@ struct WriteAccess {
 
     /// Adds a row.
     func insert(
-        _ itemClass: ItemClass, _ protectionClass: ProtectionClass, _ flags: RowFlags,
-        _ content: ItemContent, value: SecretValue?, after logicalTime: Int64 = 0
+        _ itemClass: ItemClass, _ kind: RowKind, _ content: ItemContent, value: SecretValue?,
+        after logicalTime: Int64 = 0
     ) throws -> SealedRow {
-        let cipher = try state.cipher(protectionClass, during: operation)
+        let cipher = try state.cipher(kind.protectionClass, during: operation)
         let index = state.hasher.hashes(
-            itemClass, content, isSynchronizable: flags.contains(.synchronizable))
+            itemClass, content, isSynchronizable: kind.flags.contains(.synchronizable))
         let header = RowHeader(
             number: try nextNumber(), salt: .random(in: .min ... .max), version: 1,
-            itemClass: itemClass, protectionClass: protectionClass, flags: flags,
+            itemClass: itemClass, protectionClass: kind.protectionClass, flags: kind.flags,
             keyID: cipher.keys.keyID.bytes, primaryKey: index.primaryKey.bytes)
         var row = cipher.seal(
             header, content, index, value: value,
             logicalTime: try time(after: logicalTime))
-        row.changeNumber = try nextChangeNumber(flags)
+        row.changeNumber = try nextChangeNumber(kind.flags)
         let run = try writer.insert.start()
         try row.bind(to: run)
         try run.finish()
@@ -66,22 +66,22 @@ struct WriteAccess {
     /// Writes an item over the row it was read from, under its next version.
     @discardableResult
     func replace(
-        _ old: SealedRow, _ protectionClass: ProtectionClass, _ flags: RowFlags,
-        _ content: ItemContent, value: SecretValue?, after logicalTime: Int64 = 0
+        _ old: SealedRow, _ kind: RowKind, _ content: ItemContent, value: SecretValue?,
+        after logicalTime: Int64 = 0
     ) throws -> SealedRow {
-        let cipher = try state.cipher(protectionClass, during: operation)
+        let cipher = try state.cipher(kind.protectionClass, during: operation)
         var header = old.header
         let index = state.hasher.hashes(
-            header.itemClass, content, isSynchronizable: flags.contains(.synchronizable))
+            header.itemClass, content, isSynchronizable: kind.flags.contains(.synchronizable))
         header.version += 1
-        header.protectionClass = protectionClass
-        header.flags = flags
+        header.protectionClass = kind.protectionClass
+        header.flags = kind.flags
         header.keyID = cipher.keys.keyID.bytes
         header.primaryKey = index.primaryKey.bytes
         var row = cipher.seal(
             header, content, index, value: value,
             logicalTime: try time(after: max(old.logicalTime, logicalTime)))
-        row.changeNumber = try nextChangeNumber(flags)
+        row.changeNumber = try nextChangeNumber(kind.flags)
         guard !row.isIndexedAs(old) else {
             // Naming a column makes SQLite write all its indexes anew, and a page for each.
             let run = try writer.updateSealed.start()

@@ -19,7 +19,8 @@ final class Engine: Sendable {
 
     /// Idle connections beyond this number are closed: as many as threads read at once.
     private static let keptReaderCount = 8
-    /// The most that a connection keeps of the database in memory; what it has not read costs nothing.
+    /// The most that a connection keeps of the database in memory; what it has not read costs
+    /// nothing.
     private static let cacheKibibytes = 32_000
     private static let lookInterval: Int64 = 100_000_000
 

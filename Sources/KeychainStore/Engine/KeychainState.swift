@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
 internal import Keybag
+internal import KeychainModel
 internal import Sealing
 internal import Synchronization
 
@@ -47,7 +47,8 @@ final class KeychainState: Sendable {
 
     /// What opens the row of `header`; nil if no key at hand has the id that the row names.
     func cipher(opening header: RowHeader) -> ItemCipher? {
-        guard let keys = keys.keys(of: header.protectionClass), keys.keyID.bytes == header.keyID else {
+        guard let keys = keys.keys(of: header.protectionClass), keys.keyID.bytes == header.keyID
+        else {
             return nil
         }
         return ItemCipher(keychainID: settings.keychainID.bytes, keys: keys)

@@ -99,7 +99,8 @@ struct ItemCipher {
         // Up to 1,024 bytes a value ends by 1,056, and above it 2,048 is the least.
         let step = padded.byteCount <= 1056 ? 32 : 1024
         guard
-            let byteCount = try? padded.withBytes({ try Padding.unpaddedByteCount($0, step: step) }),
+            let byteCount = try? padded.withBytes({ try Padding.unpaddedByteCount($0, step: step) }
+            ),
             Self.valuePadding(byteCount) == step
         else { throw .content }
         return SecretValue(padded, byteCount: byteCount)

@@ -3,6 +3,12 @@
 internal import KeychainModel
 internal import Sealing
 
+/// When a row's value may be opened, and what sort of row it is.
+struct RowKind: Sendable {
+    var protectionClass: ProtectionClass
+    var flags: RowFlags
+}
+
 /// What names a row and its state, and is bound to each of its sealed parts: docs/FORMAT.md §5.2.
 struct RowHeader: Sendable {
     /// One sealed part.
@@ -22,6 +28,9 @@ struct RowHeader: Sendable {
     var keyID: [UInt8]
     /// 32 bytes.
     var primaryKey: [UInt8]
+
+    /// The two columns that a write chooses afresh.
+    var kind: RowKind { RowKind(protectionClass: protectionClass, flags: flags) }
 
     /// The 16 bytes that persistent references keep.
     var itemID: [UInt8] {
