@@ -7,6 +7,7 @@ public import KeychainModel
     internal import Security
 #else
     public import KeychainServices
+    internal import SecretMemory
 #endif
 
 /// Why a keychain call failed, in full: code, operation, path, system error, hint.
@@ -22,11 +23,16 @@ enum Platform {
     #if canImport(Darwin) || VALET_APPLE_BRANCHES
         /// The keychain of this system.
         static let backend: any KeychainBackend = SecItemKeychain()
+        /// The valets of this process.
+        static let registry = ValetRegistry()
         /// Whether the last failure of a thread can be read in full.
         static let keepsLastFailure = false
     #else
         /// The keychain of this system.
         static let backend: any KeychainBackend = StoreKeychain()
+        /// The valets of this process.
+        static var registry: ValetRegistry { registries.value }
+        private static let registries = ProcessLocal { ValetRegistry(inherited: $0) }
         /// Whether the last failure of a thread can be read in full.
         static let keepsLastFailure = true
     #endif

@@ -65,6 +65,6 @@ extension Valet {
     }
 
     private class func shared(_ configuration: Configuration) -> Valet {
-        ValetRegistry.shared.valet(configuration)
+        Platform.registry.valet(configuration)
     }
 }

@@ -5,8 +5,6 @@ internal import Foundation
 /// The valets that are alive, so that one configuration has one object.
 // Sendable because the lock is held wherever the entries are touched.
 final class ValetRegistry: @unchecked Sendable {
-    static let shared = ValetRegistry()
-
     private struct Entry {
         weak var valet: Valet?
     }
@@ -14,6 +12,15 @@ final class ValetRegistry: @unchecked Sendable {
     private let lock = NSLock()
     private var entries: [Configuration: Entry] = [:]
     private var countThatIsSweptAt = 64
+
+    /// A registry that knows the valets of `inherited`, if no thread was in the middle of it.
+    ///
+    /// For a child of `fork`, in which that thread does not exist and the lock is never released.
+    init(inherited: ValetRegistry? = nil) {
+        guard let inherited, inherited.lock.try() else { return }
+        entries = inherited.entries
+        inherited.lock.unlock()
+    }
 
     /// The living valet of that configuration, or a new one.
     func valet(_ configuration: Configuration) -> Valet {

@@ -35,17 +35,10 @@ package struct ApplicationIdentity: Hashable, Sendable {
     package static func current(
         environment: (String) -> String?
     ) throws(KeychainFailure) -> ApplicationIdentity {
-        try state.withLock { (state) throws(KeychainFailure) in
-            if case .inUse(let identity) = state { return identity }
-            var identity: ApplicationIdentity
-            if case .configured(let configured) = state {
-                identity = configured
-            } else {
-                identity = try IdentityResolver.ofThisProcess(environment).resolve()
-            }
-            state = .inUse(identity)
-            return identity
-        }
+        if let known = state.withLock({ $0.use(nil) }) { return known }
+        // Not under the lock: a child that is forked meanwhile would wait for it for ever.
+        let found = try IdentityResolver.ofThisProcess(environment).resolve()
+        return state.withLock { $0.use(found) } ?? found
     }
 
     /// Declares the identity in code; see ``Keychain``.
@@ -70,6 +63,17 @@ enum IdentityState: Hashable, Sendable {
     case unknown
     case configured(ApplicationIdentity)
     case inUse(ApplicationIdentity)
+
+    /// Settles on what is known, else on `found`; nil if neither is there.
+    mutating func use(_ found: ApplicationIdentity?) -> ApplicationIdentity? {
+        switch self {
+        case .inUse(let identity): return identity
+        case .configured(let identity): self = .inUse(identity)
+        case .unknown: if let found { self = .inUse(found) }
+        }
+        guard case .inUse(let identity) = self else { return nil }
+        return identity
+    }
 
     /// Accepts `identity` unless another one is in use.
     mutating func configure(_ identity: ApplicationIdentity) throws(KeychainFailure) {

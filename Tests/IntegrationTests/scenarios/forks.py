@@ -56,7 +56,7 @@ def at_any_moment(world):
     agent.do("set parent before")
     agent.do("background busy")
     statuses = []
-    for index in range(12):
+    for index in range(500 if world.is_thorough else 25):
         agent.tell(f"fork child{index}")
         answers = [agent.answer() for _ in range(3)]
         statuses += [answer for answer in answers if answer not in ("ok ", "child started")]

@@ -67,6 +67,9 @@ class World:
             if process.poll() is None:
                 process.send_signal(signal.SIGCONT)
                 kill_session(process)
+        for line in reversed(open("/proc/self/mounts").readlines()):
+            if line.split()[1].startswith(self.folder + "/"):
+                subprocess.run(["umount", "--lazy", line.split()[1]], check=False)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def path(self, name):
