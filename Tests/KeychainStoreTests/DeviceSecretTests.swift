@@ -3,8 +3,8 @@
 import Database
 import Foundation
 import KeychainModel
-import SecretMemory
 import Sealing
+import SecretMemory
 import Testing
 
 @testable import KeychainStore
@@ -188,7 +188,8 @@ private final class TestFolder: Sendable {
         Row(["HOME": "/h", "XDG_DATA_HOME": "/d"], "/d/valet", "/h/.local/state/valet"),
         Row(["HOME": "/h", "XDG_STATE_HOME": "/s"], "/h/.local/share/valet", "/s/valet"),
         Row(["XDG_DATA_HOME": "/d", "XDG_STATE_HOME": "/s"], "/d/valet", "/s/valet"),
-        Row(["HOME": "/h", "XDG_DATA_HOME": "d"], "/h/.local/share/valet", "/h/.local/state/valet"),
+        Row(
+            ["HOME": "/h", "XDG_DATA_HOME": "d"], "/h/.local/share/valet", "/h/.local/state/valet"),
         Row(["HOME": "/h", "XDG_DATA_HOME": ""], "/h/.local/share/valet", "/h/.local/state/valet"),
         Row(["HOME": "/h", "VALET_HOME": "/v"], "/v"),
         Row(["HOME": "/h", "VALET_HOME": "/v//"], "/v"),
@@ -196,7 +197,8 @@ private final class TestFolder: Sendable {
         Row(["HOME": "/h", "VALET_HOME": "v"], "/h/.local/share/valet", "/h/.local/state/valet"),
         Row(["HOME": "/h", "STATE_DIRECTORY": "/var/lib/x"], "/var/lib/x/valet"),
         Row(["STATE_DIRECTORY": "/var/lib/x:/var/lib/y"], "/var/lib/x/valet"),
-        Row(["HOME": "/h", "STATE_DIRECTORY": ""], "/h/.local/share/valet", "/h/.local/state/valet"),
+        Row(
+            ["HOME": "/h", "STATE_DIRECTORY": ""], "/h/.local/share/valet", "/h/.local/state/valet"),
     ])
     func `follows the variables`(_ row: Row) throws {
         let location = try KeychainLocation(Environment(row.variables))
@@ -205,10 +207,11 @@ private final class TestFolder: Sendable {
         #expect(location.credentialPath == nil && location.deviceKeyPath == nil)
     }
 
-    @Test(arguments: [
-        [:], ["HOME": ""], ["HOME": "home"], ["XDG_DATA_HOME": "/d"], ["VALET_HOME": "./v"],
-        ["STATE_DIRECTORY": "x"],
-    ] as [[String: String]])
+    @Test(
+        arguments: [
+            [:], ["HOME": ""], ["HOME": "home"], ["XDG_DATA_HOME": "/d"], ["VALET_HOME": "./v"],
+            ["STATE_DIRECTORY": "x"],
+        ] as [[String: String]])
     func `is unknown without an absolute path`(_ variables: [String: String]) {
         let code = failure { _ = try KeychainLocation(Environment(variables)) }
         #expect(code == .noHome)
@@ -233,9 +236,11 @@ private final class TestFolder: Sendable {
             "VALET_DEVICE_KEY_FILE": "/evil",
         ]
         let location = try KeychainLocation(Environment(variables, isElevated: true))
-        #expect(location.folder == NSHomeDirectoryForUser(NSUserName()).map {
-            $0 + "/.local/share/valet"
-        })
+        #expect(
+            location.folder
+                == NSHomeDirectoryForUser(NSUserName()).map {
+                    $0 + "/.local/share/valet"
+                })
         #expect(!location.deviceFolder.contains("evil"))
         #expect(location.credentialPath == nil && location.deviceKeyPath == nil)
     }

@@ -42,13 +42,14 @@ import Testing
         #expect(try keychain.number("PRAGMA page_size") == 4096)
     }
 
-    @Test(arguments: [
-        "ALTER TABLE item ADD COLUMN more INTEGER", "DROP INDEX item_by_change",
-        "CREATE INDEX more ON item (class)", "CREATE TABLE more (a INTEGER)",
-        "CREATE TRIGGER t AFTER INSERT ON item BEGIN DELETE FROM item; END",
-        "CREATE VIEW v AS SELECT * FROM item", "DROP TABLE quarantine",
-        "ALTER TABLE program RENAME COLUMN sealed TO sealee",
-    ] as [StaticString])
+    @Test(
+        arguments: [
+            "ALTER TABLE item ADD COLUMN more INTEGER", "DROP INDEX item_by_change",
+            "CREATE INDEX more ON item (class)", "CREATE TABLE more (a INTEGER)",
+            "CREATE TRIGGER t AFTER INSERT ON item BEGIN DELETE FROM item; END",
+            "CREATE VIEW v AS SELECT * FROM item", "DROP TABLE quarantine",
+            "ALTER TABLE program RENAME COLUMN sealed TO sealee",
+        ] as [StaticString])
     func `refuses a schema that differs`(_ sql: StaticString) throws {
         try keychain.tamper(sql)
         #expect(failure { _ = try keychain.value(.exact("a")) } == .keychainDamaged)
@@ -68,7 +69,8 @@ import Testing
         #expect(try keychain.store.status().state == .incomplete)
         #expect(!keychain.damage().isEmpty)
         // Looking may leave SQLite's own two files behind.
-        #expect(Set(files).subtracting(before).isSubset(of: ["keychain.db-wal", "keychain.db-shm"]))
+        #expect(
+            Set(files).subtracting(before).isSubset(of: ["keychain.db-wal", "keychain.db-shm"]))
         try move("away", to: name)
         keychain.reopen()
         #expect(try keychain.value(.exact("a")) == "v")
@@ -220,10 +222,11 @@ import Testing
         #expect(warnings.first?.message.contains("/usr/bin/one, /usr/bin/two") == true)
     }
 
-    @Test(arguments: [
-        "UPDATE program SET sealed = zeroblob(72)", "UPDATE program SET id = zeroblob(32)",
-        "UPDATE program SET id = x'00'",
-    ] as [StaticString])
+    @Test(
+        arguments: [
+            "UPDATE program SET sealed = zeroblob(72)", "UPDATE program SET id = zeroblob(32)",
+            "UPDATE program SET id = x'00'",
+        ] as [StaticString])
     func `is examined`(_ sql: StaticString) throws {
         try write("a", "/usr/bin/one")
         try keychain.tamper(sql)

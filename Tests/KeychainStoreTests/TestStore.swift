@@ -56,6 +56,7 @@ final class TestClock: Sendable {
 }
 
 extension AccessGroup: ExpressibleByStringLiteral {
+    /// The group of that name.
     public init(stringLiteral value: String) { self.init(value) }
 }
 
