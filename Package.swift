@@ -74,6 +74,16 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         tests(
             "ValetCLI", ["KeychainModel", "KeychainStore", "SecretMemory", "ValetCommand"],
             exclude: ["scripts", "terminal.py"]),
+        .executableTarget(
+            name: "ValetTestAgent",
+            dependencies: [
+                "CForkSupport", "Database", "KeychainModel", "KeychainServices", "KeychainStore",
+                "SecretMemory", "Valet",
+            ],
+            path: "Tests/ValetTestAgent", swiftSettings: strict),
+        .testTarget(
+            name: "IntegrationTests", dependencies: ["ValetCommand", "ValetTestAgent"],
+            exclude: ["scenarios"], swiftSettings: strict),
     ]
 #else
     let apple = library("Valet", ["KeychainModel"])

@@ -44,7 +44,7 @@ package struct FixedBytes<let byteCount: Int, Name>: Sendable {
 
     /// Lends the bytes to `body`.
     @inlinable @inline(__always)
-    package func withBytes<R, E>(
+    package func withBytes<R: ~Copyable, E>(
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
         try body(bytes.span)

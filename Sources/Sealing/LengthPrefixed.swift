@@ -112,7 +112,7 @@ package struct LengthPrefixed: PartAppending, Sendable {
 
     /// Lends all parts so far to `body`.
     @inline(__always)
-    package func withBytes<R, E>(
+    package func withBytes<R: ~Copyable, E>(
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
         try body(buffer.span.extracting(first: byteCount))

@@ -38,7 +38,7 @@ package struct SymmetricKey<P: KeyPurpose>: ~Copyable, Sendable {
 
     /// Lends the 32 bytes to `body`.
     @inlinable @inline(__always)
-    package borrowing func withBytes<R, E>(
+    package borrowing func withBytes<R: ~Copyable, E>(
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
         try secret.withBytes(body)

@@ -65,7 +65,7 @@ internal import CSodium
 
     /// Lends the bytes to `body`.
     @inlinable @inline(__always)
-    package borrowing func withBytes<R, E>(
+    package borrowing func withBytes<R: ~Copyable, E>(
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
         let span = unsafe Span(_unsafeStart: UnsafePointer(start), count: byteCount)
@@ -74,7 +74,7 @@ internal import CSodium
 
     /// Lends the bytes to `body`, to be changed.
     @inlinable @inline(__always)
-    package mutating func withMutableBytes<R, E>(
+    package mutating func withMutableBytes<R: ~Copyable, E>(
         _ body: (inout MutableSpan<UInt8>) throws(E) -> R
     ) throws(E) -> R {
         var span = unsafe MutableSpan(_unsafeStart: start, count: byteCount)

@@ -35,8 +35,11 @@ struct Measurement {
             try valet.setObject(Data(Self.value(.random(in: 0 ... .max))), forKey: key)
         }
         var next = itemCount
-        try turns("set new", writes, raw: { raw.set("new-" + $0 + "-\(next)", Self.value(next)) }) {
-            key in
+        let addRaw = { (key: String) in
+            next += 1
+            raw.set("new-" + key + "-\(next)", Self.value(next))
+        }
+        try turns("set new", writes, raw: addRaw) { key in
             next += 1
             try valet.setObject(Data(Self.value(next)), forKey: "new-" + key + "-\(next)")
         }

@@ -22,6 +22,11 @@ case "populate":
     }
 case "measure":
     try Measurement(itemCount: Int(arguments[2]) ?? 0, raw: RawStore(path: arguments[3], .rowid)).run()
+case "sets":
+    let valet = Measurement.valet("benchmark")
+    for number in 0..<50_000 {
+        try valet.setObject(Data(Measurement.value(number)), forKey: Measurement.key(number % 10))
+    }
 case "loop":
     let valet = Measurement.valet("benchmark")
     let count = Int(arguments[2]) ?? 0

@@ -22,9 +22,17 @@ struct FileDescriptor: ~Copyable {
         let number = unsafe valet_openat(
             folder.descriptor.number, name, flags | O_NONBLOCK, 0o600)
         guard number >= 0 else {
+            let code = errno
+            let quoted = folder.path(of: name).quotedForShell
+            let hint: String? =
+                switch code {
+                case EACCES: "chmod 600 \(quoted)"
+                case ELOOP: "put the file itself at \(quoted)"
+                case EISDIR, ENXIO: "move \(quoted) away"
+                default: nil
+                }
             throw DatabaseError(
-                errno: errno, during: operation, path: folder.path(of: name),
-                hint: errno == EACCES ? "chmod 600 \(folder.path(of: name).quotedForShell)" : nil)
+                errno: code, during: operation, path: folder.path(of: name), hint: hint)
         }
         self.number = number
     }

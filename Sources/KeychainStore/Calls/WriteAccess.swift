@@ -82,6 +82,13 @@ struct WriteAccess {
             header, content, index, value: value,
             logicalTime: try time(after: max(old.logicalTime, logicalTime)))
         row.changeNumber = try nextChangeNumber(flags)
+        guard !row.isIndexedAs(old) else {
+            // Naming a column makes SQLite write all its indexes anew, and a page for each.
+            let run = try writer.updateSealed.start()
+            try row.bindSealed(to: run)
+            try run.finish()
+            return row
+        }
         let run = try writer.update.start()
         try row.bind(to: run)
         try run.finish()

@@ -175,10 +175,11 @@ extension Engine {
         _ location: KeychainLocation, _ directory: KeychainDirectory, _ lock: LockFile
     ) throws(KeychainFailure) -> Engine {
         try translating(creating) {
-            // Empty since the log was taken over; they would be strangers to the new name.
-            for suffix in ["-wal", "-shm"] {
-                let name = KeychainLocation.newDatabaseName + suffix
-                if try directory.check(file: name) != nil { try directory.remove(name) }
+            // Empty since the log was taken over; they would be strangers to the new name. And a
+            // log that an earlier database left behind would be taken for this one's.
+            for database in [KeychainLocation.newDatabaseName, KeychainLocation.databaseName] {
+                for name in [database + "-wal", database + "-shm"]
+                where try directory.check(file: name) != nil { try directory.remove(name) }
             }
             try directory.rename(
                 KeychainLocation.newDatabaseName, to: KeychainLocation.databaseName,

@@ -30,8 +30,8 @@ final class StoreConnection: @unchecked Sendable {
 
     init(_ connection: Connection) {
         self.connection = connection
-        stamp = Statement("SELECT stamp FROM keychain", on: connection)
-        keychain = Statement("SELECT * FROM keychain", on: connection)
+        stamp = Statement("SELECT stamp FROM keychain WHERE one = 1", on: connection)
+        keychain = Statement("SELECT * FROM keychain WHERE one = 1", on: connection)
         keybag = Statement("SELECT bytes FROM keybag WHERE epoch = ?1", on: connection)
         value = Statement(
             """
@@ -69,6 +69,7 @@ final class StoreWriter: @unchecked Sendable {
     let reading: StoreConnection
     let insert: Statement
     let update: Statement
+    let updateSealed: Statement
     let delete: Statement
     let insertAttribute: Statement
     let deleteAttribute: Statement
@@ -95,6 +96,12 @@ final class StoreWriter: @unchecked Sendable {
                 key_id = ?7, primary_key = ?8, names = ?9, details = ?10, secret = ?11,
                 account_hash = ?12, group_hash = ?13, place_hash = ?14, hashes = ?15,
                 change_number = ?16, logical_time = ?17
+            WHERE number = ?1
+            """, on: connection)
+        updateSealed = Statement(
+            """
+            UPDATE item SET version = ?2, protection = ?3, flags = ?4, key_id = ?5, names = ?6,
+                details = ?7, secret = ?8, change_number = ?9, logical_time = ?10
             WHERE number = ?1
             """, on: connection)
         delete = Statement("DELETE FROM item WHERE number = ?1", on: connection)

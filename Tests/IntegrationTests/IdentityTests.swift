@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@Suite struct `The name of a program` {
+    @Test func `is that of its user when it is setuid, whatever the variables say`() throws {
+        try Scenario.run("identity.setuid")
+    }
+
+    @Test func `stays when its file is replaced or removed`() throws {
+        try Scenario.run("identity.replaced")
+    }
+
+    @Test func `is what the command stores things for`() throws {
+        try Scenario.run("identity.set_down")
+    }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@Suite struct `The library` {
+    @Test func `prints and asks nothing, whatever fails`() throws {
+        try Scenario.run("silence.through_errors")
+    }
+
+    @Test func `maps no memory when it reads again`() throws {
+        try Scenario.run("silence.warm_reading")
+    }
+
+    @Test func `keeps neither names nor values in the clear`() throws {
+        try Scenario.run("silence.in_no_file")
+    }
+
+    @Test func `takes values of all sizes and contents`() throws {
+        try Scenario.run("silence.sizes")
+    }
+
+    @Test func `leaves no secret in memory`() throws {
+        try Scenario.run("leaks.after_use")
+    }
+}

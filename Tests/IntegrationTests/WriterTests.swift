@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@Suite struct `Many writers at once` {
+    @Test(arguments: User.allCases)
+    func `lose nothing that was acknowledged, as eight processes`(_ user: User) throws {
+        try Scenario.run("writers.many_processes", as: user)
+    }
+
+    @Test func `lose nothing as two processes of four threads`() throws {
+        try Scenario.run("writers.threads")
+    }
+
+    @Test func `write to the database under the lock only`() throws {
+        try Scenario.run("writers.checkpoints")
+    }
+
+    @Test(arguments: User.allCases)
+    func `make one keychain of fifty first writes`(_ user: User) throws {
+        try Scenario.run("keys.creation_race", as: user)
+    }
+}

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who is asking, when it is not what it seems."""
+
+import os
+import pwd
+import shutil
+import subprocess
+
+from support import expect, need_root
+import support
+
+
+def setuid(world):
+    """A setuid program believes no variable: its keychain is where its user's home is."""
+    need_root()
+    os.makedirs(f"{world.folder}/bin", mode=0o755)
+    program = shutil.copy(support.COMMAND, f"{world.folder}/bin/valet")
+    os.chown(program, 65534, -1)
+    os.chmod(program, 0o4755)
+    decoy = f"{world.folder}/decoy"
+    env = {name: decoy for name in (
+        "VALET_HOME", "HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "STATE_DIRECTORY",
+        "VALET_DEVICE_KEY_FILE", "CREDENTIALS_DIRECTORY", "VALET_ENTITLEMENTS")}
+    home = pwd.getpwuid(65534).pw_dir
+    for words in (["status"], ["set", "k"], ["doctor"]):
+        outcome = subprocess.run(
+            [program, *words], env=world.environment(env), input=b"v", capture_output=True,
+            user=1234, group=1234, extra_groups=[])
+        text = (outcome.stdout + outcome.stderr).decode()
+        expect(decoy not in text, words, "believes the environment:", text)
+        expect(not os.path.exists(decoy), "something was made where a variable says")
+        expect(home in text, words, f"says nothing of {home}:", text)
+
+
+def replaced(world):
+    """A program whose file is replaced or removed while it runs keeps its name and its items."""
+    os.makedirs(f"{world.folder}/bin")
+    program = f"{world.folder}/bin/mailer"
+    for change in ("removed", "replaced"):
+        shutil.copy(support.AGENT, program)
+        agent = world.agent(program=program)
+        if change == "replaced":
+            shutil.copy(support.AGENT, program + ".new")
+            os.rename(program + ".new", program)
+        else:
+            os.remove(program)
+        identity = agent.do("identity")
+        expect(identity == "mailer", change, identity)
+        agent.do(f"set {change} value")
+        expect(agent.do(f"get {change}") == "value", change)
+        agent.end()
+    again = world.agent(program=program)
+    expect(set(again.do("keys").split()) == {"removed", "replaced"}, "after a new start")
+    again.end()
+    world.doctor()
+
+
+def set_down(world):
+    """What the command stores for a program, the program finds, and the other way round."""
+    world.set("token", "from the command", *support.AGENT_ITEMS)
+    agent = world.agent()
+    expect(agent.do("get token") == "from the command", "the program")
+    agent.do("set token from-the-program")
+    agent.end()
+    expect(world.get("token", *support.AGENT_ITEMS) == "from-the-program", "the command")
+    expect(world.run("get", "token").code == 44, "another program sees it")

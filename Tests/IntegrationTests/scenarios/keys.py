@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One of the two files missing, empty, or another keychain's; and how both come into being."""
+
+import os
+import shutil
+import stat
+import subprocess
+import time
+
+from support import COMMAND, expect
+
+
+def refused(world, code, *verbs, among=None):
+    before, names = world.contents(), world.names()
+    for verb in verbs or (["get", "a"], ["set", "a"], ["set", "new"], ["remove", "a"], ["list"]):
+        outcome = world.run(*verb, input=b"other")
+        expect(outcome.code == code, verb, outcome)
+        expect("hint:" in outcome.err, verb, "without a hint:", outcome)
+    expect(world.contents() == before, "something was written")
+    expect(world.names() == names, "new files:", world.names() - names)
+
+
+def no_device_key(world):
+    """The device key is gone: an error, nothing new; put back, everything is there."""
+    world.fill("a", "b")
+    key = world.path("device/device.key")
+    os.rename(key, f"{world.folder}/kept")
+    refused(world, 1)
+    expect("incomplete" in world.run("status").out.decode(), "status")
+    os.rmdir(world.path("device"))
+    refused(world, 1)
+    os.mkdir(world.path("device"), 0o700)
+    os.rename(f"{world.folder}/kept", key)
+    world.check("a", "b")
+    world.doctor()
+
+
+def other_device_key(world):
+    """Another keychain's device key: nothing changes on disk (keys-and-states §3, test 9)."""
+    keys = ("a", "b", "c")
+    world.fill(*keys)
+    other = {"VALET_HOME": f"{world.folder}/other"}
+    world.set("a", "other", env=other)
+    key = world.path("device/device.key")
+    shutil.copy(key, f"{world.folder}/kept")
+    shutil.copy(f"{world.folder}/other/device/device.key", key)
+    refused(world, 1, *[[verb, name] for verb in ("set", "get", "remove") for name in keys],
+            ["remove", "--all"], ["list"], ["set", "new"])
+    expect("keyUnavailable" in world.run("status").out.decode(), "status")
+    world.doctor(1)
+    shutil.copy(f"{world.folder}/kept", key)
+    world.check(*keys)
+    world.doctor()
+
+
+def lone_files(world):
+    """Twenty processes and one file: errors, no new file (keys-and-states §3, test 10)."""
+    world.fill("a")
+    for missing in ("keychain.db", "device/device.key"):
+        for log_too in (False, True):
+            home = world.home
+            world.home = f"{home}-{missing.replace('/', '-')}-{log_too}"
+            shutil.copytree(home, world.home)
+            os.remove(world.path(missing))
+            if log_too:
+                for suffix in ("-wal", "-shm"):
+                    os.remove(world.path(f"keychain.db{suffix}"))
+            crowd_refused(world)
+            world.home = home
+
+
+def crowd_refused(world):
+    names, before = world.names(), world.contents("keychain.db", "device/device.key")
+    crowd = [
+        world.start([COMMAND, *(["get", "a"] if index % 2 else ["set", f"k{index}"])],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for index in range(20)]
+    for process in crowd:
+        outcome = world.finish(process, b"new", words=("get or set",))
+        expect(outcome.code == 1, world.home, outcome)
+    expect(world.names() == names, "new files:", world.names() - names)
+    expect(world.contents("keychain.db", "device/device.key") == before, "a file was written")
+
+
+def empty_database(world):
+    """An empty keychain.db beside a device key is incomplete."""
+    world.fill("a")
+    kept = world.contents("keychain.db")["keychain.db"]
+    open(world.path("keychain.db"), "wb").close()
+    refused(world, 1)
+    expect("incomplete" in world.run("status").out.decode(), "status")
+    with open(world.path("keychain.db"), "wb") as file:
+        file.write(kept)
+    world.check("a")
+
+
+def leftover_log(world):
+    """A log that an earlier keychain left behind does a new one no harm."""
+    world.fill("a", "b")
+    os.remove(world.path("keychain.db"))
+    os.remove(world.path("device/device.key"))
+    expect(world.run("get", "a").code == 44, "there is no keychain")
+    world.fill("c")
+    world.check("c")
+    expect(world.run("get", "a").code == 44, "an item of the earlier keychain")
+    world.doctor()
+
+
+def creation_race(world):
+    """Fifty processes do the first `set` at once (keys-and-states §3, test 11)."""
+    for umask in (0o000, 0o077):
+        world.home = f"{world.folder}/home-{umask:o}"
+        begin = time.monotonic()
+        crowd = [
+            world.start([COMMAND, "set", f"k{index}"], stdin=subprocess.PIPE,
+                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, umask=umask)
+            for index in range(50)]
+        outcomes = [
+            world.finish(process, f"value of k{index}".encode(), words=("set",))
+            for index, process in enumerate(crowd)]
+        seconds = time.monotonic() - begin
+        failures = [str(outcome) for outcome in outcomes if outcome.code != 0]
+        expect(not failures, f"{len(failures)} of 50 failed:", failures[:3])
+        world.check(*[f"k{index}" for index in range(50)])
+        check_modes(world)
+        expect(len(os.listdir(world.path("device"))) == 1, os.listdir(world.path("device")))
+        expect(world.names() == {"keychain.db", "keychain.lock", "device/device.key"},
+               world.names())
+        world.doctor()
+        print(f"50 first sets under umask {umask:03o} in {seconds:.1f} s")
+
+
+def check_modes(world):
+    for folder, _, files in os.walk(world.home):
+        expect(stat.S_IMODE(os.stat(folder).st_mode) == 0o700, "mode of", folder)
+        for file in files:
+            mode = stat.S_IMODE(os.stat(os.path.join(folder, file)).st_mode)
+            expect(mode == 0o600, f"mode {mode:o} of", file)

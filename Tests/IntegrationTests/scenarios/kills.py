@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kill -9` at a system call, whichever it is."""
+
+import collections
+import os
+import re
+import shutil
+import stat
+
+from support import expect, need
+
+# Calls that change a file, and those that decide what will be changed or that wait.
+CHANGING = ("pwrite64", "write", "fdatasync", "fsync", "ftruncate", "fallocate", "linkat",
+            "renameat", "renameat2", "rename", "unlink", "unlinkat", "mknodat", "mkdirat",
+            "fchmod", "fchmodat", "fchown")
+OTHER = ("openat", "fcntl", "pread64", "newfstatat", "mmap", "close", "readlink", "geteuid",
+         "getrandom", "prctl", "exit_group")
+
+
+def calls(world, *words, input):
+    """The calls of a run from where the command's own code begins, as (name, which of them)."""
+    need("strace")
+    log = f"{world.folder}/trace"
+    names = ",".join(CHANGING + OTHER)
+    outcome = world.run(
+        *words, input=input, prefix=("strace", "-f", "-o", log, "-e", f"trace={names}"))
+    expect(outcome.code == 0, "under strace:", outcome)
+    counts, found, has_begun = collections.Counter(), [], False
+    for line in open(log, errors="replace"):
+        match = re.match(r"\d+ +(\w+)\(", line)
+        if not match:
+            continue
+        counts[match[1]] += 1
+        has_begun = has_begun or "PR_SET_DUMPABLE" in line
+        if has_begun:
+            found.append((match[1], counts[match[1]]))
+    expect(len(found) > 50, "the trace is too short")
+    return found
+
+
+def killed(world, call, *words, input):
+    """Kills a run at the start of a call; False if it ended before it made that call."""
+    outcome = world.run(
+        *words, input=input,
+        prefix=("strace", "-f", "-o", "/dev/null", "-e", f"trace={call[0]}", "-e",
+                f"inject={call[0]}:signal=KILL:when={call[1]}"))
+    expect(outcome.code in (0, -9, 137), f"to be killed at {call}:", outcome)
+    return outcome.code != 0
+
+
+def chosen(world, found, count):
+    """All calls, or as many as a test run has time for: mostly those that change something."""
+    if world.is_thorough:
+        return found
+    changing = [call for call in found if call[0] in CHANGING]
+    other = [call for call in found if call[0] not in CHANGING]
+    picked = set(spread(changing, count * 3 // 4))
+    picked |= set(spread(other, count - len(picked)))
+    return [call for call in found if call in picked]
+
+
+def spread(items, count):
+    step = max(1.0, len(items) / count)
+    return [items[int(index * step)] for index in range(min(count, len(items)))]
+
+
+def existing(world):
+    """In `set` on a keychain that exists: the old value or the new one, and nothing else lost."""
+    keys = [f"early-{index}" for index in range(3)]
+    world.fill(*keys)
+    world.set("target", "value 0")
+    every = calls(world, "set", "target", input=b"value 0")
+    old, kill_count, tried = "value 0", 0, chosen(world, every, 60)
+    for number, call in enumerate(tried):
+        new = f"value {number + 1}"
+        was_killed = killed(world, call, "set", "target", input=new.encode())
+        found = world.get("target")
+        expect(found in (old, new), f"killed at {call}: {found!r}")
+        expect(was_killed or found == new, f"{call}: {new!r} was acknowledged, and is lost")
+        old, kill_count = found, kill_count + was_killed
+        world.check(keys[number % 3])
+        if number % 10 == 0:
+            world.doctor()
+    world.check(*keys)
+    world.doctor()
+    report(kill_count, tried, every)
+
+
+def creation(world):
+    """In the first `set`: whatever was done, the next one works."""
+    template = world.home
+    world.home = f"{template}-traced"
+    every = calls(world, "set", "first", input=b"value of first")
+    kill_count, tried = 0, chosen(world, every, 48)
+    for number, call in enumerate(tried):
+        world.home = f"{template}-{number}"
+        was_killed = killed(world, call, "set", "first", input=b"value of first")
+        outcome = world.run("get", "first")
+        expect(outcome.code in (0, 44), f"killed at {call}, then get:", outcome)
+        expect(was_killed or outcome.code == 0, "acknowledged, and lost")
+        expect(outcome.code == 44 or outcome.out == b"value of first", outcome)
+        outcome = world.run("set", "second", input=b"value of second")
+        expect(outcome.code == 0, f"killed at {call}, then set:", outcome)
+        world.fill("first")
+        world.check("first", "second")
+        world.doctor()
+        check_modes(world)
+        shutil.rmtree(world.home)
+        kill_count += was_killed
+    report(kill_count, tried, every)
+
+
+def report(kill_count, tried, every):
+    expect(kill_count > len(tried) * 0.8, f"only {kill_count} of {len(tried)} were killed")
+    print(f"killed at {kill_count} of {len(every)} calls")
+
+
+def check_modes(world):
+    for folder, _, files in os.walk(world.home):
+        expect(stat.S_IMODE(os.stat(folder).st_mode) == 0o700, "mode of", folder)
+        for file in files:
+            mode = stat.S_IMODE(os.stat(os.path.join(folder, file)).st_mode)
+            expect(mode == 0o600, f"mode {mode:o} of", file)
+
+
+def checkpoint(world):
+    """In a `set` that takes over the log: as in any other."""
+    world.fill("early")
+    world.set("large", b"x" * (5 << 20))
+    template = f"{world.home}-template"
+    shutil.copytree(world.home, template)
+    every = calls(world, "set", "target", input=b"value of target")
+    # Most of it is one page after the other.
+    kill_count, tried = 0, spread(every, 150) if world.is_thorough else chosen(world, every, 16)
+    for call in tried:
+        shutil.rmtree(world.home)
+        shutil.copytree(template, world.home)
+        was_killed = killed(world, call, "set", "target", input=b"value of target")
+        world.check("early")
+        outcome = world.run("get", "target")
+        expect(outcome.code == 0 or (was_killed and outcome.code == 44), call, outcome)
+        expect(len(world.get("large")) == 5 << 20, "large")
+        world.doctor()
+        kill_count += was_killed
+    report(kill_count, tried, every)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A process that holds the lock of writers, and one that has been stopped while it does."""
+
+import os
+import signal
+
+from support import expect
+
+
+def stopped_holder(world):
+    """Stopped with the lock: others time out, reading goes on, and all is well afterwards."""
+    world.fill("a")
+    holder = world.agent()
+    holder.do(f"hold {world.home}")
+    os.kill(holder.pid, signal.SIGSTOP)
+    outcome = world.run("set", "b", input=b"value of b", timeout=20)
+    expect(outcome.code == 75 and "busy" in outcome.err, outcome)
+    expect(4.5 < outcome.seconds < 10, "the deadline is 5 s:", outcome)
+    seconds = outcome.seconds
+    outcome = world.run("get", "a", timeout=20)
+    expect(outcome.code == 0 and outcome.seconds < 3, outcome)
+    world.doctor()
+    os.kill(holder.pid, signal.SIGCONT)
+    holder.do("release")
+    world.fill("b")
+    world.check("a", "b")
+    holder.end()
+    print(f"gave up after {seconds:.2f} s")
+
+
+def killed_holder(world):
+    """Killed in the middle of a transaction: nothing of it is left, and the lock is free."""
+    world.fill("a")
+    holder = world.agent()
+    holder.do(f"hold {world.home}")
+    os.kill(holder.pid, signal.SIGKILL)
+    holder.process.wait()
+    world.fill("b")
+    world.check("a", "b")
+    world.doctor()
+
+
+def stray_close(world):
+    """Looking at the files drops no lock of the same process (keys-and-states §3, test 1)."""
+    world.fill("a")
+    holder = world.agent()
+    holder.do("keys")
+    holder.do(f"hold {world.home}")
+    before = locks(world, holder.pid)
+    expect(any("POSIX" in line for line in before), "SQLite holds no lock:", before)
+    expect(any("OFD" in line for line in before), "no lock on keychain.lock:", before)
+    for _ in range(3):
+        unhappy = holder.do("examine")
+        expect(unhappy == "", "doctor:", unhappy)
+        after = locks(world, holder.pid)
+        expect(set(before) <= set(after), "locks were dropped:", before, after)
+    outcome = world.run("set", "b", input=b"value of b", timeout=20)
+    expect(outcome.code == 75, "another process was let in:", outcome)
+    holder.do("release")
+    world.fill("b")
+    world.check("a", "b")
+    holder.end()
+
+
+def locks(world, pid):
+    """The locks on files of the keychain; OFD locks have no process in /proc/locks."""
+    inodes = {str(os.stat(world.path(name)).st_ino)
+              for name in ("keychain.db", "keychain.db-shm", "keychain.db-wal", "keychain.lock")}
+    found = []
+    for line in open("/proc/locks"):
+        words = line.split()
+        if "->" in words or words[5].split(":")[2] not in inodes:
+            continue
+        if words[1] == "OFDLCK" or words[4] == str(pid):
+            found.append(" ".join(words[1:]).replace("OFDLCK", "OFD"))
+    return sorted(found)

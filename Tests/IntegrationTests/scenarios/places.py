@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a keychain lies: read-only and full disks, no home, owners, modes and links."""
+
+import os
+import shutil
+import stat
+
+from support import FILES, expect, mount, need_root, private_mounts
+
+
+def read_only(world):
+    """A read-only mount: reading works, writing says why it does not."""
+    private_mounts()
+    world.fill("a", "b")
+    for state in ("with its log", "settled"):
+        if state == "settled":
+            world.settle()
+        before = world.contents()
+        mount("--bind", world.home, world.home)
+        mount("-o", "remount,bind,ro", world.home)
+        world.check("a", "b")
+        expect(world.run("list").code == 0, "list")
+        outcome = world.run("set", "c", input=b"new")
+        expect(outcome.code == 1 and "read" in outcome.err, state, "set:", outcome)
+        expect("hint" in outcome.err, state, "set:", outcome)
+        expect(world.run("remove", "a").code == 1, "remove")
+        expect("can only be read" in world.doctor(), "doctor does not say that it is read-only")
+        os.system(f"umount {world.home}")
+        expect(world.contents() == before, "a file changed on a read-only mount")
+    world.fill("c")
+    mount("-t", "tmpfs", "-o", "ro,mode=700", "tmpfs", world.home)
+    outcome = world.run("set", "c", input=b"new")
+    expect(outcome.code == 1 and "read" in outcome.err, "first set:", outcome)
+
+
+def full_disk(world):
+    """A file system of 1 MiB that fills up: an error, nothing lost, and it works again."""
+    private_mounts()
+    os.mkdir(world.home)
+    mount("-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs", world.home)
+    world.fill("early")
+    stored = 0
+    while True:
+        outcome = world.run("set", f"k{stored}", input=b"x" * 30_000)
+        if outcome.code != 0:
+            break
+        stored += 1
+    expect_full(outcome)
+    expect(stored > 3, "full after", stored, "items")
+    for index in range(stored):
+        expect(world.get(f"k{index}") == "x" * 30_000, f"k{index}")
+    world.check("early")
+    world.doctor()
+    for index in range(stored):
+        expect(world.run("get", f"k{index}").code == 0, "get on a full disk")
+    mount("-o", "remount,size=4m", world.home)
+    world.fill("late")
+    world.check("early", "late")
+    world.doctor()
+
+
+def expect_full(outcome):
+    expect(outcome.code == 1, outcome)
+    expect("hint: make room" in outcome.err, "no hint:", outcome)
+
+
+def full_disk_at_each_write(world):
+    """Room for so many pages: `set` fails or works, and what was there stays."""
+    private_mounts()
+    os.mkdir(world.home)
+    mount("-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs", world.home)
+    world.fill("early")
+    old = "value of early"
+    for pages in range(0, 24, 1 if world.is_thorough else 3):
+        leave_room(world, pages)
+        outcome = world.run("set", "early", input=f"value {pages}".encode())
+        if outcome.code != 0:
+            expect_full(outcome)
+        else:
+            old = f"value {pages}"
+        expect(world.get("early") == old, f"with {pages} pages of room: the value is lost")
+        os.remove(world.path("ballast"))
+        world.doctor()
+
+
+def full_disk_at_creation(world):
+    """The first `set` with too little room: an error, and the next one works."""
+    private_mounts()
+    os.mkdir(world.home)
+    for pages in range(0, 60, 1 if world.is_thorough else 5):
+        mount("-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs", world.home)
+        leave_room(world, pages)
+        outcome = world.run("set", "first", input=b"value of first")
+        if outcome.code != 0:
+            expect_full(outcome)
+            expect(world.run("get", "first").code in (1, 44), "get before there is a keychain")
+        os.remove(world.path("ballast"))
+        world.fill("first", "second")
+        world.check("first", "second")
+        world.doctor()
+        os.system(f"umount {world.home}")
+
+
+def leave_room(world, pages):
+    ballast = os.open(world.path("ballast"), os.O_WRONLY | os.O_CREAT, 0o600)
+    try:
+        while os.write(ballast, b"b" * 4096) > 0:
+            pass
+    except OSError:
+        pass
+    os.ftruncate(ballast, max(0, os.fstat(ballast).st_size - pages * 4096))
+    os.close(ballast)
+
+
+def no_home(world):
+    """Without HOME or any other variable: an error that names them."""
+    for verb in (["get", "k"], ["set", "k"], ["list"], ["status"], ["doctor"]):
+        outcome = world.run(*verb, input=b"x", env={"HOME": None, "VALET_HOME": None})
+        words = outcome.err + outcome.out.decode()
+        expect(outcome.code == 1, verb, outcome)
+        expect("HOME" in words and "VALET_HOME" in words, verb, outcome)
+
+
+def relative_home(world):
+    """A relative VALET_HOME counts as none."""
+    for relative in ("home", "./home", ""):
+        env = {"VALET_HOME": relative}
+        outcome = world.run("set", "k", input=b"v", env=env, cwd=world.folder)
+        expect(outcome.code == 0, outcome)
+        expect(world.get("k", env=env, cwd="/") == "v", "another keychain")
+    expect(not os.path.exists(world.home), "the relative path was used")
+    expect(os.path.exists(f"{world.folder}/.local/share/valet/keychain.db"), "no keychain at home")
+    expect(os.path.exists(f"{world.folder}/.local/state/valet/device.key"), "no device key")
+
+
+def read_only_home(world):
+    """A home in which nothing can be created: an error, and it does not hang."""
+    os.makedirs(f"{world.folder}/dead", mode=0o500)
+    env = {"VALET_HOME": f"{world.folder}/dead/valet"}
+    expect(world.run("get", "k", env=env).code == 44, "get")
+    outcome = world.run("set", "k", input=b"v", env=env)
+    if os.geteuid() != 0:
+        expect(outcome.code == 1 and "dead" in outcome.err, "set:", outcome)
+    env = {"VALET_HOME": "/proc/valet"}
+    outcome = world.run("set", "k", input=b"v", env=env)
+    expect(outcome.code == 1, "set in /proc:", outcome)
+
+
+ENTRIES = ("", "device") + FILES
+
+
+def wrong_mode(world):
+    """Permissions of group or others: refused, and the hint mends it."""
+    world.fill("a")
+    for name in ENTRIES:
+        path = os.path.join(world.home, name).rstrip("/")
+        right = stat.S_IMODE(os.stat(path).st_mode)
+        for wrong in (right | 0o040, right | 0o004, right | 0o020):
+            os.chmod(path, wrong)
+            refused(world, name, f"chmod {right:o} {path}")
+            os.chmod(path, right)
+    world.check("a")
+
+
+def wrong_owner(world):
+    """Another owner: refused, and the hint mends it."""
+    need_root()
+    world.fill("a")
+    for name in ENTRIES:
+        path = os.path.join(world.home, name).rstrip("/")
+        os.chown(path, 12345, -1)
+        refused(world, name, f"chown 0 {path}")
+        os.chown(path, 0, -1)
+    world.check("a")
+
+
+def refused(world, name, *hints):
+    before = world.contents()
+    verbs = [["set", "a"], ["set", "b"], ["remove", "a"]]
+    # Who only reads does without the lock.
+    verbs += [["get", "a"], ["list"], ["doctor"]] if name != "keychain.lock" else []
+    for verb in verbs:
+        outcome = world.run(*verb, input=b"new")
+        words = outcome.err + outcome.out.decode()
+        code = 1 if verb == ["doctor"] else 77
+        expect(outcome.code == code, f"{name or 'folder'}: {verb}:", outcome, words)
+        expect(any(hint in words for hint in hints), f"{name}: {verb}: no {hints}:", words)
+    expect(world.contents() == before, f"{name}: something was written")
+
+
+def links(world):
+    """A symbolic link in place of a file or folder: refused."""
+    world.fill("a")
+    for name in ENTRIES:
+        path = os.path.join(world.home, name).rstrip("/")
+        os.rename(path, f"{world.folder}/elsewhere")
+        os.symlink(f"{world.folder}/elsewhere", path)
+        refused(world, name, "put the file itself", "set VALET_HOME to the folder")
+        os.remove(path)
+        os.rename(f"{world.folder}/elsewhere", path)
+    world.check("a")
+
+
+def other_kinds(world):
+    """A pipe, a folder or a second name in place of a file: refused, without a wait."""
+    world.fill("a")
+    for name in FILES:
+        path = world.path(name)
+        if name not in ("keychain.db-wal", "keychain.db-shm"):
+            os.link(path, f"{world.folder}/second")
+            refused(world, name, "remove the other hard links")
+            os.remove(f"{world.folder}/second")
+        os.rename(path, f"{world.folder}/elsewhere")
+        for make, remove in ((os.mkfifo, os.remove), (os.mkdir, os.rmdir)):
+            make(path, 0o600)
+            refused(world, name, f"move {path} away")
+            remove(path)
+        shutil.move(f"{world.folder}/elsewhere", path)
+    world.check("a")

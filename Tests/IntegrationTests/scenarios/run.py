@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""usage: run.py [--ordinary-user] [--thorough] MODULE.SCENARIO
+
+Runs one scenario against $VALET_TEST_COMMAND and $VALET_TEST_AGENT. Exits 0 if the product did
+what it should, 77 if the machine lacks something, 1 with the reason otherwise.
+
+--ordinary-user   as user 65534, where started by root
+--thorough        as long as it takes, not as long as a test run may take
+"""
+
+import importlib
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import traceback
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import support  # noqa: E402
+
+ORDINARY_USER = 65534
+
+
+def become_ordinary():
+    """Gives up root; the programs are copied to where everybody can run them."""
+    if os.geteuid() != 0:
+        return None
+    folder = tempfile.mkdtemp(prefix="valet-programs-")
+    os.chmod(folder, 0o755)
+    for name in ("COMMAND", "AGENT"):
+        copy = shutil.copy(getattr(support, name), folder)
+        os.chmod(copy, 0o755)
+        setattr(support, name, copy)
+    child = os.fork()
+    if child:
+        _, status = os.waitpid(child, 0)
+        shutil.rmtree(folder)
+        sys.exit(os.waitstatus_to_exitcode(status))
+    os.setgroups([])
+    os.setresgid(ORDINARY_USER, ORDINARY_USER, ORDINARY_USER)
+    os.setresuid(ORDINARY_USER, ORDINARY_USER, ORDINARY_USER)
+    return None
+
+
+def main(arguments):
+    options = {word for word in arguments if word.startswith("--")}
+    names = [word for word in arguments if not word.startswith("--")]
+    if len(names) != 1 or options - {"--ordinary-user", "--thorough"}:
+        print(__doc__)
+        return 64
+    module, _, function = names[0].partition(".")
+    # So that whatever was started is ended on the way out.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    scenario = getattr(importlib.import_module(module), function)
+    if "--ordinary-user" in options:
+        become_ordinary()
+    try:
+        with support.World() as world:
+            world.is_thorough = "--thorough" in options
+            scenario(world)
+    except support.Skip as reason:
+        print(f"skipped: {reason}")
+        return 77
+    except support.Failure as failure:
+        place = traceback.extract_tb(failure.__traceback__)[-2]
+        print(f"{os.path.basename(place.filename)}:{place.lineno}: {failure}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What scenarios share: a keychain of their own, the command, and programs that use the library."""
+
+import ctypes
+import os
+import select
+import shutil
+import signal
+import sqlite3
+import subprocess
+import tempfile
+import time
+
+COMMAND = os.environ.get("VALET_TEST_COMMAND", "")
+AGENT = os.environ.get("VALET_TEST_AGENT", "")
+# What the agent's items are called for the command.
+AGENT_ITEMS = ("--app", "ValetTestAgent", "--id", "integration")
+FILES = ("keychain.db", "keychain.db-wal", "keychain.db-shm", "keychain.lock", "device/device.key")
+
+
+class Failure(Exception):
+    """The product did not do what the scenario says."""
+
+
+class Skip(Exception):
+    """The machine lacks what the scenario needs."""
+
+
+def expect(condition, *words):
+    if not condition:
+        raise Failure(" ".join(str(word) for word in words))
+
+
+def need_root():
+    if os.geteuid() != 0:
+        raise Skip("needs root")
+
+
+def need(program):
+    if shutil.which(program) is None:
+        raise Skip(f"needs {program}")
+
+
+class Outcome:
+    def __init__(self, code, out, err, seconds):
+        self.code, self.out, self.seconds = code, out, seconds
+        self.err = err.decode(errors="replace")
+
+    def __str__(self):
+        return f"exit {self.code} after {self.seconds:.2f} s, {self.out[:80]!r}, {self.err.strip()}"
+
+
+class World:
+    """A temporary folder with a keychain, and everything that was started around it."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="valet-integration-")
+        os.chmod(self.folder, 0o755)
+        self.home = os.path.join(self.folder, "home")
+        self.started = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process in self.started:
+            if process.poll() is None:
+                process.send_signal(signal.SIGCONT)
+                kill_session(process)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def path(self, name):
+        return os.path.join(self.home, name)
+
+    def environment(self, changes=None):
+        values = {
+            "PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": self.folder,
+            "VALET_HOME": self.home, "SWIFT_BACKTRACE": "enable=no",
+        }
+        values.update(changes or {})
+        return {name: value for name, value in values.items() if value is not None}
+
+    def start(self, words, env=None, **options):
+        process = subprocess.Popen(
+            words, env=self.environment(env), start_new_session=True, **options)
+        self.started.append(process)
+        return process
+
+    def run(self, *words, input=b"", env=None, prefix=(), timeout=60, **options):
+        """Runs the command; one that does not end by itself is a failure."""
+        begin = time.monotonic()
+        process = self.start(
+            [*prefix, options.pop("command", COMMAND), *words], env, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+        return self.finish(process, input, timeout, begin, words)
+
+    def finish(self, process, input=b"", timeout=60, begin=None, words=()):
+        begin = begin or time.monotonic()
+        try:
+            out, err = process.communicate(input, timeout)
+        except subprocess.TimeoutExpired:
+            kill_session(process)
+            raise Failure(f"valet {' '.join(words)} hung for {timeout} s") from None
+        self.started.remove(process)
+        return Outcome(process.returncode, out, err, time.monotonic() - begin)
+
+    def set(self, key, value, *words, **options):
+        value = value if isinstance(value, bytes) else value.encode()
+        outcome = self.run("set", key, *words, input=value, **options)
+        expect(outcome.code == 0, f"set {key}:", outcome)
+
+    def get(self, key, *words, **options):
+        outcome = self.run("get", key, *words, **options)
+        expect(outcome.code == 0, f"get {key}:", outcome)
+        return outcome.out.decode()
+
+    def fill(self, *keys):
+        for key in keys:
+            self.set(key, f"value of {key}")
+
+    def check(self, *keys):
+        for key in keys:
+            value = self.get(key)
+            expect(value == f"value of {key}", f"get {key}: {value!r}")
+
+    def doctor(self, code=0):
+        outcome = self.run("doctor")
+        expect(outcome.code == code, "doctor:", outcome, outcome.out.decode())
+        return outcome.out.decode()
+
+    def agent(self, **options):
+        return Agent(self, **options)
+
+    def settle(self):
+        """Moves everything into the database file; no process may be using the keychain."""
+        connection = sqlite3.connect(self.path("keychain.db"), isolation_level=None)
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.close()
+        for suffix in ("-wal", "-shm"):
+            if os.path.exists(self.path("keychain.db" + suffix)):
+                os.remove(self.path("keychain.db" + suffix))
+
+    def contents(self, *names):
+        """The bytes of files by name; None for one that is not there."""
+        found = {}
+        for name in names or ("keychain.db", "keychain.db-wal", "device/device.key"):
+            path = self.path(name)
+            found[name] = open(path, "rb").read() if os.path.isfile(path) else None
+        return found
+
+    def names(self):
+        """All files of the keychain but those that SQLite makes when it opens one."""
+        found = set()
+        for folder, _, files in os.walk(self.home):
+            found |= {os.path.relpath(os.path.join(folder, file), self.home) for file in files}
+        return found - {"keychain.db-wal", "keychain.db-shm"}
+
+    def doctored(self, statement):
+        """Changes the database of a keychain that nobody uses."""
+        connection = sqlite3.connect(self.path("keychain.db"), isolation_level=None)
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute(statement)
+        connection.close()
+
+
+class Agent:
+    """A process that uses the library, and must never write to its standard streams."""
+
+    def __init__(self, world, env=None, program=None, prefix=(), log=None):
+        self.world = world
+        answers, theirs = os.pipe()
+        self.answers, self.rest = answers, b""
+        self.streams = tempfile.TemporaryFile(dir=world.folder)
+        self.process = world.start(
+            [*prefix, program or AGENT, str(theirs)], env, stdin=subprocess.PIPE,
+            stdout=self.streams, stderr=self.streams, pass_fds=(theirs,))
+        os.close(theirs)
+        self.pid = self.process.pid
+
+    def tell(self, line):
+        self.process.stdin.write(line.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def answer(self, timeout=60):
+        end = time.monotonic() + timeout
+        while b"\n" not in self.rest:
+            ready, _, _ = select.select([self.answers], [], [], max(0, end - time.monotonic()))
+            expect(ready, "the agent does not answer")
+            read = os.read(self.answers, 1 << 20)
+            if not read:
+                raise Failure(f"the agent died: {self.process.wait(30)}, {self.printed()!r}")
+            self.rest += read
+        line, self.rest = self.rest.split(b"\n", 1)
+        return line.decode()
+
+    def ask(self, line, timeout=60):
+        self.tell(line)
+        return self.answer(timeout)
+
+    def do(self, line, timeout=60):
+        """Asks for what must succeed; returns what the agent says about it."""
+        answer = self.ask(line, timeout)
+        expect(answer.startswith("ok"), f"{line}: {answer}")
+        return answer[3:]
+
+    def printed(self):
+        self.streams.seek(0)
+        return self.streams.read()
+
+    def end(self):
+        self.process.stdin.close()
+        code = self.process.wait(30)
+        self.world.started.remove(self.process)
+        os.close(self.answers)
+        expect(code == 0, f"the agent ended with {code}:", self.printed())
+        expect(self.printed() == b"", "the library printed", self.printed())
+
+
+def kill_session(process):
+    """Ends a process with its children: it leads a session of its own."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def private_mounts():
+    """Gives this process mounts of its own; they go when it ends."""
+    need_root()
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(0x20000) != 0:  # CLONE_NEWNS
+        raise Skip("needs a mount namespace: " + os.strerror(ctypes.get_errno()))
+    mount("--make-rprivate", "/")
+
+
+def mount(*words):
+    done = subprocess.run(["mount", *words], capture_output=True)
+    if done.returncode != 0:
+        raise Skip(f"mount {' '.join(words)}: {done.stderr.decode().strip()}")

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many who write at once: keys-and-states §3, test 2."""
+
+import re
+import time
+
+from support import expect, need
+
+
+def many_processes(world):
+    """Eight processes add, remove and close; what was acknowledged is there."""
+    seconds = 60 if world.is_thorough else 5
+    agents = [world.agent() for _ in range(8)]
+    logs = [f"{world.folder}/log-{index}" for index in range(8)]
+    for index, agent in enumerate(agents):
+        agent.tell(f"work p{index} {logs[index]} {seconds}")
+    calls = [agent.answer(seconds + 60) for agent in agents]
+    for answer in calls:
+        expect(answer.startswith("ok"), answer)
+    slowest = max(int(answer.split()[2]) for answer in calls)
+    total = sum(int(answer.split()[1]) for answer in calls)
+    expect(slowest < 5_500, f"a call took {slowest} ms")
+    for agent in agents:
+        agent.end()
+    verify(world, logs)
+    expect("the database is sound" in world.doctor(), "doctor is not content")
+    print(f"{total} writes in {seconds} s, the slowest took {slowest} ms")
+
+
+def verify(world, logs):
+    reader = world.agent()
+    keys = set(reader.do("keys").split())
+    added, removed, doubtful = set(), set(), set()
+    for log in logs:
+        for line in open(log):
+            verb, key = line.split()
+            {"added": added, "removed": removed, "removing": doubtful}[verb].add(key)
+    lost = added - doubtful - keys
+    expect(not lost, f"{len(lost)} acknowledged items are lost:", sorted(lost)[:5])
+    back = removed & keys
+    expect(not back, f"{len(back)} removed items are back:", sorted(back)[:5])
+    strange = keys - added
+    expect(not strange, "nobody added", sorted(strange)[:5])
+    for key in sorted(keys):
+        value = reader.do(f"get {key}")
+        expect(value == f"value of {key}", f"{key} has the value {value!r}")
+    reader.end()
+
+
+def threads(world):
+    """Two processes of four threads each."""
+    agents = [world.agent() for _ in range(2)]
+    begin = time.monotonic()
+    for index, agent in enumerate(agents):
+        agent.tell(f"threads p{index} 250")
+    for agent in agents:
+        answer = agent.answer(90)
+        expect(answer == "ok 0", "writes that failed:", answer)
+    seconds = time.monotonic() - begin
+    expected = {f"p{p}-{t}-{i}" for p in range(2) for t in range(4) for i in range(250)}
+    for agent in agents:
+        expect(set(agent.do("keys").split()) == expected, "items are missing")
+        for key in expected:
+            expect(agent.do(f"get {key}") == f"value of {key}", key, "has another value")
+        agent.end()
+    print(f"2,000 writes in {seconds:.1f} s")
+
+
+def checkpoints(world):
+    """Nobody writes to a file of the database who does not hold the lock of writers."""
+    need("strace")
+    traces = [f"{world.folder}/trace-{index}" for index in range(2)]
+    calls = "trace=fcntl,pwrite64,fdatasync,fsync,ftruncate,unlink"
+    agents = [
+        world.agent(prefix=("strace", "-f", "-y", "-e", calls, "-o", trace)) for trace in traces]
+    for index, agent in enumerate(agents):
+        agent.tell(f"work p{index} {world.folder}/log-{index} 4")
+    for agent in agents:
+        answer = agent.answer(120)
+        expect(answer.startswith("ok"), answer)
+        agent.do("close")
+        agent.end()
+    checkpoint_count = sum(check_trace(trace) for trace in traces)
+    expect(checkpoint_count > 0, "no checkpoint happened")
+    verify(world, [f"{world.folder}/log-{index}" for index in range(2)])
+    print(f"{checkpoint_count} writes to keychain.db, all under the lock")
+
+
+def check_trace(trace):
+    is_held, count = False, 0
+    for line in open(trace, errors="replace"):
+        if "unfinished" in line or "resumed" in line:
+            continue
+        if "F_OFD_SETLK" in line and line.rstrip().endswith("= 0"):
+            is_held = "F_WRLCK" in line
+        match = re.search(r"(pwrite64|fdatasync|fsync|ftruncate)\(\d+<[^>]*/keychain\.db(-wal)?>",
+                          line)
+        if not match:
+            continue
+        expect(is_held, "without the lock:", line)
+        count += match.group(1) == "pwrite64" and not match.group(2)
+    return count

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import KeychainModel
+import KeychainServices
+import KeychainStore
+import SecretMemory
+import Synchronization
+
+/// Lets the library handle a secret that nothing else in the process has ever seen.
+enum Leak {
+    /// Must be found in the process's memory, or the search is worth nothing.
+    private static let canary = Mutex(bytes(seed: 2))
+
+    /// The same bytes as `pattern` in `leaks.py` makes; neither is written down anywhere.
+    private static func bytes(seed: UInt32) -> [UInt8] {
+        var state = seed
+        return (0..<64).map { _ in
+            state = state &* 1_664_525 &+ 1_013_904_223
+            return UInt8(truncatingIfNeeded: state >> 24)
+        }
+    }
+
+    /// Stores the secret, reads it, removes it and closes the keychain.
+    static func handleSecret() throws {
+        _ = canary.withLock { $0.count }
+        let session = try KeychainSession.current()
+        let item = NewItem(.genericPassword, attributes: [.account: .text("leak")])
+        let secret = secret()
+        try session.set(item, value: secret)
+        let query = ItemQuery(.genericPassword, attributes: [.account: .text("leak")])
+        let found = try session.value(of: query)
+        let isRight = found?.withBytes { $0.count == 64 } == true
+        try session.delete(query)
+        session.store.close()
+        guard isRight else { throw CocoaError(.fileReadCorruptFile) }
+    }
+
+    /// The caller's copy is wiped here: it is not the library's to wipe.
+    private static func secret() -> SecretValue {
+        var bytes = bytes(seed: 1)
+        let value = SecretValue(copying: bytes.span)
+        for index in bytes.indices { bytes[index] = 0 }
+        return value
+    }
+}

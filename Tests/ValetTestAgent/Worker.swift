@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import KeychainModel
+import KeychainServices
+import KeychainStore
+import Synchronization
+import Valet
+
+/// Adds and removes as fast as it can, and records what was acknowledged.
+struct Worker {
+    private let name: String
+    private let log: FileHandle
+
+    init(name: String, log path: String) throws {
+        self.name = name
+        guard FileManager.default.createFile(atPath: path, contents: nil),
+            let log = FileHandle(forWritingAtPath: path)
+        else { throw CocoaError(.fileNoSuchFile) }
+        self.log = log
+    }
+
+    /// Returns how many calls it made and how long the slowest took, in milliseconds.
+    func run(seconds: String) throws -> String {
+        let clock = ContinuousClock()
+        let end = clock.now + .milliseconds(Int((Double(seconds) ?? 1) * 1_000))
+        var slowest = Duration.zero
+        var count = 0
+        while clock.now < end {
+            slowest = max(slowest, try clock.measure { try step(count) })
+            count += 1
+            if count % 7 == 0 { try KeychainSession.current().store.close() }
+        }
+        return "\(count) \(Int(slowest / .milliseconds(1)))"
+    }
+
+    private func step(_ index: Int) throws {
+        let key = "\(name)-\(index)"
+        try Agent.valet.setString("value of \(key)", forKey: key)
+        record("added \(key)")
+        guard index % 3 == 2 else { return }
+        let old = "\(name)-\(index - 1)"
+        record("removing \(old)")
+        try Agent.valet.removeObject(forKey: old)
+        record("removed \(old)")
+    }
+
+    private func record(_ line: String) {
+        log.write(Data((line + "\n").utf8))
+    }
+
+    /// Lets threads write at once; returns how many writes failed.
+    static func crowd(name: String, threadCount: Int, count: String) -> String {
+        let failureCount = Atomic<Int>(0)
+        DispatchQueue.concurrentPerform(iterations: threadCount) { thread in
+            for index in 0..<(Int(count) ?? 0) {
+                let key = "\(name)-\(thread)-\(index)"
+                do {
+                    try Agent.valet.setString("value of \(key)", forKey: key)
+                } catch {
+                    failureCount.add(1, ordering: .relaxed)
+                }
+            }
+        }
+        return "\(failureCount.load(ordering: .relaxed))"
+    }
+}
+
+/// A thread that writes one item after the other and says nothing.
+enum Background {
+    static func start(prefix: String) {
+        let thread = Thread {
+            var index = 0
+            while true {
+                try? Agent.valet.setString("background", forKey: "\(prefix)-\(index)")
+                index += 1
+            }
+        }
+        thread.start()
+    }
+}
