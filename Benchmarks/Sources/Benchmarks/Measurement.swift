@@ -50,7 +50,7 @@ struct Measurement {
                 precondition(count == 10_000)
             }
         }
-        print("allKeys 10000 \(median(times) / 1000)")
+        report("allKeys", 10_000, raw: nil, ours: median(times))
     }
 
     /// Five rounds of both, and the median of each.
@@ -65,6 +65,20 @@ struct Measurement {
             ourTimes.append(try microseconds(per: count) { try keys.forEach(ours) })
         }
         let (rawTime, ourTime) = (median(rawTimes), median(ourTimes))
-        print("\(name) \(itemCount) \(rawTime) \(ourTime) \(rawTime / ourTime)")
+        report(name, itemCount, raw: rawTime, ours: ourTime)
+    }
+
+    /// One line: what, items, microseconds of both, ratio of the rates.
+    private func report(_ name: String, _ count: Int, raw: Double?, ours: Double) {
+        let columns = [
+            String(count), raw.map { String(format: "%.2f", $0) } ?? "-",
+            String(format: "%.2f", ours), raw.map { String(format: "%.2f", $0 / ours) } ?? "-",
+        ]
+        let widths = [10, 10, 10, 8]
+        let padded = zip(columns, widths).map { text, width in
+            String(repeating: " ", count: max(0, width - text.count)) + text
+        }
+        let title = name + String(repeating: " ", count: max(0, 14 - name.count))
+        print(([title] + padded).joined(separator: " "))
     }
 }
