@@ -173,7 +173,10 @@ import Testing
             "INSERT INTO attribute SELECT hash, ?2 FROM attribute WHERE number = ?1",
             item.parameter, other.parameter)
         try keychain.tamper(
-            "UPDATE item SET hashes = (SELECT hashes FROM item WHERE number = ?1) WHERE number = ?2",
+            """
+            UPDATE item SET hashes = (SELECT hashes FROM item WHERE number = ?1)
+            WHERE number = ?2
+            """,
             item.parameter, other.parameter)
         let found = try keychain.store.copy(
             .generic([.label: .text("a")]), [.attributes, .value], for: keychain.caller)

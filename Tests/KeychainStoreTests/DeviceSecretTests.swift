@@ -198,7 +198,8 @@ private final class TestFolder: Sendable {
         Row(["HOME": "/h", "STATE_DIRECTORY": "/var/lib/x"], "/var/lib/x/valet"),
         Row(["STATE_DIRECTORY": "/var/lib/x:/var/lib/y"], "/var/lib/x/valet"),
         Row(
-            ["HOME": "/h", "STATE_DIRECTORY": ""], "/h/.local/share/valet", "/h/.local/state/valet"),
+            ["HOME": "/h", "STATE_DIRECTORY": ""],
+            "/h/.local/share/valet", "/h/.local/state/valet"),
     ])
     func `follows the variables`(_ row: Row) throws {
         let location = try KeychainLocation(Environment(row.variables))

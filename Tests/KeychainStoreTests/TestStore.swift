@@ -77,15 +77,20 @@ extension NewItem {
     /// A generic password.
     static func generic(
         _ account: String, service: String = "service",
-        _ more: [Attribute: AttributeValue] = [:], group: AccessGroup? = nil,
-        isSynchronizable: Bool = false,
+        _ more: [Attribute: AttributeValue] = [:], isSynchronizable: Bool = false,
         as protectionClass: ProtectionClass = .whenUnlocked
     ) -> NewItem {
         NewItem(
             .genericPassword,
             attributes: [.account: .text(account), .service: .text(service)].merging(more) { $1 },
-            accessGroup: group, isSynchronizable: isSynchronizable,
-            protectionClass: protectionClass)
+            isSynchronizable: isSynchronizable, protectionClass: protectionClass)
+    }
+
+    /// The item, but in that group.
+    func inGroup(_ group: AccessGroup) -> NewItem {
+        var item = self
+        item.accessGroup = group
+        return item
     }
 
     /// An internet password.
