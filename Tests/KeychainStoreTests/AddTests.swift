@@ -101,8 +101,8 @@ import Testing
     @Test func `keeps classes, groups and both kinds of synchronizing apart`() throws {
         try keychain.add(.generic("a", service: ""))
         try keychain.add(NewItem(.internetPassword, attributes: [.account: .text("a")]))
-        try keychain.add(.generic("a", [.service: .text("")], group: "two"))
-        try keychain.add(.generic("a", [.service: .text("")], isSynchronizable: true))
+        try keychain.add(.generic("a", service: "").inGroup("two"))
+        try keychain.add(.generic("a", service: "", isSynchronizable: true))
         #expect(try keychain.items(.generic()).count == 3)
     }
 

@@ -26,7 +26,7 @@ import Testing
 
     @Test func `of a class takes all local items of all groups`() throws {
         try keychain.add(.generic("a"))
-        try keychain.add(.generic("b", group: "two"))
+        try keychain.add(.generic("b").inGroup("two"))
         try keychain.add(.generic("c", isSynchronizable: true))
         try keychain.add(.internet("d"))
         #expect(try keychain.delete(ItemQuery(.genericPassword)) == 2)

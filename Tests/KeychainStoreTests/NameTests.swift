@@ -23,7 +23,7 @@ import Testing
         try keychain.add(.generic("a"), "va")
         try keychain.add(.generic("a", service: "other"), "vo")
         try keychain.add(.generic("a", isSynchronizable: true), "vs")
-        try keychain.add(.generic("b", group: "two"), "vb")
+        try keychain.add(.generic("b").inGroup("two"), "vb")
         try keychain.add(.generic("c", as: .afterFirstUnlock), "vc")
         for _ in 0..<2 {
             #expect(try keychain.value(named: "a") == "va")
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test func `keeps groups apart that look alike`() throws {
-        let item = NewItem.generic("a", group: "é")
+        let item = NewItem.generic("a").inGroup("é")
         let (store, value) = (keychain.store, SecretValue.text("v"))
         let composed = Caller(applicationIdentifier: "x", accessGroups: ["é"])
         let decomposed = Caller(applicationIdentifier: "x", accessGroups: ["e\u{301}"])
@@ -127,7 +127,7 @@ import Testing
         try keychain.add(.generic("y", isSynchronizable: true))
         try keychain.add(.generic("z", as: .afterFirstUnlock))
         try keychain.add(.generic("", [.account: .number(7)]))
-        try keychain.add(.generic("two", group: "two"))
+        try keychain.add(.generic("two").inGroup("two"))
         let found = try keychain.store.accounts(of: service(), for: keychain.caller)
         #expect(found.accounts == names.map(AttributeValue.text) + [.number(7), .text("two")])
         #expect(found.damage == nil)

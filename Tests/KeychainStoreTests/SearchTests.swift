@@ -215,20 +215,20 @@ import Testing
         #expect(failure { _ = try keychain.items(query) } == .missingEntitlement)
         #expect(failure { try keychain.update(query, ItemChanges()) } == .missingEntitlement)
         #expect(failure { try keychain.delete(query) } == .missingEntitlement)
-        #expect(failure { try keychain.add(.generic("b", group: group)) } == .missingEntitlement)
+        #expect(failure { try keychain.add(.generic("b").inGroup(group)) } == .missingEntitlement)
         #expect(
-            failure { try keychain.set(.generic("b", group: group), "v") }
+            failure { try keychain.set(.generic("b").inGroup(group), "v") }
                 == .missingEntitlement)
     }
 
     @Test func `take new items into the first`() throws {
         #expect(try keychain.add(.generic("a")).accessGroup == "one")
-        #expect(try keychain.add(.generic("b", group: "two")).accessGroup == "two")
+        #expect(try keychain.add(.generic("b").inGroup("two")).accessGroup == "two")
     }
 
     @Test func `are all searched unless one is named`() throws {
         try keychain.add(.generic("a"), "one")
-        try keychain.add(.generic("b", group: "two"), "two")
+        try keychain.add(.generic("b").inGroup("two"), "two")
         #expect(try keychain.accounts(.generic()) == ["a", "b"])
         #expect(try keychain.value(.exact("b")) == "two")
         #expect(try keychain.value(.exact("b", group: "two")) == "two")
@@ -240,7 +240,7 @@ import Testing
         let store = keychain.store
         let added = try store.add(Addition(.generic("a"), value: nil), for: caller)
         #expect(added.accessGroup == "one")
-        let item = NewItem.generic("b", group: .token)
+        let item = NewItem.generic("b").inGroup(.token)
         #expect(
             failure { _ = try store.add(Addition(item, value: nil), for: caller) }
                 == .missingEntitlement)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Database
+import Keybag
 import KeychainModel
 import Sealing
 import Testing
 
-@testable import Keybag
 @testable import KeychainStore
 
 /// What somebody can do to the files who has no key.
@@ -96,8 +96,12 @@ extension TestStore {
             settings.stamp &+= 1
             change(&settings)
             let root = try DeviceProtector(secret).rootKey(of: locked)
-            locked.mac = locked.authenticationCode(
-                root: root, settings: settings.authenticatedBytes)
+            let body = Array(locked.encoded.dropLast(Digest.byteCount))
+            let mac = KeyedHash.digest(root, .keybagMAC) { hash in
+                hash.append(body)
+                hash.append(settings.authenticatedBytes)
+            }
+            locked = try LockedKeybag(parsing: body + mac.bytes)
             let transaction = try Transaction(on: connection)
             try Statement("DELETE FROM keychain", on: connection).execute()
             try Statement("DELETE FROM keybag", on: connection).execute()

@@ -76,22 +76,21 @@ extension [UInt8] {
 extension NewItem {
     /// A generic password.
     static func generic(
-        _ account: String, service: String, _ more: [Attribute: AttributeValue] = [:]
-    ) -> NewItem {
-        generic(account, more.merging([.service: .text(service)]) { $1 })
-    }
-
-    /// A generic password of the service "service", unless `more` names another.
-    static func generic(
-        _ account: String, _ more: [Attribute: AttributeValue] = [:], group: AccessGroup? = nil,
-        isSynchronizable: Bool = false, as protectionClass: ProtectionClass = .whenUnlocked
+        _ account: String, service: String = "service",
+        _ more: [Attribute: AttributeValue] = [:], isSynchronizable: Bool = false,
+        as protectionClass: ProtectionClass = .whenUnlocked
     ) -> NewItem {
         NewItem(
             .genericPassword,
-            attributes: [.account: .text(account), .service: .text("service")]
-                .merging(more) { $1 },
-            accessGroup: group, isSynchronizable: isSynchronizable,
-            protectionClass: protectionClass)
+            attributes: [.account: .text(account), .service: .text(service)].merging(more) { $1 },
+            isSynchronizable: isSynchronizable, protectionClass: protectionClass)
+    }
+
+    /// The item, but in that group.
+    func inGroup(_ group: AccessGroup) -> NewItem {
+        var item = self
+        item.accessGroup = group
+        return item
     }
 
     /// An internet password.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Keybag
 import KeychainModel
 import Sealing
 import SecretMemory
 import Testing
 
-@testable import Keybag
 @testable import KeychainStore
 
 /// The bytes of docs/FORMAT.md, made by a program that knows nothing but that page.
