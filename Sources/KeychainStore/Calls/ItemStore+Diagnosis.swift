@@ -35,7 +35,7 @@ extension ItemStore {
 extension Finding {
     /// What a failure of the examination itself tells.
     fileprivate init(_ failure: KeychainFailure) {
-        let isDamage = [.damaged, .keychainDamaged, .incomplete].contains(failure.code)
+        let isDamage = failure.code == .damaged || failure.code == .keychainDamaged
         self.init(
             isDamage ? .damage : .broken, failure.message, path: failure.path,
             hint: failure.hint)
@@ -110,7 +110,7 @@ struct RowExamination {
                 damaged += 1
             }
         }
-        var findings = [Finding(.fine, "\(sound) rows open and agree with their hashes")]
+        var findings = [Finding(.fine, "rows that open and agree with their hashes: \(sound)")]
         if damaged > 0 {
             findings.append(
                 Finding(

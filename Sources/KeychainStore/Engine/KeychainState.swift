@@ -7,7 +7,8 @@ internal import Synchronization
 
 /// What a process knows of a keychain whose keys it has opened.
 ///
-/// Valid for as long as the database shows the same stamp: every statement reads that first.
+/// Valid for as long as the database shows the same stamp, which every call makes sure of: by
+/// reading it, or by finding that nobody has written since it was read.
 final class KeychainState: Sendable {
     let settings: KeychainSettings
     let deviceSource: DeviceSource
