@@ -68,21 +68,25 @@ extension ItemStore {
 extension WriteAccess {
     /// Adds an item.
     func add(_ addition: Addition, for caller: Caller) throws -> StoredItem {
-        var (item, content) = try prepare(addition, for: caller)
-        let predecessor = try makeWay(for: hashes(item, content))
+        try add(addition, prepare(addition, for: caller))
+    }
+
+    private func add(_ addition: Addition, _ prepared: IndexedContent) throws -> StoredItem {
+        var prepared = prepared
+        let predecessor = try makeWay(for: prepared.index)
         if let date = predecessor.modificationDate {
-            content.attributes[.modificationDate] = .date(max(now.date, date + 0.001))
+            prepared.content.attributes[.modificationDate] = .date(max(now.date, date + 0.001))
         }
-        return try insert(addition, content, after: predecessor.logicalTime)
+        return try insert(addition, prepared, after: predecessor.logicalTime)
     }
 
     /// Adds an item or replaces the value of the one that is there.
     func set(_ addition: Addition, for caller: Caller) throws {
-        let (item, content) = try prepare(addition, for: caller)
-        if case .row(let row)? = try row(hashes(item, content)),
+        let prepared = try prepare(addition, for: caller)
+        if case .row(let row)? = try row(prepared.index),
             !row.header.flags.contains(.tombstone), let old = try? open(row)
         {
-            guard row.header.protectionClass == item.protectionClass else {
+            guard row.header.protectionClass == addition.item.protectionClass else {
                 throw KeychainFailure(
                     .duplicateItem, during: operation,
                     message: "an item of that name has another accessibility",
@@ -91,20 +95,21 @@ extension WriteAccess {
             try replace(old, value: addition.value)
             return
         }
-        _ = try add(addition, for: caller)
+        _ = try add(addition, prepared)
     }
 
     private func replace(_ old: OpenedRow, value: SecretValue?) throws {
         var content = old.content
         content.valueByteCount = value?.byteCount
         content.attributes[.modificationDate] = .date(laterDate(than: content))
-        try replace(old.row, old.row.header.kind, content, value: value)
+        let item = try IndexedContent(content, sameKeyAs: old.row)
+        try replace(old.row, old.row.header.kind, item, value: value)
     }
 
     /// Checks an addition and completes its attributes.
     private func prepare(
         _ addition: Addition, for caller: Caller
-    ) throws -> (NewItem, ItemContent) {
+    ) throws -> IndexedContent {
         let item = addition.item
         let group = try caller.group(writing: item.accessGroup, during: operation)
         try check(addition.value)
@@ -120,7 +125,9 @@ extension WriteAccess {
         let content = ItemContent(
             accessGroup: group, attributes: attributes,
             valueByteCount: addition.value?.byteCount)
-        return (item, content)
+        return IndexedContent(
+            content,
+            state.hasher.hashes(item.itemClass, content, isSynchronizable: item.isSynchronizable))
     }
 
     /// - Throws: ``KeychainFailure/Code/valueTooLarge``.
@@ -130,10 +137,6 @@ extension WriteAccess {
                 .valueTooLarge, during: operation,
                 hint: "keep large data in a file of its own and its key here")
         }
-    }
-
-    private func hashes(_ item: NewItem, _ content: ItemContent) -> IndexHashes {
-        state.hasher.hashes(item.itemClass, content, isSynchronizable: item.isSynchronizable)
     }
 
     /// Clears the place of a row that is about to be written: of a tombstone or a damaged row.
@@ -155,15 +158,15 @@ extension WriteAccess {
     }
 
     private func insert(
-        _ addition: Addition, _ content: ItemContent, after logicalTime: Int64
+        _ addition: Addition, _ prepared: IndexedContent, after logicalTime: Int64
     ) throws -> StoredItem {
-        let item = addition.item
+        let (item, content) = (addition.item, prepared.content)
         let row = try insert(
             item.itemClass,
             RowKind(
                 protectionClass: item.protectionClass,
                 flags: item.isSynchronizable ? .synchronizable : []),
-            content, value: addition.value, after: logicalTime)
+            prepared, value: addition.value, after: logicalTime)
         return StoredItem(
             itemClass: item.itemClass, reference: row.header.reference,
             accessGroup: content.accessGroup, isSynchronizable: item.isSynchronizable,

@@ -79,11 +79,12 @@ extension WriteAccess {
             names.contains(attribute) || attribute == .creationDate
         }
         content.attributes[.modificationDate] = .date(laterDate(than: match.content))
+        let index = state.hasher.hashes(header.itemClass, content, isSynchronizable: true)
         _ = try insert(
             header.itemClass,
             RowKind(
                 protectionClass: header.protectionClass, flags: [.synchronizable, .tombstone]),
-            content, value: nil, after: match.row.logicalTime)
+            IndexedContent(content, index), value: nil, after: match.row.logicalTime)
     }
 }
 

@@ -82,7 +82,8 @@ extension WriteAccess {
         let kind = RowKind(
             protectionClass: changes.protectionClass ?? header.protectionClass, flags: flags)
         try replace(
-            match.row, kind, content, value: value ?? match.value, after: predecessor.logicalTime)
+            match.row, kind, IndexedContent(content, index), value: value ?? match.value,
+            after: predecessor.logicalTime)
         if !keepsKey { try markDeletion(match) }
     }
 }

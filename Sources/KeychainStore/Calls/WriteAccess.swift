@@ -42,12 +42,11 @@ struct WriteAccess {
 
     /// Adds a row.
     func insert(
-        _ itemClass: ItemClass, _ kind: RowKind, _ content: ItemContent, value: SecretValue?,
+        _ itemClass: ItemClass, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
         after logicalTime: Int64 = 0
     ) throws -> SealedRow {
         let cipher = try state.cipher(kind.protectionClass, during: operation)
-        let index = state.hasher.hashes(
-            itemClass, content, isSynchronizable: kind.flags.contains(.synchronizable))
+        let (content, index) = (item.content, item.index)
         let header = RowHeader(
             number: try nextNumber(), salt: .random(in: .min ... .max), version: 1,
             itemClass: itemClass, protectionClass: kind.protectionClass, flags: kind.flags,
@@ -66,13 +65,12 @@ struct WriteAccess {
     /// Writes an item over the row it was read from, under its next version.
     @discardableResult
     func replace(
-        _ old: SealedRow, _ kind: RowKind, _ content: ItemContent, value: SecretValue?,
+        _ old: SealedRow, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
         after logicalTime: Int64 = 0
     ) throws -> SealedRow {
         let cipher = try state.cipher(kind.protectionClass, during: operation)
         var header = old.header
-        let index = state.hasher.hashes(
-            header.itemClass, content, isSynchronizable: kind.flags.contains(.synchronizable))
+        let (content, index) = (item.content, item.index)
         header.version += 1
         header.protectionClass = kind.protectionClass
         header.flags = kind.flags
@@ -165,4 +163,27 @@ struct OpenedRow {
     let row: SealedRow
     let content: ItemContent
     let value: SecretValue?
+}
+
+/// What is sealed of an item, with the hashes that follow from it: they cost as much as sealing,
+/// so each is computed once.
+struct IndexedContent {
+    var content: ItemContent
+    let index: IndexHashes
+
+    /// Content whose hashes have been computed.
+    init(_ content: ItemContent, _ index: IndexHashes) {
+        self.content = content
+        self.index = index
+    }
+
+    /// Content that differs from a row's in nothing that is hashed. Opening the row has shown that
+    /// its hashes are those of what is in it.
+    init(_ content: ItemContent, sameKeyAs row: SealedRow) throws(RowDamage) {
+        guard let primaryKey = try? Digest(row.header.primaryKey) else { throw .column }
+        self.content = content
+        index = IndexHashes(
+            primaryKey: primaryKey, account: row.accountHash, group: row.groupHash,
+            place: row.placeHash, others: try IndexHashes.others(parsing: row.hashes))
+    }
 }

@@ -133,6 +133,12 @@ final class IndexHasher: Sendable {
     private static func append(
         _ attribute: Attribute, _ value: AttributeValue, to parts: inout LengthPrefixed
     ) {
+        if case .text(let text) = value {
+            // Most values are text, and need no array of their own.
+            let isBlob = attribute.family == .blob
+            let kind: SearchKey.Kind = isBlob ? .blob : .text
+            return parts.append(marker: kind.rawValue, text)
+        }
         guard let key = attribute.searchKey(for: value) else { return }
         parts.append([key.kind.rawValue] + key.bytes)
     }
