@@ -65,8 +65,12 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         tests("SecretMemory", ["CForkSupport"]),
         tests("Sealing", ["SecretMemory"]),
         tests("KeychainModel", []),
+        tests("Keybag", ["KeychainModel", "SecretMemory", "Sealing"]),
         tests(
-            "KeychainServices", ["KeychainModel", "KeychainStore", "SecretMemory", "Security", "TestSupport"]),
+            "KeychainStore", ["Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
+        tests(
+            "KeychainServices",
+            ["KeychainModel", "KeychainStore", "SecretMemory", "Security", "TestSupport"]),
         tests("Valet", ["KeychainModel", "KeychainServices", "TestSupport"]),
         tests(
             "ValetCLI", ["KeychainModel", "KeychainStore", "SecretMemory", "ValetCommand"],

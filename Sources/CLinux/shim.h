@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef VALET_CLINUX_SHIM_H
 #define VALET_CLINUX_SHIM_H
 

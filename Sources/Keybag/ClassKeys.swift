@@ -5,6 +5,7 @@ package import Sealing
 
 /// What seals and opens the items of one protection class in one epoch.
 package final class ClassKeys: Sendable {
+    /// The class whose items these keys are for.
     package let protectionClass: ProtectionClass
     /// The class key's id: rows name their key by it.
     package let keyID: KeyID

@@ -11,10 +11,15 @@ package struct DeviceProtector: Protector, ~Copyable, Sendable {
         self.secret = secret
     }
 
+    /// The record wrapped under the device key alone.
     package var kind: ProtectorKind { .device }
     /// The id of the device secret.
     package var keyID: KeyID { secret.id }
 
+    /// Unwraps the root key under the device secret.
+    ///
+    /// - Throws: ``KeybagError``: `wrongDeviceSecret` if the keybag names another secret,
+    ///   `tampered` if the keybag was changed.
     package func rootKey(of keybag: LockedKeybag) throws(KeybagError) -> RootKey {
         guard keybag.deviceKeyID == secret.id else {
             throw KeybagError(.wrongDeviceSecret, during: "open the keybag")
@@ -29,10 +34,12 @@ package struct DeviceProtector: Protector, ~Copyable, Sendable {
         }
     }
 
+    /// The key-encrypting key of a keychain, derived from the device secret: docs/FORMAT.md §4.
     package func deviceKEK(for keychainID: KeychainID) -> DeviceKEK {
         KeyedHash.derive(from: secret, .deviceKEK) { hash in hash.append(keychainID) }
     }
 
+    /// The one record ``KeybagTag/rootByDevice``: the root key under the device key.
     package func wrap(
         _ root: borrowing RootKey, keychainID: KeychainID, epoch: Epoch
     ) -> [KeybagTag: [UInt8]] {

@@ -22,9 +22,11 @@ package struct KeybagError: Error, Sendable {
         case classUnavailable
     }
 
+    /// What a caller can do about it.
     package let code: Code
     /// What was being done: "open the keybag".
     package let operation: String
+    /// The error of the layer below, if one led to this.
     package let underlying: (any Error)?
 
     init(_ code: Code, during operation: String, underlying: (any Error)? = nil) {

@@ -6,13 +6,19 @@ package import Sealing
 ///
 /// Parsed, and so of a legal shape; nothing is authenticated before ``unlock(with:settings:)``.
 package struct LockedKeybag: Sendable {
+    /// The keychain that the keys belong to.
     package let keychainID: KeychainID
+    /// The generation of keys, counted from 1.
     package let epoch: Epoch
+    /// What opens the root key.
     package let protector: ProtectorKind
+    /// Where the device secret comes from.
     package let deviceSource: DeviceSource
     /// The id of the device secret that the keybag was made with.
     package let deviceKeyID: KeyID
+    /// The body of each record by its tag: wrapped keys and their parameters.
     package internal(set) var records: [KeybagTag: [UInt8]]
+    /// The code that authenticates the keybag with the settings beside it.
     package internal(set) var mac: Digest
 
     /// The body of a record that has to be there.

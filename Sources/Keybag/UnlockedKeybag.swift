@@ -5,7 +5,9 @@ package import Sealing
 
 /// The opened keys of one epoch; they lie in guarded memory and are wiped with the last owner.
 package final class UnlockedKeybag: Sendable {
+    /// The keychain that the keys belong to.
     package let keychainID: KeychainID
+    /// The generation of keys.
     package let epoch: Epoch
     /// Hashes what is searched.
     package let index: IndexKey

@@ -10,7 +10,9 @@ package struct SearchKey: Hashable, Sendable {
         case date = 3
     }
 
+    /// What the bytes encode.
     package let kind: Kind
+    /// What is compared: two keys of one kind match when these are equal.
     package let bytes: [UInt8]
 }
 

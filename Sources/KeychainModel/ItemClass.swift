@@ -26,7 +26,7 @@ package enum ItemClass: UInt8, CaseIterable, Hashable, Sendable {
 
     /// The attributes that, with access group and synchronizable flag, make an item unique.
     ///
-    /// In the order in which they are hashed: keychain-semantics §2.3, docs/FORMAT.md §6.1.
+    /// In the order in which they are hashed: keychain-semantics §2.3, docs/FORMAT.md §6.2.
     package var primaryKeyAttributes: [Attribute] {
         switch self {
         case .genericPassword: Self.genericPasswordKey

@@ -7,14 +7,18 @@ package struct ItemQuery: Hashable, Sendable {
         case localOnly, synchronizedOnly, any
     }
 
+    /// The one class that is searched.
     package var itemClass: ItemClass
     /// Equality filters. Access group, synchronizable flag, protection class and access control
     /// are not among them: they have properties of their own or do not filter.
     package var attributes: [Attribute: AttributeValue]
     /// The one group to search; nil for every group of the caller.
     package var accessGroup: AccessGroup?
+    /// Local items, synchronized ones or both.
     package var synchronizable: Synchronizable
+    /// Keeps items of this class; nil for all classes.
     package var protectionClass: ProtectionClass?
+    /// Keeps the one item that this names; nil for all items.
     package var reference: PersistentReference?
     /// Keeps internet passwords whose server is this host or a parent domain of it.
     package var hostOrSubdomainOfHost: String?

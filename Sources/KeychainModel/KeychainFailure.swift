@@ -73,20 +73,31 @@ public struct KeychainFailure: Error, Hashable, Sendable {
     /// The file or folder concerned.
     public let path: String?
     /// The `errno` of the system call that failed; 0 when none did.
-    public let systemError: Int32
+    public private(set) var systemError: Int32 = 0
     /// What would help, if anything is known to.
-    public let hint: String?
+    public private(set) var hint: String?
 
     /// A failure of `operation`.
     public init(
         _ code: Code, during operation: String, message: String? = nil, path: String? = nil,
-        systemError: Int32 = 0, hint: String? = nil
+        hint: String? = nil
     ) {
         self.code = code
         self.operation = operation
         self.message = message ?? code.explanation
         self.path = path
+        self.hint = hint
+    }
+
+    /// The same failure, with the `errno` of the system call that it comes from; 0 for none.
+    public init(_ failure: KeychainFailure, systemError: Int32) {
+        self = failure
         self.systemError = systemError
+    }
+
+    /// The same failure, with another hint.
+    package init(_ failure: KeychainFailure, hint: String) {
+        self = failure
         self.hint = hint
     }
 }

@@ -2,13 +2,16 @@
 
 /// An item that is about to be added, without its value.
 package struct NewItem: Hashable, Sendable {
+    /// Generic or internet password.
     package var itemClass: ItemClass
     /// All attributes but access group, synchronizable flag and protection class; dates that are
     /// given are replaced by the time of adding.
     package var attributes: [Attribute: AttributeValue]
     /// nil for the caller's default group.
     package var accessGroup: AccessGroup?
+    /// Whether other devices may get the item.
     package var isSynchronizable: Bool
+    /// When the value may be read.
     package var protectionClass: ProtectionClass
 
     /// An item of `itemClass`, by default local and `whenUnlocked` (keychain-semantics §2.4).
@@ -27,9 +30,13 @@ package struct NewItem: Hashable, Sendable {
 
 /// What an update sets; everything else of an item stays (keychain-semantics §6).
 package struct ItemChanges: Hashable, Sendable {
+    /// New values by attribute; those not named stay.
     package var attributes: [Attribute: AttributeValue]
+    /// The group to move the item to; nil to leave it.
     package var accessGroup: AccessGroup?
+    /// Makes the item synchronized or local; nil to leave it.
     package var isSynchronizable: Bool?
+    /// The class to seal the item anew for; nil to leave it.
     package var protectionClass: ProtectionClass?
 
     /// Changes of nothing but the attributes given.

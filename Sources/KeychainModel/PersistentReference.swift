@@ -5,6 +5,7 @@ package struct PersistentReference: Hashable, Sendable {
     /// 20 bytes: the four ASCII characters of the class and the 16 bytes of the item's id.
     package static let byteCount = 20
 
+    /// The item's class; it cannot change.
     package let itemClass: ItemClass
     /// 16 bytes, as stored in the row.
     package let itemID: [UInt8]

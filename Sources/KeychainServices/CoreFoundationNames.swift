@@ -6,7 +6,8 @@ public import Foundation
 
 /// Text: the keys of dictionaries, and most attributes.
 public typealias CFString = String
-/// The requests that the calls take; `as CFDictionary` makes one of every dictionary with text keys.
+/// The requests that the calls take; `as CFDictionary` makes one of every dictionary with text
+/// keys.
 public typealias CFDictionary = [String: Any]
 /// What the calls give back: `NSData`, `NSDictionary` or `NSArray`, which `as?` turns into values.
 public typealias CFTypeRef = AnyObject

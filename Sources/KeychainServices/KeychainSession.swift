@@ -9,7 +9,9 @@ package import SecretMemory
 /// Every call is synchronous, safe from every thread and process, and done by its deadline.
 /// What fails is also remembered as ``KeychainFailure/last``.
 package struct KeychainSession: Sendable {
+    /// The keychain.
     package let store: ItemStore
+    /// The application that asks.
     package let caller: Caller
 
     /// A session of `caller` in `store`.
@@ -88,13 +90,41 @@ package struct KeychainSession: Sendable {
         }
     }
 
-    /// The value of the first item that matches: the fast path.
+    /// The value of the item of that name: the fast path.
+    ///
+    /// - Returns: nil for an item that has no value.
+    /// - Throws: `itemNotFound` if there is none.
+    package func value(of name: PasswordName) throws(KeychainFailure) -> SecretValue? {
+        try remembering { () throws(KeychainFailure) in
+            try store.value(of: name, for: caller)
+        }
+    }
+
+    /// The value of the first item that matches.
     ///
     /// - Returns: nil for an item that has no value.
     /// - Throws: `itemNotFound` if none matches.
     package func value(of query: ItemQuery) throws(KeychainFailure) -> SecretValue? {
         try remembering { () throws(KeychainFailure) in
             try store.value(of: query, for: caller)
+        }
+    }
+
+    /// Whether there is an item of that name; opens nothing.
+    package func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool {
+        try remembering { () throws(KeychainFailure) in
+            try store.contains(name, for: caller)
+        }
+    }
+
+    /// The accounts of all items of a service; none if there are none.
+    package func accounts(
+        of service: PasswordService
+    ) throws(KeychainFailure) -> [AttributeValue] {
+        try remembering { () throws(KeychainFailure) in
+            let found = try store.accounts(of: service, for: caller)
+            if let damage = found.damage { KeychainFailure.last = damage }
+            return found.accounts
         }
     }
 

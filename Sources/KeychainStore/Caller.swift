@@ -4,6 +4,7 @@ package import KeychainModel
 
 /// The application on whose behalf a call is made.
 package struct Caller: Hashable, Sendable {
+    /// The name that the application's own group has, too.
     package let applicationIdentifier: String
     /// The groups it may use; the first is where its items go by default.
     package let accessGroups: [AccessGroup]

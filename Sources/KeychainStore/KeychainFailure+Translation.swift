@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Database
-internal import KeychainModel
 internal import Keybag
+internal import KeychainModel
 
 /// Runs `body` and turns what lower modules throw into a failure of `operation`.
 ///

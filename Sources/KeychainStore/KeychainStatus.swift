@@ -13,6 +13,7 @@ package struct KeychainStatus: Sendable {
         case tpmAndPasscode = "tpm+passcode"
     }
 
+    /// How far the keychain can be used now.
     package var state: State
     /// The folder that holds the keychain.
     package var folder: String
@@ -22,12 +23,17 @@ package struct KeychainStatus: Sendable {
     package var level: ProtectionLevel?
     /// 32 hexadecimal digits; nil while there is no keychain.
     package var keychainID: String?
+    /// The version of the file format; nil while there is no keychain.
     package var formatVersion: Int?
+    /// The generation of keys; nil while there is no keychain.
     package var epoch: UInt64?
+    /// Live rows, tombstones excluded; nil while there is no keychain.
     package var itemCount: Int?
+    /// Damaged rows that were moved aside; nil while there is no keychain.
     package var quarantinedRowCount: Int?
     /// The database and its write-ahead log.
     package var fileByteCount: Int64?
+    /// Whether the file system can only be read.
     package var isReadOnly: Bool
 }
 
@@ -45,9 +51,11 @@ package struct Finding: Sendable {
         case damage
     }
 
+    /// How bad it is.
     package var severity: Severity
     /// Lower case, no full stop, no secret.
     package var message: String
+    /// The file or folder concerned, if it is one.
     package var path: String?
     /// What helps.
     package var hint: String?

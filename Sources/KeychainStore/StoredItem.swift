@@ -5,10 +5,15 @@ package import SecretMemory
 
 /// An item as it was read: its attributes and, if asked for, its value.
 package struct StoredItem: Sendable {
+    /// Generic or internet password.
     package let itemClass: ItemClass
+    /// The 20-byte name that outlives changes of attributes.
     package let reference: PersistentReference
+    /// The group that the item is in.
     package let accessGroup: AccessGroup
+    /// Whether other devices may get the item.
     package let isSynchronizable: Bool
+    /// When the value may be read.
     package let protectionClass: ProtectionClass
     /// What was set or defaulted, with the types given, and both dates. Access group,
     /// synchronizable flag and protection class are the properties above. Empty unless
@@ -22,6 +27,7 @@ package struct StoredItem: Sendable {
 
 /// What of an item a call wants to see.
 package struct ItemParts: OptionSet, Sendable {
+    /// One bit for each part.
     package let rawValue: UInt8
 
     /// The parts whose bits are set.
@@ -29,6 +35,8 @@ package struct ItemParts: OptionSet, Sendable {
         self.rawValue = rawValue
     }
 
+    /// All attributes and the value's size.
     package static let attributes = ItemParts(rawValue: 1)
+    /// The value, which has to be opened apart.
     package static let value = ItemParts(rawValue: 2)
 }

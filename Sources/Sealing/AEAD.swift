@@ -9,6 +9,8 @@ package import SecretMemory
 package enum AEAD {
     /// How much longer sealed bytes are than the plaintext.
     package static let overhead = Sodium.nonceByteCount + Sodium.tagByteCount
+    /// How many bytes at the end of sealed ones prove that they are what was sealed.
+    package static let tagByteCount = Sodium.tagByteCount
 
     /// Seals `plaintext`, and binds it to `associatedData`, which is not part of the result.
     package static func seal<P: SealsData>(
@@ -43,6 +45,26 @@ package enum AEAD {
         }
     }
 
+    /// Opens a value. Not generic, because the callers of a generic function in another module pay
+    /// for what its compiler cannot see; this is what every read of an item does.
+    ///
+    /// - Throws: As the general form.
+    package static func open(
+        _ sealed: Span<UInt8>, associatedData: borrowing LengthPrefixed,
+        under key: borrowing ValueSubkey
+    ) throws(SealingError) -> SecretBytes {
+        var plaintext = SecretBytes(byteCount: try plaintextByteCount(of: sealed))
+        let isOpen = plaintext.withMutableBytes { plaintext in
+            associatedData.withBytes { data in
+                key.withBytes { key in
+                    Sodium.open(sealed, associatedData: data, key: key, into: &plaintext)
+                }
+            }
+        }
+        guard isOpen else { throw SealingError(.tampered, during: .open, of: "sealed data") }
+        return plaintext
+    }
+
     /// Opens sealed bytes into ordinary memory, which nobody wipes: for attributes, not for values.
     ///
     /// - Throws: As ``open(_:associatedData:under:)``.
@@ -53,6 +75,18 @@ package enum AEAD {
         var bytes = plaintext.mutableSpan
         try open(sealed, associatedData: associatedData, key: key, into: &bytes)
         return plaintext
+    }
+
+    /// Opens attributes; not generic, for the same reason.
+    ///
+    /// - Throws: As the general form.
+    package static func openIntoArray(
+        _ sealed: Span<UInt8>, associatedData: borrowing LengthPrefixed,
+        under key: borrowing AttributesSubkey
+    ) throws(SealingError) -> [UInt8] {
+        try associatedData.withBytes { (data: Span<UInt8>) throws(SealingError) in
+            try openIntoArray(sealed, associatedData: data, under: key)
+        }
     }
 
     private static func plaintextByteCount(of sealed: Span<UInt8>) throws(SealingError) -> Int {

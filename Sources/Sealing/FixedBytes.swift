@@ -6,7 +6,8 @@ internal import SecretMemory
 ///
 /// `==` takes the same time whatever the bytes are.
 package struct FixedBytes<let byteCount: Int, Name>: Sendable {
-    @usableFromInline var storage: InlineArray<byteCount, UInt8>
+    /// The bytes.
+    package let bytes: [UInt8]
 
     /// Copies `bytes`.
     ///
@@ -15,21 +16,25 @@ package struct FixedBytes<let byteCount: Int, Name>: Sendable {
         guard bytes.count == byteCount else {
             throw SealingError(.malformed, during: .parse, of: "\(Name.self)")
         }
-        storage = InlineArray { bytes[$0] }
+        self.bytes = [UInt8](copying: bytes)
     }
 
-    /// Copies `bytes`.
+    /// Takes `bytes`.
     ///
     /// - Throws: ``SealingError/Code/malformed`` if their number is not `byteCount`.
     package init(_ bytes: [UInt8]) throws(SealingError) {
-        try self.init(copying: bytes.span)
+        guard bytes.count == byteCount else {
+            throw SealingError(.malformed, during: .parse, of: "\(Name.self)")
+        }
+        self.bytes = bytes
     }
 
     /// Has `body` fill in the bytes, which start as zeros.
     init<E>(initializingWith body: (inout MutableSpan<UInt8>) throws(E) -> Void) throws(E) {
-        storage = InlineArray(repeating: 0)
-        var bytes = storage.mutableSpan
-        try body(&bytes)
+        var bytes = [UInt8](repeating: 0, count: byteCount)
+        var span = bytes.mutableSpan
+        try body(&span)
+        self.bytes = bytes
     }
 
     /// Makes random bytes.
@@ -37,25 +42,22 @@ package struct FixedBytes<let byteCount: Int, Name>: Sendable {
         Self { (bytes: inout MutableSpan<UInt8>) in Randomness.fill(&bytes) }
     }
 
-    /// The bytes, in a new array.
-    package var bytes: [UInt8] { [UInt8](copying: storage.span) }
-
     /// Lends the bytes to `body`.
-    @inlinable
+    @inlinable @inline(__always)
     package func withBytes<R: ~Copyable, E>(
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
-        try body(storage.span)
+        try body(bytes.span)
     }
 }
 
 extension FixedBytes: Hashable {
     package static func == (left: Self, right: Self) -> Bool {
-        Sodium.isEqual(left.storage.span, right.storage.span)
+        Sodium.isEqual(left.bytes.span, right.bytes.span)
     }
 
     package func hash(into hasher: inout Hasher) {
-        for index in storage.indices { hasher.combine(storage[index]) }
+        hasher.combine(bytes)
     }
 }
 

@@ -21,12 +21,14 @@ package struct KeyedHash: ~Copyable, PartAppending, Sendable {
 
     /// As the other initialiser, for the two hashes that are made from every key.
     init<P>(anyPurpose key: borrowing SymmetricKey<P>, _ context: DerivationContext) {
-        state = key.withBytes { key in Sodium.hashState(key: key) }
+        state = Sodium.roomForHashState()
+        key.withBytes { key in Sodium.startHash(key: key, into: &state) }
         append(context.rawValue)
     }
 
+    /// Appends `LP(part)`, which may be secret.
     package mutating func append(_ part: Span<UInt8>) {
-        let prefix = lengthPrefix(of: part)
+        let prefix = lengthPrefix(part.count)
         Sodium.hash(prefix.span, into: &state)
         Sodium.hash(part, into: &state)
     }
@@ -50,8 +52,11 @@ package struct KeyedHash: ~Copyable, PartAppending, Sendable {
 
     /// The digest of all parts and `parts`, which are not kept.
     package borrowing func digest(appending parts: borrowing LengthPrefixed) -> Digest {
-        var copy = state.withBytes { bytes in SecretBytes(copying: bytes) }
-        Sodium.hash(parts.bytes.span, into: &copy)
+        var copy = Sodium.roomForHashState()
+        state.withBytes { bytes in
+            copy.withMutableBytes { copy in Sodium.copy(bytes, to: &copy) }
+        }
+        parts.withBytes { bytes in Sodium.hash(bytes, into: &copy) }
         return Digest { (digest: inout MutableSpan<UInt8>) in
             Sodium.finishHash(&copy, into: &digest)
         }

@@ -11,35 +11,35 @@ package protocol PartAppending: ~Copyable {
 
 extension PartAppending where Self: ~Copyable {
     /// Appends `LP` of the bytes.
-    @inlinable
+    @inlinable @inline(__always)
     package mutating func append(_ part: [UInt8]) { append(part.span) }
 
     /// Appends `LP` of the text in UTF-8, as it is: nothing is normalised.
-    @inlinable
+    @inlinable @inline(__always)
     package mutating func append(_ part: String) { append(part.utf8.span) }
 
     /// Appends `LP` of the bytes.
-    @inlinable
+    @inlinable @inline(__always)
     package mutating func append<let count: Int, Name>(_ part: FixedBytes<count, Name>) {
-        append(part.storage.span)
+        append(part.bytes.span)
     }
 
     /// Appends `LP` of the number in 8 bytes, big endian.
-    @inlinable
+    @inlinable @inline(__always)
     package mutating func append(_ part: UInt64) {
         let bytes = InlineArray<8, UInt8> { UInt8(truncatingIfNeeded: part >> UInt64(56 - 8 * $0)) }
         append(bytes.span)
     }
 
     /// Appends `LP` of the number in 4 bytes, big endian.
-    @inlinable
+    @inlinable @inline(__always)
     package mutating func append(_ part: UInt32) {
         let bytes = InlineArray<4, UInt8> { UInt8(truncatingIfNeeded: part >> UInt32(24 - 8 * $0)) }
         append(bytes.span)
     }
 
     /// Appends `LP` of the one byte.
-    @inlinable
+    @inlinable @inline(__always)
     package mutating func append(_ part: UInt8) {
         let bytes: InlineArray<1, UInt8> = [part]
         append(bytes.span)
@@ -50,22 +50,84 @@ extension PartAppending where Self: ~Copyable {
 ///
 /// Its memory is not wiped. Secret parts go straight into a ``KeyedHash``.
 package struct LengthPrefixed: PartAppending, Sendable {
-    /// All parts so far.
-    package private(set) var bytes: [UInt8] = []
+    /// The parts, then room for more: writing into it costs less than growing an array does.
+    private var buffer: [UInt8]
+    private var byteCount = 0
 
     /// Starts with no parts, and room for `byteCount` bytes, 4 a part included.
-    package init(reservingByteCount byteCount: Int = 0) { bytes.reserveCapacity(byteCount) }
-
-    package mutating func append(_ part: Span<UInt8>) {
-        bytes.append(lengthPrefixed: part)
+    package init(reservingByteCount byteCount: Int = 64) {
+        buffer = [UInt8](repeating: 0, count: byteCount)
     }
 
+    /// Appends `LP(part)`; its 4 + n bytes are not wiped.
+    package mutating func append(_ part: Span<UInt8>) {
+        append(part, marker: nil)
+    }
+
+    /// Appends `LP` of the number in 8 bytes, big endian.
+    package mutating func append(_ part: UInt64) {
+        let offset = makeRoom(byteCount: 12)
+        buffer.write(UInt32(8), at: offset)
+        buffer.write(part, at: offset + 4)
+    }
+
+    /// Appends `LP` of the number in 4 bytes, big endian.
+    package mutating func append(_ part: UInt32) {
+        let offset = makeRoom(byteCount: 8)
+        buffer.write(UInt32(4), at: offset)
+        buffer.write(part, at: offset + 4)
+    }
+
+    /// Appends `LP` of the one byte.
+    package mutating func append(_ part: UInt8) {
+        let offset = makeRoom(byteCount: 5)
+        buffer.write(UInt32(1), at: offset)
+        buffer[offset + 4] = part
+    }
+
+    /// Appends `LP(marker ‖ text)`, the text in UTF-8 as it is.
+    package mutating func append(marker: UInt8, _ text: String) {
+        append(text.utf8.span, marker: marker)
+    }
+
+    @inline(__always)
+    private mutating func append(_ part: Span<UInt8>, marker: UInt8?) {
+        let offset = makeRoom(byteCount: (marker == nil ? 4 : 5) + part.count)
+        buffer.write(lengthPrefixed: part, marker: marker, at: offset)
+    }
+
+    /// Counts in so many bytes more; returns where they begin.
+    @inline(__always)
+    private mutating func makeRoom(byteCount count: Int) -> Int {
+        let offset = byteCount
+        byteCount += count
+        if byteCount > buffer.count { grow() }
+        return offset
+    }
+
+    @inline(never)
+    private mutating func grow() {
+        let room = max(byteCount, 2 * buffer.count) - buffer.count
+        buffer += [UInt8](repeating: 0, count: room)
+    }
+
+    /// Lends all parts so far to `body`.
+    @inline(__always)
+    package func withBytes<R: ~Copyable, E>(
+        _ body: (Span<UInt8>) throws(E) -> R
+    ) throws(E) -> R {
+        try body(buffer.span.extracting(first: byteCount))
+    }
+
+    /// A copy of all parts so far.
+    package var bytes: [UInt8] { Array(buffer[..<byteCount]) }
+
     /// Drops all parts and keeps the memory for the next ones.
-    package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+    package mutating func removeAll() { byteCount = 0 }
 }
 
-/// The number of bytes in `part`, big endian.
-func lengthPrefix(of part: Span<UInt8>) -> InlineArray<4, UInt8> {
-    let count = UInt32(part.count)
+/// The number of bytes in a part, big endian.
+func lengthPrefix(_ byteCount: Int) -> InlineArray<4, UInt8> {
+    let count = UInt32(byteCount)
     return InlineArray { UInt8(truncatingIfNeeded: count >> UInt32(24 - 8 * $0)) }
 }

@@ -21,6 +21,15 @@ package enum Padding {
         }
     }
 
+    /// Copies and pads a value.
+    package static func padded(_ value: SecretValue, toMultipleOf step: Int) -> SecretBytes {
+        let byteCount = paddedByteCount(value.byteCount, toMultipleOf: step)
+        return SecretBytes(byteCount: byteCount) { (bytes: inout MutableSpan<UInt8>) in
+            value.withBytes { plaintext in Sodium.copy(plaintext, to: &bytes) }
+            bytes[value.byteCount] = 0x80
+        }
+    }
+
     /// Pads `plaintext` in place, for attributes.
     package static func pad(_ plaintext: inout [UInt8], toMultipleOf step: Int) {
         let byteCount = paddedByteCount(plaintext.count, toMultipleOf: step)
@@ -31,14 +40,20 @@ package enum Padding {
 
     /// The length that `padded` had before it was padded.
     ///
-    /// The time depends on the step and not on where the padding starts.
+    /// For plaintexts that have been authenticated: the time tells where the padding starts.
     /// - Throws: ``SealingError/Code/malformed`` if this is not padded to a multiple of `step`.
     package static func unpaddedByteCount(
         _ padded: Span<UInt8>, step: Int
     ) throws(SealingError) -> Int {
-        guard step > 0, !padded.isEmpty, padded.count % step == 0,
-            let byteCount = Sodium.unpaddedByteCount(padded, step: step)
-        else { throw SealingError(.malformed, during: .unpad, of: "plaintext") }
-        return byteCount
+        guard step > 0, !padded.isEmpty, padded.count % step == 0 else { throw malformed }
+        let first = padded.count - step
+        var index = padded.count - 1
+        while index > first, padded[index] == 0 { index -= 1 }
+        guard padded[index] == 0x80 else { throw malformed }
+        return index
+    }
+
+    private static var malformed: SealingError {
+        SealingError(.malformed, during: .unpad, of: "plaintext")
     }
 }

@@ -19,15 +19,6 @@ enum Sodium {
         }
     }
 
-    /// The length before padding, or nil if the padding is not right.
-    static func unpaddedByteCount(_ padded: Span<UInt8>, step: Int) -> Int? {
-        var byteCount = 0
-        let code = unsafe lend(padded) { padded in
-            unsafe sodium_unpad(&byteCount, padded.start, padded.count, step)
-        }
-        return code == 0 ? byteCount : nil
-    }
-
     /// Overwrites the start of `target` with `source`, which is not longer.
     static func copy(_ source: Span<UInt8>, to target: inout MutableSpan<UInt8>) {
         precondition(source.count <= target.count, "copying more than there is room for")
@@ -97,10 +88,13 @@ extension Sodium {
         precondition(code == 0, "hashing cannot fail")
     }
 
-    /// The state of a keyed hash to which nothing has been appended.
-    static func hashState(key: Span<UInt8>) -> SecretBytes {
-        // SecretBytes are aligned to 64 bytes, as the state must be.
-        var state = SecretBytes(byteCount: hashStateByteCount)
+    /// Room for the state of a hash; aligned to 64 bytes, as the state must be.
+    static func roomForHashState() -> SecretBytes {
+        SecretBytes(byteCount: hashStateByteCount)
+    }
+
+    /// Starts a keyed hash.
+    static func startHash(key: Span<UInt8>, into state: inout SecretBytes) {
         let code = state.withMutableBytes { state in
             unsafe lend(&state) { state in
                 unsafe lend(key) { key in
@@ -110,7 +104,6 @@ extension Sodium {
             }
         }
         precondition(code == 0, "hashing cannot fail")
-        return state
     }
 
     /// Appends bytes to what is hashed.
@@ -240,17 +233,31 @@ extension [UInt8] {
         self = unsafe bytes.withUnsafeBufferPointer { bytes in unsafe Array(bytes) }
     }
 
-    /// Appends `LP(part)`: the number of bytes, big endian in 4 bytes, then the bytes.
-    mutating func append(lengthPrefixed part: Span<UInt8>) {
-        append(addingCapacity: 4 + part.count) { output in
-            let prefix = lengthPrefix(of: part)
-            for index in 0..<4 { output.append(prefix[index]) }
-            unsafe output.withUnsafeMutableBufferPointer { buffer, count in
-                unsafe lend(part) { part in
-                    let end = unsafe UnsafeMutableBufferPointer(rebasing: buffer[count...])
-                    unsafe end.baseAddress?.initialize(from: part.start, count: part.count)
-                }
-                count += part.count
+    /// Writes the number, big endian, over what is at `offset`.
+    mutating func write(_ number: some FixedWidthInteger, at offset: Int) {
+        precondition(offset + number.bitWidth / 8 <= count, "no room for a number")
+        unsafe withUnsafeMutableBytes { bytes in
+            unsafe bytes.storeBytes(
+                of: number.bigEndian, toByteOffset: offset, as: type(of: number))
+        }
+    }
+
+    /// Writes `LP(part)` over what is at `offset`: the number of bytes, big endian in 4 bytes, then
+    /// the bytes; with `marker`, if there is one, as the first of them.
+    mutating func write(lengthPrefixed part: Span<UInt8>, marker: UInt8?, at offset: Int) {
+        let bodyCount = part.count + (marker == nil ? 0 : 1)
+        precondition(offset + 4 + bodyCount <= count, "no room for a part")
+        let prefix = UInt32(bodyCount).bigEndian
+        unsafe withUnsafeMutableBytes { bytes in
+            unsafe bytes.storeBytes(of: prefix, toByteOffset: offset, as: UInt32.self)
+            var start = offset + 4
+            if let marker {
+                unsafe bytes[start] = marker
+                start += 1
+            }
+            unsafe lend(part) { part in
+                guard let base = bytes.baseAddress else { return }
+                unsafe (base + start).copyMemory(from: part.start, byteCount: part.count)
             }
         }
     }

@@ -37,7 +37,7 @@ package struct SymmetricKey<P: KeyPurpose>: ~Copyable, Sendable {
     package static func random() -> SymmetricKey { SymmetricKey(randomByteCount: byteCount) }
 
     /// Lends the 32 bytes to `body`.
-    @inlinable
+    @inlinable @inline(__always)
     package borrowing func withBytes<R: ~Copyable, E>(
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {

@@ -5,7 +5,8 @@ internal import Synchronization
 /// A value that each process has its own of: a child of `fork` makes another at its first use.
 ///
 /// Nothing is locked, so that a child never waits for a thread that it does not have. What a
-/// parent made is never freed in the child: threads that no longer exist may be in the middle of it.
+/// parent made is never freed in the child: threads that no longer exist may be in the middle
+/// of it.
 // Sendable because the one word that changes is atomic and the nodes it names never change.
 @safe package final class ProcessLocal<Value: AnyObject & Sendable>: @unchecked Sendable {
     private final class Node: Sendable {

@@ -6,8 +6,8 @@ internal import CSodium
 ///
 /// Up to 4 KiB lie in the guarded arena, which is where keys always fit. Larger ones, and any when
 /// the arena is full, lie in ordinary memory: only values of items are that large. Both are wiped
-/// by `deinit`, and both are aligned to 64 bytes. The type has no copy, no `==` and no text, so secrets do not spread by accident;
-/// bytes are lent to a closure.
+/// by `deinit`, and both are aligned to 64 bytes. The type has no copy, no `==` and no text, so
+/// secrets do not spread by accident; bytes are lent to a closure.
 ///
 /// An allocation with its release costs about 30 ns.
 // Sendable because the memory has one owner, and is changed only through exclusive access to it.
@@ -49,7 +49,7 @@ internal import CSodium
     /// Makes `byteCount` bytes and has `body` fill them in; they start as zeros.
     ///
     /// - Throws: What `body` throws; what it had written is wiped.
-    @inlinable
+    @inlinable @inline(__always)
     package init<E>(
         byteCount: Int, initializingWith body: (inout MutableSpan<UInt8>) throws(E) -> Void
     ) throws(E) {
@@ -64,7 +64,7 @@ internal import CSodium
     }
 
     /// Lends the bytes to `body`.
-    @inlinable
+    @inlinable @inline(__always)
     package borrowing func withBytes<R: ~Copyable, E>(
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
@@ -73,7 +73,7 @@ internal import CSodium
     }
 
     /// Lends the bytes to `body`, to be changed.
-    @inlinable
+    @inlinable @inline(__always)
     package mutating func withMutableBytes<R: ~Copyable, E>(
         _ body: (inout MutableSpan<UInt8>) throws(E) -> R
     ) throws(E) -> R {

@@ -26,7 +26,7 @@ package final class SecretValue: Sendable {
     }
 
     /// Lends the bytes, without padding, to `body`.
-    @inlinable
+    @inlinable @inline(__always)
     package func withBytes<R: ~Copyable, E>(
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {

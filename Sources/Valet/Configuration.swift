@@ -39,8 +39,8 @@ struct Configuration: Hashable, Sendable {
         }
     }
 
-    var sandbox: Sandbox {
-        Sandbox(
+    var sandbox: PasswordService {
+        PasswordService(
             service: service(accessibility.description), accessGroup: accessGroup,
             isSynchronizable: isCloud, protectionClass: accessibility.protectionClass)
     }

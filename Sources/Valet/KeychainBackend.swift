@@ -10,13 +10,16 @@ protocol KeychainBackend: Sendable {
     /// - Throws: `duplicateItem` if that item has another protection class.
     func set(_ item: NewItem, value: Data) throws(KeychainFailure)
 
-    /// The value of the first item that matches; nil for an item without one.
+    /// The value of the item of that name; nil for an item without one.
     ///
-    /// - Throws: `itemNotFound` if none matches.
-    func value(of query: ItemQuery) throws(KeychainFailure) -> Data?
+    /// - Throws: `itemNotFound` if there is none.
+    func value(of name: PasswordName) throws(KeychainFailure) -> Data?
 
-    /// Whether an item matches; opens no value.
-    func contains(_ query: ItemQuery) throws(KeychainFailure) -> Bool
+    /// Whether there is an item of that name; opens no value.
+    func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool
+
+    /// The accounts of a service's items, as far as they are text; none if there are none.
+    func accounts(of service: PasswordService) throws(KeychainFailure) -> Set<String>
 
     /// The items that match, at least one, in no order.
     ///

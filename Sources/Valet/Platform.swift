@@ -53,6 +53,13 @@ enum Platform {
     }
 }
 
+extension Data {
+    /// Copies `bytes`.
+    init(copying bytes: Span<UInt8>) {
+        self = unsafe bytes.withUnsafeBufferPointer { unsafe Data(buffer: $0) }
+    }
+}
+
 /// The SecItem functions of this system.
 struct PlatformSecItem: SecItemFunctions {
     func add(_ attributes: [String: Any]) -> (status: Int32, result: Any?) {

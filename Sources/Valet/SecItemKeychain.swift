@@ -41,21 +41,26 @@ struct SecItemKeychain: KeychainBackend {
         throw KeychainFailure(.duplicateItem, during: "set an item")
     }
 
-    func value(of query: ItemQuery) throws(KeychainFailure) -> Data? {
-        var query = query
-        query.limit = 1
-        var dictionary = query.searchDictionary
+    func value(of name: PasswordName) throws(KeychainFailure) -> Data? {
+        var dictionary = name.query.searchDictionary
         dictionary[SecItemKey.returnData] = true
         return try copy(dictionary, "read an item") as? Data
     }
 
-    func contains(_ query: ItemQuery) throws(KeychainFailure) -> Bool {
-        var query = query
-        query.limit = 1
-        let status = functions.copy(query.searchDictionary).status
+    func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool {
+        let status = functions.copy(name.query.searchDictionary).status
         guard status != KeychainFailure.Code.itemNotFound.status else { return false }
         try check(status, "look for an item")
         return true
+    }
+
+    func accounts(of service: PasswordService) throws(KeychainFailure) -> Set<String> {
+        do {
+            let items = try copy(service.query, withValues: false)
+            return Set(items.compactMap { $0.account.base as? String })
+        } catch  where error.code == .itemNotFound {
+            return []
+        }
     }
 
     func copy(_ query: ItemQuery, withValues: Bool) throws(KeychainFailure) -> [FoundItem] {

@@ -12,12 +12,19 @@ struct StoreKeychain: KeychainBackend {
         try KeychainSession.current().set(item, value: SecretValue(copying: value.span))
     }
 
-    func value(of query: ItemQuery) throws(KeychainFailure) -> Data? {
-        try KeychainSession.current().value(of: query).map(Data.init)
+    func value(of name: PasswordName) throws(KeychainFailure) -> Data? {
+        try KeychainSession.current().value(of: name).map(Data.init)
     }
 
-    func contains(_ query: ItemQuery) throws(KeychainFailure) -> Bool {
-        try KeychainSession.current().contains(query)
+    func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool {
+        try KeychainSession.current().contains(name)
+    }
+
+    func accounts(of service: PasswordService) throws(KeychainFailure) -> Set<String> {
+        let accounts = try KeychainSession.current().accounts(of: service)
+        var keys = Set<String>(minimumCapacity: accounts.count)
+        for case .text(let account) in accounts { keys.insert(account) }
+        return keys
     }
 
     func copy(_ query: ItemQuery, withValues: Bool) throws(KeychainFailure) -> [FoundItem] {
@@ -61,12 +68,7 @@ struct StoreKeychain: KeychainBackend {
 extension Data {
     /// Copies a value out of guarded memory: from here on it is the caller's to protect.
     fileprivate init(_ value: SecretValue) {
-        self.init(count: value.byteCount)
-        let byteCount = value.byteCount
-        value.withBytes { bytes in
-            var copy = mutableSpan
-            for index in 0..<byteCount { copy[index] = bytes[index] }
-        }
+        self = value.withBytes { bytes in Data(copying: bytes) }
     }
 }
 

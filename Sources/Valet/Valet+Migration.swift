@@ -130,7 +130,10 @@ extension Valet {
         var query = query
         query.protectionClass = nil
         do {
-            return try keys(of: query)
+            let items = try backend.copy(query, withValues: false)
+            return Set(items.compactMap { $0.account.base as? String })
+        } catch  where error.code == .itemNotFound {
+            return []
         } catch {
             throw KeychainError(error)
         }

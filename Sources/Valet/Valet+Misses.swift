@@ -16,8 +16,7 @@ extension Valet {
     func explained(_ failure: KeychainFailure, missing key: String) -> KeychainFailure {
         guard let accessibility = otherAccessibility(of: key) else { return failure }
         return KeychainFailure(
-            failure.code, during: failure.operation, message: failure.message, path: failure.path,
-            systemError: failure.systemError,
+            failure,
             hint: "the key is stored under the same identifier with the accessibility "
                 + "\(accessibility)")
     }

@@ -24,7 +24,7 @@ public final class Valet: NSObject, Sendable {
     public let accessibility: Accessibility
 
     let configuration: Configuration
-    let sandbox: Sandbox
+    let sandbox: PasswordService
     /// The search for all items, from which those for one item are made.
     let query: ItemQuery
     let backend: any KeychainBackend

@@ -36,7 +36,7 @@ extension Valet {
     public func object(forKey key: String) throws(KeychainError) -> Data {
         try check(key)
         do throws(KeychainFailure) {
-            guard let value = try backend.value(of: query(key)) else {
+            guard let value = try backend.value(of: PasswordName(key, in: sandbox)) else {
                 throw KeychainFailure(.itemNotFound, during: "read an item")
             }
             return value
@@ -52,7 +52,7 @@ extension Valet {
     public func containsObject(forKey key: String) throws(KeychainError) -> Bool {
         try check(key)
         do {
-            return try backend.contains(query(key))
+            return try backend.contains(PasswordName(key, in: sandbox))
         } catch {
             throw KeychainError(error)
         }
@@ -87,7 +87,9 @@ extension Valet {
     /// - Throws: `missingEntitlement`, `couldNotAccessKeychain`.
     public func allKeys() throws(KeychainError) -> Set<String> {
         do {
-            return try keys(of: query)
+            var keys = try backend.accounts(of: sandbox)
+            keys.remove(ServiceName.canaryAccount)
+            return keys
         } catch {
             throw KeychainError(error)
         }
@@ -98,7 +100,7 @@ extension Valet {
     /// - Throws: `emptyKey`, `missingEntitlement`, `couldNotAccessKeychain`.
     public func removeObject(forKey key: String) throws(KeychainError) {
         try check(key)
-        try remove(query(key))
+        try remove(PasswordName(key, in: sandbox).query)
     }
 
     /// Removes everything that is stored, the canary of ``canAccessKeychain()`` included.
@@ -106,21 +108,6 @@ extension Valet {
     /// - Throws: `missingEntitlement`, `couldNotAccessKeychain`.
     public func removeAllObjects() throws(KeychainError) {
         try remove(query)
-    }
-
-    /// The accounts, as far as they are text, of the items that match; not the canary's.
-    func keys(of query: ItemQuery) throws(KeychainFailure) -> Set<String> {
-        do {
-            let items = try backend.copy(query, withValues: false)
-            var keys = Set<String>(minimumCapacity: items.count)
-            for item in items {
-                if let key = item.account.base as? String { keys.insert(key) }
-            }
-            keys.remove(ServiceName.canaryAccount)
-            return keys
-        } catch  where error.code == .itemNotFound {
-            return []
-        }
     }
 
     private func remove(_ query: ItemQuery) throws(KeychainError) {
@@ -135,12 +122,5 @@ extension Valet {
 
     private func check(_ key: String) throws(KeychainError) {
         guard !key.isEmpty else { throw .emptyKey }
-    }
-
-    private func query(_ key: String) -> ItemQuery {
-        var query = query
-        query.attributes[.account] = .text(key)
-        query.limit = 1
-        return query
     }
 }

@@ -11,6 +11,8 @@ struct StatusReport: Sendable {
         /// What the line of text starts with.
         let label: String
         let value: JSON
+        /// What a person should know about the value.
+        var remark: String?
     }
 
     var fields: [Field]
@@ -23,7 +25,9 @@ extension StatusReport {
             Field(member: "state", label: "State", value: .text(status.state.rawValue)),
             Field(member: "folder", label: "Folder", value: .text(status.folder)),
             Field(member: "deviceKey", label: "Device key", value: .text(status.deviceKeyPath)),
-            Field(member: "level", label: "Protection", value: .text(status.level?.rawValue)),
+            Field(
+                member: "level", label: "Protection", value: .text(status.level?.rawValue),
+                remark: status.level == .file ? Self.remarkOnFiles : nil),
             Field(member: "keychainID", label: "Keychain", value: .text(status.keychainID)),
             Field(member: "format", label: "Format", value: .number(status.formatVersion)),
             Field(member: "epoch", label: "Epoch", value: .number(status.epoch)),
@@ -36,4 +40,7 @@ extension StatusReport {
             Field(member: "isReadOnly", label: "Read-only", value: .flag(status.isReadOnly)),
         ]
     }
+
+    private static let remarkOnFiles =
+        "guards against other users and accidents, not against a thief of the disk"
 }

@@ -45,3 +45,12 @@ import Testing
         #expect(failure.description == "could not add an item: the disk is full (/a)")
     }
 }
+
+@Suite struct `Access groups` {
+    @Test(arguments: [("é", "e\u{301}"), ("a", "A"), ("a", "a "), ("a", "")])
+    func `compare byte by byte`(_ one: String, _ two: String) {
+        #expect(AccessGroup(one) == AccessGroup(one))
+        #expect(AccessGroup(one) != AccessGroup(two))
+        #expect(![AccessGroup(one)].contains(AccessGroup(two)))
+    }
+}

@@ -40,7 +40,7 @@ import Testing
     @Test(arguments: [0, 32, 5_000])
     func `are equal to their copy`(byteCount: Int) {
         let bytes = SecretBytes(randomByteCount: byteCount)
-        let copy = bytes.withBytes { bytes in SecretBytes(copying: bytes) }
+        let copy = SecretBytes(copying: bytes.array.span)
         let isEqual = bytes.isEqual(to: copy)
         #expect(isEqual)
     }
@@ -48,7 +48,7 @@ import Testing
     @Test(arguments: 0..<33)
     func `differ when one byte does`(index: Int) {
         let bytes = SecretBytes(randomByteCount: 33)
-        var other = bytes.withBytes { bytes in SecretBytes(copying: bytes) }
+        var other = SecretBytes(copying: bytes.array.span)
         other.withMutableBytes { bytes in bytes[index] ^= 1 }
         let isEqual = bytes.isEqual(to: other)
         #expect(!isEqual)

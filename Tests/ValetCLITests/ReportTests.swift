@@ -15,7 +15,7 @@ import Testing
         #expect(
             bench.console.outputText == """
                 State:         noPasscode
-                Folder:        /tmp/a\\nb
+                Folder:        /tmp/a\\nb (far)
                 Read-only:     no
 
                 """)
@@ -106,7 +106,8 @@ import Testing
         let bench = Bench()
         bench.console.input = [1]
         bench.keychain.failure = KeychainFailure(
-            .diskFull, during: "write", path: "/a\nb", systemError: ENOSPC, hint: "make room")
+            KeychainFailure(.diskFull, during: "write", path: "/a\nb", hint: "make room"),
+            systemError: ENOSPC)
         let code = words.count == 1 ? bench.run(words[0]) : bench.run(words[0], words[1])
         #expect(code == .failure)
         #expect(bench.console.output.isEmpty)

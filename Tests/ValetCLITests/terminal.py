@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: terminal.py CASE COMMAND
 
-Runs the command at a terminal of its own, as CASE says; --list lists the cases. Cases marked
-"keychain" need one that works. Exits 1, and says why, if the command does not behave.
+Runs the command at a terminal of its own, as CASE says; --list lists the cases.
+Exits 1, and says why, if the command does not behave.
 """
 
 import errno
@@ -204,11 +204,8 @@ def foreground_child(session):
     raise AssertionError("no child")
 
 
-# Cases that need a keychain
-
-
 @case
-def keychain_two_equal_entries(command):
+def two_equal_entries(command):
     output, status = ask(command, b"hunter2\n", b"hunter2\n").finish()
     exits(status, 0)
     check(b"hunter2" not in output, output)
@@ -227,7 +224,7 @@ def store(command, key, value):
 
 
 @case
-def keychain_binary_is_refused(command):
+def binary_is_refused(command):
     store(command, "binary", b"\x00\xff")
     output, status = Session(command, "get", "binary").finish()
     exits(status, 1)
@@ -238,7 +235,7 @@ def keychain_binary_is_refused(command):
 
 
 @case
-def keychain_remove_all_asks(command):
+def remove_all_asks(command):
     store(command, "k", b"v")
     for answer, code in ((b"n\n", 1), (b"\n", 1), (b"y\n", 0)):
         session = Session(command, "remove", "--all")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
+internal import KeychainModel
 internal import Testing
 
 @testable internal import Valet

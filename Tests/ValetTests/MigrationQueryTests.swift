@@ -149,11 +149,12 @@ internal import Testing
         let name = service(sample, "AccessibleAlways")
         try plant(.always, name, in: sample)
         try sample.valet().migrateObjectsFromAlwaysAccessibleValet(removeOnCompletion: false)
-        let query = ItemQuery(.genericPassword, attributes: [.service: .text(name)])
-        #expect(try sample.keychain.contains(query))
+        let old = PasswordService(
+            service: name, accessGroup: nil, isSynchronizable: false, protectionClass: .always)
+        #expect(try !sample.keychain.accounts(of: old).isEmpty)
         try sample.valet().removeAllObjects()
         try sample.valet().migrateObjectsFromAlwaysAccessibleValet(removeOnCompletion: true)
-        #expect(try !sample.keychain.contains(query))
+        #expect(try sample.keychain.accounts(of: old).isEmpty)
     }
 
     @Test(arguments: TestBackend.enabled)

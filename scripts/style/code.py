@@ -13,7 +13,14 @@ _SELF_EVIDENT = re.compile(r"[ \t]*package static func (?:==|<) |[ \t]*package f
 _TYPE = r"(?:struct|class|enum|actor|protocol)[ \t]+\w"
 _PUBLIC_TYPE = (r"^(?:@\w+(?:\([^)\n]*\))?\s+)*(?:\w+[ \t]+)*?(?:public|open)[ \t]+"
                 r"(?:\w+[ \t]+)*?" + _TYPE)
+# What may stand between a declaration and its documentation: an Objective-C name.
+_OBJECTIVE_C = ("#if canImport(ObjectiveC)", "#endif")
 _RELEASES = ("sqlite3_finalize", "sqlite3_close(?:_v2)?", "sodium_free", "Esys_FlushContext")
+# One file each: the calls that write through a pointer, and the system's calls on macOS.
+_UNSAFE_FILES = ("Sources/KeychainServices/SecItem.swift", "Sources/Valet/Platform.swift",
+                 "Sources/ValetCLI/Terminal.swift")
+# Apple declares these as optional in name only, and code that says so has to build.
+_IMPLICIT = {"Sources/KeychainServices/CoreFoundationNames.swift": r"CFBoolean!"}
 _SQL = re.compile(r"\b(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA)\b")
 _SQL_LINE = re.compile(r"(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA)\s")
 
@@ -64,7 +71,11 @@ def _sizes(file):
 
 
 def _traps(file):
+    is_implicit = re.compile(_IMPLICIT.get(file.path, r"(?!)"))
     for line, match in file.matches(r"\b(try!|as!|fatalError\b)|[\w)\]}?>\"](!)(?!=)"):
+        start = file.code.rfind(" ", 0, match.start()) + 1
+        if is_implicit.match(file.code, start):
+            continue
         yield line, "trap", f"`{match.group(1) or 'postfix !'}` in Sources"
 
 
@@ -84,7 +95,7 @@ def _unsafe_lines(file):
 def _unsafe(file):
     if file.module in ("SecretMemory", "Database", "TPM", "Sealing"):
         return
-    if file.path != "Sources/ValetCLI/Terminal.swift":
+    if file.path not in _UNSAFE_FILES:
         for line in _unsafe_lines(file):
             yield line, "unsafe", f"`unsafe` in {file.module}"
 
@@ -97,11 +108,11 @@ def _concurrency(file):
             yield line, "unchecked", "@unchecked Sendable without `// Sendable because …` above"
 
 
-def _above(file, line):
+def _above(file, line, more=()):
     """The comment and attribute lines directly above a line, nearest first."""
     for text in reversed(file.lines[: line - 1]):
         text = text.strip()
-        if not text.startswith(("//", "@")):
+        if not text.startswith(("//", "@", *more)):
             return
         yield text
 
@@ -111,7 +122,7 @@ def _documentation(file):
         line = file.line_at(match.end())
         if _SELF_EVIDENT.match(file.code_lines[line - 1]):
             continue
-        if not any(text.startswith("///") for text in _above(file, line)):
+        if not any(text.startswith("///") for text in _above(file, line, _OBJECTIVE_C)):
             yield line, "documentation", "a public or package declaration without `///`"
 
 

@@ -16,7 +16,9 @@ _BODY = "func f() {\n" + "    g()\n" * 40 + "}\n"
 
 # rule: [(path, text), …]; Swift text gets its licence line unless it is about that.
 _BAD = {
-    "licence": [("Sources/KeychainModel/A.swift", "raw:let a = 1\n"),
+    "licence": [("Benchmarks/Package.swift", "raw:// swift-tools-version: 6.3\nf()\n"),
+                (_MODEL, "raw:// swift-tools-version: 6.3\n" + _SPDX),
+                ("Sources/KeychainModel/A.swift", "raw:let a = 1\n"),
                 ("Sources/CSodium/shim.h", "#include <sodium.h>\n"),
                 ("scripts/run", "#!/bin/sh\n# --help\n")],
     "columns": [(_MODEL, "let a = " + "1" * 100 + "\n")],
@@ -30,17 +32,21 @@ _BAD = {
     "public-types": [(_MODEL, "/// A\npublic struct A {}\n/// B\npublic final class B {}\n")],
     "trap": [(_MODEL, line) for line in (
         "let a = try! f()\n", "let a = b as! C\n", "let a = b!\n", "let a = b!.c\n",
-        "let a = b[0]!\n", "fatalError()\n", "var a: String!\n", 'let a = "\\(b!)"\n')],
+        "let a = b[0]!\n", "fatalError()\n", "var a: String!\n", 'let a = "\\(b!)"\n',
+        "let a: CFBoolean! = b\n")],
     "condition": [(_MODEL, "#if os(Linux)\n#endif\n"),
                   ("Sources/Valet/Valet.swift", "#if canImport(Security)\n#endif\n")],
     "unsafe": [(_MODEL, "let a = unsafe b\n"),
+               ("Sources/Valet/Valet.swift", "let a = unsafe b\n"),
                ([("Sources/Sealing/A.swift", "let a = unsafe b\n"),
                  ("Sources/Sealing/B.swift", "let a = unsafe b\n")])],
     "nonisolated": [(_MODEL, "nonisolated(unsafe) var a = 1\n")],
     "unchecked": [(_MODEL, "final class A: @unchecked Sendable {}\n"),
                   (_MODEL, "// Fine.\nfinal class A: @unchecked Sendable {}\n")],
     "documentation": [(_MODEL, "package struct A {}\n"), (_MODEL, "@safe\npackage init() {}\n"),
-                      (_MODEL, "/// A\npublic struct A {\n    public let b: Int\n}\n")],
+                      (_MODEL, "/// A\npublic struct A {\n    public let b: Int\n}\n"),
+                      ("Sources/Valet/A+ObjectiveC.swift",
+                       "#if canImport(ObjectiveC)\n    @objc(A)\n#endif\npublic class A {}\n")],
     "sql": [(_DATABASE, 'let a = """\n    SELECT \\(b) FROM c\n    """\n'),
             (_DATABASE, 'let a = "PRAGMA user_version = \\(b)"\n')],
     "release": [(_DATABASE, "sqlite3_close_v2(a)\nsqlite3_close(b)\n"),
@@ -55,7 +61,8 @@ _BAD = {
     "manifest": [("Package.swift", 'library("Keybag", ["KeychainModel", "Database"]),\n')],
     "exported-import": [(_DATABASE, "@_exported import Glibc\n")],
     "spi": [(_DATABASE, "@_spi(Private) import Glibc\n")],
-    "testable": [("Tests/KeybagTests/A.swift", "@testable import Database\n")],
+    "testable": [("Tests/KeybagTests/A.swift", "@testable import Database\n"),
+                 ("Tests/KeybagTests/A.swift", "@testable import KeychainStore\n")],
     "todo": [(_MODEL, "// TODO: later\n"), (_MODEL, "/* one\n   FIXME two */\n")],
     "dead-code": [(_MODEL, f"// {line}\n") for line in (
         "let a = 1", "package func f() {", "if a == b {", "}", "return f(a, b)", "a.b(c(1), 2)",
@@ -92,8 +99,13 @@ _GOOD = [
     ("Sources/Database/B.swift", "import Glibc\n// sqlite3_finalize(a) is called below.\n"
                                  'let a = """\n    SELECT b FROM c\n    """\n'
                                  "sqlite3_finalize(d)\n"),
-    ("Sources/Valet/Platform.swift", "#if os(Linux)\n#else\n    import Security\n#endif\n"),
-    ("Sources/Valet/Valet+ObjectiveC.swift", "#if canImport(ObjectiveC)\n#endif\n"),
+    ("Sources/Valet/Platform.swift", "#if os(Linux)\n#else\n    import Security\n#endif\n"
+                                     "let a = unsafe b\n"),
+    ("Sources/KeychainServices/CoreFoundationNames.swift", "let a: CFBoolean! = b\n"),
+    ("Benchmarks/Package.swift", "raw:// swift-tools-version: 6.3\n" + _SPDX),
+    ("Tests/KeychainStoreTests/A.swift", "@testable import Keybag\n"),
+    ("Sources/Valet/Valet+ObjectiveC.swift",
+     "/// A\n#if canImport(ObjectiveC)\n    @objc(A)\n#endif\npublic class A {}\n"),
     ("Sources/Security/Security.swift", "@_exported public import KeychainServices\n"),
     ("Tests/KeybagTests/A.swift", "@testable import Keybag\nlet a = b!\n"
                                   "@Suite struct `A keybag` { @Test func `opens`() {} }\n"),
@@ -130,8 +142,9 @@ def _findings(sample):
         for path, body in sample:
             full = os.path.join(root, path)
             os.makedirs(os.path.dirname(full), exist_ok=True)
-            body = body[4:] if body.startswith("raw:") else body
-            if path.endswith(".swift") and path != "Package.swift" and body != "let a = 1\n":
+            if body.startswith("raw:"):
+                body = body[4:]
+            elif path.endswith(".swift") and path != "Package.swift":
                 body = _SPDX + body
             with open(full, "a", encoding="utf-8") as file:
                 file.write(body)

@@ -17,7 +17,9 @@ _CODE = re.compile(
 def check(path, text):
     """What holds for every source file and script."""
     lines = text.splitlines()
-    first = 1 if lines and lines[0].startswith("#!") else 0
+    is_manifest = os.path.basename(path) == "Package.swift"
+    before = "// swift-tools-version:" if is_manifest else "#!"
+    first = 1 if lines and lines[0].startswith(before) else 0
     if len(lines) <= first or _LICENCE not in lines[first]:
         yield first + 1, "licence", f"the first line is not `{_LICENCE}` in a comment"
     for number, line in enumerate(lines, 1):

@@ -18,9 +18,12 @@ package struct ApplicationIdentity: Hashable, Sendable {
         case executableName
     }
 
+    /// The application identifier and access groups that calls go by.
     package let caller: Caller
+    /// Which of the sources gave the identifier.
     package let source: Source
-    /// The property list that declares the application's groups, or that would; nil where code does.
+    /// The property list that declares the application's groups, or that would; nil where code
+    /// does.
     package let entitlementsPath: String?
 
     /// The identity of this process: found at first use, the same ever after.

@@ -10,8 +10,8 @@ enum TrustedFile {
 
     /// The contents of the file; nil if there is none.
     ///
-    /// - Throws: `insecureFiles` unless it is a regular file of root or of the user that nobody else
-    ///   may write; `invalidRequest` if it is larger than 1 MiB; `inputOutput`.
+    /// - Throws: `insecureFiles` unless it is a regular file of root or of the user that nobody
+    ///   else may write; `invalidRequest` if it is larger than 1 MiB; `inputOutput`.
     static func read(_ path: String) throws(KeychainFailure) -> Data? {
         let files = FileManager.default
         // Most programs have none of these files; a link that leads nowhere is refused below.

@@ -5,7 +5,9 @@ package import SecretMemory
 
 /// An item to add, with its value.
 package struct Addition: Sendable {
+    /// Class, attributes, group and protection.
     package let item: NewItem
+    /// At most ``ItemStore/maximalValueByteCount`` bytes; nil for an item without a value.
     package let value: SecretValue?
 
     /// An item that is to be added.
@@ -48,7 +50,8 @@ extension ItemStore {
 
     /// Adds all items and deletes those that `references` name, or does nothing.
     ///
-    /// - Throws: As ``add(_:for:)``; `itemNotFound` if one of `references` names nothing.
+    /// - Throws: As ``add(_:for:)``; `itemNotFound` if one of `references` names nothing,
+    ///   `damaged` if it names an item that cannot be read.
     package func add(
         _ additions: [Addition], deleting references: [PersistentReference], for caller: Caller
     ) throws(KeychainFailure) {
@@ -56,9 +59,7 @@ extension ItemStore {
         _ = try write(operation, creating: true, caller) { (access) in
             for addition in additions { _ = try access.add(addition, for: caller) }
             for reference in references {
-                guard try access.delete(ItemQuery(reference), for: caller) > 0 else {
-                    throw KeychainFailure(.itemNotFound, during: operation)
-                }
+                try access.delete(sound: reference, for: caller)
             }
         }
     }
@@ -67,20 +68,19 @@ extension ItemStore {
 extension WriteAccess {
     /// Adds an item.
     func add(_ addition: Addition, for caller: Caller) throws -> StoredItem {
-        let (item, content) = try prepare(addition, for: caller)
-        if let existing = try row(hashes(item, content)) {
-            guard try makeWay(existing) else {
-                throw KeychainFailure(.duplicateItem, during: operation)
-            }
+        var (item, content) = try prepare(addition, for: caller)
+        let predecessor = try makeWay(for: hashes(item, content))
+        if let date = predecessor.modificationDate {
+            content.attributes[.modificationDate] = .date(max(now.date, date + 0.001))
         }
-        return try insert(addition, content)
+        return try insert(addition, content, after: predecessor.logicalTime)
     }
 
     /// Adds an item or replaces the value of the one that is there.
     func set(_ addition: Addition, for caller: Caller) throws {
         let (item, content) = try prepare(addition, for: caller)
         if case .row(let row)? = try row(hashes(item, content)),
-            !row.header.flags.contains(.tombstone)
+            !row.header.flags.contains(.tombstone), let old = try? open(row)
         {
             guard row.header.protectionClass == item.protectionClass else {
                 throw KeychainFailure(
@@ -88,10 +88,8 @@ extension WriteAccess {
                     message: "an item of that name has another accessibility",
                     hint: "remove it first, or use its accessibility")
             }
-            if let old = try? open(row) {
-                try replace(old, value: addition.value)
-                return
-            }
+            try replace(old, value: addition.value)
+            return
         }
         _ = try add(addition, for: caller)
     }
@@ -100,8 +98,7 @@ extension WriteAccess {
         var content = old.content
         content.valueByteCount = value?.byteCount
         content.attributes[.modificationDate] = .date(laterDate(than: content))
-        let header = old.row.header
-        try replace(old.row, header.protectionClass, header.flags, content, value: value)
+        try replace(old.row, old.row.header.kind, content, value: value)
     }
 
     /// Checks an addition and completes its attributes.
@@ -139,25 +136,34 @@ extension WriteAccess {
         state.hasher.hashes(item.itemClass, content, isSynchronizable: item.isSynchronizable)
     }
 
-    /// Clears what occupies the place of a row that is about to be written.
+    /// Clears the place of a row that is about to be written: of a tombstone or a damaged row.
     ///
-    /// - Returns: false if a sound item is there.
-    func makeWay(_ existing: FoundRow) throws -> Bool {
-        guard case .row(let row) = existing else { throw RowDamage.column }
-        if row.header.flags.contains(.tombstone) {
-            try delete(row)
-            return true
+    /// - Returns: What the row that is written has to be later than.
+    /// - Throws: ``KeychainFailure/Code/duplicateItem`` if a sound item is there.
+    func makeWay(for index: IndexHashes) throws -> Predecessor {
+        guard let existing = try row(index) else { return Predecessor() }
+        guard case .row(let row) = existing, let opened = try? open(row) else {
+            try quarantine(existing)
+            return Predecessor()
         }
-        if (try? open(row)) != nil { return false }
-        try quarantine(row)
-        return true
+        guard row.header.flags.contains(.tombstone) else {
+            throw KeychainFailure(.duplicateItem, during: operation)
+        }
+        try delete(row)
+        return Predecessor(
+            logicalTime: row.logicalTime, modificationDate: opened.content.modificationDate)
     }
 
-    private func insert(_ addition: Addition, _ content: ItemContent) throws -> StoredItem {
+    private func insert(
+        _ addition: Addition, _ content: ItemContent, after logicalTime: Int64
+    ) throws -> StoredItem {
         let item = addition.item
         let row = try insert(
-            item.itemClass, item.protectionClass,
-            item.isSynchronizable ? .synchronizable : [], content, value: addition.value)
+            item.itemClass,
+            RowKind(
+                protectionClass: item.protectionClass,
+                flags: item.isSynchronizable ? .synchronizable : []),
+            content, value: addition.value, after: logicalTime)
         return StoredItem(
             itemClass: item.itemClass, reference: row.header.reference,
             accessGroup: content.accessGroup, isSynchronizable: item.isSynchronizable,
@@ -167,7 +173,20 @@ extension WriteAccess {
 
     /// A modification date: the present, but always after the last one (keychain-semantics §2.5).
     func laterDate(than content: ItemContent) -> Double {
-        guard case .date(let last)? = content.attributes[.modificationDate] else { return now.date }
+        guard let last = content.modificationDate else { return now.date }
         return max(now.date, last + 0.001)
+    }
+}
+
+/// The tombstone in whose place a row is written; nothing where there was none.
+struct Predecessor {
+    var logicalTime: Int64 = 0
+    var modificationDate: Double?
+}
+
+extension ItemContent {
+    var modificationDate: Double? {
+        guard case .date(let date)? = attributes[.modificationDate] else { return nil }
+        return date
     }
 }

@@ -6,6 +6,7 @@ package import SecretMemory
 
 /// What a search found.
 package struct FoundItems: Sendable {
+    /// What could be opened, in the order of adding.
     package var items: [StoredItem] = []
     /// Set when rows that matched are damaged; they are not among the items.
     package var damage: KeychainFailure?
@@ -47,51 +48,54 @@ extension ItemStore {
         }
     }
 
-    /// The value of the item that matches; of the first, if several do.
+    /// The value of the first item that matches.
     ///
-    /// A query that names the whole primary key takes the fast path: one statement, one opening.
     /// - Returns: nil for an item without a value.
     /// - Throws: As ``copy(_:_:for:)``.
     package func value(
         of query: ItemQuery, for caller: Caller
     ) throws(KeychainFailure) -> SecretValue? {
-        guard query.isExact else {
-            var query = query
-            query.limit = 1
-            return try copy(query, .value, for: caller).items.first?.value
-        }
-        let groups = try caller.groups(searching: query.accessGroup, during: Self.reading)
+        var query = query
+        query.limit = 1
+        return try copy(query, .value, for: caller).items.first?.value
+    }
+
+    /// The value of the item of that name: the fast path, one statement and one opening.
+    ///
+    /// - Returns: nil for an item without a value.
+    /// - Throws: As ``copy(_:_:for:)``.
+    package func value(
+        of name: PasswordName, for caller: Caller
+    ) throws(KeychainFailure) -> SecretValue? {
+        if let found = try find(name, opening: true, caller) { return found.value }
+        // There may be one with a view hint or a token.
+        return try value(of: name.query, for: caller)
+    }
+
+    /// Whether there is an item of that name; opens nothing.
+    package func contains(
+        _ name: PasswordName, for caller: Caller
+    ) throws(KeychainFailure) -> Bool {
+        if try find(name, opening: false, caller) != nil { return true }
+        return try contains(name.query, for: caller)
+    }
+
+    private func find(
+        _ name: PasswordName, opening: Bool, _ caller: Caller
+    ) throws(KeychainFailure) -> FoundValue? {
         let found: FoundValue?? = try reading(Self.reading) {
             (engine, deadline) throws(KeychainFailure) -> FoundValue? in
+            let groups =
+                name.service.accessGroup == nil
+                ? caller.accessGroups
+                : try caller.groups(searching: name.service.accessGroup, during: Self.reading)
             for group in groups {
-                let found = try engine.value(query, group, Self.reading, deadline)
+                let found = try engine.value(name, group, opening: opening, deadline)
                 if let found { return found }
             }
-            return nil as FoundValue?
+            return nil
         }
-        if let found = found.flatMap({ $0 }) { return found.value }
-        // There may be one with a view hint or a token.
-        var any = query
-        any.limit = 1
-        return try copy(any, .value, for: caller).items.first?.value
-    }
-}
-
-extension ItemQuery {
-    /// Whether the query is nothing but one primary key.
-    var isExact: Bool {
-        reference == nil && hostOrSubdomainOfHost == nil && synchronizable != .any
-            && namesPrimaryKey && attributes.count == itemClass.settableKeyAttributeCount
-    }
-}
-
-extension ItemClass {
-    /// How many attributes of the primary key a caller can set.
-    var settableKeyAttributeCount: Int {
-        switch self {
-        case .genericPassword: 2
-        case .internetPassword: 7
-        }
+        return found.flatMap { $0 }
     }
 }
 

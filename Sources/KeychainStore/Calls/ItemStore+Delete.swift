@@ -43,6 +43,18 @@ extension WriteAccess {
         return count
     }
 
+    /// Deletes an item that can be read: one that cannot has not been copied either.
+    func delete(sound reference: PersistentReference, for caller: Caller) throws {
+        let query = ItemQuery(reference)
+        let groups = try caller.groups(changing: nil, during: operation)
+        guard let found = try state.find(query, groups, store).first else {
+            throw KeychainFailure(.itemNotFound, during: operation)
+        }
+        guard case .row(let row) = found else { throw RowDamage.column }
+        _ = try open(row)
+        try deleteItem(row)
+    }
+
     private func deleteItem(_ row: SealedRow) throws {
         try delete(row)
         guard row.header.flags.contains(.synchronizable), let opened = try? open(row) else {
@@ -68,8 +80,10 @@ extension WriteAccess {
         }
         content.attributes[.modificationDate] = .date(laterDate(than: match.content))
         _ = try insert(
-            header.itemClass, header.protectionClass, [.synchronizable, .tombstone], content,
-            value: nil, after: match.row.logicalTime)
+            header.itemClass,
+            RowKind(
+                protectionClass: header.protectionClass, flags: [.synchronizable, .tombstone]),
+            content, value: nil, after: match.row.logicalTime)
     }
 }
 
@@ -84,7 +98,7 @@ extension ItemQuery {
     /// - Throws: ``RowDamage/content`` if a hash had promised what the row does not hold.
     func fits(_ content: ItemContent) throws(RowDamage) -> Bool {
         for (attribute, wanted) in attributes {
-            let stored = content.attributes[attribute]
+            let stored = content.attributes[attribute] ?? attribute.defaultValue
             let matches = stored.map { attribute.matches(wanted, $0) } ?? false
             if !matches, attribute.isHashed { throw .content }
             if !matches { return false }

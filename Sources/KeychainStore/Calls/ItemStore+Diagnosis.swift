@@ -35,7 +35,7 @@ extension ItemStore {
 extension Finding {
     /// What a failure of the examination itself tells.
     fileprivate init(_ failure: KeychainFailure) {
-        let isDamage = [.damaged, .keychainDamaged, .incomplete].contains(failure.code)
+        let isDamage = failure.code == .damaged || failure.code == .keychainDamaged
         self.init(
             isDamage ? .damage : .broken, failure.message, path: failure.path,
             hint: failure.hint)
@@ -100,19 +100,17 @@ struct RowExamination {
     func examine(_ store: StoreConnection) throws -> [Finding] {
         var sound = 0
         var damaged = 0
-        var missingEntries = 0
-        let entry = Statement(
-            "SELECT 1 FROM attribute WHERE hash = ?1 AND number = ?2", on: store.connection)
+        var entries = SearchEntries(store)
         let run = try store.all.start()
         while try run.step() {
-            guard case .row(let row) = FoundRow(run), (try? check(row)) != nil else {
+            if let row = soundRow(run) {
+                sound += 1
+                try entries.look(for: row)
+            } else {
                 damaged += 1
-                continue
             }
-            sound += 1
-            missingEntries += try missingEntryCount(row, entry)
         }
-        var findings = [Finding(.fine, "\(sound) rows open and agree with their hashes")]
+        var findings = [Finding(.fine, "rows that open and agree with their hashes: \(sound)")]
         if damaged > 0 {
             findings.append(
                 Finding(
@@ -120,11 +118,13 @@ struct RowExamination {
                     path: store.connection.path,
                     hint: "restore the keychain from a copy, or write these items anew"))
         }
-        if missingEntries > 0 {
-            findings.append(Finding(.damage, "\(missingEntries) search entries are missing"))
-        }
-        findings += try strayAttributes(store) + quarantine(store) + programs(store)
+        findings += try entries.findings() + quarantine(store) + programs(store)
         return findings
+    }
+
+    private func soundRow(_ run: borrowing Statement.Run) -> SealedRow? {
+        guard case .row(let row) = FoundRow(run), (try? check(row)) != nil else { return nil }
+        return row
     }
 
     private func check(_ row: SealedRow) throws(RowDamage) {
@@ -132,38 +132,19 @@ struct RowExamination {
         let content = try cipher.openContent(row)
         if let secret = row.secret {
             let value = try cipher.openValue(
-                row.header, names: row.names.span, details: row.details.span,
-                secret: secret.span)
+                row.header, names: row.names, details: row.details, secret: secret)
             guard value.byteCount == content.valueByteCount else { throw .content }
+        }
+        guard (row.changeNumber != nil) == row.header.flags.contains(.synchronizable) else {
+            throw .column
         }
         let hashes = state.hasher.hashes(
             row.header.itemClass, content,
             isSynchronizable: row.header.flags.contains(.synchronizable))
-        guard hashes.primaryKey == row.header.primaryKey, hashes.account == row.accountHash,
+        guard hashes.primaryKey.bytes == row.header.primaryKey, hashes.account == row.accountHash,
             hashes.group == row.groupHash, hashes.place == row.placeHash,
             hashes.encodedOthers == row.hashes
         else { throw .content }
-    }
-
-    /// How many hashes of a sound row a search would not find.
-    private func missingEntryCount(_ row: SealedRow, _ entry: Statement) throws -> Int {
-        try IndexHashes.others(parsing: row.hashes).values.count { hash in
-            let run = try entry.start()
-            try run.bind(hash, at: 1)
-            try run.bind(row.header.number, at: 2)
-            return try !run.step()
-        }
-    }
-
-    private func strayAttributes(_ store: StoreConnection) throws -> [Finding] {
-        let strays = Statement(
-            """
-            SELECT count(*) FROM attribute
-            WHERE number NOT IN (SELECT number FROM item WHERE hashes IS NOT NULL)
-            """, on: store.connection)
-        let run = try strays.start()
-        guard try run.step(), run.int64(0) > 0 else { return [] }
-        return [Finding(.damage, "\(run.int64(0)) search entries lead nowhere")]
     }
 
     private func quarantine(_ store: StoreConnection) throws -> [Finding] {
@@ -195,5 +176,45 @@ struct RowExamination {
                     + paths.sorted().joined(separator: ", "),
                 hint: "give each its own with an entitlements file")
         }
+    }
+}
+
+/// Compares table `attribute` with the rows that it should lead to.
+private struct SearchEntries {
+    private let entry: Statement
+    private let all: Statement
+    private var present: Int64 = 0
+    private var missing: Int64 = 0
+
+    init(_ store: StoreConnection) {
+        entry = Statement(
+            "SELECT 1 FROM attribute WHERE hash = ?1 AND number = ?2", on: store.connection)
+        all = Statement("SELECT count(*) FROM attribute", on: store.connection)
+    }
+
+    /// Looks for all entries of a row that is sound.
+    mutating func look(for row: SealedRow) throws {
+        for hash in try IndexHashes.others(parsing: row.hashes).values {
+            let run = try entry.start()
+            try run.bind(hash, at: 1)
+            try run.bind(row.header.number, at: 2)
+            if try run.step() { present += 1 } else { missing += 1 }
+        }
+    }
+
+    func findings() throws -> [Finding] {
+        var findings: [Finding] = []
+        if missing > 0 {
+            findings.append(
+                Finding(
+                    .damage, "\(missing) search entries are missing",
+                    hint: "write the items anew that a search does not find"))
+        }
+        let run = try all.start()
+        if try run.step(), run.int64(0) > present {
+            findings.append(
+                Finding(.damage, "\(run.int64(0) - present) search entries lead nowhere"))
+        }
+        return findings
     }
 }

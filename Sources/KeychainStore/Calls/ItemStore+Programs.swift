@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Database
-internal import KeychainModel
 internal import Keybag
+internal import KeychainModel
 internal import Sealing
 internal import SecretMemory
 
@@ -88,16 +88,18 @@ extension KeychainState {
         var plaintext = record.encoded
         Padding.pad(&plaintext, toMultipleOf: Self.padding)
         let data = associatedData(id, cipher.keys.keyID)
-        return AEAD.seal(
-            plaintext.span, associatedData: data.bytes.span, under: cipher.keys.attributes)
+        return data.withBytes { data in
+            AEAD.seal(plaintext.span, associatedData: data, under: cipher.keys.attributes)
+        }
     }
 
     /// Opens a row of table `program`.
     func open(program sealed: [UInt8], _ id: Digest) throws(RowDamage) -> ProgramRecord {
         guard let keys = keys.keys(of: .afterFirstUnlock),
-            let padded = try? AEAD.openIntoArray(
-                sealed.span, associatedData: associatedData(id, keys.keyID).bytes.span,
-                under: keys.attributes)
+            let padded = try? associatedData(id, keys.keyID).withBytes({ data in
+                try AEAD.openIntoArray(
+                    sealed.span, associatedData: data, under: keys.attributes)
+            })
         else { throw .seal }
         guard
             let byteCount = try? Padding.unpaddedByteCount(padded.span, step: Self.padding)

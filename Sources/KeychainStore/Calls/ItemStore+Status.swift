@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Database
-package import KeychainModel
 internal import Keybag
+package import KeychainModel
 internal import Sealing
 
 extension ItemStore {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import KeychainModel
+internal import Sealing
 package import SecretMemory
 
 /// keychain-semantics §6.
@@ -71,16 +72,17 @@ extension WriteAccess {
         }
         let index = state.hasher.hashes(
             header.itemClass, new, isSynchronizable: flags.contains(.synchronizable))
-        let keepsKey = index.primaryKey == header.primaryKey
-        if !keepsKey, let existing = try row(index), !(try makeWay(existing)) {
-            throw KeychainFailure(.duplicateItem, during: operation)
-        }
+        let keepsKey = index.primaryKey.bytes == header.primaryKey
+        let predecessor = keepsKey ? Predecessor() : try makeWay(for: index)
         var content = new
         content.attributes[.modificationDate] = .date(
-            keepsKey ? laterDate(than: match.content) : now.date)
+            keepsKey
+                ? laterDate(than: match.content)
+                : max(now.date, predecessor.modificationDate.map { $0 + 0.001 } ?? now.date))
+        let kind = RowKind(
+            protectionClass: changes.protectionClass ?? header.protectionClass, flags: flags)
         try replace(
-            match.row, changes.protectionClass ?? header.protectionClass, flags, content,
-            value: value ?? match.value)
+            match.row, kind, content, value: value ?? match.value, after: predecessor.logicalTime)
         if !keepsKey { try markDeletion(match) }
     }
 }

@@ -10,6 +10,7 @@ internal import SecretMemory
 /// every thread; each is done by its deadline. Errors are ``KeychainFailure``, of the model, so
 /// that a system's own keychain can report in the same words.
 package final class ItemStore: Sendable {
+    /// Where the keychain's files are.
     package let location: KeychainLocation
     /// How long a call waits for other processes, all in all.
     package let timeLimit: Duration
@@ -60,13 +61,25 @@ package final class ItemStore: Sendable {
     ) throws(KeychainFailure) -> R? {
         let deadline = Deadline(after: timeLimit)
         let now = now
-        return try slot.value.withEngine(location, deadline, creating: creating, operation) {
-            (engine) throws(KeychainFailure) in
-            try engine.write(operation, deadline) { (writer, state) throws(KeychainFailure) in
-                try body(
-                    WriteAccess(writer: writer, state: state, now: now, operation: operation))
+        let slot = slot.value
+        repeat {
+            var wasReplaced = false
+            let result = try slot.withEngine(location, deadline, creating: creating, operation) {
+                (engine) throws(KeychainFailure) -> R? in
+                let result = try engine.write(operation, deadline) {
+                    (writer, state) throws(KeychainFailure) in
+                    try body(
+                        WriteAccess(writer: writer, state: state, now: now, operation: operation))
+                }
+                wasReplaced = result == nil
+                return result
             }
-        }
+            guard wasReplaced else { return result.flatMap { $0 } }
+            slot.drop()
+        } while !deadline.hasPassed
+        throw KeychainFailure(
+            .timedOut, during: operation, message: "the keychain was replaced again and again",
+            path: location.folder)
     }
 }
 

@@ -35,8 +35,7 @@ struct RowOpener {
         var value: SecretValue?
         if parts.contains(.value), let secret = row.secret {
             value = try cipher.openValue(
-                row.header, names: row.names.span, details: row.details.span,
-                secret: secret.span)
+                row.header, names: row.names, details: row.details, secret: secret)
             guard value?.byteCount == content.valueByteCount else { throw .content }
         }
         return StoredItem(
@@ -53,7 +52,7 @@ struct RowOpener {
         let hasDetails = parts.needsDetails || query.needsDetails
         for (attribute, wanted) in query.attributes where attribute.isHashed {
             guard hasDetails || names.contains(attribute) else { continue }
-            guard let stored = content.attributes[attribute],
+            guard let stored = content.attributes[attribute] ?? attribute.defaultValue,
                 attribute.matches(wanted, stored)
             else { throw .content }
         }

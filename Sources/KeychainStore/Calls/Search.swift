@@ -40,7 +40,10 @@ struct Search {
             var rows: [FoundRow] = []
             for key in keys {
                 rows += try found(store.byPrimaryKey, account, key.primary)
-                rows += try found(store.byAttribute, key.plain)
+                // A query that names a hint or a token has found its item twice otherwise.
+                let known = Set(rows.map(\.number))
+                let others = try found(store.byAttribute, key.plain)
+                rows += others.filter { !known.contains($0.number) }
             }
             return rows
         }
@@ -104,13 +107,21 @@ struct Search {
 enum FoundRow {
     case row(SealedRow)
     /// A row with columns that no writer writes.
-    case damaged
+    case damaged(number: Int64)
 
     init(_ run: borrowing Statement.Run) {
         do throws(RowDamage) {
             self = .row(try SealedRow(run))
         } catch {
-            self = .damaged
+            self = .damaged(number: run.int64(Schema.Column.number))
+        }
+    }
+
+    /// The row's number, whatever else is wrong with it.
+    var number: Int64 {
+        switch self {
+        case .row(let row): row.header.number
+        case .damaged(let number): number
         }
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Database
-internal import KeychainModel
 internal import Keybag
+internal import KeychainModel
 internal import Sealing
 internal import SecretMemory
 
@@ -32,8 +32,7 @@ struct WriteAccess {
         var value: SecretValue?
         if let secret = row.secret {
             value = try cipher.openValue(
-                row.header, names: row.names.span, details: row.details.span,
-                secret: secret.span)
+                row.header, names: row.names, details: row.details, secret: secret)
             guard value?.byteCount == content.valueByteCount else { throw .content }
         }
         return OpenedRow(row: row, content: content, value: value)
@@ -43,20 +42,20 @@ struct WriteAccess {
 
     /// Adds a row.
     func insert(
-        _ itemClass: ItemClass, _ protectionClass: ProtectionClass, _ flags: RowFlags,
-        _ content: ItemContent, value: SecretValue?, after logicalTime: Int64 = 0
+        _ itemClass: ItemClass, _ kind: RowKind, _ content: ItemContent, value: SecretValue?,
+        after logicalTime: Int64 = 0
     ) throws -> SealedRow {
-        let cipher = try state.cipher(protectionClass, during: operation)
+        let cipher = try state.cipher(kind.protectionClass, during: operation)
         let index = state.hasher.hashes(
-            itemClass, content, isSynchronizable: flags.contains(.synchronizable))
+            itemClass, content, isSynchronizable: kind.flags.contains(.synchronizable))
         let header = RowHeader(
             number: try nextNumber(), salt: .random(in: .min ... .max), version: 1,
-            itemClass: itemClass, protectionClass: protectionClass, flags: flags,
-            keyID: cipher.keys.keyID, primaryKey: index.primaryKey)
+            itemClass: itemClass, protectionClass: kind.protectionClass, flags: kind.flags,
+            keyID: cipher.keys.keyID.bytes, primaryKey: index.primaryKey.bytes)
         var row = cipher.seal(
             header, content, index, value: value,
-            logicalTime: max(now.logicalTime, logicalTime + 1))
-        row.changeNumber = try nextChangeNumber(flags)
+            logicalTime: try time(after: logicalTime))
+        row.changeNumber = try nextChangeNumber(kind.flags)
         let run = try writer.insert.start()
         try row.bind(to: run)
         try run.finish()
@@ -67,22 +66,29 @@ struct WriteAccess {
     /// Writes an item over the row it was read from, under its next version.
     @discardableResult
     func replace(
-        _ old: SealedRow, _ protectionClass: ProtectionClass, _ flags: RowFlags,
-        _ content: ItemContent, value: SecretValue?
+        _ old: SealedRow, _ kind: RowKind, _ content: ItemContent, value: SecretValue?,
+        after logicalTime: Int64 = 0
     ) throws -> SealedRow {
-        let cipher = try state.cipher(protectionClass, during: operation)
+        let cipher = try state.cipher(kind.protectionClass, during: operation)
         var header = old.header
         let index = state.hasher.hashes(
-            header.itemClass, content, isSynchronizable: flags.contains(.synchronizable))
+            header.itemClass, content, isSynchronizable: kind.flags.contains(.synchronizable))
         header.version += 1
-        header.protectionClass = protectionClass
-        header.flags = flags
-        header.keyID = cipher.keys.keyID
-        header.primaryKey = index.primaryKey
+        header.protectionClass = kind.protectionClass
+        header.flags = kind.flags
+        header.keyID = cipher.keys.keyID.bytes
+        header.primaryKey = index.primaryKey.bytes
         var row = cipher.seal(
             header, content, index, value: value,
-            logicalTime: max(now.logicalTime, old.logicalTime + 1))
-        row.changeNumber = try nextChangeNumber(flags)
+            logicalTime: try time(after: max(old.logicalTime, logicalTime)))
+        row.changeNumber = try nextChangeNumber(kind.flags)
+        guard !row.isIndexedAs(old) else {
+            // Naming a column makes SQLite write all its indexes anew, and a page for each.
+            let run = try writer.updateSealed.start()
+            try row.bindSealed(to: run)
+            try run.finish()
+            return row
+        }
         let run = try writer.update.start()
         try row.bind(to: run)
         try run.finish()
@@ -102,12 +108,17 @@ struct WriteAccess {
     }
 
     /// Moves a damaged row out of the way of what is about to be written, as it is.
-    func quarantine(_ row: SealedRow) throws {
+    func quarantine(_ row: FoundRow) throws {
         let run = try writer.quarantine.start()
-        try run.bind(row.header.number, at: 1)
+        try run.bind(row.number, at: 1)
         try run.bind(now.logicalTime >> 16, at: 2)
         try run.finish()
-        try delete(row)
+        // What the row says of its attributes may be what is damaged.
+        for statement in [writer.deleteAttributes, writer.delete] {
+            let run = try statement.start()
+            try run.bind(row.number, at: 1)
+            try run.finish()
+        }
     }
 
     private func insertAttributes(_ hashes: some Sequence<Digest>, _ number: Int64) throws {
@@ -127,10 +138,20 @@ struct WriteAccess {
         try run.finish()
     }
 
-    private func nextNumber() throws -> Int64 { try last(writer.lastNumber) + 1 }
+    private func nextNumber() throws -> Int64 { try following(last(writer.lastNumber)) }
 
     private func nextChangeNumber(_ flags: RowFlags) throws -> Int64? {
-        flags.contains(.synchronizable) ? try last(writer.lastChange) + 1 : nil
+        flags.contains(.synchronizable) ? try following(last(writer.lastChange)) : nil
+    }
+
+    private func time(after logicalTime: Int64) throws(RowDamage) -> Int64 {
+        max(now.logicalTime, try following(logicalTime))
+    }
+
+    /// - Throws: ``RowDamage/column`` for a number that nobody has counted up to.
+    private func following(_ number: Int64) throws(RowDamage) -> Int64 {
+        guard number < .max else { throw .column }
+        return number + 1
     }
 
     private func last(_ statement: Statement) throws -> Int64 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Database
-internal import KeychainModel
 internal import Keybag
+internal import KeychainModel
 internal import Sealing
 internal import SecretMemory
 
@@ -127,9 +127,12 @@ extension Engine {
     ) throws(KeychainFailure) -> Engine {
         let source = DeviceSecretSource(location: location)
         let kind = source.preferred
-        let secret = kind == .file ? DeviceSecret.random() : try source.secret(of: nil, from: kind)
-        let keychainID = KeychainID.random()
-        let file = DeviceKeyFile(keychainID: keychainID, secret: secret)
+        let file =
+            kind == .file
+            ? DeviceKeyFile(keychainID: .random(), secret: .random())
+            : try source.given(by: kind)
+        // A given device key may say which keychain it is for, and then opens no other.
+        let keychainID = file.keychainID ?? .random()
         let encoded = file.encoded
         let keybag = NewKeybag(
             keychainID: keychainID, source: kind, protector: DeviceProtector(file.intoSecret()))

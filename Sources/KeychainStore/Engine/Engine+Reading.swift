@@ -10,7 +10,9 @@ extension Engine {
         _ body: (StoreConnection, KeychainState) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
         try withReader(deadline) { (store) throws(KeychainFailure) in
-            let transaction = try translating(operation) { try ReadTransaction(on: store.connection) }
+            let transaction = try translating(operation) {
+                try ReadTransaction(on: store.connection)
+            }
             let state = try currentState(store)
             let result = try body(store, state)
             _ = consume transaction

@@ -12,16 +12,19 @@ struct FoundValue {
 
 /// The fast path: one statement that also tells whether the keys at hand are still the right ones.
 extension Engine {
-    /// The value of the item with that primary key; nil if there is none.
+    /// The value of the item of that name in `group`; nil if there is none.
+    ///
+    /// - Parameter opening: Whether to open the value, or only to tell whether it is there.
     func value(
-        _ query: ItemQuery, _ group: AccessGroup, _ operation: String, _ deadline: Deadline
+        _ name: PasswordName, _ group: AccessGroup, opening: Bool, _ deadline: Deadline
     ) throws(KeychainFailure) -> FoundValue? {
-        try withReader(deadline) { (store) throws(KeychainFailure) in
+        let operation = "read an item"
+        return try withReader(deadline) { (store) throws(KeychainFailure) in
             while true {
-                let known = lastKnownState
+                let known = store.seenState
                 let state = if let known { known } else { try load(store, operation) }
-                let lookup = ValueLookup(query, group, state)
-                let answer = try translating(operation) { try lookup.run(store) }
+                let lookup = ValueLookup(name, group, state)
+                let answer = try translating(operation) { try lookup.run(store, opening: opening) }
                 switch answer {
                 case .found(let value): return value
                 case .absent: return nil
@@ -34,17 +37,22 @@ extension Engine {
         }
     }
 
+    /// Reads the stamp and notes at which data version it was seen.
     private func load(
         _ store: StoreConnection, _ operation: String
     ) throws(KeychainFailure) -> KeychainState {
-        let transaction = try translating(operation) { try ReadTransaction(on: store.connection) }
-        let state = try currentState(store)
-        _ = consume transaction
-        return state
+        try translating(operation) {
+            let transaction = try ReadTransaction(on: store.connection)
+            let state = try currentState(store)
+            store.seenDataVersion = try store.connection.dataVersion()
+            store.seenState = state
+            _ = consume transaction
+            return state
+        }
     }
 }
 
-/// One attempt to read the value of the item with a given primary key.
+/// One attempt to read the value of the item with a given name.
 private struct ValueLookup {
     enum Answer {
         case found(FoundValue)
@@ -53,49 +61,34 @@ private struct ValueLookup {
         case stale
     }
 
-    private let query: ItemQuery
+    private let protectionClass: ProtectionClass
     private let state: KeychainState
-    private let account: Digest
-    private let primaryKey: Digest
+    private let place: ItemPlace
 
-    init(_ query: ItemQuery, _ group: AccessGroup, _ state: KeychainState) {
-        self.query = query
+    init(_ name: PasswordName, _ group: AccessGroup, _ state: KeychainState) {
+        protectionClass = name.service.protectionClass
         self.state = state
-        let itemClass = query.itemClass
-        let attributes = query.attributes
-        account = state.hasher.attribute(
-            .account, attributes[.account] ?? .text(""), itemClass, group: group)
-        primaryKey = state.hasher.primaryKey(
-            itemClass, attributes, group: group,
-            isSynchronizable: query.synchronizable == .synchronizedOnly)
+        place = state.place(of: name, in: group)
     }
 
-    func run(_ store: StoreConnection) throws -> Answer {
+    func run(_ store: StoreConnection, opening: Bool) throws -> Answer {
         let run = try store.value.start()
-        try run.bind(account, at: 1)
-        try run.bind(primaryKey, at: 2)
-        guard try run.step() else {
-            throw KeychainFailure(
-                .keychainDamaged, during: "read an item", message: "the settings are missing",
-                path: store.connection.path, hint: KeychainFailure.damageHint)
-        }
-        guard run.int64(0) == state.settings.stamp else { return .stale }
-        guard !run.isNull(1) else { return .absent }
+        try run.bind(place.account.bytes, at: 1)
+        try run.bind(place.primaryKey.bytes, at: 2)
+        let isThere = try run.step()
+        guard try store.connection.dataVersion() == store.seenDataVersion else { return .stale }
+        guard isThere else { return .absent }
         let header = try header(run)
-        guard !header.flags.contains(.tombstone),
-            query.protectionClass == nil || query.protectionClass == header.protectionClass
-        else { return .absent }
+        guard !header.flags.contains(.tombstone), protectionClass == header.protectionClass else {
+            return .absent
+        }
+        guard opening else { return .found(FoundValue(value: nil)) }
         guard let cipher = state.cipher(opening: header) else { throw RowDamage.seal }
-        guard !run.isNull(9) else {
+        guard !run.isNull(8) else {
             return .found(FoundValue(value: try nothing(cipher, header, run)))
         }
-        let value = try run.withBlob(7) { (names: Span<UInt8>) throws(RowDamage) in
-            try run.withBlob(8) { (details: Span<UInt8>) throws(RowDamage) in
-                try run.withBlob(9) { (secret: Span<UInt8>) throws(RowDamage) in
-                    try cipher.openValue(header, names: names, details: details, secret: secret)
-                }
-            }
-        }
+        let value = try cipher.openValue(
+            header, names: run.blob(6), details: run.blob(7), secret: run.blob(8))
         return .found(FoundValue(value: value))
     }
 
@@ -103,18 +96,18 @@ private struct ValueLookup {
     private func nothing(
         _ cipher: ItemCipher, _ header: RowHeader, _ run: borrowing Statement.Run
     ) throws(RowDamage) -> SecretValue? {
-        try cipher.checkHasNoValue(header, names: run.blob(7), details: run.blob(8))
+        try cipher.checkHasNoValue(header, names: run.blob(6), details: run.blob(7))
         return nil
     }
 
     private func header(_ run: borrowing Statement.Run) throws(RowDamage) -> RowHeader {
-        guard let number = UInt8(exactly: run.int64(4)),
+        guard let number = UInt8(exactly: run.int64(3)),
             let protectionClass = ProtectionClass(rawValue: number),
-            let flags = RowFlags(column: run.int64(5))
+            let flags = RowFlags(column: run.int64(4))
         else { throw .column }
         return RowHeader(
-            number: run.int64(1), salt: run.int64(2), version: run.int64(3),
-            itemClass: query.itemClass, protectionClass: protectionClass, flags: flags,
-            keyID: try run.fixedBytes(6), primaryKey: primaryKey)
+            number: run.int64(0), salt: run.int64(1), version: run.int64(2),
+            itemClass: .genericPassword, protectionClass: protectionClass, flags: flags,
+            keyID: run.blob(5), primaryKey: place.primaryKey.bytes)
     }
 }

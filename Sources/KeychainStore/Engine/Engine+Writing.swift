@@ -10,22 +10,19 @@ extension Engine {
 
     /// Runs `body` in one transaction under the keychain's lock.
     ///
+    /// - Returns: nil, and nothing is done, if the keychain has been replaced.
     /// - Throws: ``KeychainFailure``: `timedOut`, `readOnly`, `diskFull`, `newerFormat`, and what
     ///   `body` throws; nothing is changed then.
     func write<R>(
         _ operation: String, _ deadline: Deadline,
         _ body: (StoreWriter, KeychainState) throws(KeychainFailure) -> R
-    ) throws(KeychainFailure) -> R {
+    ) throws(KeychainFailure) -> R? {
         try translating(operation) {
             guard !directory.isReadOnly else {
                 throw DatabaseError(.readOnly, during: "write", path: directory.path)
             }
             let held = try lock.acquire(before: deadline)
-            guard try isInPlace() else {
-                throw DatabaseError(
-                    .busy, during: "write", path: directory.path,
-                    hint: "the keychain was replaced meanwhile: try again")
-            }
+            guard try isInPlace() else { return nil }
             let writer = try writer(deadline)
             let result = try transact(writer, operation, body)
             takeOverLogIfDue(writer)

@@ -19,6 +19,9 @@ final class Engine: Sendable {
 
     /// Idle connections beyond this number are closed: as many as threads read at once.
     private static let keptReaderCount = 8
+    /// The most that a connection keeps of the database in memory; what it has not read costs
+    /// nothing.
+    private static let cacheKibibytes = 32_000
     private static let lookInterval: Int64 = 100_000_000
 
     init(
@@ -100,7 +103,8 @@ final class Engine: Sendable {
         try translating("open the keychain") {
             let connection = try Connection(
                 to: KeychainLocation.databaseName, in: directory,
-                for: directory.isReadOnly ? .readOnly : .readWrite, deadline: deadline)
+                for: directory.isReadOnly ? .readOnly : .readWrite, deadline: deadline,
+                cacheKibibytes: Self.cacheKibibytes)
             let store = StoreConnection(connection)
             if lastKnownState == nil { try Schema.check(connection) }
             return store

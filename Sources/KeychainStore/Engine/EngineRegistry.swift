@@ -16,7 +16,8 @@ final class EngineRegistry: Sendable {
         EngineRegistry(inherited: inherited)
     }
 
-    private let slots = Mutex<[String: Entry]>([:])
+    /// By the bytes of the folder's path: two texts that Swift calls equal may be two folders.
+    private let slots = Mutex<[[UInt8]: Entry]>([:])
     private let isUsable: Bool
 
     private init(inherited: EngineRegistry?) {
@@ -29,7 +30,8 @@ final class EngineRegistry: Sendable {
     }
 
     private func slot(for folder: String) -> EngineSlot {
-        slots.withLock { slots in
+        let folder = Array(folder.utf8)
+        return slots.withLock { slots in
             if let slot = slots[folder]?.slot { return slot }
             let slot = EngineSlot(isUsable: isUsable)
             slots = slots.filter { $0.value.slot != nil }

@@ -43,9 +43,7 @@ final class EngineSlot: Sendable {
         _ location: KeychainLocation, _ deadline: Deadline, creating: Bool, _ operation: String
     ) throws(KeychainFailure) -> Engine? {
         if let known = engine.withLock({ $0 }) {
-            let isInPlace = try translating(operation) {
-                try creating ? known.isInPlace() : known.wasInPlaceRecently(deadline)
-            }
+            let isInPlace = try translating(operation) { try known.wasInPlaceRecently(deadline) }
             if isInPlace { return known }
         }
         let fresh: Engine? =
@@ -65,6 +63,11 @@ final class EngineSlot: Sendable {
             engine.withLock { $0 = fresh }
             return fresh
         }
+    }
+
+    /// Forgets an engine whose database is no longer the one with its name.
+    func drop() {
+        engine.withLock { $0 = nil }
     }
 
     /// Ends the connections; nothing else may be under way.

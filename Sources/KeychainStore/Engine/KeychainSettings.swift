@@ -31,13 +31,21 @@ struct KeychainSettings: Hashable, Sendable {
     /// - Throws: ``RowDamage/column`` if a column holds what no writer puts there.
     init(_ run: borrowing Statement.Run) throws(RowDamage) {
         stamp = run.int64(1)
-        format = run.int64(2)
-        minReader = run.int64(3)
-        minWriter = run.int64(4)
+        format = try Self.version(run, 2)
+        minReader = try Self.version(run, 3)
+        minWriter = try Self.version(run, 4)
         features = run.int64(5)
         keychainID = try run.fixedBytes(6)
         guard let epoch = UInt64(exactly: run.int64(7)), epoch > 0 else { throw .column }
         self.epoch = Epoch(epoch)
+    }
+
+    /// A number of 32 bits: what the MAC covers has no room for others to pass for it.
+    private static func version(
+        _ run: borrowing Statement.Run, _ column: Int32
+    ) throws(RowDamage) -> Int64 {
+        guard let version = UInt32(exactly: run.int64(column)) else { throw .column }
+        return Int64(version)
     }
 
     /// The bytes that the keybag's MAC covers: docs/FORMAT.md §4.3.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Database
-internal import KeychainModel
 internal import Keybag
+internal import KeychainModel
 internal import Sealing
 
 extension KeychainState {

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
 internal import Keybag
+internal import KeychainModel
 internal import Sealing
 internal import Synchronization
 
 /// What a process knows of a keychain whose keys it has opened.
 ///
-/// Valid for as long as the database shows the same stamp: every statement reads that first.
+/// Valid for as long as the database shows the same stamp, which every call makes sure of: by
+/// reading it, or by finding that nobody has written since it was read.
 final class KeychainState: Sendable {
     let settings: KeychainSettings
     let deviceSource: DeviceSource
     let protector: ProtectorKind
     let keys: UnlockedKeybag
     let hasher: IndexHasher
+    private let places = PlaceCache()
     /// Programs that are known to be on record.
     private let recordedPrograms = Mutex<Set<ProgramRecord>>([])
 
@@ -23,6 +25,11 @@ final class KeychainState: Sendable {
         protector = locked.protector
         self.keys = keys
         hasher = IndexHasher(keys)
+    }
+
+    /// Where the row of the item of that name in `group` is.
+    func place(of name: PasswordName, in group: AccessGroup) -> ItemPlace {
+        places.place(of: name, in: group, hasher)
     }
 
     /// What seals and opens rows of `protectionClass`.
@@ -36,15 +43,16 @@ final class KeychainState: Sendable {
                 .passcodeNotSet, during: operation,
                 hint: "set a passcode first, or choose another accessibility")
         }
-        return ItemCipher(keychainID: settings.keychainID, keys: keys)
+        return ItemCipher(keychainID: settings.keychainID.bytes, keys: keys)
     }
 
     /// What opens the row of `header`; nil if no key at hand has the id that the row names.
     func cipher(opening header: RowHeader) -> ItemCipher? {
-        guard let keys = keys.keys(of: header.protectionClass), keys.keyID == header.keyID else {
+        guard let keys = keys.keys(of: header.protectionClass), keys.keyID.bytes == header.keyID
+        else {
             return nil
         }
-        return ItemCipher(keychainID: settings.keychainID, keys: keys)
+        return ItemCipher(keychainID: settings.keychainID.bytes, keys: keys)
     }
 
     /// Whether this process has seen the program on record.

@@ -7,6 +7,14 @@ internal import Database
 final class StoreConnection: @unchecked Sendable {
     let connection: Connection
 
+    /// The data version at which this connection last saw the stamp of ``seenState``.
+    ///
+    /// It changes with every commit of another connection, of whatever process, so that a read
+    /// which finds it unchanged need not ask for the stamp again.
+    var seenDataVersion: UInt32?
+    /// What was known of the keychain at that version.
+    var seenState: KeychainState?
+
     let stamp: Statement
     let keychain: Statement
     let keybag: Statement
@@ -16,6 +24,7 @@ final class StoreConnection: @unchecked Sendable {
     let byAccount: Statement
     let byAttribute: Statement
     let byPlace: Statement
+    let namesByPlace: Statement
     let byGroup: Statement
     let all: Statement
 
@@ -26,11 +35,8 @@ final class StoreConnection: @unchecked Sendable {
         keybag = Statement("SELECT bytes FROM keybag WHERE epoch = ?1", on: connection)
         value = Statement(
             """
-            SELECT k.stamp, i.number, i.salt, i.version, i.protection, i.flags, i.key_id,
-                i.names, i.details, i.secret
-            FROM keychain AS k
-            LEFT JOIN item AS i ON i.account_hash = ?1 AND i.primary_key = ?2
-            WHERE k.one = 1
+            SELECT number, salt, version, protection, flags, key_id, names, details, secret
+            FROM item WHERE account_hash = ?1 AND primary_key = ?2
             """, on: connection)
         byPrimaryKey = Statement(
             "SELECT * FROM item WHERE account_hash = ?1 AND primary_key = ?2", on: connection)
@@ -45,6 +51,12 @@ final class StoreConnection: @unchecked Sendable {
             """
             SELECT * FROM item WHERE group_hash = ?1 AND place_hash = ?2 ORDER BY number
             """, on: connection)
+        namesByPlace = Statement(
+            """
+            SELECT number, salt, version, class, protection, flags, key_id, primary_key, names,
+                NULL, NULL, account_hash, NULL, NULL, hashes
+            FROM item WHERE group_hash = ?1 AND place_hash = ?2 ORDER BY number
+            """, on: connection)
         byGroup = Statement(
             "SELECT * FROM item WHERE group_hash = ?1 ORDER BY number", on: connection)
         all = Statement("SELECT * FROM item ORDER BY number", on: connection)
@@ -57,9 +69,12 @@ final class StoreWriter: @unchecked Sendable {
     let reading: StoreConnection
     let insert: Statement
     let update: Statement
+    let updateSealed: Statement
     let delete: Statement
     let insertAttribute: Statement
     let deleteAttribute: Statement
+    /// Looks at the whole table: for rows that are damaged.
+    let deleteAttributes: Statement
     let lastNumber: Statement
     let lastChange: Statement
     let quarantine: Statement
@@ -83,11 +98,18 @@ final class StoreWriter: @unchecked Sendable {
                 change_number = ?16, logical_time = ?17
             WHERE number = ?1
             """, on: connection)
+        updateSealed = Statement(
+            """
+            UPDATE item SET version = ?2, protection = ?3, flags = ?4, key_id = ?5, names = ?6,
+                details = ?7, secret = ?8, change_number = ?9, logical_time = ?10
+            WHERE number = ?1
+            """, on: connection)
         delete = Statement("DELETE FROM item WHERE number = ?1", on: connection)
         insertAttribute = Statement(
-            "INSERT INTO attribute (hash, number) VALUES (?1, ?2)", on: connection)
+            "INSERT OR IGNORE INTO attribute (hash, number) VALUES (?1, ?2)", on: connection)
         deleteAttribute = Statement(
             "DELETE FROM attribute WHERE hash = ?1 AND number = ?2", on: connection)
+        deleteAttributes = Statement("DELETE FROM attribute WHERE number = ?1", on: connection)
         lastNumber = Statement("SELECT max(number) FROM item", on: connection)
         lastChange = Statement(
             "SELECT max(change_number) FROM item WHERE change_number IS NOT NULL", on: connection)

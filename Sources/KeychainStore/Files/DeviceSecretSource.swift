@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Database
-internal import KeychainModel
 internal import Keybag
+internal import KeychainModel
 internal import Sealing
 
 /// Where the device secret of a keychain is read from (docs/FORMAT.md §3).
@@ -39,14 +39,28 @@ struct DeviceSecretSource {
         }
     }
 
-    /// Reads the device secret of the keychain `keychainID`; of any keychain, if that is nil.
+    /// Reads the device secret of the keychain `keychainID`.
     ///
     /// - Throws: ``KeychainFailure``: `incomplete` if `device.key` is gone, `keyUnavailable` if
     ///   another source is not there or the secret is another keychain's, `keychainDamaged`,
     ///   `newerFormat`, `insecureFiles`.
     func secret(
-        of keychainID: KeychainID?, from source: DeviceSource
+        of keychainID: KeychainID, from source: DeviceSource
     ) throws(KeychainFailure) -> DeviceSecret {
+        let file = try given(by: source)
+        guard file.keychainID == nil || file.keychainID == keychainID else {
+            throw KeychainFailure(
+                .keyUnavailable, during: Self.operation,
+                message: "the device key belongs to another keychain", path: path(of: source),
+                hint: "put this keychain's own device key back")
+        }
+        return file.intoSecret()
+    }
+
+    /// Reads the device key of whatever keychain.
+    ///
+    /// - Throws: As ``secret(of:from:)``.
+    func given(by source: DeviceSource) throws(KeychainFailure) -> DeviceKeyFile {
         let parsed: Result<DeviceKeyFile, DeviceKeyFile.Flaw>
         do throws(DatabaseError) {
             parsed = try read(source)
@@ -55,15 +69,7 @@ struct DeviceSecretSource {
         }
         switch consume parsed {
         case .failure(let flaw): throw failure(flaw, source)
-        case .success(let file):
-            guard file.keychainID == nil || keychainID == nil || file.keychainID == keychainID
-            else {
-                throw KeychainFailure(
-                    .keyUnavailable, during: Self.operation,
-                    message: "the device key belongs to another keychain", path: path(of: source),
-                    hint: "put this keychain's own device key back")
-            }
-            return file.intoSecret()
+        case .success(let file): return file
         }
     }
 

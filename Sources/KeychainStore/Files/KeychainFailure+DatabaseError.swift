@@ -6,9 +6,10 @@ internal import KeychainModel
 extension KeychainFailure {
     /// What a failure of the files or of SQLite means for `operation`.
     init(_ error: DatabaseError, during operation: String) {
-        self.init(
+        let failure = KeychainFailure(
             error.code.meaning, during: operation, message: error.explanation, path: error.path,
-            systemError: error.systemError ?? 0, hint: error.hint ?? error.code.usualHint)
+            hint: error.hint ?? error.code.usualHint)
+        self.init(failure, systemError: error.systemError ?? 0)
     }
 }
 

@@ -44,6 +44,23 @@ struct AttributeList: Hashable {
         bytes += body
     }
 
+    /// The value of one attribute in an encoded list that has been authenticated; nil if the list
+    /// has none. Stops there: what follows is not looked at.
+    static func value(
+        _ attribute: Attribute, in bytes: ArraySlice<UInt8>
+    ) throws(RowDamage) -> AttributeValue? {
+        var rest = bytes
+        while let tag = rest.popFirst() {
+            guard let type = rest.popFirst().flatMap(ValueType.init),
+                let byteCount = rest.popInteger(UInt32.self), byteCount <= rest.count
+            else { throw .content }
+            if tag == attribute.tag { return try value(type, rest.prefix(Int(byteCount))) }
+            guard tag < attribute.tag else { return nil }
+            rest = rest.dropFirst(Int(byteCount))
+        }
+        return nil
+    }
+
     /// Parses an encoded list.
     ///
     /// - Throws: ``RowDamage/content`` for anything that ``encoded`` does not give.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
 internal import Keybag
+internal import KeychainModel
 internal import Sealing
 
 /// Computes the hashes by which rows are found: docs/FORMAT.md §6.
@@ -46,6 +46,28 @@ final class IndexHasher: Sendable {
         parts.append(group.rawValue)
         Self.append(attribute, value, to: &parts)
         return attributes.digest(appending: parts)
+    }
+
+    /// Where the row of the item of that name in `group` is.
+    func place(of name: PasswordName, in group: AccessGroup) -> ItemPlace {
+        let itemClass = ItemClass.genericPassword.rawValue
+        let blob = SearchKey.Kind.blob.rawValue
+        let text = SearchKey.Kind.text.rawValue
+        var parts = LengthPrefixed(reservingByteCount: 256)
+        parts.append(itemClass)
+        parts.append(Attribute.account.tag)
+        parts.append(group.rawValue)
+        parts.append(marker: blob, name.account)
+        let account = attributes.digest(appending: parts)
+        parts.removeAll()
+        parts.append(itemClass)
+        parts.append(group.rawValue)
+        parts.append(UInt8(name.service.isSynchronizable ? 1 : 0))
+        parts.append(marker: blob, name.service.service)
+        parts.append(text)
+        parts.append(text)
+        parts.append(marker: blob, name.account)
+        return ItemPlace(account: account, primaryKey: primaryKeys.digest(appending: parts))
     }
 
     /// The hash of an access group.
@@ -119,4 +141,10 @@ final class IndexHasher: Sendable {
 extension Attribute {
     /// Parts of the primary key that next to no item has and next to no query names.
     static let variants: [Attribute] = [.syncViewHint, .tokenID]
+}
+
+/// The hashes by which the row of one item is found.
+struct ItemPlace: Sendable {
+    let account: Digest
+    let primaryKey: Digest
 }

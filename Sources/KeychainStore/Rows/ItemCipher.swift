@@ -7,7 +7,8 @@ internal import SecretMemory
 
 /// Seals items into rows and opens them: docs/FORMAT.md §5.2.
 struct ItemCipher {
-    let keychainID: KeychainID
+    /// 16 bytes.
+    let keychainID: [UInt8]
     let keys: ClassKeys
 
     private static let attributePadding = 32
@@ -28,20 +29,28 @@ struct ItemCipher {
         row.details = seal(content.details(header.itemClass), detailsData(of: row))
         if let value {
             let step = Self.valuePadding(value.byteCount)
-            let padded = value.withBytes { Padding.padded($0, toMultipleOf: step) }
-            let data = secretData(header, names: row.names.span, details: row.details.span)
+            let padded = Padding.padded(value, toMultipleOf: step)
+            let data = secretData(header, names: row.names, details: row.details)
             row.secret = padded.withBytes { plaintext in
-                AEAD.seal(plaintext, associatedData: data.bytes.span, under: keys.value)
+                data.withBytes { AEAD.seal(plaintext, associatedData: $0, under: keys.value) }
             }
         }
         return row
     }
 
+    /// Opens part A where it lies: the encoded list of access group and primary key.
+    func openNames(
+        _ header: RowHeader, _ columns: NameHashes, hashes: [UInt8], names: [UInt8]
+    ) throws(RowDamage) -> ArraySlice<UInt8> {
+        try openPadded(names, namesData(header, columns, hashes))
+    }
+
     private func seal(_ list: AttributeList, _ data: LengthPrefixed) -> [UInt8] {
         var plaintext = list.encoded
         Padding.pad(&plaintext, toMultipleOf: Self.attributePadding)
-        return AEAD.seal(
-            plaintext.span, associatedData: data.bytes.span, under: keys.attributes)
+        return data.withBytes { data in
+            AEAD.seal(plaintext.span, associatedData: data, under: keys.attributes)
+        }
     }
 
     /// Opens part A: access group and primary key.
@@ -62,30 +71,36 @@ struct ItemCipher {
     private func open(
         _ sealed: [UInt8], _ data: LengthPrefixed
     ) throws(RowDamage) -> AttributeList {
+        try AttributeList(parsing: openPadded(sealed, data))
+    }
+
+    private func openPadded(
+        _ sealed: [UInt8], _ data: LengthPrefixed
+    ) throws(RowDamage) -> ArraySlice<UInt8> {
         guard
             let padded = try? AEAD.openIntoArray(
-                sealed.span, associatedData: data.bytes.span, under: keys.attributes)
+                sealed.span, associatedData: data, under: keys.attributes)
         else { throw .seal }
         guard
             let byteCount = try? Padding.unpaddedByteCount(
                 padded.span, step: Self.attributePadding)
         else { throw .content }
-        return try AttributeList(parsing: padded[..<byteCount])
+        return padded[..<byteCount]
     }
 
-    /// Opens part V, which proves that parts A and B are the ones it was written with.
+    /// Opens part V, which is bound to the parts A and B that it was written with.
     func openValue(
-        _ header: RowHeader, names: Span<UInt8>, details: Span<UInt8>, secret: Span<UInt8>
+        _ header: RowHeader, names: [UInt8], details: [UInt8], secret: [UInt8]
     ) throws(RowDamage) -> SecretValue {
         let data = secretData(header, names: names, details: details)
         guard
-            let padded = try? AEAD.open(
-                secret, associatedData: data.bytes.span, under: keys.value)
+            let padded = try? AEAD.open(secret.span, associatedData: data, under: keys.value)
         else { throw .seal }
         // Up to 1,024 bytes a value ends by 1,056, and above it 2,048 is the least.
         let step = padded.byteCount <= 1056 ? 32 : 1024
         guard
-            let byteCount = try? padded.withBytes({ try Padding.unpaddedByteCount($0, step: step) }),
+            let byteCount = try? padded.withBytes({ try Padding.unpaddedByteCount($0, step: step) }
+            ),
             Self.valuePadding(byteCount) == step
         else { throw .content }
         return SecretValue(padded, byteCount: byteCount)
@@ -100,12 +115,20 @@ struct ItemCipher {
     }
 
     private func namesData(of row: SealedRow) -> LengthPrefixed {
-        var data = row.header.associatedData(
-            .names, keychainID: keychainID, reserving: 120 + row.hashes.count)
-        data.append(row.accountHash)
-        data.append(row.groupHash)
-        data.append(row.placeHash)
-        data.append(row.hashes)
+        let columns = NameHashes(
+            account: row.accountHash, group: row.groupHash, place: row.placeHash)
+        return namesData(row.header, columns, row.hashes)
+    }
+
+    private func namesData(
+        _ header: RowHeader, _ columns: NameHashes, _ hashes: [UInt8]
+    ) -> LengthPrefixed {
+        var data = header.associatedData(
+            .names, keychainID: keychainID, reserving: 120 + hashes.count)
+        data.append(columns.account.bytes)
+        data.append(columns.group.bytes)
+        data.append(columns.place.bytes)
+        data.append(hashes)
         return data
     }
 
@@ -114,19 +137,25 @@ struct ItemCipher {
     }
 
     private func detailsData(_ header: RowHeader, names: [UInt8]) -> LengthPrefixed {
-        var data = header.associatedData(
-            .details, keychainID: keychainID, reserving: 8 + names.count)
-        data.append(names)
+        var data = header.associatedData(.details, keychainID: keychainID, reserving: 20)
+        data.append(names.span.extracting(last: AEAD.tagByteCount))
         return data
     }
 
     private func secretData(
-        _ header: RowHeader, names: Span<UInt8>, details: Span<UInt8>
+        _ header: RowHeader, names: [UInt8], details: [UInt8]
     ) -> LengthPrefixed {
-        var data = header.associatedData(
-            .secret, keychainID: keychainID, reserving: 16 + names.count + details.count)
-        data.append(names)
-        data.append(details)
+        var data = header.associatedData(.secret, keychainID: keychainID, reserving: 40)
+        // A tag stands for all of its part: who forges one can forge the other.
+        data.append(names.span.extracting(last: AEAD.tagByteCount))
+        data.append(details.span.extracting(last: AEAD.tagByteCount))
         return data
     }
+}
+
+/// The hashes that have columns of their own; part A is bound to them.
+struct NameHashes {
+    let account: Digest
+    let group: Digest
+    let place: Digest
 }

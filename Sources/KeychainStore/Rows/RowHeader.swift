@@ -3,6 +3,12 @@
 internal import KeychainModel
 internal import Sealing
 
+/// When a row's value may be opened, and what sort of row it is.
+struct RowKind: Sendable {
+    var protectionClass: ProtectionClass
+    var flags: RowFlags
+}
+
 /// What names a row and its state, and is bound to each of its sealed parts: docs/FORMAT.md §5.2.
 struct RowHeader: Sendable {
     /// One sealed part.
@@ -18,8 +24,13 @@ struct RowHeader: Sendable {
     var itemClass: ItemClass
     var protectionClass: ProtectionClass
     var flags: RowFlags
-    var keyID: KeyID
-    var primaryKey: Digest
+    /// 16 bytes: the id of the class key.
+    var keyID: [UInt8]
+    /// 32 bytes.
+    var primaryKey: [UInt8]
+
+    /// The two columns that a write chooses afresh.
+    var kind: RowKind { RowKind(protectionClass: protectionClass, flags: flags) }
 
     /// The 16 bytes that persistent references keep.
     var itemID: [UInt8] {
@@ -42,7 +53,7 @@ struct RowHeader: Sendable {
 
     /// The associated data of `part`, to which the caller appends what else the part is bound to.
     func associatedData(
-        _ part: Part, keychainID: KeychainID, reserving byteCount: Int
+        _ part: Part, keychainID: [UInt8], reserving byteCount: Int
     ) -> LengthPrefixed {
         var data = LengthPrefixed(reservingByteCount: 192 + byteCount)
         data.append(DerivationContext.row.rawValue)

@@ -22,6 +22,27 @@ extension SealedRow {
         logicalTime = run.int64(Schema.Column.logicalTime)
     }
 
+    /// Whether both are found by the same searches.
+    func isIndexedAs(_ other: SealedRow) -> Bool {
+        header.primaryKey == other.header.primaryKey && accountHash == other.accountHash
+            && groupHash == other.groupHash && placeHash == other.placeHash
+            && hashes == other.hashes
+    }
+
+    /// Binds the number and what is written when nothing changes by which the row is found.
+    func bindSealed(to run: borrowing Statement.Run) throws(DatabaseError) {
+        try run.bind(header.number, at: 1)
+        try run.bind(header.version, at: 2)
+        try run.bind(Int64(header.protectionClass.rawValue), at: 3)
+        try run.bind(Int64(header.flags.rawValue), at: 4)
+        try run.bind(header.keyID, at: 5)
+        try run.bind(names, at: 6)
+        try run.bind(details, at: 7)
+        if let secret { try run.bind(secret, at: 8) } else { try run.bindNull(at: 8) }
+        if let changeNumber { try run.bind(changeNumber, at: 9) } else { try run.bindNull(at: 9) }
+        try run.bind(logicalTime, at: 10)
+    }
+
     /// Binds all columns, for the insertion or for the update of the whole row.
     func bind(to run: borrowing Statement.Run) throws(DatabaseError) {
         try run.bind(header.number, at: 1)
@@ -58,8 +79,9 @@ extension RowHeader {
         self.itemClass = itemClass
         protectionClass = protection
         self.flags = flags
-        keyID = try run.fixedBytes(Schema.Column.keyID)
-        primaryKey = try run.fixedBytes(Schema.Column.primaryKey)
+        keyID = run.blob(Schema.Column.keyID)
+        primaryKey = run.blob(Schema.Column.primaryKey)
+        guard keyID.count == 16, primaryKey.count == 32 else { throw .column }
     }
 
     private static func number(_ run: borrowing Statement.Run, _ column: Int32) -> UInt8? {
@@ -72,20 +94,16 @@ extension Statement.Run {
     func fixedBytes<let byteCount: Int, Name>(
         _ column: Int32
     ) throws(RowDamage) -> FixedBytes<byteCount, Name> {
-        try withBlob(column) { (bytes: Span<UInt8>) throws(RowDamage) in
-            do throws(SealingError) {
-                return try FixedBytes(copying: bytes)
-            } catch {
-                throw .column
-            }
+        do throws(SealingError) {
+            return try FixedBytes(blob(column))
+        } catch {
+            throw .column
         }
     }
 
     func bind<let byteCount: Int, Name>(
         _ value: FixedBytes<byteCount, Name>, at index: Int32
     ) throws(DatabaseError) {
-        try value.withBytes { (bytes: Span<UInt8>) throws(DatabaseError) in
-            try bind(bytes, at: index)
-        }
+        try bind(value.bytes, at: index)
     }
 }

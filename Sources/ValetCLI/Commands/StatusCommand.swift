@@ -46,7 +46,8 @@ struct StatusCommand: Command {
         var text = ""
         for field in fields {
             guard let value = Self.text(field.value) else { continue }
-            text += (field.label + ":").padded(to: 15) + value + "\n"
+            let remark = field.remark.map { " (\($0))" } ?? ""
+            text += (field.label + ":").padded(to: 15) + value + remark + "\n"
         }
         try context.console.write(text)
         return .success

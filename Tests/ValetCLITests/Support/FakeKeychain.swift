@@ -78,7 +78,7 @@ final class FakeKeychain: ItemAccess {
         try fail()
         return StatusReport(fields: [
             .init(member: "state", label: "State", value: .string("noPasscode")),
-            .init(member: "folder", label: "Folder", value: .string("/tmp/a\nb")),
+            .init(member: "folder", label: "Folder", value: .string("/tmp/a\nb"), remark: "far"),
             .init(member: "epoch", label: "Epoch", value: .null),
             .init(member: "isReadOnly", label: "Read-only", value: .flag(false)),
         ])

@@ -6,8 +6,8 @@ import Foundation
 ///
 /// Its lines: `$ WORDS` runs the command (single quotes keep words together), `< TEXT` is a line of
 /// its input, `> TEXT` of its output, `! TEXT` of its errors; with a bar behind the sign there is
-/// no newline; `? N` is its exit code, else 0. `needs: keychain` says that the scenario needs
-/// one. In text, `{time}` is any time, `{home}` the keychain's folder, `\xNN` a byte.
+/// no newline; `? N` is its exit code, else 0. In text, `{time}` is any time, `{home}` the
+/// keychain's folder, `\xNN` a byte.
 struct Scenario: CustomStringConvertible {
     struct Step {
         let line: Int
@@ -22,7 +22,6 @@ struct Scenario: CustomStringConvertible {
     }
 
     let name: String
-    private(set) var needsKeychain = false
     private(set) var steps: [Step] = []
 
     var description: String { name }
@@ -39,10 +38,6 @@ struct Scenario: CustomStringConvertible {
 
     private mutating func read(_ line: String, number: Int) throws {
         if line.isEmpty || line.hasPrefix("#") { return }
-        if line == "needs: keychain" {
-            needsKeychain = true
-            return
-        }
         if line.first == "$" {
             steps.append(Step(line: number, words: Self.words(String(line.dropFirst(2)))))
             return

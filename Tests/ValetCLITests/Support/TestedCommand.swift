@@ -11,10 +11,6 @@ struct TestedCommand {
         var code: Int32 = 0
     }
 
-    /// Whether the keychain behind the command is there.
-    static let hasKeychain =
-        ProcessInfo.processInfo.environment["VALET_TEST_KEYCHAIN"].map { $0 != "0" } ?? false
-
     /// `VALET_TEST_COMMAND`, else `valet` beside the tests.
     static let path =
         ProcessInfo.processInfo.environment["VALET_TEST_COMMAND"]
@@ -48,6 +44,7 @@ struct TestedCommand {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = arguments
+        process.currentDirectoryURL = folder
         process.environment = [
             "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin",
             "HOME": folder.path, "VALET_HOME": folder.appendingPathComponent("home").path,

@@ -1,0 +1,18 @@
+// swift-tools-version: 6.3
+// SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+let package = Package(
+    name: "Benchmarks",
+    dependencies: [.package(name: "Valet", path: "..")],
+    targets: [
+        .systemLibrary(
+            name: "CSQLiteBaseline", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .executableTarget(name: "Launcher"),
+        .executableTarget(
+            name: "Benchmarks",
+            dependencies: ["CSQLiteBaseline", .product(name: "Valet", package: "Valet")]),
+    ],
+    swiftLanguageModes: [.v6]
+)

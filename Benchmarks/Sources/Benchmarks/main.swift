@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Valet
+
+/// What the program is told to do; `scripts/benchmark` tells it.
+enum Task: String {
+    /// Fill a keychain and a plain table with so many items.
+    case populate
+    /// Time both side by side.
+    case measure
+    /// Read, or write, the same few items again and again: for profilers and tracers.
+    case read, write
+}
+
+let arguments = CommandLine.arguments
+guard arguments.count == 4, let task = Task(rawValue: arguments[1]), let count = Int(arguments[2])
+else {
+    FileHandle.standardError.write(
+        Data("usage: Benchmarks populate|measure|read|write COUNT RAW-DATABASE\n".utf8))
+    exit(64)
+}
+
+let valet = Measurement.valet("benchmark")
+switch task {
+case .populate:
+    let raw = RawStore(path: arguments[3], .rowid)
+    raw.run("BEGIN")
+    for number in 0..<count {
+        let key = Measurement.key(number)
+        raw.set(key, Measurement.value(number))
+        try valet.setObject(Data(Measurement.value(number)), forKey: key)
+    }
+    raw.run("COMMIT")
+    let many = Measurement.valet("ten-thousand")
+    for number in 0..<10_000 {
+        try many.setObject(Data(Measurement.value(number)), forKey: Measurement.key(number))
+    }
+case .measure:
+    try Measurement(itemCount: count, raw: RawStore(path: arguments[3], .rowid)).run()
+case .read:
+    for number in 0..<count { _ = try valet.object(forKey: Measurement.key(number % 10)) }
+case .write:
+    for number in 0..<count {
+        let value = Data(Measurement.value(number))
+        try valet.setObject(value, forKey: Measurement.key(number % 10))
+    }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A set of generic passwords that differ in their account alone: what one valet reads and writes.
+package struct PasswordService: Hashable, Sendable {
+    /// The value of `kSecAttrService` that all share.
+    package let service: String
+    /// nil for every group of the application when reading, for its default one when writing.
+    package let accessGroup: AccessGroup?
+    /// Whether the passwords are synchronized ones.
+    package let isSynchronizable: Bool
+    /// The class that passwords are stored and looked for in.
+    package let protectionClass: ProtectionClass
+    /// Computed once: the same service is looked up by again and again.
+    private let precomputedHash: Int
+
+    /// The generic passwords with that service in a group.
+    package init(
+        service: String, accessGroup: AccessGroup?, isSynchronizable: Bool,
+        protectionClass: ProtectionClass
+    ) {
+        self.service = service
+        self.accessGroup = accessGroup
+        self.isSynchronizable = isSynchronizable
+        self.protectionClass = protectionClass
+        var hasher = Hasher()
+        hasher.combine(service)
+        hasher.combine(accessGroup)
+        precomputedHash = hasher.finalize()
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(precomputedHash)
+    }
+
+    /// A search for all of them.
+    package var query: ItemQuery {
+        var query = ItemQuery(
+            .genericPassword, attributes: [.service: .text(service)], accessGroup: accessGroup,
+            synchronizable: isSynchronizable ? .synchronizedOnly : .localOnly)
+        query.protectionClass = protectionClass
+        return query
+    }
+
+    /// The item that has this account.
+    package func item(_ account: String) -> NewItem {
+        NewItem(
+            .genericPassword, attributes: [.account: .text(account), .service: .text(service)],
+            accessGroup: accessGroup, isSynchronizable: isSynchronizable,
+            protectionClass: protectionClass)
+    }
+}
+
+/// The whole primary key of a generic password, in the form that most callers have it in: text.
+///
+/// The fast path of reading goes by it; ``query`` is the same search in general form.
+package struct PasswordName: Hashable, Sendable {
+    /// The value of `kSecAttrAccount`, exact to the byte.
+    package let account: String
+    /// The rest of the primary key.
+    package let service: PasswordService
+
+    /// The name of the item with that account.
+    package init(_ account: String, in service: PasswordService) {
+        self.account = account
+        self.service = service
+    }
+
+    /// A search for the item of that name.
+    package var query: ItemQuery {
+        var query = service.query
+        query.attributes[.account] = .text(account)
+        query.limit = 1
+        return query
+    }
+}

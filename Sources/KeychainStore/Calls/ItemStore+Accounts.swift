@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+package import KeychainModel
+internal import Sealing
+
+/// The accounts of a service.
+package struct FoundAccounts: Sendable {
+    /// Text or bytes, as stored, in the order of adding.
+    package var accounts: [AttributeValue] = []
+    /// Set when rows of the service are damaged; their accounts are missing.
+    package var damage: KeychainFailure?
+}
+
+extension ItemStore {
+    private static let listing = "list accounts"
+
+    /// The accounts of all items of `service`, in the order of adding; none if there are none.
+    ///
+    /// Opens the names of these items and nothing else.
+    /// - Throws: ``KeychainFailure``: `missingEntitlement`.
+    package func accounts(
+        of service: PasswordService, for caller: Caller
+    ) throws(KeychainFailure) -> FoundAccounts {
+        let groups = try caller.groups(searching: service.accessGroup, during: Self.listing)
+        let found = try reading(Self.listing) { (engine, deadline) throws(KeychainFailure) in
+            try engine.read(Self.listing, deadline) { (store, state) throws(KeychainFailure) in
+                var found = FoundAccounts()
+                for group in groups {
+                    try translating(Self.listing) {
+                        try AccountScan(service, group, state).run(store, into: &found)
+                    }
+                }
+                return found
+            }
+        }
+        return found ?? FoundAccounts()
+    }
+}
+
+/// Reads the names of a service's items in one group, one row after the other.
+private struct AccountScan {
+    private let state: KeychainState
+    private let group: Digest
+    private let place: Digest
+    private let protectionClass: ProtectionClass
+    private let isSynchronizable: Bool
+
+    init(_ service: PasswordService, _ group: AccessGroup, _ state: KeychainState) {
+        self.state = state
+        self.group = state.hasher.group(group, .genericPassword)
+        place = state.hasher.attribute(
+            .service, .text(service.service), .genericPassword, group: group)
+        protectionClass = service.protectionClass
+        isSynchronizable = service.isSynchronizable
+    }
+
+    func run(_ store: StoreConnection, into found: inout FoundAccounts) throws {
+        let run = try store.namesByPlace.start()
+        try run.bind(group, at: 1)
+        try run.bind(place, at: 2)
+        while try run.step() {
+            do throws(RowDamage) {
+                if let account = try account(run) { found.accounts.append(account) }
+            } catch {
+                found.damage = KeychainFailure(translating: error, during: "open an item")
+            }
+        }
+    }
+
+    /// The account of the row that `run` is at; nil for a row that is none of the service's items.
+    private func account(_ run: borrowing Statement.Run) throws(RowDamage) -> AttributeValue? {
+        let header = try RowHeader(run)
+        guard header.protectionClass == protectionClass,
+            header.flags == (isSynchronizable ? .synchronizable : [])
+        else { return nil }
+        guard let cipher = state.cipher(opening: header) else { throw .seal }
+        let columns = NameHashes(
+            account: try run.fixedBytes(Schema.Column.accountHash), group: group, place: place)
+        // The hashes that led here are bound to the names: if they were not the item's own, the
+        // names would not open.
+        let names = try cipher.openNames(
+            header, columns, hashes: run.blob(Schema.Column.hashes),
+            names: run.blob(Schema.Column.names))
+        return try AttributeList.value(.account, in: names) ?? .text("")
+    }
+}

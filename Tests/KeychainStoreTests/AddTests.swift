@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import KeychainModel
+import Testing
+
+@testable import KeychainStore
+
+/// keychain-semantics §2.
+@Suite struct `Adding an item` {
+    let keychain = TestStore()
+
+    @Test func `makes it readable`() throws {
+        let added = try keychain.add(.generic("a"), "secret")
+        #expect(try keychain.value(.exact("a")) == "secret")
+        let read = try #require(try keychain.item(.exact("a")))
+        #expect(read.reference == added.reference)
+        #expect(read.attributes == added.attributes)
+        #expect(read.accessGroup == "one")
+        #expect(read.protectionClass == .whenUnlocked)
+        #expect(!read.isSynchronizable)
+    }
+
+    @Test func `answers with all but the value`() throws {
+        let added = try keychain.add(.generic("a"), "secret")
+        #expect(added.value == nil)
+        #expect(added.valueByteCount == 6)
+        #expect(
+            Set(added.attributes.keys) == [
+                .account, .service, .creationDate, .modificationDate,
+            ])
+    }
+
+    @Test func `fills in what makes an item unique`() throws {
+        try keychain.add(NewItem(.genericPassword, attributes: [:]), "g")
+        try keychain.add(NewItem(.internetPassword, attributes: [:]), "i")
+        let generic = try #require(try keychain.item(ItemQuery(.genericPassword)))
+        #expect(generic.attributes[.account] == .text(""))
+        #expect(generic.attributes[.service] == .text(""))
+        let internet = try #require(try keychain.item(ItemQuery(.internetPassword)))
+        for name in [Attribute.account, .server, .securityDomain, .authenticationType, .path] {
+            #expect(internet.attributes[name] == .text(""), "\(name)")
+        }
+        #expect(internet.attributes[.port] == .number(0))
+        #expect(internet.attributes[.protocol] == .number(0))
+        let again = NewItem(.genericPassword, attributes: [:])
+        #expect(failure { try keychain.add(again) } == .duplicateItem)
+    }
+
+    @Test func `refuses a second one of the same key`() throws {
+        try keychain.add(.generic("a"), "first")
+        let second = NewItem.generic("a", [.label: .text("other")], as: .afterFirstUnlock)
+        #expect(failure { try keychain.add(second, "second") } == .duplicateItem)
+        #expect(try keychain.value(.exact("a")) == "first")
+    }
+
+    /// Each changes one part of the key.
+    @Test(
+        arguments: [
+            [.account: .text("b")], [.service: .text("b")], [.syncViewHint: .text("b")],
+            [.tokenID: .text("b")],
+        ] as [[Attribute: AttributeValue]])
+    func `takes another generic password`(_ change: [Attribute: AttributeValue]) throws {
+        try keychain.add(.generic("a"))
+        try keychain.add(.generic("a", change))
+        #expect(try keychain.items(.generic()).count == 2)
+    }
+
+    @Test(
+        arguments: [
+            [.account: .text("b")], [.server: .text("b")], [.securityDomain: .text("b")],
+            [.protocol: .text("http")], [.authenticationType: .text("form")], [.port: .number(1)],
+            [.path: .text("/")], [.syncViewHint: .text("b")], [.tokenID: .text("b")],
+        ] as [[Attribute: AttributeValue]])
+    func `takes another internet password`(_ change: [Attribute: AttributeValue]) throws {
+        try keychain.add(.internet("a"))
+        try keychain.add(.internet("a", change))
+        #expect(try keychain.items(ItemQuery(.internetPassword)).count == 2)
+        #expect(failure { try keychain.add(.internet("a", change)) } == .duplicateItem)
+    }
+
+    @Test(
+        arguments: [
+            [.label: .text("b")], [.generic: .bytes([1])], [.itemDescription: .text("b")],
+            [.comment: .text("b")], [.creator: .number(1)], [.type: .number(1)],
+            [.isInvisible: .number(1)], [.isNegative: .number(1)], [.alias: .text("b")],
+        ] as [[Attribute: AttributeValue]])
+    func `compares nothing but the key`(_ change: [Attribute: AttributeValue]) throws {
+        try keychain.add(.generic("a"))
+        #expect(failure { try keychain.add(.generic("a", change)) } == .duplicateItem)
+    }
+
+    @Test func `compares text and data by their bytes`() throws {
+        try keychain.add(.generic("a"))
+        let sameBytes = NewItem.generic("a", [.account: .bytes([0x61])])
+        #expect(failure { try keychain.add(sameBytes) } == .duplicateItem)
+        try keychain.add(.generic("", [.account: .number(0x61)]))
+        let sameNumber = NewItem.generic("", [.account: .bytes([0x61, 0, 0, 0])])
+        #expect(failure { try keychain.add(sameNumber) } == .duplicateItem)
+    }
+
+    @Test func `keeps classes, groups and both kinds of synchronizing apart`() throws {
+        try keychain.add(.generic("a", service: ""))
+        try keychain.add(NewItem(.internetPassword, attributes: [.account: .text("a")]))
+        try keychain.add(.generic("a", service: "").inGroup("two"))
+        try keychain.add(.generic("a", service: "", isSynchronizable: true))
+        #expect(try keychain.items(.generic()).count == 3)
+    }
+
+    @Test func `takes its own time for the dates`() throws {
+        let item = NewItem.generic("a", [.creationDate: .date(1), .modificationDate: .date(2)])
+        let added = try keychain.add(item)
+        let now = Double(keychain.clock.nanoseconds) / 1e9 - 978_307_200
+        #expect(added.date(.creationDate) == now)
+        #expect(added.date(.modificationDate) == now)
+    }
+
+    @Test(arguments: ProtectionClass.allCases.dropLast())
+    func `keeps the protection class`(_ protectionClass: ProtectionClass) throws {
+        try keychain.add(.generic("a", as: protectionClass), "v")
+        let item = try #require(try keychain.item(.exact("a")))
+        #expect(item.protectionClass == protectionClass)
+        #expect(item.text == "v")
+        var query = ItemQuery.exact("a")
+        query.protectionClass = protectionClass
+        #expect(try keychain.value(query) == "v")
+        query.protectionClass = ProtectionClass.allCases.first { $0 != protectionClass }
+        #expect(failure { _ = try keychain.value(query) } == .itemNotFound)
+    }
+
+    @Test func `needs a passcode for the class that is named after it`() throws {
+        let item = NewItem.generic("a", as: .whenPasscodeSetThisDeviceOnly)
+        #expect(failure { try keychain.add(item) } == .passcodeNotSet)
+        #expect(failure { try keychain.set(item, "v") } == .passcodeNotSet)
+        // Unavailable comes before taken: keychain-semantics §3.10.
+        try keychain.add(.generic("a"))
+        #expect(failure { try keychain.add(item) } == .passcodeNotSet)
+    }
+
+    @Test func `creates the keychain and searching does not`() throws {
+        #expect(failure { _ = try keychain.value(.exact("a")) } == .itemNotFound)
+        #expect(failure { try keychain.delete(.exact("a")) } == .itemNotFound)
+        #expect(failure { try keychain.update(.exact("a"), ItemChanges()) } == .itemNotFound)
+        #expect(try keychain.store.status().state == .absent)
+        try keychain.add(.generic("a"))
+        #expect(try keychain.store.status().state == .noPasscode)
+    }
+}
+
+@Suite struct `Setting an item` {
+    let keychain = TestStore()
+
+    @Test func `adds it where there is none`() throws {
+        try keychain.set(.generic("a", [.label: .text("l")]), "v")
+        #expect(try keychain.item(.exact("a"))?.attributes[.label] == .text("l"))
+        #expect(try keychain.value(.exact("a")) == "v")
+    }
+
+    @Test func `changes the value and nothing else`() throws {
+        let added = try keychain.add(.generic("a", [.label: .text("l")]), "old")
+        keychain.clock.advance(seconds: 5)
+        try keychain.set(.generic("a", [.label: .text("ignored"), .comment: .text("x")]), "new")
+        let item = try #require(try keychain.item(.exact("a")))
+        #expect(item.text == "new")
+        #expect(item.reference == added.reference)
+        var expected = added.attributes
+        expected[.modificationDate] = item.attributes[.modificationDate]
+        #expect(item.attributes == expected)
+        #expect(item.date(.modificationDate) == added.date(.modificationDate).map { $0 + 5 })
+    }
+
+    @Test func `refuses an item of another protection class`() throws {
+        try keychain.add(.generic("a"), "old")
+        let item = NewItem.generic("a", as: .afterFirstUnlock)
+        #expect(failure { try keychain.set(item, "new") } == .duplicateItem)
+        #expect(try keychain.value(.exact("a")) == "old")
+    }
+
+    @Test func `takes the value away if there is none to set`() throws {
+        try keychain.add(.generic("a"), "old")
+        try keychain.store.set(Addition(.generic("a"), value: nil), for: keychain.caller)
+        #expect(try keychain.value(.exact("a")) == nil)
+        #expect(try keychain.item(.exact("a"))?.valueByteCount == nil)
+    }
+
+    @Test func `goes over a tombstone`() throws {
+        let old = try keychain.add(.generic("a", isSynchronizable: true))
+        try keychain.delete(.exact("a", .any))
+        try keychain.set(.generic("a", isSynchronizable: true), "new")
+        let item = try #require(try keychain.item(.exact("a", .synchronizedOnly)))
+        #expect(item.text == "new")
+        #expect(item.reference != old.reference)
+    }
+}
+
+@Suite struct `Moving items` {
+    let keychain = TestStore()
+
+    private func move(_ items: [NewItem], _ references: [PersistentReference]) throws {
+        try keychain.store.add(
+            items.map { Addition($0, value: .text("moved")) }, deleting: references,
+            for: keychain.caller)
+    }
+
+    @Test func `adds and deletes at once`() throws {
+        let old = try keychain.add(.generic("a"))
+        try move([.generic("b"), .generic("c")], [old.reference])
+        #expect(try keychain.accounts(.generic()) == ["b", "c"])
+    }
+
+    @Test func `does nothing if one is there already`() throws {
+        let old = try keychain.add(.generic("a"))
+        let call = { try move([.generic("b"), .generic("a")], [old.reference]) }
+        #expect(failure(call) == .duplicateItem)
+        #expect(try keychain.accounts(.generic()) == ["a"])
+    }
+
+    @Test func `does nothing if a source is gone`() throws {
+        let old = try keychain.add(.generic("a"))
+        try keychain.delete(.exact("a"))
+        #expect(failure { try move([.generic("b")], [old.reference]) } == .itemNotFound)
+        #expect(try keychain.accounts(.generic()) == [])
+    }
+}

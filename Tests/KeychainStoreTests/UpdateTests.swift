@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import KeychainModel
+import Testing
+
+@testable import KeychainStore
+
+/// keychain-semantics §6.
+@Suite struct `Updating items` {
+    let keychain = TestStore()
+
+    @Test func `changes what is given and keeps the rest`() throws {
+        let old = try keychain.add(.generic("a", [.label: .text("l")]), "v")
+        try keychain.update(.exact("a"), ItemChanges(attributes: [.comment: .text("c")]))
+        let item = try #require(try keychain.item(.exact("a")))
+        #expect(item.attributes[.label] == .text("l"))
+        #expect(item.attributes[.comment] == .text("c"))
+        #expect(item.text == "v")
+        #expect(item.reference == old.reference)
+    }
+
+    @Test func `changes every item that matches`() throws {
+        for name in ["a", "b", "c"] { try keychain.add(.generic(name, service: "s")) }
+        try keychain.add(.generic("d", service: "t"))
+        let query = ItemQuery(.genericPassword, attributes: [.service: .text("s")])
+        #expect(try keychain.update(query, ItemChanges(), "new") == 3)
+        #expect(try keychain.items(.generic()).filter { $0.text == "new" }.count == 3)
+        #expect(try keychain.value(.exact("d", service: "t")) == "value")
+    }
+
+    @Test func `finds items by what was changed`() throws {
+        try keychain.add(.generic("a", [.label: .text("old")]))
+        try keychain.update(.exact("a"), ItemChanges(attributes: [.label: .text("new")]))
+        #expect(try keychain.accounts(.generic([.label: .text("new")])) == ["a"])
+        #expect(try keychain.accounts(.generic([.label: .text("old")])) == [])
+        #expect(keychain.damage() == [])
+    }
+
+    @Test func `says when nothing matches`() throws {
+        try keychain.add(.generic("a"))
+        #expect(failure { try keychain.update(.exact("b"), ItemChanges()) } == .itemNotFound)
+    }
+
+    @Test func `may give the key another name`() throws {
+        let old = try keychain.add(.generic("a"), "v")
+        try keychain.update(.exact("a"), ItemChanges(attributes: [.account: .text("b")]))
+        #expect(failure { _ = try keychain.value(.exact("a")) } == .itemNotFound)
+        #expect(try keychain.value(.exact("b")) == "v")
+        #expect(try keychain.item(.exact("b"))?.reference == old.reference)
+        #expect(keychain.damage() == [])
+    }
+
+    @Test func `may name the key that an item has`() throws {
+        try keychain.add(.generic("a"), "v")
+        try keychain.update(.exact("a"), ItemChanges(attributes: [.account: .text("a")]), "new")
+        #expect(try keychain.value(.exact("a")) == "new")
+    }
+
+    @Test func `refuses a key that is taken`() throws {
+        try keychain.add(.generic("a"), "va")
+        try keychain.add(.generic("b"), "vb")
+        let changes = ItemChanges(attributes: [.account: .text("b"), .label: .text("l")])
+        #expect(failure { try keychain.update(.exact("a"), changes, "x") } == .duplicateItem)
+        #expect(try keychain.value(.exact("a")) == "va")
+        #expect(try keychain.value(.exact("b")) == "vb")
+        #expect(try keychain.items(.generic([.label: .text("l")])).isEmpty)
+    }
+
+    @Test func `changes none if two would become one`() throws {
+        for name in ["a", "b", "c"] { try keychain.add(.generic(name), name) }
+        let changes = ItemChanges(attributes: [.account: .text("x")])
+        #expect(failure { try keychain.update(.generic(), changes, "x") } == .duplicateItem)
+        #expect(try keychain.accounts(.generic()) == ["a", "b", "c"])
+        #expect(try keychain.items(.generic()).map(\.text) == ["a", "b", "c"])
+    }
+
+    @Test func `moves items to another group of the caller`() throws {
+        try keychain.add(.generic("a"), "v")
+        try keychain.update(.exact("a"), ItemChanges(accessGroup: "two"))
+        #expect(try keychain.item(.exact("a"))?.accessGroup == "two")
+        #expect(try keychain.value(.exact("a", group: "two")) == "v")
+        #expect(failure { _ = try keychain.value(.exact("a", group: "one")) } == .itemNotFound)
+        let changes = ItemChanges(accessGroup: "stranger")
+        #expect(failure { try keychain.update(.exact("a"), changes) } == .missingEntitlement)
+    }
+
+    @Test(arguments: ProtectionClass.allCases.dropLast())
+    func `changes the protection class`(_ protectionClass: ProtectionClass) throws {
+        try keychain.add(.generic("a", as: .afterFirstUnlock), "v")
+        try keychain.update(.exact("a"), ItemChanges(protectionClass: protectionClass))
+        #expect(try keychain.item(.exact("a"))?.protectionClass == protectionClass)
+        #expect(try keychain.value(.exact("a")) == "v")
+        #expect(keychain.damage() == [])
+    }
+
+    @Test func `refuses the class that needs a passcode`() throws {
+        try keychain.add(.generic("a"), "v")
+        let changes = ItemChanges(protectionClass: .whenPasscodeSetThisDeviceOnly)
+        #expect(failure { try keychain.update(.exact("a"), changes) } == .passcodeNotSet)
+        #expect(try keychain.value(.exact("a")) == "v")
+    }
+
+    @Test func `keeps an item without a value so`() throws {
+        try keychain.add(.generic("a"), nil)
+        try keychain.update(.exact("a"), ItemChanges(attributes: [.label: .text("l")]))
+        #expect(try keychain.value(.exact("a")) == nil)
+        try keychain.update(.exact("a"), ItemChanges(), "v")
+        #expect(try keychain.value(.exact("a")) == "v")
+    }
+
+    @Test func `does not touch synchronized items unless asked to`() throws {
+        try keychain.add(.generic("a"), "local")
+        try keychain.add(.generic("a", isSynchronizable: true), "synced")
+        try keychain.update(.exact("a"), ItemChanges(), "new")
+        #expect(try keychain.value(.exact("a", .localOnly)) == "new")
+        #expect(try keychain.value(.exact("a", .synchronizedOnly)) == "synced")
+        #expect(try keychain.update(.exact("a", .any), ItemChanges(), "both") == 2)
+    }
+
+    @Test func `raises the version of the row`() throws {
+        let item = try keychain.add(.generic("a"))
+        for version in 2...5 {
+            try keychain.update(.exact("a"), ItemChanges(), "same")
+            #expect(try keychain.row(item).header.version == Int64(version))
+        }
+    }
+
+    @Test func `changes an item with a view hint once`() throws {
+        let item = try keychain.add(.generic("a", [.syncViewHint: .text("h")]), "v")
+        var query = ItemQuery.exact("a")
+        query.attributes[.syncViewHint] = .text("h")
+        #expect(try keychain.update(query, ItemChanges(), "new") == 1)
+        #expect(try keychain.row(item).header.version == 2)
+        #expect(try keychain.delete(query) == 1)
+    }
+}
+
+/// keychain-semantics §2.5.
+@Suite struct `The dates of an item` {
+    let keychain = TestStore()
+
+    private func dates() throws -> (creation: Double, modification: Double) {
+        let item = try #require(try keychain.item(.generic()))
+        return (
+            try #require(item.date(.creationDate)), try #require(item.date(.modificationDate))
+        )
+    }
+
+    /// A clock that goes on, stands still, goes back an hour, or to before 1970.
+    @Test(arguments: [1, 0, -3600, -1_900_000_000])
+    func `rise with every update`(_ seconds: Double) throws {
+        try keychain.add(.generic("a"))
+        var last = try dates()
+        for _ in 0..<4 {
+            keychain.clock.advance(seconds: seconds)
+            try keychain.update(.exact("a"), ItemChanges(), "v")
+            let now = try dates()
+            #expect(now.creation == last.creation)
+            #expect(now.modification >= last.modification + 0.0009)
+            last = now
+        }
+    }
+
+    @Test func `rise with every setting`() throws {
+        try keychain.set(.generic("a"), "1")
+        let first = try dates()
+        try keychain.set(.generic("a"), "2")
+        let second = try dates()
+        #expect(second.creation == first.creation)
+        #expect(second.modification >= first.modification + 0.0009)
+    }
+
+    @Test func `are the present when the key changes`() throws {
+        try keychain.add(.generic("a"))
+        let first = try dates()
+        keychain.clock.advance(seconds: -10)
+        try keychain.update(.exact("a"), ItemChanges(attributes: [.account: .text("b")]))
+        #expect(try dates().modification == first.modification - 10)
+    }
+
+    @Test func `may be set for the creation and not for the modification`() throws {
+        try keychain.add(.generic("a"))
+        keychain.clock.advance(seconds: 1)
+        let changes = ItemChanges(attributes: [
+            .creationDate: .date(5), .modificationDate: .date(6),
+        ])
+        try keychain.update(.exact("a"), changes)
+        #expect(try dates().creation == 5)
+        #expect(try dates().modification > 1000)
+    }
+
+    @Test func `find their items exactly`() throws {
+        let first = try keychain.add(.generic("a"))
+        keychain.clock.advance(seconds: 1)
+        try keychain.add(.generic("b"))
+        let date = try #require(first.attributes[.creationDate])
+        #expect(try keychain.accounts(.generic([.creationDate: date])) == ["a"])
+        #expect(try keychain.accounts(.generic([.modificationDate: date])) == ["a"])
+        #expect(try keychain.accounts(.generic([.creationDate: .date(0)])) == [])
+        #expect(try keychain.update(.generic([.creationDate: date]), ItemChanges()) == 1)
+        #expect(try keychain.delete(.generic([.creationDate: date])) == 1)
+        #expect(try keychain.accounts(.generic()) == ["b"])
+    }
+
+    @Test(arguments: [1, 0, -3600])
+    func `come with a logical time that rises`(_ seconds: Double) throws {
+        let item = try keychain.add(.generic("a", isSynchronizable: true))
+        var last = try keychain.row(item).logicalTime
+        for _ in 0..<4 {
+            keychain.clock.advance(seconds: seconds)
+            try keychain.update(.exact("a", .any), ItemChanges())
+            let now = try keychain.row(item).logicalTime
+            #expect(now > last)
+            last = now
+        }
+    }
+}

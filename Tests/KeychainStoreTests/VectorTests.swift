@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Keybag
+import KeychainModel
+import Sealing
+import SecretMemory
+import Testing
+
+@testable import KeychainStore
+
+/// The bytes of docs/FORMAT.md, made by a program that knows nothing but that page.
+@Suite struct `The vectors of the format` {
+    /// §3.1.
+    @Test(arguments: try Vector.all("device-key"))
+    func `are device keys`(_ vector: Vector) throws {
+        let bytes = try vector.bytes("file")
+        do {
+            let file = try DeviceKeyFile(parsing: bytes.span)
+            #expect(vector.outcome == .success)
+            #expect(try file.keychainID?.bytes == vector.bytes("keychain"))
+            let secret = file.secret.withBytes { [UInt8](copying: $0) }
+            #expect(try secret == vector.bytes("secret"))
+            #expect(file.encoded.withBytes { [UInt8](copying: $0) } == bytes)
+        } catch let flaw as DeviceKeyFile.Flaw {
+            let outcome: Vector.Outcome =
+                switch flaw {
+                case .malformed: .malformed
+                case .newer: .unsupported
+                case .damaged: .tampered
+                }
+            #expect(vector.outcome == outcome)
+        }
+    }
+
+    /// §4.
+    @Test(arguments: try Vector.all("keybag"))
+    func `are keybags`(_ vector: Vector) throws {
+        let bytes = try vector.bytes("keybag")
+        do {
+            let locked = try LockedKeybag(parsing: bytes)
+            #expect(locked.encoded == bytes)
+            let keys = try vector.unlock(locked, "secret")
+            #expect(vector.outcome == .success)
+            #expect(try locked.keychainID.bytes == vector.bytes("keychain"))
+            #expect(try locked.epoch.rawValue == vector.number("epoch"))
+            let index = keys.index.withBytes { [UInt8](copying: $0) }
+            #expect(try index == vector.bytes("index"))
+            let classes = ProtectionClass.allCases.compactMap(keys.keys(of:))
+            #expect(try classes.map(\.keyID.bytes) == vector.list("key_id"))
+            let attributes = classes.map { $0.attributes.withBytes { [UInt8](copying: $0) } }
+            #expect(try attributes == vector.list("attributes_subkey"))
+            let values = classes.map { $0.value.withBytes { [UInt8](copying: $0) } }
+            #expect(try values == vector.list("value_subkey"))
+        } catch let error as KeybagError {
+            #expect(vector.outcome == error.outcome, "\(error)")
+        }
+    }
+
+    /// §5, §6.
+    @Test(arguments: try Vector.all("row"))
+    func `are rows`(_ vector: Vector) throws {
+        let keys = try vector.unlock(LockedKeybag(parsing: vector.bytes("keybag")), "device_secret")
+        let row = try vector.row()
+        do {
+            let (content, value) = try open(row, keys)
+            #expect(vector.outcome == .success)
+            #expect(try content == vector.content(valueByteCount: value?.count))
+            #expect(try value == (vector.has("value") ? vector.bytes("value") : nil))
+            let hashes = IndexHasher(keys).hashes(
+                row.header.itemClass, content,
+                isSynchronizable: row.header.flags.contains(.synchronizable))
+            #expect(hashes.primaryKey.bytes == row.header.primaryKey)
+            #expect(hashes.account == row.accountHash)
+            #expect(hashes.group == row.groupHash)
+            #expect(hashes.place == row.placeHash)
+            #expect(hashes.encodedOthers == row.hashes)
+        } catch is RowDamage {
+            #expect(vector.outcome == .tampered)
+        }
+    }
+
+    private func open(
+        _ row: SealedRow, _ keys: UnlockedKeybag
+    ) throws(RowDamage) -> (ItemContent, [UInt8]?) {
+        guard let keys = keys.keys(of: row.header.protectionClass),
+            keys.keyID.bytes == row.header.keyID
+        else { throw .seal }
+        let cipher = ItemCipher(keychainID: Vector.keychainID, keys: keys)
+        let content = try cipher.openContent(row)
+        guard let secret = row.secret else { return (content, nil) }
+        let value = try cipher.openValue(
+            row.header, names: row.names, details: row.details, secret: secret)
+        guard value.byteCount == content.valueByteCount else { throw .content }
+        return (content, value.array)
+    }
+
+    /// A value and a header are the same in both directions, so that sealing once more opens, too.
+    @Test(arguments: try Vector.all("row").filter { $0.outcome == .success })
+    func `can be sealed again`(_ vector: Vector) throws {
+        let keys = try vector.unlock(LockedKeybag(parsing: vector.bytes("keybag")), "device_secret")
+        var row = try vector.row()
+        let cipher = ItemCipher(
+            keychainID: Vector.keychainID,
+            keys: try #require(keys.keys(of: row.header.protectionClass)))
+        let (content, value) = try open(row, keys)
+        row.header.version += 1
+        let index = IndexHasher(keys).hashes(
+            row.header.itemClass, content,
+            isSynchronizable: row.header.flags.contains(.synchronizable))
+        let sealed = cipher.seal(
+            row.header, content, index, value: value.map(SecretValue.bytes), logicalTime: 1)
+        let again = try open(sealed, keys)
+        #expect(again.0 == content)
+        #expect(again.1 == value)
+        #expect(sealed.names.count == row.names.count)
+        #expect(sealed.details.count == row.details.count)
+        #expect(sealed.secret?.count == row.secret?.count)
+        #expect(sealed.names != row.names)
+    }
+}
+
+extension Vector {
+    /// The keychain of all rows: 200, 201 … 215.
+    static let keychainID = [UInt8](200..<216)
+
+    fileprivate func unlock(_ keybag: LockedKeybag, _ secret: String) throws -> UnlockedKeybag {
+        let secret = try bytes(secret)
+        let protector = DeviceProtector(try DeviceSecret(copying: secret.span))
+        return try keybag.unlock(with: protector, settings: bytes("settings"))
+    }
+
+    fileprivate func row() throws -> SealedRow {
+        let header = RowHeader(
+            number: try number("number"), salt: try number("salt"), version: try number("version"),
+            itemClass: try #require(ItemClass(rawValue: try number("class"))),
+            protectionClass: try #require(ProtectionClass(rawValue: try number("protection"))),
+            flags: try #require(RowFlags(column: try number("flags"))),
+            keyID: try bytes("key_id"), primaryKey: try bytes("primary_key"))
+        return SealedRow(
+            header: header, accountHash: try Digest(bytes("account_hash")),
+            groupHash: try Digest(bytes("group_hash")), placeHash: try Digest(bytes("place_hash")),
+            hashes: try bytes("hashes"), names: try bytes("names"), details: try bytes("details"),
+            secret: has("secret") ? try bytes("secret") : nil, changeNumber: nil, logicalTime: 0)
+    }
+
+    /// What opening gives: the attributes of the file, and the defaults of the key.
+    fileprivate func content(valueByteCount: Int?) throws -> ItemContent {
+        let itemClass = try #require(ItemClass(rawValue: try number("class")))
+        var attributes: [Attribute: AttributeValue] = [:]
+        for attribute in itemClass.primaryKeyAttributes
+        where !Attribute.variants.contains(attribute) {
+            attributes[attribute] = attribute.defaultValue
+        }
+        for bytes in try list("attribute") {
+            let attribute = try #require(Attribute(tag: bytes[0]))
+            attributes[attribute] = try Self.value(type: bytes[1], Array(bytes[2...]))
+        }
+        let group = String(decoding: try bytes("group_name"), as: UTF8.self)
+        return ItemContent(
+            accessGroup: AccessGroup(group), attributes: attributes, valueByteCount: valueByteCount)
+    }
+
+    private static func value(type: UInt8, _ bytes: [UInt8]) throws -> AttributeValue {
+        let bits = bytes.reduce(0) { $0 << 8 | UInt64($1) }
+        switch type {
+        case 1: return .text(String(decoding: bytes, as: UTF8.self))
+        case 2: return .bytes(bytes)
+        case 3: return .number(Int64(bitPattern: bits))
+        case 4: return .date(Double(bitPattern: bits))
+        default: throw Mistake(text: "type \(type)")
+        }
+    }
+}
+
+extension KeybagError {
+    fileprivate var outcome: Vector.Outcome? {
+        switch code {
+        case .malformed: .malformed
+        case .newer: .unsupported
+        case .tampered: .tampered
+        case .wrongDeviceSecret: .wrongSecret
+        case .needsProtector, .classUnavailable: nil
+        @unknown default: nil
+        }
+    }
+}
