@@ -27,10 +27,10 @@ enum Forking {
         Channel.answer("child started")
         do throws(KeychainError) {
             guard try Agent.valet.string(forKey: "parent") == "before" else { return 1 }
-            for index in 0..<30 {
+            for index in 0..<10 {
                 try Agent.valet.setString("child", forKey: "\(prefix)-\(index)")
             }
-            return try Agent.valet.allKeys().count >= 30 ? 0 : 1
+            return try Agent.valet.allKeys().count >= 10 ? 0 : 1
         } catch {
             let failure = KeychainFailure.last
             let isRefusal = failure?.message.contains("forked while another thread") == true

@@ -66,14 +66,14 @@ struct Worker {
     }
 }
 
-/// A thread that writes one item after the other and says nothing.
+/// A thread that writes all the time and says nothing.
 enum Background {
     static func start(prefix: String) {
         let thread = Thread {
             var index = 0
             while true {
                 try? Agent.valet.setString("background", forKey: "\(prefix)-\(index)")
-                index += 1
+                index = (index + 1) % 100
             }
         }
         thread.start()

@@ -24,7 +24,7 @@ def after_use(world):
         index += 1
     expect(ended == "child 0", ended)
     keys = set(agent.do("keys").split())
-    expected = {f"child-{number}" for number in range(30)} | {"parent"}
+    expected = {f"child-{number}" for number in range(10)} | {"parent"}
     expected |= {f"parent-{number}" for number in range(index)}
     expect(keys == expected, "missing:", expected - keys)
     agent.end()
@@ -60,7 +60,8 @@ def at_any_moment(world):
         agent.tell(f"fork child{index}")
         answers = [agent.answer() for _ in range(3)]
         statuses += [answer for answer in answers if answer not in ("ok ", "child started")]
-    expect(set(statuses) <= {"child 0", "child 2"}, statuses)
+    strange = [status for status in statuses if status not in ("child 0", "child 2")]
+    expect(not strange, f"{len(strange)} of {len(statuses)}:", strange[:5])
     agent.process.kill()
     agent.process.wait()
     world.doctor()
