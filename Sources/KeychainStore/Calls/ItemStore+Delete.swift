@@ -104,6 +104,12 @@ extension ItemQuery {
             if !matches, attribute.isHashed { throw .content }
             if !matches { return false }
         }
+        return fitsHost(content)
+    }
+
+    /// Whether the item's server is the host asked for, or a parent domain of it
+    /// (keychain-semantics §3.6).
+    func fitsHost(_ content: ItemContent) -> Bool {
         guard let host = hostOrSubdomainOfHost else { return true }
         guard case .text(let server)? = content.attributes[.server] else { return false }
         return host == server || host.hasSuffix("." + server)

@@ -64,9 +64,7 @@ struct RowOpener {
             guard let stored = content.attributes[attribute], attribute.matches(wanted, stored)
             else { return false }
         }
-        guard let host = query.hostOrSubdomainOfHost else { return true }
-        guard case .text(let server)? = content.attributes[.server] else { return false }
-        return host == server || host.hasSuffix("." + server)
+        return query.fitsHost(content)
     }
 }
 
