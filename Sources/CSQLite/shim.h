@@ -21,4 +21,21 @@ static inline int valet_sqlite3_bind_copied_text(
     return sqlite3_bind_text64(statement, index, bytes, count, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
+/* The methods of a file are a table of C function pointers behind a struct of SQLite's own. */
+static inline int valet_sqlite3_lengthen_log(
+    sqlite3 *database, const void *zeros, int count, sqlite3_int64 target) {
+    sqlite3_file *log = 0;
+    sqlite3_int64 size = 0;
+    int code = sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+    if (code != SQLITE_OK) return code;
+    if (!log || !log->pMethods) return SQLITE_OK;
+    code = log->pMethods->xFileSize(log, &size);
+    while (code == SQLITE_OK && size < target) {
+        int part = target - size < count ? (int)(target - size) : count;
+        code = log->pMethods->xWrite(log, zeros, part, size);
+        size += part;
+    }
+    return code;
+}
+
 #endif

@@ -79,6 +79,19 @@ package final class KeychainDirectory: Sendable {
         }
     }
 
+    /// The bytes that the file system still has for this user.
+    ///
+    /// - Throws: ``DatabaseError/Code/inputOutput`` if it does not say.
+    package func availableByteCount() throws(DatabaseError) -> Int {
+        var facts = statvfs()
+        guard unsafe fstatvfs(descriptor.number, &facts) == 0 else {
+            throw DatabaseError(errno: errno, during: "examine the file system", path: path)
+        }
+        let (bytes, isTooMany) = Int(clamping: facts.f_bavail).multipliedReportingOverflow(
+            by: Int(clamping: facts.f_frsize))
+        return isTooMany ? .max : bytes
+    }
+
     static let operation = "open the keychain's folder"
 
     private static func withoutTrailingSlashes(_ path: String) throws(DatabaseError) -> String {

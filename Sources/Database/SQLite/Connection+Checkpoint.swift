@@ -37,6 +37,22 @@ extension Connection {
         return result
     }
 
+    /// Appends zeros to the log's file until it is `byteCount` bytes long; belongs under the lock
+    /// file, after a transaction.
+    ///
+    /// A commit that makes the file longer costs the file system half as much again as one that
+    /// writes over what is there. Zeros are no frames: whoever reads the log ends before them.
+    /// - Throws: ``DatabaseError``: `diskFull`, `inputOutput`; the log is sound nevertheless.
+    package func lengthenLog(to byteCount: Int) throws(DatabaseError) {
+        let database = unsafe try openDatabase("lengthen the log")
+        let zeros = [UInt8](repeating: 0, count: 64 << 10)
+        let code = unsafe zeros.withUnsafeBytes { zeros in
+            unsafe valet_sqlite3_lengthen_log(
+                database, zeros.baseAddress, Int32(zeros.count), Int64(byteCount))
+        }
+        try check(code, "lengthen the log")
+    }
+
     private static func number(of mode: CheckpointMode) -> Int32 {
         switch mode {
         case .passive: SQLITE_CHECKPOINT_PASSIVE

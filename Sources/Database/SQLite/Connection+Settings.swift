@@ -39,6 +39,7 @@ extension Connection {
         PRAGMA cell_size_check = ON;
         PRAGMA secure_delete = ON;
         PRAGMA mmap_size = 0;
+        PRAGMA journal_size_limit = 2097152;
         PRAGMA synchronous = FULL;
         """
 

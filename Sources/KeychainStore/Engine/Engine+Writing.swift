@@ -4,9 +4,13 @@ internal import Database
 internal import KeychainModel
 
 extension Engine {
-    /// The log is taken over when it has so many pages: about 4 MB, so that its file is soon
-    /// as long as it gets, and a crash leaves little to read.
-    private static let checkpointFrameCount = 1000
+    /// The log is taken over when it has so many pages: about 1 MB, so that a crash leaves little
+    /// to read for the next program that starts.
+    private static let checkpointFrameCount = 250
+    /// Room for as many, and for the transaction that goes beyond them.
+    private static let logByteCount = 320 * 4120
+    /// Where there is less, the log gets only the room that it needs.
+    private static let spaceForLog = 64 << 20
 
     /// Runs `body` in one transaction under the keychain's lock.
     ///
@@ -25,7 +29,7 @@ extension Engine {
             guard try isInPlace() else { return nil }
             let writer = try writer(deadline)
             let result = try transact(writer, operation, body)
-            takeOverLogIfDue(writer)
+            tend(writer)
             _ = consume held
             return result
         }
@@ -48,9 +52,17 @@ extension Engine {
         return result
     }
 
-    private func takeOverLogIfDue(_ writer: StoreWriter) {
-        guard writer.connection.walFrameCount >= Self.checkpointFrameCount else { return }
-        // What was written is safe in the log; the next writer tries again.
-        _ = try? writer.connection.checkpoint(.passive)
+    /// Keeps the log's file at the length at which commits are cheap, and what is in it short.
+    private func tend(_ writer: StoreWriter) {
+        // The transaction is safe in the log, whatever becomes of this; the next writer tries again.
+        if !writer.hasRoomInLog {
+            writer.hasRoomInLog = true
+            if let space = try? directory.availableByteCount(), space >= Self.spaceForLog {
+                try? writer.connection.lengthenLog(to: Self.logByteCount)
+            }
+        }
+        if writer.connection.walFrameCount >= Self.checkpointFrameCount {
+            _ = try? writer.connection.checkpoint(.passive)
+        }
     }
 }

@@ -67,6 +67,8 @@ final class StoreConnection: @unchecked Sendable {
 // Sendable because only the holder of the keychain's lock uses it.
 final class StoreWriter: @unchecked Sendable {
     let reading: StoreConnection
+    /// Whether this process has seen to it that the log's file is long enough.
+    var hasRoomInLog = false
     let insert: Statement
     let update: Statement
     let updateSealed: Statement
