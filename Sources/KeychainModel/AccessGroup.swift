@@ -12,9 +12,18 @@ package struct AccessGroup: Hashable, Sendable {
 
     /// Byte by byte: two texts that Swift calls equal may name two groups.
     package static func == (left: AccessGroup, right: AccessGroup) -> Bool {
-        left.rawValue.utf8.elementsEqual(right.rawValue.utf8)
+        left.rawValue.utf8.span.isEqual(to: right.rawValue.utf8.span)
     }
 
     /// The group that tokens own; passwords can never be stored in it.
     package static let token = AccessGroup("com.apple.token")
+}
+
+extension Span<UInt8> {
+    /// Whether both hold the same bytes; for what is not secret.
+    fileprivate func isEqual(to other: Span<UInt8>) -> Bool {
+        guard count == other.count else { return false }
+        for index in indices where self[index] != other[index] { return false }
+        return true
+    }
 }

@@ -10,6 +10,8 @@ package struct PasswordService: Hashable, Sendable {
     package let isSynchronizable: Bool
     /// The class that passwords are stored and looked for in.
     package let protectionClass: ProtectionClass
+    /// Whether no other text than ``service`` is equal to it: true of ASCII.
+    package let hasOneSpelling: Bool
     /// Computed once: the same service is looked up by again and again.
     private let precomputedHash: Int
 
@@ -22,6 +24,7 @@ package struct PasswordService: Hashable, Sendable {
         self.accessGroup = accessGroup
         self.isSynchronizable = isSynchronizable
         self.protectionClass = protectionClass
+        hasOneSpelling = service.utf8.allSatisfy { $0 < 128 }
         var hasher = Hasher()
         hasher.combine(service)
         hasher.combine(accessGroup)

@@ -6,8 +6,13 @@ internal import SecretMemory
 ///
 /// `==` takes the same time whatever the bytes are.
 package struct FixedBytes<let byteCount: Int, Name>: Sendable {
-    /// The bytes.
-    package let bytes: [UInt8]
+    // In place: an array would cost an allocation for each of the many that a call makes.
+    @usableFromInline var storage: InlineArray<byteCount, UInt8>
+
+    /// Takes `bytes`.
+    package init(_ bytes: InlineArray<byteCount, UInt8>) {
+        storage = bytes
+    }
 
     /// Copies `bytes`.
     ///
@@ -16,25 +21,24 @@ package struct FixedBytes<let byteCount: Int, Name>: Sendable {
         guard bytes.count == byteCount else {
             throw SealingError(.malformed, during: .parse, of: "\(Name.self)")
         }
-        self.bytes = [UInt8](copying: bytes)
+        storage = InlineArray { bytes[$0] }
     }
 
     /// Takes `bytes`.
     ///
     /// - Throws: ``SealingError/Code/malformed`` if their number is not `byteCount`.
     package init(_ bytes: [UInt8]) throws(SealingError) {
-        guard bytes.count == byteCount else {
-            throw SealingError(.malformed, during: .parse, of: "\(Name.self)")
-        }
-        self.bytes = bytes
+        try self.init(copying: bytes.span)
     }
+
+    /// A copy of the bytes.
+    package var bytes: [UInt8] { [UInt8](copying: storage.span) }
 
     /// Has `body` fill in the bytes, which start as zeros.
     init<E>(initializingWith body: (inout MutableSpan<UInt8>) throws(E) -> Void) throws(E) {
-        var bytes = [UInt8](repeating: 0, count: byteCount)
-        var span = bytes.mutableSpan
+        storage = InlineArray(repeating: 0)
+        var span = storage.mutableSpan
         try body(&span)
-        self.bytes = bytes
     }
 
     /// Makes random bytes.
@@ -47,17 +51,17 @@ package struct FixedBytes<let byteCount: Int, Name>: Sendable {
     package func withBytes<R: ~Copyable, E>(
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
-        try body(bytes.span)
+        try body(storage.span)
     }
 }
 
 extension FixedBytes: Hashable {
     package static func == (left: Self, right: Self) -> Bool {
-        Sodium.isEqual(left.bytes.span, right.bytes.span)
+        Sodium.isEqual(left.storage.span, right.storage.span)
     }
 
     package func hash(into hasher: inout Hasher) {
-        hasher.combine(bytes)
+        for index in storage.indices { hasher.combine(storage[index]) }
     }
 }
 

@@ -6,6 +6,8 @@ package typealias KeyID = FixedBytes<16, KeyIDName>
 package typealias KeychainID = FixedBytes<16, KeychainIDName>
 /// The result of a hash: BLAKE2b-256.
 package typealias Digest = FixedBytes<32, DigestName>
+/// What a searchable attribute is found by: the first 16 bytes of a keyed hash.
+package typealias IndexHash = FixedBytes<16, IndexHashName>
 /// The public half of an X25519 pair, as RFC 7748 encodes it.
 package typealias PublicKey = FixedBytes<32, PublicKeyName>
 /// What makes two sealings of the same plaintext differ. Made by `Sealing`; others name one only to
@@ -20,12 +22,21 @@ package enum KeyIDName {}
 package enum KeychainIDName {}
 /// Tells ``Digest`` from other bytes.
 package enum DigestName {}
+/// Tells ``IndexHash`` from other bytes.
+package enum IndexHashName {}
 /// Tells ``PublicKey`` from other bytes.
 package enum PublicKeyName {}
 /// Tells ``Nonce`` from other bytes.
 package enum NonceName {}
 /// Tells ``Salt`` from other bytes.
 package enum SaltName {}
+
+extension IndexHash {
+    /// The first 16 bytes of `digest`.
+    init(truncating digest: Digest) {
+        self.init(InlineArray { digest.storage[$0] })
+    }
+}
 
 extension Digest {
     /// Hashes `bytes` without a key: BLAKE2b-256.

@@ -26,6 +26,13 @@ package struct KeyedHash: ~Copyable, PartAppending, Sendable {
         append(context.rawValue)
     }
 
+    private init(copying other: borrowing SecretBytes) {
+        state = Sodium.roomForHashState()
+        other.withBytes { bytes in
+            state.withMutableBytes { copy in Sodium.copy(bytes, to: &copy) }
+        }
+    }
+
     /// Appends `LP(part)`, which may be secret.
     package mutating func append(_ part: Span<UInt8>) {
         let prefix = lengthPrefix(part.count)
@@ -52,14 +59,30 @@ package struct KeyedHash: ~Copyable, PartAppending, Sendable {
 
     /// The digest of all parts and `parts`, which are not kept.
     package borrowing func digest(appending parts: borrowing LengthPrefixed) -> Digest {
-        var copy = Sodium.roomForHashState()
-        state.withBytes { bytes in
-            copy.withMutableBytes { copy in Sodium.copy(bytes, to: &copy) }
-        }
-        parts.withBytes { bytes in Sodium.hash(bytes, into: &copy) }
-        return Digest { (digest: inout MutableSpan<UInt8>) in
-            Sodium.finishHash(&copy, into: &digest)
-        }
+        appending(parts).finish()
+    }
+
+    /// A hash that has taken in `parts` after these.
+    package borrowing func appending(_ parts: borrowing LengthPrefixed) -> KeyedHash {
+        var copy = KeyedHash(copying: state)
+        parts.withBytes { bytes in Sodium.hash(bytes, into: &copy.state) }
+        return copy
+    }
+
+    /// The first 16 bytes of ``digest(appending:)``.
+    package borrowing func indexHash(appending parts: borrowing LengthPrefixed) -> IndexHash {
+        IndexHash(truncating: appending(parts).finish())
+    }
+
+    /// The first 16 bytes of the digest of all parts and `marker ‖ text`, the text in UTF-8.
+    package borrowing func indexHash(appending marker: UInt8, _ text: String) -> IndexHash {
+        var copy = KeyedHash(copying: state)
+        let prefix = lengthPrefix(1 + text.utf8.count)
+        Sodium.hash(prefix.span, into: &copy.state)
+        let start: InlineArray<1, UInt8> = [marker]
+        Sodium.hash(start.span, into: &copy.state)
+        Sodium.hash(text.utf8.span, into: &copy.state)
+        return IndexHash(truncating: copy.finish())
     }
 }
 

@@ -21,7 +21,7 @@ extension PartAppending where Self: ~Copyable {
     /// Appends `LP` of the bytes.
     @inlinable @inline(__always)
     package mutating func append<let count: Int, Name>(_ part: FixedBytes<count, Name>) {
-        append(part.bytes.span)
+        part.withBytes { bytes in append(bytes) }
     }
 
     /// Appends `LP` of the number in 8 bytes, big endian.

@@ -78,18 +78,18 @@ import Testing
 /// docs/FORMAT.md §6.4.
 @Suite struct `The column of hashes` {
     @Test func `comes back as it went`() throws {
-        let others: [UInt8: Digest] = [3: .random(), 14: .random(), 127: .random()]
-        let digest = Digest.random()
-        let hashes = IndexHashes(
-            primaryKey: digest, account: digest, group: digest, place: digest, others: others)
-        #expect(hashes.encodedOthers.count == 99)
+        let others: [UInt8: IndexHash] = [3: .random(), 14: .random(), 127: .random()]
+        let hash = IndexHash.random()
+        let place = ItemPlace(group: hash, place: hash, primaryKey: hash)
+        let hashes = IndexHashes(place: place, account: hash, others: others)
+        #expect(hashes.encodedOthers.count == 51)
         #expect(try IndexHashes.others(parsing: hashes.encodedOthers) == others)
         #expect(try IndexHashes.others(parsing: []).isEmpty)
     }
 
     @Test(arguments: [
-        [1], [UInt8](repeating: 1, count: 32), [UInt8](repeating: 1, count: 34),
-        [UInt8](repeating: 1, count: 66), [UInt8](repeating: 0, count: 33),
+        [1], [UInt8](repeating: 1, count: 16), [UInt8](repeating: 1, count: 18),
+        [UInt8](repeating: 1, count: 34), [UInt8](repeating: 0, count: 17),
     ])
     func `has whole entries with rising tags`(_ bytes: [UInt8]) {
         #expect((try? IndexHashes.others(parsing: bytes)) == nil)

@@ -121,19 +121,19 @@ struct Splice: Sendable, CustomTestStringConvertible {
             """
             UPDATE item SET account_hash = (SELECT account_hash FROM item WHERE number = ?2)
             WHERE number = ?1
-            """, .missing),
+            """, .missing, byName: .notLookedAt),
         Splice(
             "primary key",
-            "UPDATE item SET primary_key = zeroblob(32) WHERE number = ?1 AND ?2", .missing),
+            "UPDATE item SET primary_key = zeroblob(16) WHERE number = ?1 AND ?2", .missing),
         Splice(
             "primary key cut",
             "UPDATE item SET primary_key = x'00' WHERE number = ?1 AND ?2", .missing),
         Splice(
             "group hash", "UPDATE item SET group_hash = place_hash WHERE number = ?1 AND ?2",
-            .missing, byName: .notLookedAt),
+            .missing),
         Splice(
             "place hash", "UPDATE item SET place_hash = group_hash WHERE number = ?1 AND ?2",
-            .missing, byName: .notLookedAt),
+            .missing),
         Splice(
             "hashes of item 2",
             """

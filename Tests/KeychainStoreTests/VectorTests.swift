@@ -135,10 +135,11 @@ extension Vector {
             itemClass: try #require(ItemClass(rawValue: try number("class"))),
             protectionClass: try #require(ProtectionClass(rawValue: try number("protection"))),
             flags: try #require(RowFlags(column: try number("flags"))),
-            keyID: try bytes("key_id"), primaryKey: try bytes("primary_key"))
+            keyID: try KeyID(bytes("key_id")), primaryKey: try IndexHash(bytes("primary_key")))
         return SealedRow(
-            header: header, accountHash: try Digest(bytes("account_hash")),
-            groupHash: try Digest(bytes("group_hash")), placeHash: try Digest(bytes("place_hash")),
+            header: header, accountHash: try IndexHash(bytes("account_hash")),
+            groupHash: try IndexHash(bytes("group_hash")),
+            placeHash: try IndexHash(bytes("place_hash")),
             hashes: try bytes("hashes"), names: try bytes("names"), details: try bytes("details"),
             secret: has("secret") ? try bytes("secret") : nil, changeNumber: nil, logicalTime: 0)
     }

@@ -24,16 +24,28 @@ extension Statement.Run {
     }
 
     /// Lends the blob, without copying it; NULL and the empty blob lend no bytes.
-    @inlinable @inline(__always)
-    package func withBlob<R, E: Error>(
-        _ column: Int32, _ body: (Span<UInt8>) throws(E) -> R
-    ) throws(E) -> R {
-        try body(unsafe Span<UInt8>(_unsafeBytes: lentBytes(column)))
+    ///
+    /// Not generic, because the callers of a generic function in another module pay for what its
+    /// compiler cannot see; this is what every read of an item does.
+    package func lendBlob(_ column: Int32, to body: (Span<UInt8>) -> Void) {
+        body(unsafe Span<UInt8>(_unsafeBytes: lentBytes(column)))
+    }
+
+    /// Copies the last bytes of the blob, as many as there is room for.
+    ///
+    /// - Returns: False, with nothing copied, if the blob has fewer.
+    package func copyEnd(ofBlob column: Int32, to target: inout MutableSpan<UInt8>) -> Bool {
+        let bytes = unsafe lentBytes(column)
+        guard unsafe bytes.count >= target.count else { return false }
+        unsafe target.withUnsafeMutableBytes { target in
+            unsafe target.copyMemory(
+                from: UnsafeRawBufferPointer(rebasing: bytes.suffix(target.count)))
+        }
+        return true
     }
 
     /// Where the blob lies until the next step.
-    @usableFromInline
-    @unsafe func lentBytes(_ column: Int32) -> UnsafeRawBufferPointer {
+    @unsafe private func lentBytes(_ column: Int32) -> UnsafeRawBufferPointer {
         // The order matters: the address first, then the count (sqlite.org/c3ref/column_blob.html).
         let start = unsafe sqlite3_column_blob(handle, column)
         let count = unsafe start == nil ? 0 : Int(sqlite3_column_bytes(handle, column))
@@ -42,9 +54,7 @@ extension Statement.Run {
 
     /// A copy of the blob; NULL and the empty blob are no bytes.
     package func blob(_ column: Int32) -> [UInt8] {
-        let start = unsafe sqlite3_column_blob(handle, column)
-        let count = unsafe start == nil ? 0 : Int(sqlite3_column_bytes(handle, column))
-        return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
+        unsafe Array(lentBytes(column))
     }
 
     /// A copy of the text; NULL is the empty text.

@@ -41,24 +41,21 @@ extension ItemStore {
 /// Reads the names of a service's items in one group, one row after the other.
 private struct AccountScan {
     private let state: KeychainState
-    private let group: Digest
-    private let place: Digest
+    private let place: ServicePlace
     private let protectionClass: ProtectionClass
     private let isSynchronizable: Bool
 
     init(_ service: PasswordService, _ group: AccessGroup, _ state: KeychainState) {
         self.state = state
-        self.group = state.hasher.group(group, .genericPassword)
-        place = state.hasher.attribute(
-            .service, .text(service.service), .genericPassword, group: group)
+        place = state.hasher.place(of: service, in: group)
         protectionClass = service.protectionClass
         isSynchronizable = service.isSynchronizable
     }
 
     func run(_ store: StoreConnection, into found: inout FoundAccounts) throws {
         let run = try store.namesByPlace.start()
-        try run.bind(group, at: 1)
-        try run.bind(place, at: 2)
+        try run.bind(place.group, at: 1)
+        try run.bind(place.place, at: 2)
         while try run.step() {
             do throws(RowDamage) {
                 if let account = try account(run) { found.accounts.append(account) }
@@ -76,7 +73,8 @@ private struct AccountScan {
         else { return nil }
         guard let cipher = state.cipher(opening: header) else { throw .seal }
         let columns = NameHashes(
-            account: try run.fixedBytes(Schema.Column.accountHash), group: group, place: place)
+            account: try run.fixedBytes(Schema.Column.accountHash), group: place.group,
+            place: place.place)
         // The hashes that led here are bound to the names: if they were not the item's own, the
         // names would not open.
         let names = try cipher.openNames(

@@ -68,12 +68,12 @@ extension ItemStore {
 extension WriteAccess {
     /// Adds an item.
     func add(_ addition: Addition, for caller: Caller) throws -> StoredItem {
-        try add(addition, prepare(addition, for: caller))
+        try add(addition, prepare(addition, in: check(addition, for: caller)))
     }
 
     private func add(_ addition: Addition, _ prepared: IndexedContent) throws -> StoredItem {
         var prepared = prepared
-        let predecessor = try makeWay(for: prepared.index)
+        let predecessor = try makeWay(for: prepared.index.place)
         if let date = predecessor.modificationDate {
             prepared.content.attributes[.modificationDate] = .date(max(now.date, date + 0.001))
         }
@@ -82,11 +82,15 @@ extension WriteAccess {
 
     /// Adds an item or replaces the value of the one that is there.
     func set(_ addition: Addition, for caller: Caller) throws {
-        let prepared = try prepare(addition, for: caller)
-        if case .row(let row)? = try row(prepared.index),
-            !row.header.flags.contains(.tombstone), let old = try? open(row)
+        let item = addition.item
+        let group = try check(addition, for: caller)
+        let place = state.hasher.place(
+            item.itemClass, item.attributes, group: group,
+            isSynchronizable: item.isSynchronizable)
+        if case .row(let row)? = try row(place), !row.header.flags.contains(.tombstone),
+            let old = try? open(row)
         {
-            guard row.header.protectionClass == addition.item.protectionClass else {
+            guard row.header.protectionClass == item.protectionClass else {
                 throw KeychainFailure(
                     .duplicateItem, during: operation,
                     message: "an item of that name has another accessibility",
@@ -95,7 +99,7 @@ extension WriteAccess {
             try replace(old, value: addition.value)
             return
         }
-        _ = try add(addition, prepared)
+        _ = try add(addition, prepare(addition, in: group))
     }
 
     private func replace(_ old: OpenedRow, value: SecretValue?) throws {
@@ -106,15 +110,20 @@ extension WriteAccess {
         try replace(old.row, old.row.header.kind, item, value: value)
     }
 
-    /// Checks an addition and completes its attributes.
-    private func prepare(
+    /// Checks an addition; returns the group that it goes to.
+    private func check(
         _ addition: Addition, for caller: Caller
-    ) throws -> IndexedContent {
-        let item = addition.item
-        let group = try caller.group(writing: item.accessGroup, during: operation)
+    ) throws(KeychainFailure) -> AccessGroup {
+        let group = try caller.group(writing: addition.item.accessGroup, during: operation)
         try check(addition.value)
         // An unavailable class is reported before a duplicate: keychain-semantics §3.10.
-        _ = try state.cipher(item.protectionClass, during: operation)
+        _ = try state.cipher(addition.item.protectionClass, during: operation)
+        return group
+    }
+
+    /// Completes the attributes of an addition.
+    private func prepare(_ addition: Addition, in group: AccessGroup) throws -> IndexedContent {
+        let item = addition.item
         var attributes = item.attributes
         for attribute in item.itemClass.primaryKeyAttributes
         where attributes[attribute] == nil && !Attribute.variants.contains(attribute) {
@@ -143,8 +152,8 @@ extension WriteAccess {
     ///
     /// - Returns: What the row that is written has to be later than.
     /// - Throws: ``KeychainFailure/Code/duplicateItem`` if a sound item is there.
-    func makeWay(for index: IndexHashes) throws -> Predecessor {
-        guard let existing = try row(index) else { return Predecessor() }
+    func makeWay(for place: ItemPlace) throws -> Predecessor {
+        guard let existing = try row(place) else { return Predecessor() }
         guard case .row(let row) = existing, let opened = try? open(row) else {
             try quarantine(existing)
             return Predecessor()

@@ -141,8 +141,7 @@ struct RowExamination {
         let hashes = state.hasher.hashes(
             row.header.itemClass, content,
             isSynchronizable: row.header.flags.contains(.synchronizable))
-        guard hashes.primaryKey.bytes == row.header.primaryKey, hashes.account == row.accountHash,
-            hashes.group == row.groupHash, hashes.place == row.placeHash,
+        guard hashes.place == row.place, hashes.account == row.accountHash,
             hashes.encodedOthers == row.hashes
         else { throw .content }
     }

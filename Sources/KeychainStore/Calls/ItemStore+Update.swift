@@ -72,8 +72,8 @@ extension WriteAccess {
         }
         let index = state.hasher.hashes(
             header.itemClass, new, isSynchronizable: flags.contains(.synchronizable))
-        let keepsKey = index.primaryKey.bytes == header.primaryKey
-        let predecessor = keepsKey ? Predecessor() : try makeWay(for: index)
+        let keepsKey = index.place.primaryKey == header.primaryKey
+        let predecessor = keepsKey ? Predecessor() : try makeWay(for: index.place)
         var content = new
         content.attributes[.modificationDate] = .date(
             keepsKey

@@ -8,10 +8,10 @@ internal import Sealing
 struct Search {
     let query: ItemQuery
     let group: AccessGroup
-    private let groupHash: Digest
-    private let hashed: [(attribute: Attribute, value: AttributeValue, hash: Digest)]
+    private let groupHash: IndexHash
+    private let hashed: [(attribute: Attribute, value: AttributeValue, hash: IndexHash)]
     /// Set when the query names all of a primary key; two when it asks for both kinds of items.
-    private let keys: [(primary: Digest, plain: Digest)]
+    private let keys: [(primary: IndexHash, plain: IndexHash)]
 
     init(_ query: ItemQuery, in group: AccessGroup, _ hasher: IndexHasher) {
         self.query = query
@@ -35,11 +35,12 @@ struct Search {
 
     /// Runs the statement that leaves the fewest rows to look at.
     func rows(_ store: StoreConnection) throws(DatabaseError) -> [FoundRow] {
+        let place = hash(of: query.itemClass.placeAttribute)
         if let account = hash(of: .account) {
-            guard !keys.isEmpty else { return try found(store.byAccount, account) }
+            guard let place, !keys.isEmpty else { return try found(store.byAccount, account) }
             var rows: [FoundRow] = []
             for key in keys {
-                rows += try found(store.byPrimaryKey, account, key.primary)
+                rows += try found(store.byPrimaryKey, groupHash, place, key.primary)
                 // A query that names a hint or a token has found its item twice otherwise.
                 let known = Set(rows.map(\.number))
                 let others = try found(store.byAttribute, key.plain)
@@ -47,21 +48,20 @@ struct Search {
             }
             return rows
         }
-        let place = query.itemClass.placeAttribute
         let rare = hashed.first { entry in
-            entry.attribute != place && !entry.attribute.matchesDefault(entry.value)
+            !isColumn(entry.attribute) && !entry.attribute.matchesDefault(entry.value)
         }
         if let rare { return try found(store.byAttribute, rare.hash) }
-        if let place = hash(of: place) { return try found(store.byPlace, groupHash, place) }
+        if let place { return try found(store.byPlace, groupHash, place) }
         return try found(store.byGroup, groupHash)
     }
 
-    private func hash(of attribute: Attribute) -> Digest? {
+    private func hash(of attribute: Attribute) -> IndexHash? {
         hashed.first { $0.attribute == attribute }?.hash
     }
 
     private func found(
-        _ statement: Statement, _ parameters: Digest...
+        _ statement: Statement, _ parameters: IndexHash...
     ) throws(DatabaseError) -> [FoundRow] {
         let run = try statement.start()
         for (index, parameter) in parameters.enumerated() {
@@ -98,7 +98,7 @@ struct Search {
         attribute == .account || attribute == query.itemClass.placeAttribute
     }
 
-    private func column(_ attribute: Attribute, of row: SealedRow) -> Digest {
+    private func column(_ attribute: Attribute, of row: SealedRow) -> IndexHash {
         attribute == .account ? row.accountHash : row.placeHash
     }
 }

@@ -18,10 +18,11 @@ struct WriteAccess {
     // Reading inside the transaction.
 
     /// The live row that has this primary key, or a tombstone in its place; nil for none.
-    func row(_ index: IndexHashes) throws -> FoundRow? {
+    func row(_ place: ItemPlace) throws -> FoundRow? {
         let run = try store.byPrimaryKey.start()
-        try run.bind(index.account, at: 1)
-        try run.bind(index.primaryKey, at: 2)
+        try run.bind(place.group, at: 1)
+        try run.bind(place.place, at: 2)
+        try run.bind(place.primaryKey, at: 3)
         return try run.step() ? FoundRow(run) : nil
     }
 
@@ -50,7 +51,7 @@ struct WriteAccess {
         let header = RowHeader(
             number: try nextNumber(), salt: .random(in: .min ... .max), version: 1,
             itemClass: itemClass, protectionClass: kind.protectionClass, flags: kind.flags,
-            keyID: cipher.keys.keyID.bytes, primaryKey: index.primaryKey.bytes)
+            keyID: cipher.keys.keyID, primaryKey: index.place.primaryKey)
         var row = cipher.seal(
             header, content, index, value: value,
             logicalTime: try time(after: logicalTime))
@@ -74,8 +75,8 @@ struct WriteAccess {
         header.version += 1
         header.protectionClass = kind.protectionClass
         header.flags = kind.flags
-        header.keyID = cipher.keys.keyID.bytes
-        header.primaryKey = index.primaryKey.bytes
+        header.keyID = cipher.keys.keyID
+        header.primaryKey = index.place.primaryKey
         var row = cipher.seal(
             header, content, index, value: value,
             logicalTime: try time(after: max(old.logicalTime, logicalTime)))
@@ -119,7 +120,7 @@ struct WriteAccess {
         }
     }
 
-    private func insertAttributes(_ hashes: some Sequence<Digest>, _ number: Int64) throws {
+    private func insertAttributes(_ hashes: some Sequence<IndexHash>, _ number: Int64) throws {
         for hash in hashes { try change(writer.insertAttribute, hash, number) }
     }
 
@@ -129,7 +130,7 @@ struct WriteAccess {
         for hash in others.values { try change(writer.deleteAttribute, hash, row.header.number) }
     }
 
-    private func change(_ statement: Statement, _ hash: Digest, _ number: Int64) throws {
+    private func change(_ statement: Statement, _ hash: IndexHash, _ number: Int64) throws {
         let run = try statement.start()
         try run.bind(hash, at: 1)
         try run.bind(number, at: 2)
@@ -180,10 +181,9 @@ struct IndexedContent {
     /// Content that differs from a row's in nothing that is hashed. Opening the row has shown that
     /// its hashes are those of what is in it.
     init(_ content: ItemContent, sameKeyAs row: SealedRow) throws(RowDamage) {
-        guard let primaryKey = try? Digest(row.header.primaryKey) else { throw .column }
         self.content = content
         index = IndexHashes(
-            primaryKey: primaryKey, account: row.accountHash, group: row.groupHash,
-            place: row.placeHash, others: try IndexHashes.others(parsing: row.hashes))
+            place: row.place, account: row.accountHash,
+            others: try IndexHashes.others(parsing: row.hashes))
     }
 }

@@ -44,6 +44,7 @@ extension Engine {
         try translating(operation) {
             let transaction = try ReadTransaction(on: store.connection)
             let state = try currentState(store)
+            store.rowCache.removeAll()
             store.seenDataVersion = try store.connection.dataVersion()
             store.seenState = state
             _ = consume transaction
@@ -61,53 +62,84 @@ private struct ValueLookup {
         case stale
     }
 
-    private let protectionClass: ProtectionClass
+    private let name: PasswordName
     private let state: KeychainState
-    private let place: ItemPlace
+    private let service: ServicePlace
 
     init(_ name: PasswordName, _ group: AccessGroup, _ state: KeychainState) {
-        protectionClass = name.service.protectionClass
+        self.name = name
         self.state = state
-        place = state.place(of: name, in: group)
+        service = state.hasher.place(of: name.service, in: group)
     }
 
     func run(_ store: StoreConnection, opening: Bool) throws -> Answer {
+        if let row = store.rowCache.row(name.account, service) {
+            let run = try store.anything.start()
+            guard try run.step(), try isCurrent(store) else { return .stale }
+            guard fits(row.header) else { return .absent }
+            return .found(FoundValue(value: opening ? try open(row) : nil))
+        }
+        let place = service.place(of: name.account)
         let run = try store.value.start()
-        try run.bind(place.account.bytes, at: 1)
-        try run.bind(place.primaryKey.bytes, at: 2)
+        try run.bind(place.group, at: 1)
+        try run.bind(place.place, at: 2)
+        try run.bind(place.primaryKey, at: 3)
         let isThere = try run.step()
-        guard try store.connection.dataVersion() == store.seenDataVersion else { return .stale }
+        guard try isCurrent(store) else { return .stale }
         guard isThere else { return .absent }
-        let header = try header(run)
-        guard !header.flags.contains(.tombstone), protectionClass == header.protectionClass else {
-            return .absent
-        }
+        let header = try RowHeader(value: run, primaryKey: place.primaryKey)
+        guard fits(header) else { return .absent }
         guard opening else { return .found(FoundValue(value: nil)) }
-        guard let cipher = state.cipher(opening: header) else { throw RowDamage.seal }
         guard !run.isNull(8) else {
-            return .found(FoundValue(value: try nothing(cipher, header, run)))
+            return .found(FoundValue(value: try nothing(header, run)))
         }
-        let value = try cipher.openValue(
-            header, names: run.blob(6), details: run.blob(7), secret: run.blob(8))
-        return .found(FoundValue(value: value))
+        let row = ValueRow(
+            header: header, names: try run.tag(6), details: try run.tag(7), secret: run.blob(8))
+        store.rowCache.add(row, name.account, service)
+        return .found(FoundValue(value: try open(row)))
+    }
+
+    /// Whether nothing has been committed since the stamp was read: asked inside a transaction.
+    private func isCurrent(_ store: StoreConnection) throws(DatabaseError) -> Bool {
+        try store.connection.dataVersion() == store.seenDataVersion
+    }
+
+    private func fits(_ header: RowHeader) -> Bool {
+        !header.flags.contains(.tombstone)
+            && header.protectionClass == name.service.protectionClass
+    }
+
+    private func cipher(_ header: RowHeader) throws(RowDamage) -> ItemCipher {
+        guard let cipher = state.cipher(opening: header) else { throw .seal }
+        return cipher
+    }
+
+    private func open(_ row: ValueRow) throws(RowDamage) -> SecretValue {
+        try cipher(row.header).openValue(
+            row.header, names: row.names, details: row.details, secret: row.secret.span)
     }
 
     /// An item without a value: its details say so, or the value was taken away.
     private func nothing(
-        _ cipher: ItemCipher, _ header: RowHeader, _ run: borrowing Statement.Run
+        _ header: RowHeader, _ run: borrowing Statement.Run
     ) throws(RowDamage) -> SecretValue? {
-        try cipher.checkHasNoValue(header, names: run.blob(6), details: run.blob(7))
+        try cipher(header).checkHasNoValue(header, names: run.blob(6), details: run.blob(7))
         return nil
     }
+}
 
-    private func header(_ run: borrowing Statement.Run) throws(RowDamage) -> RowHeader {
+extension RowHeader {
+    /// Reads the header of the row that `run` is at, of ``StoreConnection/value``.
+    fileprivate init(
+        value run: borrowing Statement.Run, primaryKey: IndexHash
+    ) throws(RowDamage) {
         guard let number = UInt8(exactly: run.int64(3)),
             let protectionClass = ProtectionClass(rawValue: number),
             let flags = RowFlags(column: run.int64(4))
         else { throw .column }
-        return RowHeader(
+        self.init(
             number: run.int64(0), salt: run.int64(1), version: run.int64(2),
             itemClass: .genericPassword, protectionClass: protectionClass, flags: flags,
-            keyID: run.blob(5), primaryKey: place.primaryKey.bytes)
+            keyID: try run.fixedBytes(5), primaryKey: primaryKey)
     }
 }

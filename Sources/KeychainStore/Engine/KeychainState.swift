@@ -15,7 +15,6 @@ final class KeychainState: Sendable {
     let protector: ProtectorKind
     let keys: UnlockedKeybag
     let hasher: IndexHasher
-    private let places = PlaceCache()
     /// Programs that are known to be on record.
     private let recordedPrograms = Mutex<Set<ProgramRecord>>([])
 
@@ -25,11 +24,6 @@ final class KeychainState: Sendable {
         protector = locked.protector
         self.keys = keys
         hasher = IndexHasher(keys)
-    }
-
-    /// Where the row of the item of that name in `group` is.
-    func place(of name: PasswordName, in group: AccessGroup) -> ItemPlace {
-        places.place(of: name, in: group, hasher)
     }
 
     /// What seals and opens rows of `protectionClass`.
@@ -43,16 +37,16 @@ final class KeychainState: Sendable {
                 .passcodeNotSet, during: operation,
                 hint: "set a passcode first, or choose another accessibility")
         }
-        return ItemCipher(keychainID: settings.keychainID.bytes, keys: keys)
+        return ItemCipher(keychainID: settings.keychainID, keys: keys)
     }
 
     /// What opens the row of `header`; nil if no key at hand has the id that the row names.
     func cipher(opening header: RowHeader) -> ItemCipher? {
-        guard let keys = keys.keys(of: header.protectionClass), keys.keyID.bytes == header.keyID
+        guard let keys = keys.keys(of: header.protectionClass), keys.keyID == header.keyID
         else {
             return nil
         }
-        return ItemCipher(keychainID: settings.keychainID.bytes, keys: keys)
+        return ItemCipher(keychainID: settings.keychainID, keys: keys)
     }
 
     /// Whether this process has seen the program on record.

@@ -7,7 +7,7 @@ enum Schema {
     /// The statements that make an empty keychain; the database keeps their text to the letter,
     /// and one whose text differs is not opened.
     static let statements: [StaticString] = [
-        keychain, keybag, item, byAccount, byPlace, byChange, attribute, quarantine, program,
+        keychain, keybag, item, byPlace, byAccount, byChange, attribute, quarantine, program,
     ]
 
     private static let keychain: StaticString = """
@@ -52,15 +52,14 @@ enum Schema {
         ) STRICT
         """
 
-    /// The account goes first, so that one index finds an item by its primary key and all items of
-    /// an account: each index costs a page in every commit that adds an item.
-    private static let byAccount: StaticString = """
-        CREATE UNIQUE INDEX item_by_account ON item (account_hash, primary_key)
+    /// All items of a group, those of one service or server in it, and the one of a primary key:
+    /// each index costs a page in every commit that adds an item.
+    private static let byPlace: StaticString = """
+        CREATE UNIQUE INDEX item_by_place ON item (group_hash, place_hash, primary_key)
         """
 
-    /// All items of a group, and those of one service or server in it.
-    private static let byPlace: StaticString = """
-        CREATE INDEX item_by_place ON item (group_hash, place_hash)
+    private static let byAccount: StaticString = """
+        CREATE INDEX item_by_account ON item (account_hash)
         """
 
     private static let byChange: StaticString = """

@@ -14,7 +14,11 @@ final class StoreConnection: @unchecked Sendable {
     var seenDataVersion: UInt32?
     /// What was known of the keychain at that version.
     var seenState: KeychainState?
+    /// What was read at that version.
+    var rowCache = RowCache()
 
+    /// Starts a read transaction, and reads next to nothing.
+    let anything: Statement
     let stamp: Statement
     let keychain: Statement
     let keybag: Statement
@@ -30,16 +34,19 @@ final class StoreConnection: @unchecked Sendable {
 
     init(_ connection: Connection) {
         self.connection = connection
+        anything = Statement("PRAGMA schema_version", on: connection)
         stamp = Statement("SELECT stamp FROM keychain WHERE one = 1", on: connection)
         keychain = Statement("SELECT * FROM keychain WHERE one = 1", on: connection)
         keybag = Statement("SELECT bytes FROM keybag WHERE epoch = ?1", on: connection)
         value = Statement(
             """
             SELECT number, salt, version, protection, flags, key_id, names, details, secret
-            FROM item WHERE account_hash = ?1 AND primary_key = ?2
+            FROM item WHERE group_hash = ?1 AND place_hash = ?2 AND primary_key = ?3
             """, on: connection)
         byPrimaryKey = Statement(
-            "SELECT * FROM item WHERE account_hash = ?1 AND primary_key = ?2", on: connection)
+            """
+            SELECT * FROM item WHERE group_hash = ?1 AND place_hash = ?2 AND primary_key = ?3
+            """, on: connection)
         byNumber = Statement("SELECT * FROM item WHERE number = ?1", on: connection)
         byAccount = Statement("SELECT * FROM item WHERE account_hash = ?1", on: connection)
         byAttribute = Statement(

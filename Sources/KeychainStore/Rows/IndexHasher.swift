@@ -11,6 +11,7 @@ final class IndexHasher: Sendable {
     private let primaryKeys: KeyedHash
     private let attributes: KeyedHash
     private let programs: KeyedHash
+    private let services = ServiceCache()
 
     init(_ keybag: UnlockedKeybag) {
         primaryKeys = KeyedHash(keybag.index, .primaryKey)
@@ -22,7 +23,7 @@ final class IndexHasher: Sendable {
     func primaryKey(
         _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], group: AccessGroup,
         isSynchronizable: Bool
-    ) -> Digest {
+    ) -> IndexHash {
         var parts = LengthPrefixed(reservingByteCount: 256)
         parts.append(itemClass.rawValue)
         parts.append(group.rawValue)
@@ -32,46 +33,72 @@ final class IndexHasher: Sendable {
                 Self.append(attribute, value, to: &parts)
             }
         }
-        return primaryKeys.digest(appending: parts)
+        return primaryKeys.indexHash(appending: parts)
     }
 
     /// The hash of one attribute's value in a group.
     func attribute(
         _ attribute: Attribute, _ value: AttributeValue, _ itemClass: ItemClass,
         group: AccessGroup
-    ) -> Digest {
+    ) -> IndexHash {
         var parts = LengthPrefixed(reservingByteCount: 192)
         parts.append(itemClass.rawValue)
         parts.append(attribute.tag)
         parts.append(group.rawValue)
         Self.append(attribute, value, to: &parts)
-        return attributes.digest(appending: parts)
+        return attributes.indexHash(appending: parts)
     }
 
     /// Where the row of the item of that name in `group` is.
     func place(of name: PasswordName, in group: AccessGroup) -> ItemPlace {
-        let itemClass = ItemClass.genericPassword.rawValue
-        let blob = SearchKey.Kind.blob.rawValue
-        let text = SearchKey.Kind.text.rawValue
-        var parts = LengthPrefixed(reservingByteCount: 256)
-        parts.append(itemClass)
-        parts.append(Attribute.account.tag)
-        parts.append(group.rawValue)
-        parts.append(marker: blob, name.account)
-        let account = attributes.digest(appending: parts)
-        parts.removeAll()
-        parts.append(itemClass)
-        parts.append(group.rawValue)
-        parts.append(UInt8(name.service.isSynchronizable ? 1 : 0))
-        parts.append(marker: blob, name.service.service)
-        parts.append(text)
-        parts.append(text)
-        parts.append(marker: blob, name.account)
-        return ItemPlace(account: account, primaryKey: primaryKeys.digest(appending: parts))
+        place(of: name.service, in: group).place(of: name.account)
+    }
+
+    /// Where the row of the item with these attributes is.
+    func place(
+        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], group: AccessGroup,
+        isSynchronizable: Bool
+    ) -> ItemPlace {
+        if itemClass == .genericPassword, case .text(let service)? = attributes[.service],
+            case .text(let account)? = attributes[.account],
+            attributes[.syncViewHint] == nil, attributes[.tokenID] == nil
+        {
+            // The class has no part in it.
+            let service = PasswordService(
+                service: service, accessGroup: group, isSynchronizable: isSynchronizable,
+                protectionClass: .whenUnlocked)
+            return place(of: PasswordName(account, in: service), in: group)
+        }
+        let place = itemClass.placeAttribute
+        return ItemPlace(
+            group: self.group(group, itemClass),
+            place: attribute(place, attributes[place] ?? .text(""), itemClass, group: group),
+            primaryKey: primaryKey(
+                itemClass, attributes, group: group, isSynchronizable: isSynchronizable))
+    }
+
+    /// Where the rows of the items of a service in `group` are.
+    func place(of service: PasswordService, in group: AccessGroup) -> ServicePlace {
+        services.place(of: service, in: group) {
+            let itemClass = ItemClass.genericPassword
+            let text = SearchKey.Kind.text.rawValue
+            var parts = LengthPrefixed(reservingByteCount: 256)
+            parts.append(itemClass.rawValue)
+            parts.append(group.rawValue)
+            parts.append(UInt8(service.isSynchronizable ? 1 : 0))
+            parts.append(marker: SearchKey.Kind.blob.rawValue, service.service)
+            // View hint and token, at their defaults.
+            parts.append(text)
+            parts.append(text)
+            return ServicePlace(
+                group: self.group(group, itemClass),
+                place: attribute(.service, .text(service.service), itemClass, group: group),
+                primaryKeys: primaryKeys.appending(parts))
+        }
     }
 
     /// The hash of an access group.
-    func group(_ group: AccessGroup, _ itemClass: ItemClass) -> Digest {
+    func group(_ group: AccessGroup, _ itemClass: ItemClass) -> IndexHash {
         attribute(.accessGroup, .text(group.rawValue), itemClass, group: group)
     }
 
@@ -80,14 +107,14 @@ final class IndexHasher: Sendable {
     func plainKey(
         _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], group: AccessGroup,
         isSynchronizable: Bool
-    ) -> Digest {
+    ) -> IndexHash {
         var parts = LengthPrefixed(reservingByteCount: 192)
         parts.append(itemClass.rawValue)
         parts.append(Self.plainKeyTag)
         parts.append(group.rawValue)
         parts.append(
             primaryKey(itemClass, attributes, group: group, isSynchronizable: isSynchronizable))
-        return self.attributes.digest(appending: parts)
+        return self.attributes.indexHash(appending: parts)
     }
 
     private static let plainKeyTag: UInt8 = 127
@@ -107,7 +134,7 @@ final class IndexHasher: Sendable {
         let group = content.accessGroup
         let values = content.attributes
         let place = itemClass.placeAttribute
-        var others: [UInt8: Digest] = [:]
+        var others: [UInt8: IndexHash] = [:]
         for (attribute, value) in values
         where attribute.isHashed && attribute != .account && attribute != place
             && value != attribute.defaultValue
@@ -120,12 +147,9 @@ final class IndexHasher: Sendable {
                 itemClass, plain, group: group, isSynchronizable: isSynchronizable)
         }
         return IndexHashes(
-            primaryKey: primaryKey(
-                itemClass, values, group: group, isSynchronizable: isSynchronizable),
+            place: self.place(itemClass, values, group: group, isSynchronizable: isSynchronizable),
             account: attribute(
                 .account, values[.account] ?? .text(""), itemClass, group: group),
-            group: self.group(group, itemClass),
-            place: attribute(place, values[place] ?? .text(""), itemClass, group: group),
             others: others)
     }
 
@@ -147,10 +171,4 @@ final class IndexHasher: Sendable {
 extension Attribute {
     /// Parts of the primary key that next to no item has and next to no query names.
     static let variants: [Attribute] = [.syncViewHint, .tokenID]
-}
-
-/// The hashes by which the row of one item is found.
-struct ItemPlace: Sendable {
-    let account: Digest
-    let primaryKey: Digest
 }

@@ -5,14 +5,12 @@ internal import Sealing
 
 /// The hashes of one item by which it is found without opening it: docs/FORMAT.md §6.
 struct IndexHashes: Hashable {
-    var primaryKey: Digest
-    var account: Digest
-    var group: Digest
-    var place: Digest
+    var place: ItemPlace
+    var account: IndexHash
     /// Hashes of the other searchable attributes that are set and not at their default.
-    var others: [UInt8: Digest]
+    var others: [UInt8: IndexHash]
 
-    /// The column `hashes`: tag u8 ‖ hash 32, in the order of the tags; empty for none.
+    /// The column `hashes`: tag u8 ‖ hash 16, in the order of the tags; empty for none.
     var encodedOthers: [UInt8] {
         var bytes: [UInt8] = []
         for (tag, hash) in others.sorted(by: { $0.key < $1.key }) {
@@ -25,13 +23,13 @@ struct IndexHashes: Hashable {
     /// Parses the column `hashes`.
     ///
     /// - Throws: ``RowDamage/column`` unless ``encodedOthers`` gives these bytes.
-    static func others(parsing bytes: [UInt8]) throws(RowDamage) -> [UInt8: Digest] {
-        guard bytes.count % 33 == 0 else { throw .column }
-        var others: [UInt8: Digest] = [:]
+    static func others(parsing bytes: [UInt8]) throws(RowDamage) -> [UInt8: IndexHash] {
+        guard bytes.count % 17 == 0 else { throw .column }
+        var others: [UInt8: IndexHash] = [:]
         var last: UInt8 = 0
-        for start in stride(from: 0, to: bytes.count, by: 33) {
+        for start in stride(from: 0, to: bytes.count, by: 17) {
             let tag = bytes[start]
-            guard tag > last, let hash = try? Digest(Array(bytes[(start + 1)..<(start + 33)]))
+            guard tag > last, let hash = try? IndexHash(Array(bytes[(start + 1)..<(start + 17)]))
             else { throw .column }
             last = tag
             others[tag] = hash

@@ -7,8 +7,7 @@ internal import SecretMemory
 
 /// Seals items into rows and opens them: docs/FORMAT.md §5.2.
 struct ItemCipher {
-    /// 16 bytes.
-    let keychainID: [UInt8]
+    let keychainID: KeychainID
     let keys: ClassKeys
 
     private static let attributePadding = 32
@@ -22,15 +21,17 @@ struct ItemCipher {
         logicalTime: Int64
     ) -> SealedRow {
         var row = SealedRow(
-            header: header, accountHash: index.account, groupHash: index.group,
-            placeHash: index.place, hashes: index.encodedOthers, names: [], details: [],
+            header: header, accountHash: index.account, groupHash: index.place.group,
+            placeHash: index.place.place, hashes: index.encodedOthers, names: [], details: [],
             secret: nil, changeNumber: nil, logicalTime: logicalTime)
         row.names = seal(content.names(header.itemClass), namesData(of: row))
         row.details = seal(content.details(header.itemClass), detailsData(of: row))
         if let value {
             let step = Self.valuePadding(value.byteCount)
             let padded = Padding.padded(value, toMultipleOf: step)
-            let data = secretData(header, names: row.names, details: row.details)
+            let data = secretData(
+                header, names: row.names.span.extracting(last: AEAD.tagByteCount),
+                details: row.details.span.extracting(last: AEAD.tagByteCount))
             row.secret = padded.withBytes { plaintext in
                 data.withBytes { AEAD.seal(plaintext, associatedData: $0, under: keys.value) }
             }
@@ -88,13 +89,22 @@ struct ItemCipher {
         return padded[..<byteCount]
     }
 
-    /// Opens part V, which is bound to the parts A and B that it was written with.
+    /// Opens part V of a row.
     func openValue(
         _ header: RowHeader, names: [UInt8], details: [UInt8], secret: [UInt8]
     ) throws(RowDamage) -> SecretValue {
-        let data = secretData(header, names: names, details: details)
+        try openValue(
+            header, names: try PartTag(of: names), details: try PartTag(of: details),
+            secret: secret.span)
+    }
+
+    /// Opens part V, which is bound to the parts A and B that it was written with.
+    func openValue(
+        _ header: RowHeader, names: PartTag, details: PartTag, secret: Span<UInt8>
+    ) throws(RowDamage) -> SecretValue {
+        let data = secretData(header, names: names.span, details: details.span)
         guard
-            let padded = try? AEAD.open(secret.span, associatedData: data, under: keys.value)
+            let padded = try? AEAD.open(secret, associatedData: data, under: keys.value)
         else { throw .seal }
         // Up to 1,024 bytes a value ends by 1,056, and above it 2,048 is the least.
         let step = padded.byteCount <= 1056 ? 32 : 1024
@@ -125,9 +135,9 @@ struct ItemCipher {
     ) -> LengthPrefixed {
         var data = header.associatedData(
             .names, keychainID: keychainID, reserving: 120 + hashes.count)
-        data.append(columns.account.bytes)
-        data.append(columns.group.bytes)
-        data.append(columns.place.bytes)
+        data.append(columns.account)
+        data.append(columns.group)
+        data.append(columns.place)
         data.append(hashes)
         return data
     }
@@ -143,19 +153,31 @@ struct ItemCipher {
     }
 
     private func secretData(
-        _ header: RowHeader, names: [UInt8], details: [UInt8]
+        _ header: RowHeader, names: Span<UInt8>, details: Span<UInt8>
     ) -> LengthPrefixed {
         var data = header.associatedData(.secret, keychainID: keychainID, reserving: 40)
-        // A tag stands for all of its part: who forges one can forge the other.
-        data.append(names.span.extracting(last: AEAD.tagByteCount))
-        data.append(details.span.extracting(last: AEAD.tagByteCount))
+        data.append(names)
+        data.append(details)
         return data
+    }
+}
+
+/// The tag of a sealed part. It stands for all of the part: who forges one can forge the other.
+typealias PartTag = InlineArray<16, UInt8>
+
+extension PartTag {
+    /// The tag at the end of a sealed part.
+    ///
+    /// - Throws: ``RowDamage/seal`` for bytes that are too few to have one.
+    init(of sealed: [UInt8]) throws(RowDamage) {
+        guard sealed.count >= Self.count else { throw .seal }
+        self.init { sealed[sealed.count - Self.count + $0] }
     }
 }
 
 /// The hashes that have columns of their own; part A is bound to them.
 struct NameHashes {
-    let account: Digest
-    let group: Digest
-    let place: Digest
+    let account: IndexHash
+    let group: IndexHash
+    let place: IndexHash
 }

@@ -24,10 +24,9 @@ struct RowHeader: Sendable {
     var itemClass: ItemClass
     var protectionClass: ProtectionClass
     var flags: RowFlags
-    /// 16 bytes: the id of the class key.
-    var keyID: [UInt8]
-    /// 32 bytes.
-    var primaryKey: [UInt8]
+    /// The id of the class key.
+    var keyID: KeyID
+    var primaryKey: IndexHash
 
     /// The two columns that a write chooses afresh.
     var kind: RowKind { RowKind(protectionClass: protectionClass, flags: flags) }
@@ -53,7 +52,7 @@ struct RowHeader: Sendable {
 
     /// The associated data of `part`, to which the caller appends what else the part is bound to.
     func associatedData(
-        _ part: Part, keychainID: [UInt8], reserving byteCount: Int
+        _ part: Part, keychainID: KeychainID, reserving byteCount: Int
     ) -> LengthPrefixed {
         var data = LengthPrefixed(reservingByteCount: 192 + byteCount)
         data.append(DerivationContext.row.rawValue)

@@ -24,9 +24,7 @@ extension SealedRow {
 
     /// Whether both are found by the same searches.
     func isIndexedAs(_ other: SealedRow) -> Bool {
-        header.primaryKey == other.header.primaryKey && accountHash == other.accountHash
-            && groupHash == other.groupHash && placeHash == other.placeHash
-            && hashes == other.hashes
+        place == other.place && accountHash == other.accountHash && hashes == other.hashes
     }
 
     /// Binds the number and what is written when nothing changes by which the row is found.
@@ -79,9 +77,8 @@ extension RowHeader {
         self.itemClass = itemClass
         protectionClass = protection
         self.flags = flags
-        keyID = run.blob(Schema.Column.keyID)
-        primaryKey = run.blob(Schema.Column.primaryKey)
-        guard keyID.count == 16, primaryKey.count == 32 else { throw .column }
+        keyID = try run.fixedBytes(Schema.Column.keyID)
+        primaryKey = try run.fixedBytes(Schema.Column.primaryKey)
     }
 
     private static func number(_ run: borrowing Statement.Run, _ column: Int32) -> UInt8? {
@@ -94,16 +91,27 @@ extension Statement.Run {
     func fixedBytes<let byteCount: Int, Name>(
         _ column: Int32
     ) throws(RowDamage) -> FixedBytes<byteCount, Name> {
-        do throws(SealingError) {
-            return try FixedBytes(blob(column))
-        } catch {
+        var bytes = InlineArray<byteCount, UInt8>(repeating: 0)
+        var target = bytes.mutableSpan
+        guard self.byteCount(column) == byteCount, copyEnd(ofBlob: column, to: &target) else {
             throw .column
         }
+        return FixedBytes(bytes)
+    }
+
+    /// The tag of a sealed part, which stands for all of it.
+    func tag(_ column: Int32) throws(RowDamage) -> PartTag {
+        var bytes = PartTag(repeating: 0)
+        var target = bytes.mutableSpan
+        guard copyEnd(ofBlob: column, to: &target) else { throw .seal }
+        return bytes
     }
 
     func bind<let byteCount: Int, Name>(
         _ value: FixedBytes<byteCount, Name>, at index: Int32
     ) throws(DatabaseError) {
-        try bind(value.bytes, at: index)
+        try value.withBytes { (bytes: Span<UInt8>) throws(DatabaseError) in
+            try bind(bytes, at: index)
+        }
     }
 }

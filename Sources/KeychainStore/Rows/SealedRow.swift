@@ -5,9 +5,9 @@ internal import Sealing
 /// A row as SQLite holds it; nothing in it has been opened.
 struct SealedRow: Sendable {
     var header: RowHeader
-    var accountHash: Digest
-    var groupHash: Digest
-    var placeHash: Digest
+    var accountHash: IndexHash
+    var groupHash: IndexHash
+    var placeHash: IndexHash
     /// As in the column; empty for NULL.
     var hashes: [UInt8]
     /// Part A.
@@ -19,4 +19,9 @@ struct SealedRow: Sendable {
     /// nil for local items.
     var changeNumber: Int64?
     var logicalTime: Int64
+
+    /// The hashes by which the row of one item is found.
+    var place: ItemPlace {
+        ItemPlace(group: groupHash, place: placeHash, primaryKey: header.primaryKey)
+    }
 }

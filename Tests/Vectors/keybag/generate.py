@@ -176,12 +176,12 @@ def normal(name, value):
 
 
 def attribute_hash(class_, name, group, value):
-    return h(INDEX, b"index", u8(class_), u8(TAGS[name]), group, normal(name, value))
+    return h(INDEX, b"index", u8(class_), u8(TAGS[name]), group, normal(name, value))[:16]
 
 
 def primary_key(class_, group, sync, attributes):
     parts = [normal(name, attributes.get(name, DEFAULTS[name])) for name in KEYS[class_]]
-    return h(INDEX, b"primary-key", u8(class_), group, u8(sync), *parts)
+    return h(INDEX, b"primary-key", u8(class_), group, u8(sync), *parts)[:16]
 
 
 def other_hashes(class_, group, sync, attributes):
@@ -193,7 +193,7 @@ def other_hashes(class_, group, sync, attributes):
     plain = {k: v for k, v in attributes.items() if k not in ("vwht", "tkid")}
     if len(plain) < len(attributes):
         key = primary_key(class_, group, sync, plain)
-        out[127] = h(INDEX, b"index", u8(class_), u8(127), group, key)
+        out[127] = h(INDEX, b"index", u8(class_), u8(127), group, key)[:16]
     return b"".join(u8(tag) + out[tag] for tag in sorted(out))
 
 
