@@ -206,6 +206,6 @@ import Testing
         let error = #expect(throws: KeybagError.self) {
             _ = try sample.unlock(sample.locked, secret: Randomness.bytes(32))
         }
-        #expect(error?.description == "could not open the keybag: wrongDeviceSecret")
+        #expect(error?.description == "could not open the keybag: the device key is another one's")
     }
 }
