@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Turns a device secret, and a passcode if one is set, into the keys of a keychain.
+/// Turns a device secret, a passcode or a recovery key into the keys of a keychain.
 ///
 /// The hierarchy is that of docs/FORMAT.md §4. The module knows bytes and keys only: where a
 /// keybag or a secret is stored is its caller's concern.

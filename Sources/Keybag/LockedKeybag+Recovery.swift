@@ -56,6 +56,8 @@ extension LockedKeybag {
     /// Opens what a recovery key opens: the classes that may migrate and the index key; with the
     /// device secret also those of this device only, but never the one that needs the passcode.
     ///
+    /// For re-sealing what they open in a new epoch, and not for writing: without the device secret
+    /// nothing proves that nobody else made this keybag for the same public key.
     /// - Parameter settings: The bytes beside the keybag that its MAC covers: docs/FORMAT.md §4.3.
     /// - Throws: ``KeybagError``: `noRecoveryKey`, `wrongRecoveryKey`, `wrongDeviceSecret` if one
     ///   is at hand and not the keybag's, `tampered`, `malformed`, `newer`.

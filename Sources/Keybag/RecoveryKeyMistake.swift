@@ -14,7 +14,8 @@ extension RecoveryKeyMistake: CustomStringConvertible {
     /// One line without secrets.
     package var description: String {
         switch self {
-        case .character(let position): "a character that no recovery key has, at position \(position)"
+        case .character(let position):
+            "a character that no recovery key has, at position \(position)"
         case .length(let characterCount):
             "wrong length: \(characterCount) characters instead of \(RecoveryKey.characterCount)"
         case .check: "mistyped: the check characters do not fit"

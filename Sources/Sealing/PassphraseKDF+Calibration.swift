@@ -55,7 +55,8 @@ extension PassphraseKDF {
 
     /// `value * target / duration`, rounded down and brought within `bounds`.
     private static func scaled(
-        _ value: UInt32, by target: Duration, over duration: Duration, in bounds: ClosedRange<UInt32>
+        _ value: UInt32, by target: Duration, over duration: Duration,
+        in bounds: ClosedRange<UInt32>
     ) -> UInt32 {
         let wanted = Double(value) * (target / max(duration, .nanoseconds(1)))
         guard wanted < Double(bounds.upperBound) else { return bounds.upperBound }

@@ -80,10 +80,11 @@ import Testing
     }
 
     /// Memory, passes and lanes of the lowest cost, one at a time.
-    @Test(arguments: [
-        (65_535, 3, 1), (1 << 20 + 1, 3, 1), (0, 3, 1), (.max, 3, 1), (65_536, 2, 1),
-        (65_536, 65, 1), (65_536, .max, 1), (65_536, 3, 0), (65_536, 3, 2),
-    ] as [(UInt32, UInt32, UInt8)])
+    @Test(
+        arguments: [
+            (65_535, 3, 1), (1 << 20 + 1, 3, 1), (0, 3, 1), (.max, 3, 1), (65_536, 2, 1),
+            (65_536, 65, 1), (65_536, .max, 1), (65_536, 3, 0), (65_536, 3, 2),
+        ] as [(UInt32, UInt32, UInt8)])
     func `hold no cost out of bounds`(_ memoryKiB: UInt32, _ passes: UInt32, _ lanes: UInt8) throws
     {
         var keybag = try PasscodeSample().locked

@@ -33,19 +33,21 @@ import Testing
     }
 
     /// By the milliseconds that the lowest cost takes: MiB and passes.
-    @Test(arguments: [
-        (1_000, [64, 3]), (250, [64, 3]), (249, [64, 3]), (200, [80, 3]), (125, [128, 3]),
-        (100, [160, 3]), (62, [256, 3]), (31.25, [256, 6]), (20, [256, 9]), (1, [256, 64]),
-        (0, [256, 64]), (-5, [256, 64]),
-    ] as [(Double, [UInt32])])
+    @Test(
+        arguments: [
+            (1_000, [64, 3]), (250, [64, 3]), (249, [64, 3]), (200, [80, 3]), (125, [128, 3]),
+            (100, [160, 3]), (62, [256, 3]), (31.25, [256, 6]), (20, [256, 9]), (1, [256, 64]),
+            (0, [256, 64]), (-5, [256, 64]),
+        ] as [(Double, [UInt32])])
     func `raises memory, then passes`(_ milliseconds: Double, _ expected: [UInt32]) throws {
         #expect(try Machine(milliseconds: milliseconds).calibrate() == expected)
     }
 
-    @Test(arguments: [
-        (0, [64, 7]), (63, [64, 7]), (64, [64, 7]), (100, [100, 4]), (192, [160, 3]),
-        (1 << 50, [160, 3]),
-    ] as [(UInt64, [UInt32])])
+    @Test(
+        arguments: [
+            (0, [64, 7]), (63, [64, 7]), (64, [64, 7]), (100, [100, 4]), (192, [160, 3]),
+            (1 << 50, [160, 3]),
+        ] as [(UInt64, [UInt32])])
     func `heeds the limit, but not below 64 MiB`(_ limit: UInt64, _ expected: [UInt32]) throws {
         #expect(try Machine(milliseconds: 100).calibrate(limitMiB: limit) == expected)
     }
