@@ -20,4 +20,15 @@ package final class ClassKeys: Sendable {
         attributes = KeyedHash.derive(from: key, .sealAttributes)
         value = KeyedHash.derive(from: key, .sealValue)
     }
+
+    /// Takes over subkeys that were kept apart from their keybag: docs/FORMAT.md §4.7.
+    package init(
+        protectionClass: ProtectionClass, keyID: KeyID, attributes: consuming AttributesSubkey,
+        value: consuming ValueSubkey
+    ) {
+        self.protectionClass = protectionClass
+        self.keyID = keyID
+        self.attributes = attributes
+        self.value = value
+    }
 }

@@ -14,7 +14,7 @@ package struct DeviceProtector: Protector, ~Copyable, Sendable {
     /// The record wrapped under the device key alone.
     package var kind: ProtectorKind { .device }
     /// The id of the device secret.
-    package var keyID: KeyID { secret.id }
+    package var deviceKeyID: KeyID { secret.id }
 
     /// Unwraps the root key under the device secret.
     ///
@@ -35,9 +35,10 @@ package struct DeviceProtector: Protector, ~Copyable, Sendable {
     }
 
     /// The key-encrypting key of a keychain, derived from the device secret: docs/FORMAT.md §4.
-    package func deviceKEK(for keychainID: KeychainID) -> DeviceKEK {
-        KeyedHash.derive(from: secret, .deviceKEK) { hash in hash.append(keychainID) }
-    }
+    package func deviceKEK(for keychainID: KeychainID) -> DeviceKEK { secret.kek(for: keychainID) }
+
+    /// None.
+    package func passcodeKEK(for keychainID: KeychainID) -> PasscodeKEK? { nil }
 
     /// The one record ``KeybagTag/rootByDevice``: the root key under the device key.
     package func wrap(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Turns a device secret into the keys of a keychain.
+/// Turns a device secret, a passcode or a recovery key into the keys of a keychain.
 ///
 /// The hierarchy is that of docs/FORMAT.md §4. The module knows bytes and keys only: where a
 /// keybag or a secret is stored is its caller's concern.
@@ -16,6 +16,21 @@ package struct KeybagError: Error, Sendable {
         case tampered
         /// The device secret is not the one that this keybag was made with.
         case wrongDeviceSecret
+        /// The passcode is not the one that this keybag was made with; or its salt, cost or
+        /// commitment was changed, which cannot be told from that.
+        case wrongPasscode
+        /// The recovery key is not the one that this keybag was made for.
+        case wrongRecoveryKey
+        /// No recovery key was made for this keybag.
+        case noRecoveryKey
+        /// What was typed is no recovery key.
+        case mistypedRecoveryKey(RecoveryKeyMistake)
+        /// A passcode of no bytes.
+        case emptyPasscode
+        /// A passcode of more than 1,024 bytes.
+        case passcodeTooLong
+        /// There is not the memory that stretching the passcode takes.
+        case outOfMemory
         /// The keybag asks for a protector that was not offered.
         case needsProtector
         /// The keybag has no key of that protection class.
@@ -38,7 +53,24 @@ package struct KeybagError: Error, Sendable {
 
 extension KeybagError: CustomStringConvertible {
     /// One line without secrets.
-    package var description: String {
-        "could not \(operation): \(code)"
+    package var description: String { "could not \(operation): \(explanation)" }
+
+    /// What is wrong, in words without secrets.
+    package var explanation: String {
+        switch code {
+        case .malformed: "not of the right form"
+        case .newer: "made by a newer version"
+        case .tampered: "it has been changed"
+        case .wrongDeviceSecret: "the device key is another one's"
+        case .wrongPasscode: "wrong passcode"
+        case .wrongRecoveryKey: "the recovery key is another one's"
+        case .noRecoveryKey: "there is no recovery key"
+        case .mistypedRecoveryKey(let mistake): mistake.description
+        case .emptyPasscode: "a passcode cannot be empty"
+        case .passcodeTooLong: "a passcode has at most \(Passcode.maximalByteCount) bytes"
+        case .outOfMemory: "not enough memory"
+        case .needsProtector: "it takes something else to open it"
+        case .classUnavailable: "there is no key of that protection class"
+        }
     }
 }

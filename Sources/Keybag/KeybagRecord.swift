@@ -3,7 +3,7 @@
 package import KeychainModel
 
 /// What a record of a keybag holds (docs/FORMAT.md §4.2).
-package enum KeybagTag: Hashable, Sendable, Comparable {
+package enum KeybagTag: Hashable, Sendable, Comparable, CaseIterable {
     case rootByDevice
     case rootByPasscode
     case rootByTPM
@@ -35,14 +35,15 @@ package enum KeybagTag: Hashable, Sendable, Comparable {
         }
     }
 
-    private static let byNumber: [UInt16: KeybagTag] = {
-        let fixed: [KeybagTag] = [
+    /// All that this version knows.
+    package static let allCases: [KeybagTag] =
+        [
             .rootByDevice, .rootByPasscode, .rootByTPM, .rootByRecoveryKey, .argon2, .tpmObjects,
             .recoveryPublicKey, .indexKey, .presencePasscode, .presencePerson, .syncCircle,
-        ]
-        let all = fixed + ProtectionClass.allCases.map(KeybagTag.classKey)
-        return Dictionary(uniqueKeysWithValues: all.map { ($0.rawValue, $0) })
-    }()
+        ] + ProtectionClass.allCases.map(KeybagTag.classKey)
+
+    private static let byNumber = Dictionary(
+        uniqueKeysWithValues: allCases.map { ($0.rawValue, $0) })
 
     /// The tag of that number; nil for one that this version does not know.
     package init?(rawValue: UInt16) {

@@ -12,7 +12,8 @@ extension LockedKeybag {
     /// Parses the bytes of a keybag.
     ///
     /// - Throws: ``KeybagError/Code/newer`` for a version, protector, source or tag that this
-    ///   version does not know, ``KeybagError/Code/malformed`` for anything else that is wrong.
+    ///   version does not know, ``KeybagError/Code/malformed`` for anything else that is wrong:
+    ///   a record that is missing or out of place, a cost out of bounds.
     package init(parsing bytes: [UInt8]) throws(KeybagError) {
         var reader = ByteReader(bytes)
         guard try reader.bytes(8) == Self.magic else { throw .malformedKeybag }
@@ -29,6 +30,7 @@ extension LockedKeybag {
         records = try Self.records(from: &reader)
         mac = try reader.fixedBytes()
         guard reader.isAtEnd else { throw .malformedKeybag }
+        try checkRecords()
     }
 
     private static func records(

@@ -4,6 +4,8 @@ package import KeychainModel
 package import Sealing
 
 /// The opened keys of one epoch; they lie in guarded memory and are wiped with the last owner.
+///
+/// Some classes may be missing: while the keychain is locked, after a recovery, without a passcode.
 package final class UnlockedKeybag: Sendable {
     /// The keychain that the keys belong to.
     package let keychainID: KeychainID
@@ -13,7 +15,8 @@ package final class UnlockedKeybag: Sendable {
     package let index: IndexKey
     private let classes: [ClassKeys?]
 
-    init(
+    /// Puts together what was opened: the index key and those classes that there are, each once.
+    package init(
         keychainID: KeychainID, epoch: Epoch, index: consuming IndexKey, classes: [ClassKeys]
     ) {
         self.keychainID = keychainID
@@ -24,8 +27,13 @@ package final class UnlockedKeybag: Sendable {
         self.classes = table
     }
 
-    /// The keys of a protection class; nil for a class that the keybag has no key of.
+    /// The keys of a protection class; nil for a class whose key is not open or does not exist.
     package func keys(of protectionClass: ProtectionClass) -> ClassKeys? {
         classes[Int(protectionClass.rawValue)]
+    }
+
+    /// The keys of all classes of a part that are open, in the order of the classes' numbers.
+    package func keys(in part: KeyPart) -> [ClassKeys] {
+        classes.compactMap { $0 }.filter { $0.protectionClass.part == part }
     }
 }

@@ -40,6 +40,10 @@ extension KeychainFailure {
                 message: "the device key is not the one that this keychain was made with",
                 hint: "put this keychain's own device key back")
         case .needsProtector, .classUnavailable: self.init(.locked, during: operation)
+        case .wrongPasscode, .wrongRecoveryKey, .noRecoveryKey, .mistypedRecoveryKey,
+            .emptyPasscode, .passcodeTooLong:
+            self.init(.authenticationFailed, during: operation, message: error.explanation)
+        case .outOfMemory: self.init(.outOfMemory, during: operation)
         case .malformed, .tampered:
             self.init(
                 .keychainDamaged, during: operation,

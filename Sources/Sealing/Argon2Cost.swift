@@ -7,6 +7,9 @@ package struct Argon2Cost: Hashable, Sendable {
     package static let memoryBoundsKiB: ClosedRange<UInt32> = (64 << 10)...(1 << 20)
     /// From 3, as RFC 9106 §4 has it for this much memory, to 64.
     package static let passesBounds: ClosedRange<UInt32> = 3...64
+    /// 64 MiB and 3 passes.
+    package static let lowest = Argon2Cost(
+        uncheckedMemoryKiB: memoryBoundsKiB.lowerBound, passes: passesBounds.lowerBound)
 
     /// The memory, in KiB.
     package let memoryKiB: UInt32

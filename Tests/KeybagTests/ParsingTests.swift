@@ -16,15 +16,10 @@ import Testing
     }
 
     private func code(_ bytes: [UInt8]) -> KeybagError.Code? {
-        do throws(KeybagError) {
-            _ = try LockedKeybag(parsing: bytes)
-            return nil
-        } catch {
-            return error.code
-        }
+        KeybagTests.code { _ = try LockedKeybag(parsing: bytes) }
     }
 
-    @Test(arguments: [1, 2, UInt64.max], DeviceSource.allCases)
+    @Test(arguments: [1, 2, UInt64.max], [DeviceSource.file, .credential, .path])
     func `gives back what was encoded`(_ epoch: UInt64, _ source: DeviceSource) throws {
         let locked = try TestKeybag(epoch: Epoch(epoch), source: source).locked
         let parsed = try LockedKeybag(parsing: locked.encoded)
@@ -90,8 +85,9 @@ import Testing
 
     @Test(arguments: [(4096, nil), (4097, .malformed)] as [(Int, KeybagError.Code?)])
     func `takes bodies of up to 4,096 bytes`(_ count: Int, _ expected: KeybagError.Code?) {
-        let body = [UInt8](repeating: 1, count: count)
-        #expect(code(RawKeybag(sample.locked, [(0x0101, body)]).bytes) == expected)
+        var changed = sample.locked
+        changed.records[.syncCircle] = [UInt8](repeating: 1, count: count)
+        #expect(code(changed.encoded) == expected)
     }
 
     @Test func `refuses a length beyond the end`() {
@@ -108,13 +104,21 @@ import Testing
         #expect(code(bytes) != nil)
     }
 
+    /// Of the samples and of every keybag among the vectors.
     @Test func `survives any change, and takes only what it would write`() throws {
         var random = SplitMix(seed: 20_261_121)
-        for _ in 0..<20_000 {
-            let changed = random.mutation(of: bytes)
+        let vectors = try ["keybag", "passcode", "recovery"].flatMap { folder in
+            try Vector.all(folder).map { try $0.bytes("keybag") }
+        }
+        var takenCount = 0
+        for round in 0..<40_000 {
+            let seed = round.isMultiple(of: 2) ? bytes : vectors[round / 2 % vectors.count]
+            let changed = random.mutation(of: seed)
             guard let parsed = try? LockedKeybag(parsing: changed) else { continue }
+            takenCount += 1
             #expect(parsed.encoded == changed)
         }
+        #expect(takenCount > 1_000)
     }
 
     @Test func `survives random bytes`() {

@@ -180,7 +180,9 @@ extension KeybagError {
         case .newer: .unsupported
         case .tampered: .tampered
         case .wrongDeviceSecret: .wrongSecret
-        case .needsProtector, .classUnavailable: nil
+        case .wrongPasscode, .wrongRecoveryKey, .noRecoveryKey, .mistypedRecoveryKey,
+            .emptyPasscode, .passcodeTooLong, .outOfMemory, .needsProtector, .classUnavailable:
+            nil
         @unknown default: nil
         }
     }

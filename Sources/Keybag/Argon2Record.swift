@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Sealing
+
+/// How a keybag's passcode is stretched: record 0x0110 (docs/FORMAT.md §4.2), 25 bytes.
+package struct Argon2Record: Equatable, Sendable {
+    /// What makes equal passcodes differ.
+    package let salt: Salt
+    /// What one guess costs.
+    package let cost: Argon2Cost
+
+    init(salt: Salt, cost: Argon2Cost) {
+        self.salt = salt
+        self.cost = cost
+    }
+
+    /// Parses a record.
+    ///
+    /// - Throws: ``KeybagError/Code/malformed`` for another length, a cost out of bounds (which
+    ///   could stop the machine, or make guessing cheap), more than one lane.
+    init(parsing body: [UInt8]) throws(KeybagError) {
+        var reader = ByteReader(body)
+        salt = try reader.fixedBytes()
+        let (memoryKiB, passes) = (try reader.uint32(), try reader.uint32())
+        do throws(SealingError) {
+            cost = try Argon2Cost(memoryKiB: memoryKiB, passes: passes)
+        } catch {
+            throw KeybagError(error, during: "read the keybag")
+        }
+        guard try reader.uint8() == 1, reader.isAtEnd else { throw .malformedKeybag }
+    }
+
+    /// The 25 bytes.
+    var bytes: [UInt8] {
+        var bytes = salt.bytes
+        bytes.append(bigEndian: cost.memoryKiB)
+        bytes.append(bigEndian: cost.passes)
+        bytes.append(1)
+        return bytes
+    }
+}

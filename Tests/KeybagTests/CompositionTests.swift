@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import KeychainModel
+import Sealing
+import Testing
+
+@testable import Keybag
+
+/// docs/FORMAT.md §4.2, the column "present".
+@Suite struct `The records of a keybag` {
+    /// By protector; without and with a recovery key.
+    private static func samples() throws -> [LockedKeybag] {
+        let publicKey = RecoveryKey.random().publicKey
+        let device = try TestKeybag()
+        let protector = try TestKeybag.protector(device.deviceSecret)
+        let passcode = try PasscodeSample(cost: .lowest)
+        return [
+            device.locked,
+            try device.locked.addingRecoveryKey(
+                publicKey, with: protector, settings: TestKeybag.settings),
+            passcode.locked,
+            try passcode.locked.addingRecoveryKey(
+                publicKey, with: passcode.protector(), settings: PasscodeSample.settings),
+        ]
+    }
+
+    private static let optional: Set<KeybagTag> = [.presencePasscode, .presencePerson, .syncCircle]
+
+    private func code(_ keybag: LockedKeybag) -> KeybagError.Code? {
+        KeybagTests.code { _ = try LockedKeybag(parsing: keybag.encoded) }
+    }
+
+    @Test func `are those of its protector`() throws {
+        for sample in try Self.samples() { #expect(code(sample) == nil) }
+    }
+
+    @Test func `are all needed`() throws {
+        for sample in try Self.samples() {
+            for tag in sample.records.keys {
+                var changed = sample
+                changed.records[tag] = nil
+                #expect(code(changed) == .malformed, "\(sample.protector): \(tag)")
+            }
+        }
+    }
+
+    @Test func `are no others`() throws {
+        for sample in try Self.samples() {
+            let missing = KeybagTag.allCases.filter { sample.records[$0] == nil }
+            for tag in missing {
+                var changed = sample
+                changed.records[tag] = [UInt8](repeating: 1, count: 121)
+                let expected: KeybagError.Code? = Self.optional.contains(tag) ? nil : .malformed
+                #expect(code(changed) == expected, "\(sample.protector): \(tag)")
+            }
+        }
+    }
+
+    @Test func `are not those of another protector`() throws {
+        for sample in try Self.samples() {
+            for kind in ProtectorKind.allCases where kind != sample.protector {
+                var bytes = sample.encoded
+                bytes[34] = kind.rawValue
+                #expect(KeybagTests.code { _ = try LockedKeybag(parsing: bytes) } == .malformed)
+            }
+        }
+    }
+
+    @Test func `hold a TPM's objects if the device secret is in one`() throws {
+        for sample in try Self.samples() {
+            var bytes = sample.encoded
+            bytes[35] = DeviceSource.tpm.rawValue
+            #expect(KeybagTests.code { _ = try LockedKeybag(parsing: bytes) } == .malformed)
+            var changed = sample
+            changed.records[.tpmObjects] = [1]
+            bytes = changed.encoded
+            bytes[35] = DeviceSource.tpm.rawValue
+            #expect(KeybagTests.code { _ = try LockedKeybag(parsing: bytes) } == nil)
+        }
+    }
+
+    /// Memory, passes and lanes of the lowest cost, one at a time.
+    @Test(
+        arguments: [
+            (65_535, 3, 1), (1 << 20 + 1, 3, 1), (0, 3, 1), (.max, 3, 1), (65_536, 2, 1),
+            (65_536, 65, 1), (65_536, .max, 1), (65_536, 3, 0), (65_536, 3, 2),
+        ] as [(UInt32, UInt32, UInt8)])
+    func `hold no cost out of bounds`(_ memoryKiB: UInt32, _ passes: UInt32, _ lanes: UInt8) throws
+    {
+        var keybag = try PasscodeSample().locked
+        var body = [UInt8](repeating: 9, count: 16)
+        body.append(bigEndian: memoryKiB)
+        body.append(bigEndian: passes)
+        keybag.records[.argon2] = body + [lanes]
+        #expect(code(keybag) == .malformed)
+        #expect(
+            KeybagTests.code { _ = try Argon2Record(parsing: body + [lanes]) } == .malformed)
+    }
+
+    @Test func `hold a cost in 25 bytes`() throws {
+        let record = Argon2Record(salt: .random(), cost: .lowest)
+        #expect(record.bytes.count == 25)
+        #expect(try Argon2Record(parsing: record.bytes) == record)
+        for bytes in [record.bytes.dropLast(), record.bytes + [0]] {
+            #expect(
+                KeybagTests.code { _ = try Argon2Record(parsing: Array(bytes)) } == .malformed)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import KeychainModel
+import Sealing
+import SecretMemory
+
+@testable import Keybag
+
+extension SecretBytes {
+    /// A copy, to compare with.
+    var array: [UInt8] { withBytes { bytes in bytes.indices.map { bytes[$0] } } }
+}
+
+extension SymmetricKey {
+    /// A copy, to compare with.
+    var array: [UInt8] { withBytes { bytes in bytes.indices.map { bytes[$0] } } }
+}
+
+extension Passcode {
+    /// What was typed.
+    init(_ bytes: [UInt8]) throws(KeybagError) { try self.init(SecretBytes(copying: bytes.span)) }
+
+    /// The text in UTF-8.
+    init(_ text: String) throws(KeybagError) { try self.init(Array(text.utf8)) }
+}
+
+extension UnlockedKeybag {
+    /// The classes that are open.
+    var openClasses: [ProtectionClass] { ProtectionClass.allCases.filter { keys(of: $0) != nil } }
+
+    /// The ids of the index key, and of each open class's key and subkeys.
+    var ids: [KeyID] {
+        [index.id]
+            + ProtectionClass.allCases.compactMap { keys(of: $0) }.flatMap { one in
+                [one.keyID, one.attributes.id, one.value.id]
+            }
+    }
+}
+
+/// The code of what `body` throws; nil if it throws nothing.
+func code(_ body: () throws -> Void) -> KeybagError.Code? {
+    do {
+        try body()
+        return nil
+    } catch {
+        return (error as? KeybagError)?.code
+    }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import KeychainModel
+import Sealing
+import SecretMemory
+import Testing
+
+@testable import Keybag
+
+@Suite struct `A passcode` {
+    @Test func `cannot be empty`() {
+        #expect(code { _ = try Passcode("") } == .emptyPasscode)
+    }
+
+    @Test func `has at most 1,024 bytes`() throws {
+        #expect(code { _ = try Passcode([UInt8](repeating: 7, count: 1025)) } == .passcodeTooLong)
+        let longest = try Passcode([UInt8](repeating: 7, count: 1024))
+        #expect(longest.characterCount == 1024)
+    }
+
+    @Test(arguments: [
+        ("1234567", 7), ("12345678", 8), ("äöüß✓🗝", 6), ("e\u{301}", 2), ("        ", 8), ("\n", 1),
+    ])
+    func `is short below eight Unicode scalars`(_ text: String, _ count: Int) throws {
+        let passcode = try Passcode(text)
+        #expect(passcode.characterCount == count)
+        #expect(passcode.isShort == (count < 8))
+    }
+
+    @Test func `may be bytes that are no text`() throws {
+        #expect(try Passcode([0xff, 0xfe, 0, 0x80]).characterCount == 3)
+    }
+
+    @Test func `is the same only byte for byte`() throws {
+        let passcode = try Passcode("pässword")
+        #expect(passcode.isEqual(to: try Passcode("pässword")))
+        for other in ["pa\u{308}ssword", "pässword ", "Pässword", "p"] {
+            #expect(try !passcode.isEqual(to: Passcode(other)))
+        }
+    }
+}
+
+@Suite struct `A keybag with a passcode` {
+    let sample: PasscodeSample
+
+    init() throws {
+        sample = try PasscodeSample()
+    }
+
+    @Test func `gives the keys of every class`() throws {
+        let keys = try sample.unlock()
+        #expect(keys.openClasses == ProtectionClass.allCases)
+        #expect(Set(keys.ids).count == 1 + 3 * 7)
+        #expect(try keys.ids == sample.unlock().ids)
+    }
+
+    @Test func `is opened anew from its bytes`() throws {
+        let sample = try PasscodeSample(cost: .lowest)
+        let parsed = try LockedKeybag(parsing: sample.locked.encoded)
+        let secret = try DeviceSecret(copying: sample.deviceSecret.span)
+        let protector = try PasscodeProtector(
+            secret, passcode: Passcode(PasscodeSample.typed), opening: parsed)
+        let keys = try parsed.unlock(with: protector, settings: PasscodeSample.settings)
+        #expect(keys.openClasses == ProtectionClass.allCases)
+    }
+
+    @Test func `has a new salt each time`() throws {
+        let secret = Randomness.bytes(32)
+        let salts = try (0..<2).map { _ in
+            let protector = try PasscodeProtector(
+                DeviceSecret(copying: secret.span), passcode: Passcode("x"), cost: .lowest)
+            let root = RootKey.random()
+            return protector.wrap(root, keychainID: .random(), epoch: Epoch(1))[.argon2]
+        }
+        #expect(salts[0]?.count == 25)
+        #expect(salts[0] != salts[1])
+    }
+
+    @Test(arguments: ["correct hors", "correct horse ", "Correct horse", "x"])
+    func `refuses another passcode`(_ typed: String) throws {
+        #expect(
+            code { _ = try sample.unlock(passcode: Array(typed.utf8)) } == .wrongPasscode)
+    }
+
+    @Test func `refuses another device secret whatever the passcode`() throws {
+        let secret = Randomness.bytes(32)
+        #expect(code { _ = try sample.unlock(secret: secret) } == .wrongDeviceSecret)
+        #expect(
+            code { _ = try sample.unlock(secret: secret, passcode: [1]) } == .wrongDeviceSecret)
+    }
+
+    /// The device secret alone is what a thief of the disk has.
+    @Test func `does not open with the device secret alone`() throws {
+        let device = try TestKeybag.protector(sample.deviceSecret)
+        #expect(
+            code { _ = try sample.locked.unlock(with: device, settings: PasscodeSample.settings) }
+                == .needsProtector)
+        #expect(code { _ = try device.rootKey(of: sample.locked) } == .malformed)
+        #expect(sample.locked.records[.rootByDevice] == nil)
+    }
+
+    @Test func `is not stretched for in vain`() throws {
+        let device = try TestKeybag()
+        #expect(
+            code {
+                _ = try PasscodeProtector(
+                    .random(), passcode: Passcode("x"), opening: device.locked)
+            } == .needsProtector)
+        #expect(
+            code {
+                _ = try PasscodeProtector(
+                    .random(), passcode: Passcode("x"), opening: sample.locked)
+            } == .wrongDeviceSecret)
+    }
+
+    @Test func `is not opened by what was stretched for another`() throws {
+        let other = try PasscodeSample(deviceSecret: sample.deviceSecret)
+        #expect(code { _ = try sample.unlock(other.locked) } == .needsProtector)
+    }
+
+    /// Not even the root key gives this class without the passcode.
+    @Test func `binds its own class to passcode and device`() throws {
+        let wrapped = try sample.locked.wrappedKey(.classKey(.whenPasscodeSetThisDeviceOnly))
+        #expect(try commitment(by: sample.protector()) == wrapped.commitment)
+        let others = [
+            try commitment(by: sample.protector(secret: Randomness.bytes(32))),
+            try commitment(by: sample.protector(passcode: [1])),
+            try commitment(by: TestKeybag.protector(sample.deviceSecret)),
+        ]
+        #expect(others[0] != wrapped.commitment)
+        #expect(others[1] != wrapped.commitment)
+        #expect(others[2] == nil)
+    }
+
+    /// What the right root key and `protector` would wrap the class akpu under.
+    private func commitment(
+        by protector: borrowing some Protector & ~Copyable
+    ) throws -> Digest? {
+        let root = try sample.protector().rootKey(of: sample.locked)
+        let keys = WrappingKeys(root: root, protector, keychainID: sample.locked.keychainID)
+        switch keys.kek(of: .whenPasscodeSetThisDeviceOnly) {
+        case .none: return nil
+        case .some(let kek): return kek.commitment
+        }
+    }
+}
