@@ -13,7 +13,8 @@ package final class UnlockedKeybag: Sendable {
     package let index: IndexKey
     private let classes: [ClassKeys?]
 
-    init(
+    /// Puts together the keys of one epoch, of some classes or all.
+    package init(
         keychainID: KeychainID, epoch: Epoch, index: consuming IndexKey, classes: [ClassKeys]
     ) {
         self.keychainID = keychainID
