@@ -29,12 +29,17 @@ extension KernelLockState {
     ) -> LockReading {
         switch lookUp(.afterFirstUnlock, marks, now) {
         case .failed(let error): return unknown(error)
-        case .absent:
+        case .absent(.notUnlocked), .absent(.deadlinePassed):
             // Nothing can be found without the index key; and other processes, which may
             // remember it, shall see what this one sees.
             forget()
             Self.end(unlocked.key)
             return .beforeFirstUnlock(.firstUnlockKeysLost)
+        case .absent(let cause):
+            // Keys of another epoch than the caller's may be the right ones for others: an epoch
+            // may have begun since the caller looked.
+            forget()
+            return .beforeFirstUnlock(cause)
         case .found(let firstUnlock):
             return answer(firstUnlock, unlocked) { .unlocked($0) }
         }
@@ -125,8 +130,8 @@ extension KernelLockState {
         return .found(found)
     }
 
-    /// Revokes and unlinks a key that must not be used any more, as far as that is possible: whoever
-    /// calls this does not use it either way.
+    /// Revokes and unlinks a key that must not be used any more, as far as that is possible:
+    /// whoever calls this does not use it either way.
     private static func end(_ key: KeySerial) {
         do throws(LockStateError) { try retire(key) } catch {}
     }

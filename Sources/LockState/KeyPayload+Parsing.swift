@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
 internal import Keybag
+internal import KeychainModel
 internal import Sealing
 
 /// docs/FORMAT.md §10.

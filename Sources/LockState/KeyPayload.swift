@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
 internal import Keybag
+internal import KeychainModel
 internal import Sealing
 
 /// The keys of one scope, of one epoch or two, as they lie in the kernel: docs/FORMAT.md §10.

@@ -22,7 +22,8 @@ package struct LockStateProvider: Hashable, Sendable {
 
     /// What the choice depends on.
     package struct Circumstances: Hashable, Sendable {
-        /// The value of `VALET_LOCK_STATE`, `kernel` or `process`, if it is set and may be believed.
+        /// The value of `VALET_LOCK_STATE`, `kernel` or `process`; nil if it is not set or must not
+        /// be believed.
         package var setting: String?
         /// The effective user id.
         package var user: UInt32

@@ -27,7 +27,9 @@ struct PayloadReader {
         of bytes: Span<UInt8>, as type: T.Type = T.self
     ) throws(LockStateError) -> T {
         var number: T = 0
-        for index in try next(T.bitWidth / 8) { number = T(truncatingIfNeeded: UInt64(number) << 8) | T(bytes[index]) }
+        for index in try next(T.bitWidth / 8) {
+            number = T(truncatingIfNeeded: UInt64(number) << 8) | T(bytes[index])
+        }
         return number
     }
 }

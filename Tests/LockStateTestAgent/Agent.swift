@@ -34,6 +34,7 @@ import Synchronization
         case "session": return try Self.joinFreshSession()
         case "fill": return Self.fill()
         case "serial": return Self.read(serial: words[1])
+        case "revoke": return "\(valet_keyctl(KEYCTL_REVOKE, Int32(words[1]) ?? 0, 0))"
         default: break
         }
         let keychainID = try Self.keychainID(words[1])

@@ -10,7 +10,7 @@ ALLOWED = {
     "Database": "CSQLite CLinux",
     "Keybag": "KeychainModel SecretMemory Sealing",
     "LockState": "CLinux KeychainModel Keybag SecretMemory Sealing",
-    "KeychainStore": "Database KeychainModel Keybag SecretMemory Sealing",
+    "KeychainStore": "Database KeychainModel Keybag LockState SecretMemory Sealing",
     "KeychainServices": "KeychainModel KeychainStore SecretMemory Foundation",
     "Valet": "KeychainModel KeychainServices KeychainStore SecretMemory Foundation",
     "Security": "KeychainModel KeychainServices",
