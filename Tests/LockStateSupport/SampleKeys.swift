@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Keybag
-package import KeychainModel
+internal import Keybag
+internal import KeychainModel
 package import LockState
 package import Sealing
 

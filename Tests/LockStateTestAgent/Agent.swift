@@ -91,7 +91,7 @@ import Synchronization
     /// Uses up the user's quota of keys; what it made goes when this process ends.
     private static func fill() -> String {
         var count = 0
-        while valet_add_thread_key("valet-test:\(count)", "x", 1) > 0, count < 100_000 {
+        while unsafe valet_add_thread_key("valet-test:\(count)", "x", 1) > 0, count < 100_000 {
             count += 1
         }
         return "\(count)"

@@ -9,9 +9,11 @@ import Testing
 
 @testable import LockState
 
+private func copy(_ bytes: Span<UInt8>) -> [UInt8] { bytes.indices.map { bytes[$0] } }
+
 extension KeyPayload {
     /// The bytes, out of guarded memory: the keys of tests are no secrets.
-    var bytes: [UInt8] { encoded().withBytes { [UInt8](copying: $0) } }
+    var bytes: [UInt8] { encoded().withBytes(copy) }
 
     static func error(parsing bytes: [UInt8]) -> LockStateError? {
         do throws(LockStateError) {
@@ -174,7 +176,7 @@ extension KeyPayload {
         #expect(payload.epochs.map(\.mark.digest.bytes) == (try vector.list("digest")))
         let indexes = payload.epochs.compactMap { part -> [UInt8]? in
             switch part.index {
-            case .some(let index): index.withBytes { [UInt8](copying: $0) }
+            case .some(let index): index.withBytes(copy)
             case .none: nil
             }
         }
@@ -183,9 +185,9 @@ extension KeyPayload {
         let numbers = try vector.texts("class").map { UInt8($0) }
         #expect(classes.map(\.protectionClass.rawValue) == numbers)
         #expect(classes.map(\.keyID.bytes) == (try vector.list("key_id")))
-        let attributes = classes.map { $0.attributes.withBytes { [UInt8](copying: $0) } }
+        let attributes = classes.map { $0.attributes.withBytes(copy) }
         #expect(attributes == (try vector.list("attributes_subkey")))
-        let values = classes.map { $0.value.withBytes { [UInt8](copying: $0) } }
+        let values = classes.map { $0.value.withBytes(copy) }
         #expect(values == (try vector.list("value_subkey")))
     }
 }
