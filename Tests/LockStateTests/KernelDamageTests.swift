@@ -77,11 +77,11 @@ extension Kernel {
             #expect(try sample.read() == "unlocked 1\(KernelSample.all)")
         }
 
-        @Test func `that cannot be read is neither locked nor unlocked`() throws {
+        @Test func `that may not be looked at is neither locked nor unlocked`() throws {
             try sample.publish()
             let key = try sample.serial(.whileUnlocked)
-            // Everything but reading, for the user and whoever possesses the key.
-            _ = valet_keyctl(KEYCTL_SETPERM, key.rawValue, 0x3d2d_0000)
+            // Everything but searching, without which the kernel says neither yes nor no.
+            _ = valet_keyctl(KEYCTL_SETPERM, key.rawValue, 0x3727_0000)
             defer { _ = valet_keyctl(KEYCTL_SETPERM, key.rawValue, 0x3f2f_0000) }
             let kernel = KernelLockState(keychainID: sample.samples.keychainID)
             let reading = kernel.current(expecting: sample.samples.marks([1])) { sample.clock.now }
@@ -90,7 +90,7 @@ extension Kernel {
                 return
             }
             #expect(error.code == .refused)
-            #expect(error.operation == .read)
+            #expect(error.operation == .find)
         }
     }
 }
