@@ -46,6 +46,7 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         library("Sealing", ["CSodium", "SecretMemory"]),
         library("Database", ["CSQLite", "CLinux"]),
         library("Keybag", ["KeychainModel", "SecretMemory", "Sealing"]),
+        library("LockState", ["CLinux", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
         library(
             "KeychainStore",
             ["Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
@@ -66,6 +67,20 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         tests("Sealing", ["SecretMemory"]),
         tests("KeychainModel", []),
         tests("Keybag", ["KeychainModel", "SecretMemory", "Sealing"]),
+        .target(
+            name: "LockStateSupport",
+            dependencies: ["KeychainModel", "Keybag", "LockState", "Sealing"],
+            path: "Tests/LockStateSupport", swiftSettings: strict),
+        .executableTarget(
+            name: "LockStateTestAgent",
+            dependencies: ["CLinux", "LockState", "LockStateSupport", "Sealing"],
+            path: "Tests/LockStateTestAgent", swiftSettings: strict),
+        tests(
+            "LockState",
+            [
+                "CForkSupport", "CLinux", "KeychainModel", "Keybag", "LockStateSupport",
+                "LockStateTestAgent", "SecretMemory", "Sealing",
+            ]),
         tests(
             "KeychainStore", ["Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
         tests(

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/keyctl.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdint.h>
@@ -101,6 +102,48 @@ static inline int valet_semaphore_wait(sem_t *semaphore, int64_t nanoseconds) {
 /* Whether the kernel started this program with more rights than its caller had. */
 static inline int valet_is_secure_execution(void) {
     return getauxval(AT_SECURE) != 0;
+}
+
+/* Keys of the kernel: add_key(2) and keyctl(2) have no function in the C library. All return the
+   error number, negative, instead of setting errno, which Swift code between would change. */
+
+/* A key of type `user` that this thread alone possesses; returns its serial number. */
+static inline int64_t valet_add_thread_key(
+    const char *description, const void *payload, size_t byte_count) {
+    long result = syscall(
+        SYS_add_key, "user", description, payload, byte_count, KEY_SPEC_THREAD_KEYRING);
+    return result < 0 ? -errno : result;
+}
+
+/* The serial number of a key of type `user` in the user keyring. */
+static inline int64_t valet_find_user_key(const char *description) {
+    long result = syscall(
+        SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_USER_KEYRING, "user", description, 0);
+    return result < 0 ? -errno : result;
+}
+
+/* The length of the payload, which is copied only if there is room for all of it. */
+static inline int64_t valet_read_key(int32_t key, void *payload, size_t room) {
+    long result = syscall(SYS_keyctl, KEYCTL_READ, key, payload, room);
+    return result < 0 ? -errno : result;
+}
+
+static inline int64_t valet_update_key(int32_t key, const void *payload, size_t byte_count) {
+    long result = syscall(SYS_keyctl, KEYCTL_UPDATE, key, payload, byte_count);
+    return result < 0 ? -errno : result;
+}
+
+/* Every other operation takes a key and at most one number. */
+static inline int64_t valet_keyctl(int operation, int32_t key, int64_t argument) {
+    long result = syscall(SYS_keyctl, operation, key, (unsigned long)argument, 0UL, 0UL);
+    return result < 0 ? -errno : result;
+}
+
+/* Milliseconds since the machine started, sleep included. */
+static inline uint64_t valet_boot_milliseconds(void) {
+    struct timespec time;
+    if (clock_gettime(CLOCK_BOOTTIME, &time) != 0) return UINT64_MAX;
+    return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
 }
 
 #endif

@@ -16,9 +16,10 @@ _PUBLIC_TYPE = (r"^(?:@\w+(?:\([^)\n]*\))?\s+)*(?:\w+[ \t]+)*?(?:public|open)[ \
 # What may stand between a declaration and its documentation: an Objective-C name.
 _OBJECTIVE_C = ("#if canImport(ObjectiveC)", "#endif")
 _RELEASES = ("sqlite3_finalize", "sqlite3_close(?:_v2)?", "sodium_free", "Esys_FlushContext")
-# One file each: the calls that write through a pointer, and the system's calls on macOS.
-_UNSAFE_FILES = ("Sources/KeychainServices/SecItem.swift", "Sources/Valet/Platform.swift",
-                 "Sources/ValetCLI/Terminal.swift")
+# One file each: the calls that write through a pointer, the system's calls on macOS, and the
+# kernel's on keys.
+_UNSAFE_FILES = ("Sources/KeychainServices/SecItem.swift", "Sources/LockState/KernelKeyring.swift",
+                 "Sources/Valet/Platform.swift", "Sources/ValetCLI/Terminal.swift")
 # Apple declares these as optional in name only, and code that says so has to build.
 _IMPLICIT = {"Sources/KeychainServices/CoreFoundationNames.swift": r"CFBoolean!"}
 _SQL = re.compile(r"\b(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA)\b")

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLinux
+
+/// A moment on the clock that starts with the machine, runs on while it sleeps and cannot be set
+/// (`CLOCK_BOOTTIME`).
+package struct BootTime: Hashable, Comparable, Sendable {
+    /// Milliseconds since the machine started.
+    package let milliseconds: UInt64
+
+    /// Names the moment.
+    package init(milliseconds: UInt64) { self.milliseconds = milliseconds }
+
+    /// This moment; costs about 25 ns. Should the clock fail, the end of time: every deadline has
+    /// passed then.
+    package static var now: BootTime { BootTime(milliseconds: valet_boot_milliseconds()) }
+
+    /// The moment `duration` later, rounded down to a millisecond; at most the end of time.
+    package func advanced(by duration: Duration) -> BootTime {
+        let (seconds, attoseconds) = duration.components
+        let whole = UInt64(max(0, seconds)).multipliedReportingOverflow(by: 1000)
+        let part = UInt64(max(0, attoseconds) / 1_000_000_000_000_000)
+        guard !whole.overflow else { return BootTime(milliseconds: .max) }
+        let (later, first) = milliseconds.addingReportingOverflow(whole.partialValue)
+        let (sum, second) = later.addingReportingOverflow(part)
+        return BootTime(milliseconds: first || second ? .max : sum)
+    }
+
+    package static func < (left: BootTime, right: BootTime) -> Bool {
+        left.milliseconds < right.milliseconds
+    }
+}

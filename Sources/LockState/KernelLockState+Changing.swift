@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import Sealing
+
+extension KernelLockState {
+    /// Unlocks: puts both payloads in place of those that are there, the longer lived first.
+    ///
+    /// A kill at any moment leaves each of the two as it was, or complete and new: a key is
+    /// finished while only this thread has it, and linked at once.
+    ///
+    /// - Throws: ``LockStateError/Code/quotaExceeded`` if there is no room, also 50 ms later,
+    ///   since the kernel gives room back with a delay; ``LockStateError/Code/refused``.
+    func publish(
+        firstUnlock: KeyPayload, unlocked: KeyPayload, now: BootTime
+    ) throws(LockStateError) {
+        for payload in [firstUnlock, unlocked] {
+            do throws(LockStateError) {
+                try replace(payload, now)
+            } catch {
+                guard error.code == .quotaExceeded else { throw error }
+                usleep(50_000)
+                try replace(payload, now)
+            }
+        }
+    }
+
+    private func replace(_ payload: KeyPayload, _ now: BootTime) throws(LockStateError) {
+        let name = name(of: payload.scope)
+        let key = try KernelKeyring.makeKey(named: name, payload: payload.encoded())
+        // This thread keeps the key only if it cannot let go; it dies with the thread then.
+        defer { do throws(LockStateError) { try KernelKeyring.dropFromThread(key) } catch {} }
+        try KernelKeyring.share(key)
+        try KernelKeyring.setTimeout(payload.timeout(from: now), of: key)
+        let old = try Self.unlessGone { () throws(LockStateError) in
+            try KernelKeyring.find(name)
+        }
+        try KernelKeyring.publish(key)
+        // Only now: who finds the old key revoked searches again, and finds the new one.
+        if let old {
+            try Self.unlessGone { () throws(LockStateError) in try KernelKeyring.revoke(old) }
+        }
+    }
+
+    /// Changes what is published while the keychain stays unlocked: other epochs, or a later
+    /// deadline.
+    ///
+    /// In place, since a key that was revoked meanwhile stays revoked: nothing that is not an
+    /// unlock undoes a lock.
+    ///
+    /// - Throws: ``LockStateError/Code/notUnlocked`` if the keychain is not unlocked.
+    func update(
+        firstUnlock: KeyPayload?, unlocked: KeyPayload, now: BootTime
+    ) throws(LockStateError) {
+        for payload in [firstUnlock, unlocked].compactMap({ $0 }) {
+            try update(payload, now)
+        }
+    }
+
+    private func update(_ payload: KeyPayload, _ now: BootTime) throws(LockStateError) {
+        for _ in 0..<100 {
+            let found = try Self.unlessGone { () throws(LockStateError) in
+                try KernelKeyring.find(name(of: payload.scope))
+            }
+            guard let key = found else { break }
+            // Gone between the two: replaced, and the next search finds what took its place.
+            let isUpdated: Void? = try Self.unlessGone { () throws(LockStateError) in
+                try KernelKeyring.update(key, payload: payload.encoded())
+                try KernelKeyring.setTimeout(payload.timeout(from: now), of: key)
+            }
+            if isUpdated != nil { return }
+        }
+        throw LockStateError(.notUnlocked, during: .update)
+    }
+
+    /// Locks: takes the keys of one scope away from everybody. Does nothing if they are not there.
+    func end(_ scope: KeyScope) throws(LockStateError) {
+        forget()
+        let found = try Self.unlessGone { () throws(LockStateError) in
+            try KernelKeyring.find(name(of: scope))
+        }
+        if let found { try Self.retire(found) }
+    }
+
+    /// Revokes, then unlinks: in the other order who remembers the key could still use it.
+    static func retire(_ key: KeySerial) throws(LockStateError) {
+        try unlessGone { () throws(LockStateError) in try KernelKeyring.revoke(key) }
+        try unlessGone { () throws(LockStateError) in try KernelKeyring.unlink(key) }
+    }
+
+    /// What `body` returns; nil if the key that it is about is not there (any more).
+    @discardableResult
+    private static func unlessGone<R>(
+        _ body: () throws(LockStateError) -> R
+    ) throws(LockStateError) -> R? {
+        do throws(LockStateError) {
+            return try body()
+        } catch {
+            guard error.meansGone else { throw error }
+            return nil
+        }
+    }
+}
+
+extension KeyPayload {
+    /// The kernel's own timeout, in seconds: a second line behind the deadline, and so never
+    /// earlier. The kernel counts whole seconds of a clock that can be set.
+    fileprivate func timeout(from now: BootTime) -> UInt32 {
+        guard let deadline else { return 0 }
+        let left = deadline > now ? deadline.milliseconds - now.milliseconds : 0
+        return UInt32(clamping: left / 1000 + 2)
+    }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Sealing
+internal import SecretMemory
+internal import Synchronization
+
+/// The opened keys of one keychain in the kernel's user keyring, where every process of the user
+/// finds them.
+///
+/// What was read is remembered, and believed as long as the kernel says that its key is good.
+final class KernelLockState: Sendable {
+    let keychainID: KeychainID
+    private let unlockedName: String
+    private let firstUnlockName: String
+    /// A child of fork begins with nothing: a thread of its parent may have held the lock.
+    private let memory = ProcessLocal<Memory> { _ in Memory() }
+
+    init(keychainID: KeychainID) {
+        self.keychainID = keychainID
+        unlockedName = KeyScope.whileUnlocked.description(of: keychainID)
+        firstUnlockName = KeyScope.afterFirstUnlock.description(of: keychainID)
+    }
+
+    func name(of scope: KeyScope) -> String {
+        switch scope {
+        case .whileUnlocked: unlockedName
+        case .afterFirstUnlock: firstUnlockName
+        }
+    }
+
+    /// A payload that was read, and the key that it was read from.
+    struct Found: Sendable {
+        let key: KeySerial
+        let payload: KeyPayload
+    }
+
+    /// What was read last.
+    struct Remembered: Sendable {
+        let firstUnlock: Found
+        /// Nil when the keychain was locked.
+        let unlocked: Found?
+        let keys: OpenedKeys
+    }
+
+    private final class Memory: Sendable {
+        let remembered = Mutex<Remembered?>(nil)
+    }
+
+    var remembered: Remembered? { memory.value.remembered.withLock { $0 } }
+
+    /// Forgets what was read; the keys are wiped once nobody uses them any more.
+    func forget() { remember(nil) }
+
+    func remember(_ remembered: Remembered?) {
+        memory.value.remembered.withLock { $0 = remembered }
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Keybag
+internal import KeychainModel
+internal import Sealing
+internal import SecretMemory
+
+/// docs/FORMAT.md §10.
+extension KeyPayload {
+    static let magic = Array("VALETKEY".utf8)
+    static let version: UInt16 = 1
+    static let checksumByteCount = 32
+
+    /// The bytes that ``init(parsing:)`` takes.
+    func encoded() -> SecretBytes {
+        SecretBytes(byteCount: byteCount) { (bytes: inout MutableSpan<UInt8>) in
+            var writer = PayloadWriter()
+            for byte in Self.magic { writer.write(byte, to: &bytes) }
+            writer.write(Self.version, to: &bytes)
+            writer.write(keychainID, to: &bytes)
+            writer.write(scope.rawValue, to: &bytes)
+            writer.write(UInt8(epochs.count), to: &bytes)
+            for part in epochs { part.write(with: &writer, to: &bytes) }
+            writer.write(deadline?.milliseconds ?? 0, to: &bytes)
+            let checksum = Digest(of: bytes.span.extracting(first: writer.position))
+            writer.write(checksum, to: &bytes)
+        }
+    }
+
+    private var byteCount: Int {
+        let parts = epochs.reduce(0) { $0 + $1.byteCount }
+        return 8 + 2 + 16 + 1 + 1 + parts + 8 + Self.checksumByteCount
+    }
+}
+
+extension KeyPayload.Part {
+    fileprivate var byteCount: Int {
+        let indexByteCount = index == nil ? 0 : IndexKey.byteCount
+        return 8 + 32 + indexByteCount + 1 + classes.count * (1 + 16 + 32 + 32)
+    }
+
+    fileprivate func write(
+        with writer: inout PayloadWriter, to bytes: inout MutableSpan<UInt8>
+    ) {
+        writer.write(mark.epoch.rawValue, to: &bytes)
+        writer.write(mark.digest, to: &bytes)
+        switch index {
+        case .some(let index): writer.write(index, to: &bytes)
+        case .none: break
+        }
+        writer.write(UInt8(classes.count), to: &bytes)
+        for keys in classes {
+            writer.write(keys.protectionClass.rawValue, to: &bytes)
+            writer.write(keys.keyID, to: &bytes)
+            writer.write(keys.attributes, to: &bytes)
+            writer.write(keys.value, to: &bytes)
+        }
+    }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Keybag
+internal import KeychainModel
+internal import Sealing
+
+/// docs/FORMAT.md §10.
+extension KeyPayload {
+    /// Parses a payload where it lies.
+    ///
+    /// - Throws: ``LockStateError/Code/newer`` for a version that this one does not know,
+    ///   ``LockStateError/Code/malformed`` for anything else that is wrong.
+    convenience init(parsing bytes: Span<UInt8>) throws(LockStateError) {
+        guard bytes.count <= Self.maximumByteCount, bytes.count >= Self.checksumByteCount else {
+            throw .malformedPayload
+        }
+        var reader = PayloadReader(end: bytes.count - Self.checksumByteCount)
+        try Self.checkHead(of: bytes, with: &reader)
+        let keychainID = try KeychainID(payload: bytes.extracting(try reader.next(16)))
+        guard let scope = KeyScope(rawValue: try reader.integer(of: bytes)) else {
+            throw .malformedPayload
+        }
+        let epochs = try Self.epochs(scope, of: bytes, with: &reader)
+        let deadline: UInt64 = try reader.integer(of: bytes)
+        guard reader.isAtEnd, deadline == 0 || scope == .whileUnlocked else {
+            throw .malformedPayload
+        }
+        self.init(
+            keychainID: keychainID, scope: scope, epochs: epochs,
+            deadline: deadline == 0 ? nil : BootTime(milliseconds: deadline))
+    }
+
+    private static func checkHead(
+        of bytes: Span<UInt8>, with reader: inout PayloadReader
+    ) throws(LockStateError) {
+        for (index, place) in try reader.next(magic.count).enumerated()
+        where bytes[place] != magic[index] {
+            throw .malformedPayload
+        }
+        guard try reader.integer(of: bytes, as: UInt16.self) == version else {
+            throw LockStateError(.newer, during: .parse)
+        }
+        let checksum = try Digest(payload: bytes.extracting(last: checksumByteCount))
+        guard checksum == Digest(of: bytes.extracting(droppingLast: checksumByteCount)) else {
+            throw .malformedPayload
+        }
+    }
+
+    private static func epochs(
+        _ scope: KeyScope, of bytes: Span<UInt8>, with reader: inout PayloadReader
+    ) throws(LockStateError) -> [Part] {
+        let count: UInt8 = try reader.integer(of: bytes)
+        guard (1...2).contains(count) else { throw .malformedPayload }
+        var parts: [Part] = []
+        var last: UInt64 = 0
+        for _ in 0..<count {
+            let epoch: UInt64 = try reader.integer(of: bytes)
+            guard epoch > last else { throw .malformedPayload }
+            last = epoch
+            let digest = try Digest(payload: bytes.extracting(try reader.next(32)))
+            let mark = EpochMark(epoch: Epoch(epoch), digest: digest)
+            parts.append(try part(mark, scope, of: bytes, with: &reader))
+        }
+        return parts
+    }
+
+    private static func part(
+        _ mark: EpochMark, _ scope: KeyScope, of bytes: Span<UInt8>,
+        with reader: inout PayloadReader
+    ) throws(LockStateError) -> Part {
+        guard scope == .afterFirstUnlock else {
+            let classes = try classes(scope, of: bytes, with: &reader)
+            return Part(mark: mark, classes: classes, index: nil)
+        }
+        let place = try reader.next(IndexKey.byteCount)
+        let classes = try classes(scope, of: bytes, with: &reader)
+        return Part(
+            mark: mark, classes: classes, index: try IndexKey(payload: bytes.extracting(place)))
+    }
+
+    private static func classes(
+        _ scope: KeyScope, of bytes: Span<UInt8>, with reader: inout PayloadReader
+    ) throws(LockStateError) -> [ClassKeys] {
+        let count = Int(try reader.integer(of: bytes, as: UInt8.self))
+        let expected = scope.requiredClasses + [scope.optionalClass].compactMap { $0 }
+        guard count >= scope.requiredClasses.count, count <= expected.count else {
+            throw .malformedPayload
+        }
+        var classes: [ClassKeys] = []
+        for protectionClass in expected.prefix(count) {
+            guard try reader.integer(of: bytes, as: UInt8.self) == protectionClass.rawValue else {
+                throw .malformedPayload
+            }
+            let keyID = try KeyID(payload: bytes.extracting(try reader.next(16)))
+            let attributes = try reader.next(AttributesSubkey.byteCount)
+            let value = try reader.next(ValueSubkey.byteCount)
+            classes.append(
+                ClassKeys(
+                    protectionClass: protectionClass, keyID: keyID,
+                    attributes: try AttributesSubkey(payload: bytes.extracting(attributes)),
+                    value: try ValueSubkey(payload: bytes.extracting(value))))
+        }
+        return classes
+    }
+}
+
+extension LockStateError {
+    fileprivate static var malformedPayload: LockStateError {
+        LockStateError(.malformed, during: .parse)
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Keybag
+package import Sealing
+
+/// The keys that are open: of one epoch, or of two while one gives way to the next.
+package final class OpenedKeys: Sendable {
+    /// In rising order.
+    package let epochs: [EpochKeys]
+
+    /// The keys of `epoch`; nil if they are not here.
+    package func keys(of epoch: Epoch) -> EpochKeys? {
+        epochs.first { $0.keybag.epoch == epoch }
+    }
+
+    /// Whether the keys of all these epochs are here.
+    package func contains(_ marks: [EpochMark]) -> Bool {
+        for mark in marks {
+            guard let found = keys(of: mark.epoch), found.digest == mark.digest else {
+                return false
+            }
+        }
+        return true
+    }
+
+    /// Puts together what the two payloads hold of the same epochs.
+    ///
+    /// - Parameter unlocked: Nil while the keychain is locked.
+    init(firstUnlock: KeyPayload, unlocked: KeyPayload?) throws(LockStateError) {
+        var epochs: [EpochKeys] = []
+        for first in firstUnlock.epochs {
+            var classes = first.classes
+            if let unlocked {
+                guard let more = unlocked.epochs.first(where: { $0.mark == first.mark }) else {
+                    continue
+                }
+                classes += more.classes
+            }
+            epochs.append(try first.opened(firstUnlock.keychainID, classes))
+        }
+        self.epochs = epochs
+    }
+}
+
+extension KeyPayload.Part {
+    /// The keys of this epoch, of `classes`.
+    fileprivate func opened(
+        _ keychainID: KeychainID, _ classes: [ClassKeys]
+    ) throws(LockStateError) -> EpochKeys {
+        switch index {
+        case .some(let index):
+            EpochKeys(
+                UnlockedKeybag(
+                    keychainID: keychainID, epoch: mark.epoch, index: try index.copied(),
+                    classes: classes),
+                digest: mark.digest)
+        case .none: throw LockStateError(.malformed, during: .parse)
+        }
+    }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import SecretMemory
+internal import Synchronization
+
+/// The opened keys of one keychain in this process alone: for services, and where the kernel
+/// refuses keyrings.
+///
+/// The same rules as in the kernel. A child of fork begins before the first unlock.
+final class ProcessLockState: Sendable {
+    private let held = ProcessLocal<Held> { _ in Held() }
+
+    fileprivate struct State {
+        var firstUnlock: KeyPayload?
+        var unlocked: KeyPayload?
+        var lockedKeys: OpenedKeys?
+        var unlockedKeys: OpenedKeys?
+        /// Why nothing is unlocked.
+        var cause = LockCause.notUnlocked
+        /// Why the keys are here although they should be in the kernel.
+        var fallback: LockStateError?
+    }
+
+    private final class Held: Sendable {
+        let state = Mutex(State())
+    }
+
+    /// Why keys are here although they should be in the kernel; nil if none are.
+    var fallback: LockStateError? { held.value.state.withLock { $0.fallback } }
+
+    /// The state at this moment.
+    func current(expecting marks: [EpochMark], now: () -> BootTime) -> LockReading {
+        held.value.state.withLock { state in
+            if let unlocked = state.unlocked, let keys = state.unlockedKeys {
+                if unlocked.hasEnded(at: now()) {
+                    state.lock(because: .deadlinePassed)
+                } else if keys.contains(marks) {
+                    return .unlocked(keys)
+                }
+            }
+            let cause = state.unlocked == nil ? state.cause : .otherEpoch
+            guard let keys = state.lockedKeys, keys.contains(marks) else {
+                return .beforeFirstUnlock(cause)
+            }
+            return .locked(keys, cause)
+        }
+    }
+
+    /// Unlocks.
+    ///
+    /// - Parameter fallback: Why the keys could not be put into the kernel.
+    func publish(
+        firstUnlock: KeyPayload, unlocked: KeyPayload, fallback: LockStateError? = nil
+    ) throws(LockStateError) {
+        let lockedKeys = try OpenedKeys(firstUnlock: firstUnlock, unlocked: nil)
+        let unlockedKeys = try OpenedKeys(firstUnlock: firstUnlock, unlocked: unlocked)
+        held.value.state.withLock { state in
+            state = State(
+                firstUnlock: firstUnlock, unlocked: unlocked, lockedKeys: lockedKeys,
+                unlockedKeys: unlockedKeys, fallback: fallback)
+        }
+    }
+
+    /// Changes what is held while the keychain stays unlocked.
+    ///
+    /// - Parameter change: Makes the new payloads from those that are held.
+    /// - Throws: ``LockStateError/Code/notUnlocked`` if the keychain is not unlocked.
+    func update(
+        now: BootTime,
+        _ change: (_ firstUnlock: KeyPayload, _ unlocked: KeyPayload)
+            throws(LockStateError) -> (KeyPayload, KeyPayload)
+    ) throws(LockStateError) {
+        try held.value.state.withLock { state throws(LockStateError) in
+            guard let firstUnlock = state.firstUnlock, let unlocked = state.unlocked,
+                !unlocked.hasEnded(at: now)
+            else { throw LockStateError(.notUnlocked, during: .update) }
+            let (first, second) = try change(firstUnlock, unlocked)
+            state = State(
+                firstUnlock: first, unlocked: second,
+                lockedKeys: try OpenedKeys(firstUnlock: first, unlocked: nil),
+                unlockedKeys: try OpenedKeys(firstUnlock: first, unlocked: second),
+                fallback: state.fallback)
+        }
+    }
+
+    /// Locks; does nothing if nothing is unlocked.
+    ///
+    /// - Parameter all: Also takes the keys that stay from the first unlock on.
+    func lock(all: Bool) {
+        held.value.state.withLock { state in
+            if all { state = State() } else { state.lock(because: .notUnlocked) }
+        }
+    }
+}
+
+extension ProcessLockState.State {
+    fileprivate mutating func lock(because cause: LockCause) {
+        unlocked = nil
+        unlockedKeys = nil
+        self.cause = cause
+    }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Sealing
+
+extension SymmetricKey {
+    /// Takes a key out of a payload.
+    ///
+    /// - Throws: ``LockStateError/Code/malformed`` unless there are 32 bytes.
+    init(payload bytes: Span<UInt8>) throws(LockStateError) {
+        do throws(SealingError) {
+            try self.init(copying: bytes)
+        } catch {
+            throw LockStateError(.malformed, during: .parse)
+        }
+    }
+}
+
+extension FixedBytes {
+    /// Takes a name or digest out of a payload.
+    ///
+    /// - Throws: ``LockStateError/Code/malformed`` for another number of bytes.
+    init(payload bytes: Span<UInt8>) throws(LockStateError) {
+        do throws(SealingError) {
+            try self.init(copying: bytes)
+        } catch {
+            throw LockStateError(.malformed, during: .parse)
+        }
+    }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLinux
+import Foundation
+import LockState
+import LockStateSupport
+import Sealing
+import Synchronization
+
+/// A process that locks, unlocks and reads keychains for tests: a line of words in, a line out.
+@main struct Agent {
+    struct Mistake: Error {}
+
+    private var stores: [String: LockStateStore] = [:]
+
+    static func main() {
+        var agent = Agent()
+        while let line = readLine() {
+            let words = line.split(separator: " ").map(String.init)
+            let answer: String
+            do {
+                answer = try agent.perform(words)
+            } catch let error as LockStateError {
+                answer = "error \(error.code)"
+            } catch {
+                answer = "mistake \(error)"
+            }
+            FileHandle.standardOutput.write(Data((answer + "\n").utf8))
+        }
+    }
+
+    private mutating func perform(_ words: [String]) throws -> String {
+        switch words[0] {
+        case "session": return try Self.joinFreshSession()
+        case "fill": return Self.fill()
+        case "serial": return Self.read(serial: words[1])
+        case "revoke": return "\(valet_keyctl(KEYCTL_REVOKE, Int32(words[1]) ?? 0, 0))"
+        default: break
+        }
+        let keychainID = try Self.keychainID(words[1])
+        let store = store(keychainID, words[1])
+        let samples = SampleKeys(keychainID)
+        let numbers = words.dropFirst(2).first.map(Self.numbers) ?? []
+        switch words[0] {
+        case "publish":
+            try store.publish(samples.epochs(numbers), until: Self.deadline(words.last))
+            return store.provider.place.rawValue
+        case "replace": try store.replaceKeys(with: samples.epochs(numbers))
+        case "renew": try store.renewDeadline(Self.deadline(words.last))
+        case "lock": try store.lock(all: words.last == "all")
+        case "read": return try samples.text(store.current(expecting: samples.marks(numbers)))
+        case "threads": return try Self.readOnThreads(store, samples, numbers)
+        case "tally": return try Self.tally(store, samples, numbers, words[3])
+        default: throw Mistake()
+        }
+        return "ok"
+    }
+
+    private mutating func store(_ keychainID: KeychainID, _ name: String) -> LockStateStore {
+        if let store = stores[name] { return store }
+        let process = LockStateProvider.Circumstances(
+            setting: "kernel", user: geteuid(), isElevated: false)
+        let store = LockStateStore(
+            keychainID: keychainID, provider: LockStateProvider(for: process))
+        stores[name] = store
+        return store
+    }
+
+    /// `-` for none, or milliseconds from now.
+    private static func deadline(_ word: String?) -> BootTime? {
+        word.flatMap { Int($0) }.map { BootTime.now.advanced(by: .milliseconds($0)) }
+    }
+
+    private static func numbers(_ word: String) -> [UInt64] {
+        word.split(separator: ",").compactMap { UInt64($0) }
+    }
+
+    private static func keychainID(_ word: String) throws -> KeychainID {
+        let digits = Array(word)
+        return try KeychainID(
+            stride(from: 0, to: digits.count, by: 2).compactMap {
+                UInt8(String(digits[$0..<min($0 + 2, digits.count)]), radix: 16)
+            })
+    }
+
+    private static func joinFreshSession() throws -> String {
+        guard valet_keyctl(KEYCTL_JOIN_SESSION_KEYRING, 0, 0) > 0 else { throw Mistake() }
+        return "ok"
+    }
+
+    /// Uses up the user's quota of keys; what it made goes when this process ends.
+    private static func fill() -> String {
+        var count = 0
+        while unsafe valet_add_thread_key("valet-test:\(count)", "x", 1) > 0, count < 100_000 {
+            count += 1
+        }
+        return "\(count)"
+    }
+
+    /// How many bytes a key gives to this process, or the error number, negative.
+    private static func read(serial: String) -> String {
+        "\(valet_read_key(Int32(serial) ?? 0, nil, 0))"
+    }
+
+    private static func readOnThreads(
+        _ store: LockStateStore, _ samples: SampleKeys, _ numbers: [UInt64]
+    ) throws -> String {
+        let answers = Mutex<Set<String>>([])
+        DispatchQueue.concurrentPerform(iterations: 64) { _ in
+            let reading = store.current(expecting: samples.marks(numbers))
+            let text = (try? samples.text(reading)) ?? "mistake"
+            answers.withLock { _ = $0.insert(text) }
+        }
+        return answers.withLock { $0.sorted().joined(separator: " | ") }
+    }
+
+    /// Reads so many times; tells each kind of answer that there was.
+    private static func tally(
+        _ store: LockStateStore, _ samples: SampleKeys, _ numbers: [UInt64], _ count: String
+    ) throws -> String {
+        var answers: Set<String> = []
+        for _ in 0..<(Int(count) ?? 0) {
+            answers.insert(try samples.text(store.current(expecting: samples.marks(numbers))))
+        }
+        return answers.sorted().joined(separator: " | ")
+    }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CForkSupport
+import LockStateSupport
+import Sealing
+import Synchronization
+import Testing
+
+@testable import LockState
+
+/// A clock that stands still until it is moved.
+final class TestClock: Sendable {
+    private let time = Atomic<UInt64>(1_000)
+
+    var now: BootTime { BootTime(milliseconds: time.load(ordering: .relaxed)) }
+
+    func advance(by milliseconds: UInt64) {
+        time.add(milliseconds, ordering: .relaxed)
+    }
+}
+
+/// A keychain whose keys stay in this process.
+struct ProcessSample {
+    let clock = TestClock()
+    let samples = SampleKeys(.random())
+    let store: LockStateStore
+
+    init() {
+        let clock = clock
+        store = LockStateStore(
+            keychainID: samples.keychainID, provider: LockStateProvider(.process, "test"),
+            now: { clock.now })
+    }
+
+    func read(_ epochs: [UInt64] = [1]) throws -> String {
+        try samples.text(store.current(expecting: samples.marks(epochs)))
+    }
+
+    func publish(_ epochs: [UInt64] = [1], for milliseconds: UInt64? = nil) throws {
+        let deadline = milliseconds.map {
+            BootTime(milliseconds: clock.now.milliseconds + $0)
+        }
+        try store.publish(samples.epochs(epochs), until: deadline)
+    }
+}
+
+private let forked = ProcessSample()
+
+@Suite struct `Keys in this process` {
+    static let all = "1[ak ck dk aku cku dku akpu]"
+    static let first = "1[ck dk cku dku]"
+    let sample = ProcessSample()
+
+    @Test func `are not there before the first unlock`() throws {
+        #expect(try sample.read() == "before notUnlocked")
+    }
+
+    @Test func `are there once unlocked`() throws {
+        try sample.publish()
+        #expect(try sample.read() == "unlocked \(Self.all)")
+        #expect(sample.store.provider.place == .process)
+    }
+
+    @Test func `are partly gone when locked, and back when unlocked`() throws {
+        try sample.publish()
+        try sample.store.lock(all: false)
+        #expect(try sample.read() == "locked \(Self.first) notUnlocked")
+        try sample.store.lock(all: false)
+        #expect(try sample.read() == "locked \(Self.first) notUnlocked")
+        try sample.publish()
+        #expect(try sample.read() == "unlocked \(Self.all)")
+    }
+
+    @Test func `are all gone when all is locked`() throws {
+        try sample.publish()
+        try sample.store.lock(all: true)
+        #expect(try sample.read() == "before notUnlocked")
+        try sample.store.lock(all: true)
+        #expect(try sample.read() == "before notUnlocked")
+    }
+
+    @Test func `are partly gone when their time is over`() throws {
+        try sample.publish(for: 100)
+        sample.clock.advance(by: 99)
+        #expect(try sample.read() == "unlocked \(Self.all)")
+        sample.clock.advance(by: 1)
+        #expect(try sample.read() == "locked \(Self.first) deadlinePassed")
+    }
+
+    @Test func `stay longer when their time is renewed, never shorter`() throws {
+        try sample.publish(for: 100)
+        try sample.store.renewDeadline(BootTime(milliseconds: 1_050))
+        sample.clock.advance(by: 99)
+        #expect(try sample.read() == "unlocked \(Self.all)")
+        try sample.store.renewDeadline(BootTime(milliseconds: 1_200))
+        sample.clock.advance(by: 100)
+        #expect(try sample.read() == "unlocked \(Self.all)")
+        try sample.store.renewDeadline(nil)
+        sample.clock.advance(by: 1_000_000)
+        #expect(try sample.read() == "unlocked \(Self.all)")
+    }
+
+    @Test func `are not renewed once they are gone`() throws {
+        try sample.publish(for: 100)
+        sample.clock.advance(by: 100)
+        let error = #expect(throws: LockStateError.self) {
+            try sample.store.renewDeadline(nil)
+        }
+        #expect(error?.code == .notUnlocked)
+        #expect(try sample.read() == "locked \(Self.first) deadlinePassed")
+    }
+
+    @Test func `are believed for their own epochs only`() throws {
+        try sample.publish([1])
+        #expect(try sample.read([2]) == "before otherEpoch")
+        #expect(try sample.read([1, 2]) == "before otherEpoch")
+        #expect(try sample.read([1]) == "unlocked \(Self.all)")
+    }
+
+    @Test func `give way to those of another epoch while unlocked`() throws {
+        try sample.publish([1], for: 100)
+        try sample.store.replaceKeys(with: sample.samples.epochs([1, 2]))
+        let both = "unlocked \(Self.all) 2[ak ck dk aku cku dku akpu]"
+        #expect(try sample.read([1]) == both)
+        #expect(try sample.read([1, 2]) == both)
+        sample.clock.advance(by: 100)
+        #expect(try sample.read([2]) == "locked \(Self.first) 2[ck dk cku dku] deadlinePassed")
+    }
+
+    @Test(arguments: [0, 1] as [Int32])
+    func `are not there in a child of fork`(_ byBareClone: Int32) throws {
+        try forked.publish()
+        let code = run_in_child(byBareClone) {
+            (try? forked.read()) == "before notUnlocked" ? 7 : 8
+        }
+        #expect(code == 7)
+        #expect(try forked.read() == "unlocked \(Self.all)")
+    }
+}
