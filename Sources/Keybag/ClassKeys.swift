@@ -14,17 +14,6 @@ package final class ClassKeys: Sendable {
     /// Seals values.
     package let value: ValueSubkey
 
-    /// Takes over keys that were derived before.
-    package init(
-        protectionClass: ProtectionClass, keyID: KeyID, attributes: consuming AttributesSubkey,
-        value: consuming ValueSubkey
-    ) {
-        self.protectionClass = protectionClass
-        self.keyID = keyID
-        self.attributes = attributes
-        self.value = value
-    }
-
     init(_ protectionClass: ProtectionClass, key: borrowing ClassKey) {
         self.protectionClass = protectionClass
         keyID = key.id
