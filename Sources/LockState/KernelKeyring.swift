@@ -94,7 +94,15 @@ enum KernelKeyring {
     /// Links the key into the user keyring, in place of the one of its name, at once for every
     /// reader.
     static func publish(_ key: KeySerial) throws(LockStateError) {
-        try control(KEYCTL_LINK, key, Int64(KEY_SPEC_USER_KEYRING), during: .publish)
+        do throws(LockStateError) {
+            try control(KEYCTL_LINK, key, Int64(KEY_SPEC_USER_KEYRING), during: .publish)
+        } catch {
+            // The key is this thread's, so what is missing is the user keyring itself, which the
+            // kernel makes at first use: there was no room for it.
+            guard error.code == .keyNotFound else { throw error }
+            throw LockStateError(
+                .quotaExceeded, during: .publish, systemError: error.systemError)
+        }
     }
 
     /// Makes the key unreadable for everybody, at once; its payload is wiped a moment later.
@@ -115,7 +123,10 @@ enum KernelKeyring {
     /// Why the kernel, or a sandbox, gives this process no keyrings; nil if it does.
     static func refusal() -> LockStateError? {
         let result = valet_keyctl(KEYCTL_GET_KEYRING_ID, KEY_SPEC_USER_KEYRING, 0)
-        return result < 0 ? LockStateError(errno: Int32(-result), during: .probe) : nil
+        guard result < 0 else { return nil }
+        let error = LockStateError(errno: Int32(-result), during: .probe)
+        // A quota that is used up gives ENOKEY here; there may be room when it is needed.
+        return error.code == .refused ? error : nil
     }
 
     private static func control(

@@ -280,6 +280,8 @@ extension Kernel {
 func keyEntry(_ key: KeySerial) throws -> String {
     let number = String(key.rawValue, radix: 16)
     let name = String(repeating: "0", count: 8 - number.count) + number
-    let keys = try String(contentsOfFile: "/proc/keys", encoding: .utf8)
-    return keys.split(separator: "\n").first { $0.hasPrefix(name) }.map(String.init) ?? ""
+    let file = try #require(FileHandle(forReadingAtPath: "/proc/keys"))
+    let keys = String(decoding: file.readDataToEndOfFile(), as: UTF8.self)
+    return try #require(
+        keys.split(separator: "\n").first { $0.hasPrefix(name) }.map(String.init), "\(keys)")
 }
