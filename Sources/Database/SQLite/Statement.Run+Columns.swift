@@ -23,23 +23,6 @@ extension Statement.Run {
             ? 0 : Int(sqlite3_column_bytes(handle, column))
     }
 
-    /// Lends the blob, without copying it; NULL and the empty blob lend no bytes.
-    @inlinable @inline(__always)
-    package func withBlob<R, E: Error>(
-        _ column: Int32, _ body: (Span<UInt8>) throws(E) -> R
-    ) throws(E) -> R {
-        try body(unsafe Span<UInt8>(_unsafeBytes: lentBytes(column)))
-    }
-
-    /// Where the blob lies until the next step.
-    @usableFromInline
-    @unsafe func lentBytes(_ column: Int32) -> UnsafeRawBufferPointer {
-        // The order matters: the address first, then the count (sqlite.org/c3ref/column_blob.html).
-        let start = unsafe sqlite3_column_blob(handle, column)
-        let count = unsafe start == nil ? 0 : Int(sqlite3_column_bytes(handle, column))
-        return unsafe UnsafeRawBufferPointer(start: start, count: count)
-    }
-
     /// A copy of the blob; NULL and the empty blob are no bytes.
     package func blob(_ column: Int32) -> [UInt8] {
         let start = unsafe sqlite3_column_blob(handle, column)
