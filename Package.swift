@@ -59,14 +59,15 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         .executableTarget(
             name: "ValetCommand", dependencies: ["ValetCLI"], swiftSettings: strict),
         .target(name: "CForkSupport", path: "Tests/CForkSupport"),
+        .target(name: "TestValues", path: "Tests/TestValues", swiftSettings: strict),
         .target(
             name: "TestSupport", dependencies: ["KeychainServices"], path: "Tests/TestSupport",
             swiftSettings: strict),
         tests("Database", []),
         tests("SecretMemory", ["CForkSupport"]),
-        tests("Sealing", ["SecretMemory"]),
+        tests("Sealing", ["SecretMemory", "TestValues"]),
         tests("KeychainModel", []),
-        tests("Keybag", ["KeychainModel", "SecretMemory", "Sealing"]),
+        tests("Keybag", ["KeychainModel", "SecretMemory", "Sealing", "TestValues"]),
         .target(
             name: "LockStateSupport",
             dependencies: ["KeychainModel", "Keybag", "LockState", "Sealing"],
@@ -82,10 +83,14 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
                 "LockStateTestAgent", "SecretMemory", "Sealing",
             ]),
         tests(
-            "KeychainStore", ["Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
+            "KeychainStore",
+            ["Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing", "TestValues"]),
         tests(
             "KeychainServices",
-            ["KeychainModel", "KeychainStore", "SecretMemory", "Security", "TestSupport"]),
+            [
+                "KeychainModel", "KeychainStore", "SecretMemory", "Security", "TestSupport",
+                "TestValues",
+            ]),
         tests("Valet", ["KeychainModel", "KeychainServices", "TestSupport"]),
         tests(
             "ValetCLI", ["KeychainModel", "KeychainStore", "SecretMemory", "ValetCommand"],

@@ -96,7 +96,7 @@ package struct DatabaseError: Error, Hashable, Sendable {
 extension DatabaseError: CustomStringConvertible {
     /// One lower-case line: operation, reason, path and codes; never bytes of the file.
     package var description: String {
-        var text = "could not \(operation): \(code.explanation)"
+        var text = "could not \(operation): \(code.reason)"
         if let path { text += " (\(path))" }
         if let sqliteCode { text += ", sqlite \(sqliteCode)" }
         if let systemError { text += ", errno \(systemError)" }
@@ -105,7 +105,8 @@ extension DatabaseError: CustomStringConvertible {
 }
 
 extension DatabaseError.Code {
-    fileprivate var explanation: String {
+    /// What is wrong, in words: lower case, no full stop.
+    package var reason: String {
         switch self {
         case .busy: "locked by others until the deadline"
         case .diskFull: "no space left"

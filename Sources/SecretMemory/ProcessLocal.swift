@@ -5,8 +5,8 @@ internal import Synchronization
 /// A value that each process has its own of: a child of `fork` makes another at its first use.
 ///
 /// Nothing is locked, so that a child never waits for a thread that it does not have. What a
-/// parent made is never freed in the child: threads that no longer exist may be in the middle
-/// of it.
+/// process made lives as long as this object. What a parent made is never freed in the child:
+/// threads that no longer exist may be in the middle of it.
 // Sendable because the one word that changes is atomic and the nodes it names never change.
 @safe package final class ProcessLocal<Value: AnyObject & Sendable>: @unchecked Sendable {
     private final class Node: Sendable {
@@ -46,6 +46,15 @@ internal import Synchronization
         if exchanged { return unsafe node.takeUnretainedValue().value }
         unsafe node.release()
         return value
+    }
+
+    deinit {
+        // Nobody else has this object any more, hence nobody is about to read the word.
+        let bits = current.load(ordering: .acquiring)
+        guard let node = Self.node(bits), node.generation == ProcessGeneration.current else {
+            return
+        }
+        unsafe Unmanaged.passUnretained(node).release()
     }
 
     private static func node(_ bits: UInt) -> Node? {

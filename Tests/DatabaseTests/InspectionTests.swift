@@ -29,7 +29,6 @@ import Testing
     @Test func `finds nothing wrong with a sound one`() throws {
         try connection.insert([1])
         #expect(try connection.integrityProblems().isEmpty)
-        #expect(try connection.quickProblems().isEmpty)
     }
 
     @Test func `finds a damaged page`() throws {
@@ -43,7 +42,6 @@ import Testing
         try folder.write(bytes, to: "keychain.db")
         let damaged = try directory.open()
         #expect(try !damaged.integrityProblems().isEmpty)
-        #expect(try !damaged.quickProblems().isEmpty)
     }
 
     @Test func `notices that another connection has written`() throws {

@@ -72,15 +72,6 @@ import Testing
         #expect(folder.mode("target") == nil)
     }
 
-    @Test(arguments: [true, false])
-    func `is replaced as a whole`(_ exists: Bool) throws {
-        if exists { try directory.createFile("device.key", contents: [1, 2, 3].span) }
-        try directory.replaceFile("device.key", contents: [4].span)
-        #expect(try contents() == [4])
-        #expect(folder.mode("device.key") == 0o600)
-        #expect(try directory.names() == ["device.key"])
-    }
-
     @Test func `is read up to a limit`() throws {
         try directory.createFile("device.key", contents: [1, 2, 3].span)
         #expect(try contents(limit: 3) == [1, 2, 3])

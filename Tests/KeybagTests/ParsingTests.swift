@@ -2,6 +2,7 @@
 
 import KeychainModel
 import Sealing
+import TestValues
 import Testing
 
 @testable import Keybag

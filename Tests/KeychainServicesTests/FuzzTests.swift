@@ -2,6 +2,7 @@
 
 import Foundation
 import KeychainModel
+import TestValues
 import Testing
 
 @testable import KeychainServices
@@ -14,7 +15,7 @@ import Testing
 
     @Test(arguments: 0..<8)
     func `gets a documented code`(_ seed: UInt64) {
-        var random = SplitMix(state: seed)
+        var random = SplitMix(seed: seed)
         for _ in 0..<1000 {
             let dictionary = Self.dictionary(&random)
             let changes = Self.dictionary(&random).filter { $0.key != kSecClass }
@@ -27,7 +28,7 @@ import Testing
 
     @Test(arguments: 0..<4)
     func `gets the same code every time`(_ seed: UInt64) {
-        var random = SplitMix(state: seed)
+        var random = SplitMix(seed: seed)
         for _ in 0..<500 {
             let dictionary = Self.dictionary(&random)
             let copy = Dictionary(uniqueKeysWithValues: dictionary.map { ($0, $1) }.shuffled())
@@ -66,18 +67,5 @@ import Testing
             Date(), Date.distantFuture, UUID(), NSNull(), NSObject(), [1], ["a": 1], Decimal(1),
             Optional<Int>.none as Any, AnyHashable(true), NSNumber(value: true), NSArray(),
         ]
-    }
-}
-
-/// A small generator whose sequences can be had again.
-private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var bits = state
-        bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
-        return bits ^ (bits >> 31)
     }
 }

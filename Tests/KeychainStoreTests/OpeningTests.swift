@@ -155,6 +155,18 @@ import Testing
         #expect(failure { try keychain.add(.generic("b")) } == .insecureFiles)
     }
 
+    @Test func `says once what is wrong with a file`() throws {
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o750], ofItemAtPath: keychain.folder)
+        let error = #expect(throws: KeychainFailure.self) { try keychain.add(.generic("b")) }
+        #expect(error?.path == keychain.folder)
+        #expect(
+            error?.description
+                == "could not open the keychain: the group or others have permissions ("
+                + keychain.folder + ")")
+        #expect(error?.hint == "chmod 700 \(keychain.folder)")
+    }
+
     @Test func `refuses a file that is no database`() throws {
         for suffix in ["-wal", "-shm"] {
             try? FileManager.default.removeItem(atPath: path("keychain.db" + suffix))

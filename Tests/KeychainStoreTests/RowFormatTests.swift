@@ -3,6 +3,7 @@
 import KeychainModel
 import Sealing
 import SecretMemory
+import TestValues
 import Testing
 
 @testable import KeychainStore

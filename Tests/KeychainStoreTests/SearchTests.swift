@@ -50,6 +50,13 @@ import Testing
         #expect(try keychain.items(query).compactMap(\.account) == names)
     }
 
+    @Test func `gives the items of an account in the order of adding`() throws {
+        let services = (0..<20).map { "service \($0)" }.shuffled()
+        for service in services { try keychain.add(.generic("a", service: service)) }
+        let found = try keychain.items(.generic([.account: .text("a")]))
+        #expect(found.map { $0.attributes[.service] } == services.map { .text($0) })
+    }
+
     @Test func `keeps the classes apart`() throws {
         try keychain.add(NewItem(.genericPassword, attributes: [.account: .text("a")]))
         try keychain.add(NewItem(.internetPassword, attributes: [.account: .text("a")]))

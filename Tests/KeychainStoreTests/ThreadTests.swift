@@ -3,6 +3,7 @@
 import Foundation
 import KeychainModel
 import Synchronization
+import TestValues
 import Testing
 
 @testable import KeychainStore

@@ -4,6 +4,7 @@ import Keybag
 import KeychainModel
 import Sealing
 import SecretMemory
+import TestValues
 import Testing
 
 @testable import KeychainStore

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import SecretMemory
+import TestValues
 import Testing
 
 @testable import Sealing
@@ -9,7 +10,7 @@ import Testing
     private let plaintext: [UInt8] = Array("a value that nobody should see".utf8)
     private let data: [UInt8] = [1, 2, 3]
 
-    @Test(arguments: try Vector.all("aead"))
+    @Test(arguments: try Vector.sealing("aead"))
     func `opens as its vector says`(_ vector: Vector) throws {
         let key = try vector.key("key", as: Purpose.Value.self)
         let sealed = try vector.bytes("sealed")
@@ -20,7 +21,7 @@ import Testing
         }
     }
 
-    @Test(arguments: try Vector.all("aead"))
+    @Test(arguments: try Vector.sealing("aead"))
     func `opens into an array as its vector says`(_ vector: Vector) throws {
         let key = try vector.key("key", as: Purpose.Attributes.self)
         let sealed = try vector.bytes("sealed")
@@ -31,7 +32,7 @@ import Testing
         }
     }
 
-    @Test(arguments: try Vector.all("aead").filter { $0.outcome == .success })
+    @Test(arguments: try Vector.sealing("aead").filter { $0.outcome == .success })
     func `is what its vector says`(_ vector: Vector) throws {
         let plaintext = try vector.bytes("plaintext")
         let data = try vector.bytes("associated_data")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestValues
 import Testing
 
 @testable import Sealing
@@ -7,7 +8,7 @@ import Testing
 @Suite struct `A wrapped key` {
     private let binding = WrapBinding(.classKey, keychainID: .random(), epoch: Epoch(4))
 
-    @Test(arguments: try Vector.all("wrap"))
+    @Test(arguments: try Vector.sealing("wrap"))
     func `unwraps as its vector says`(_ vector: Vector) throws {
         let kek = try vector.key("kek", as: Purpose.ClassKEK.self)
         let binding = try WrapBinding(vector)
@@ -20,7 +21,7 @@ import Testing
         }
     }
 
-    @Test(arguments: try Vector.all("wrap").filter { $0.outcome == .success })
+    @Test(arguments: try Vector.sealing("wrap").filter { $0.outcome == .success })
     func `is what its vector says`(_ vector: Vector) throws {
         let wrapped = try KeyWrap.wrap(
             vector.key("key", as: Purpose.Class.self),

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import SecretMemory
+import TestValues
 import Testing
 
 @testable import Sealing
 
 @Suite struct `A keyed hash` {
-    @Test(arguments: try Vector.all("blake2b"))
+    @Test(arguments: try Vector.sealing("blake2b"))
     func `is BLAKE2b-256 underneath`(_ vector: Vector) throws {
         let key = try vector.key("key", as: Purpose.Index.self)
         var state = Sodium.roomForHashState()
@@ -19,25 +20,25 @@ import Testing
         #expect(try digest.bytes == vector.bytes("digest"))
     }
 
-    @Test(arguments: try Vector.all("blake2b-unkeyed"))
+    @Test(arguments: try Vector.sealing("blake2b-unkeyed"))
     func `without a key is BLAKE2b-256`(_ vector: Vector) throws {
         let message = try vector.bytes("message")
         #expect(try Digest(of: message.span).bytes == vector.bytes("digest"))
     }
 
-    @Test(arguments: try Vector.all("hash"))
+    @Test(arguments: try Vector.sealing("hash"))
     func `takes context and parts with their lengths`(_ vector: Vector) throws {
         let hash = try hash(of: vector)
         #expect(try hash.finish().bytes == vector.bytes("digest"))
     }
 
-    @Test(arguments: try Vector.all("hash"))
+    @Test(arguments: try Vector.sealing("hash"))
     func `makes a key of the same bytes`(_ vector: Vector) throws {
         let hash = try hash(of: vector)
         #expect(try hash.derive(Purpose.ClassKEK.self).array == vector.bytes("digest"))
     }
 
-    @Test(arguments: try Vector.all("hash"))
+    @Test(arguments: try Vector.sealing("hash"))
     func `is made of a message of length-prefixed parts`(_ vector: Vector) throws {
         var message = LengthPrefixed()
         message.append(try vector.text("context"))
@@ -45,7 +46,7 @@ import Testing
         #expect(try message.bytes == vector.bytes("message"))
     }
 
-    @Test(arguments: try Vector.all("hash"))
+    @Test(arguments: try Vector.sealing("hash"))
     func `that is kept gives the same digest each time`(_ vector: Vector) throws {
         let kept = KeyedHash(try vector.key("key", as: Purpose.Index.self), .index)
         var parts = LengthPrefixed()
@@ -54,7 +55,7 @@ import Testing
         #expect(try digests == [vector.bytes("digest"), vector.bytes("digest")])
     }
 
-    @Test(arguments: try Vector.all("key-id"))
+    @Test(arguments: try Vector.sealing("key-id"))
     func `gives a key its id and its commitment`(_ vector: Vector) throws {
         let key = try vector.key("key", as: Purpose.Value.self)
         #expect(try key.id.bytes == vector.bytes("key_id"))

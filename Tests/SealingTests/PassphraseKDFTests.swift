@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import SecretMemory
+import TestValues
 import Testing
 
 @testable import Sealing
 
 @Suite struct `A stretched passphrase` {
-    @Test(arguments: try Vector.all("argon2id"))
+    @Test(arguments: try Vector.sealing("argon2id"))
     func `is what Argon2id gives`(_ vector: Vector) throws {
         let cost = Argon2Cost(
             uncheckedMemoryKiB: try vector.number("memory_kib"),

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import SecretMemory
+import TestValues
 import Testing
 
 @testable import Sealing
 
 @Suite struct `A key agreement pair` {
-    @Test(arguments: try Vector.all("x25519"))
+    @Test(arguments: try Vector.sealing("x25519"))
     func `agrees as RFC 7748 says`(_ vector: Vector) throws {
         let pair = KeyAgreementPair(secret: try vector.key("secret"))
         try vector.check {
@@ -15,7 +16,7 @@ import Testing
         }
     }
 
-    @Test(arguments: try Vector.all("public-key"))
+    @Test(arguments: try Vector.sealing("public-key"))
     func `has the public half that RFC 7748 says`(_ vector: Vector) throws {
         let pair = KeyAgreementPair(secret: try vector.key("secret"))
         #expect(try pair.publicKey.bytes == vector.bytes("public_key"))
@@ -40,7 +41,7 @@ import Testing
 }
 
 @Suite struct `A key sealed to a public key` {
-    @Test(arguments: try Vector.all("recovery"))
+    @Test(arguments: try Vector.sealing("recovery"))
     func `unwraps as its vector says`(_ vector: Vector) throws {
         let pair = KeyAgreementPair(secret: try vector.key("secret"))
         let binding = try Self.binding(vector)
@@ -52,7 +53,7 @@ import Testing
         }
     }
 
-    @Test(arguments: try Vector.all("recovery").filter { $0.outcome == .success })
+    @Test(arguments: try Vector.sealing("recovery").filter { $0.outcome == .success })
     func `is what its vector says`(_ vector: Vector) throws {
         let pair = KeyAgreementPair(secret: try vector.key("secret"))
         let sealed = try SealedToPublicKey(
@@ -92,7 +93,7 @@ import Testing
 }
 
 @Suite struct `A value sealed to a public key` {
-    @Test(arguments: try Vector.all("presence"))
+    @Test(arguments: try Vector.sealing("presence"))
     func `opens as its vector says`(_ vector: Vector) throws {
         let pair = KeyAgreementPair(secret: try vector.key("secret"))
         let sealed = try vector.bytes("sealed")
@@ -106,7 +107,7 @@ import Testing
         }
     }
 
-    @Test(arguments: try Vector.all("presence").filter { $0.outcome == .success })
+    @Test(arguments: try Vector.sealing("presence").filter { $0.outcome == .success })
     func `is what its vector says`(_ vector: Vector) throws {
         let pair = KeyAgreementPair(secret: try vector.key("secret"))
         let recipient = try Recipient(

@@ -95,7 +95,7 @@ import Testing
 
     @Test(
         arguments: [
-            ("chmod 755 home", 77, "owner, permissions or kind of a file are not safe"),
+            ("chmod 755 home", 77, "the group or others have permissions"),
             ("rm home/device/device.key", 1, "its device key is not"),
             ("head -c 8192 /dev/zero > home/keychain.db", 65, "keychain"),
         ] as [(String, Int32, String)])

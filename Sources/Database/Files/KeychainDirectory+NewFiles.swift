@@ -16,19 +16,6 @@ extension KeychainDirectory {
         try createFile(name, contents: contents, unnamedFirst: true)
     }
 
-    /// Puts new contents in the place of a file, which need not exist: after a crash either the
-    /// old ones are there or the new ones. The old file is unlinked, not overwritten.
-    ///
-    /// - Throws: As ``createFile(_:contents:)``, but not `alreadyExists`; what
-    ///   ``check(file:)`` throws about the old file.
-    package func replaceFile(
-        _ name: String, contents: Span<UInt8>
-    ) throws(DatabaseError) {
-        _ = try check(file: name)
-        let temporary = try writeTemporaryFile(contents, for: name)
-        try rename(temporary, to: name, replacing: true, removingOnFailure: true)
-    }
-
     /// Creates a file of no bytes and mode 0600 without ever opening it: for SQLite to fill.
     ///
     /// - Throws: ``DatabaseError``: `alreadyExists`, `diskFull`, `readOnly`, …

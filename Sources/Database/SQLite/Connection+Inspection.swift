@@ -14,17 +14,8 @@ extension Connection {
     ///
     /// - Returns: What was found, one line each, at most 100; none if all is well.
     package func integrityProblems() throws(DatabaseError) -> [String] {
-        try problems(foundBy: Statement("PRAGMA integrity_check", on: self))
-    }
-
-    /// As ``integrityProblems()``, without comparing indexes with their tables: some times faster.
-    package func quickProblems() throws(DatabaseError) -> [String] {
-        try problems(foundBy: Statement("PRAGMA quick_check", on: self))
-    }
-
-    private func problems(foundBy check: Statement) throws(DatabaseError) -> [String] {
         do throws(DatabaseError) {
-            let lines = try check.allTexts()
+            let lines = try Statement("PRAGMA integrity_check", on: self).allTexts()
             return lines == ["ok"] ? [] : lines
         } catch .corrupt {
             // Some damage ends the check itself.
@@ -41,17 +32,5 @@ extension Connection {
             database, "main", SQLITE_FCNTL_DATA_VERSION, &version)
         try check(code, "read the data version")
         return version
-    }
-
-    /// How many rows the last INSERT, UPDATE or DELETE has changed.
-    package var changedRowCount: Int {
-        guard let database = unsafe database else { return 0 }
-        return Int(unsafe sqlite3_changes64(database))
-    }
-
-    /// How many rows all statements of this connection have changed.
-    package var totalChangedRowCount: Int {
-        guard let database = unsafe database else { return 0 }
-        return Int(unsafe sqlite3_total_changes64(database))
     }
 }

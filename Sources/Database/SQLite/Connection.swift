@@ -21,7 +21,7 @@ internal import Glibc
     // The two are touched several times per statement, by one thread, for one expression at a time:
     // there is no overlap that a check at run time could find.
 
-    /// SQLite's handle; `nil` once closed or abandoned.
+    /// SQLite's handle; `nil` once closed.
     @exclusivity(unchecked) var database: OpaquePointer?
 
     /// Runs of statements that have not ended; while there is one, closing is refused.
@@ -68,20 +68,6 @@ internal import Glibc
             throw DatabaseError(.misuse, during: "close the database", path: path)
         }
         shutDown()
-    }
-
-    /// Forgets the handle without closing it: its files stay open, its memory is lost.
-    ///
-    /// For the child after `fork`, when another thread of the parent may have been using the
-    /// connection at that moment. SQLite keeps one table of open files per process, which the
-    /// child inherits while it inherits no lock: as long as that table names the file, a new
-    /// connection of the child runs *without any lock*. A child may therefore open the same file
-    /// anew only after it has ``close()``d every connection that was idle at the fork, and only
-    /// if all were idle.
-    package func abandon() {
-        transactionStatements.forget()
-        unsafe database = nil
-        unsafe activeRunCount = 0
     }
 
     deinit {

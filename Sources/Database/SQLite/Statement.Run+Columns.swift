@@ -23,14 +23,6 @@ extension Statement.Run {
             ? 0 : Int(sqlite3_column_bytes(handle, column))
     }
 
-    /// Lends the blob, without copying it; NULL and the empty blob lend no bytes.
-    ///
-    /// Not generic, because the callers of a generic function in another module pay for what its
-    /// compiler cannot see; this is what every read of an item does.
-    package func lendBlob(_ column: Int32, to body: (Span<UInt8>) -> Void) {
-        body(unsafe Span<UInt8>(_unsafeBytes: lentBytes(column)))
-    }
-
     /// Copies the last bytes of the blob, as many as there is room for.
     ///
     /// - Returns: False, with nothing copied, if the blob has fewer.

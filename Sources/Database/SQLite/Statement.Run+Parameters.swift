@@ -51,28 +51,6 @@ extension Statement.Run {
         try checkBinding(unsafe sqlite3_bind_null(handle, index))
     }
 
-    /// Binds `bytes` for as long as `body` runs, without copying them; for large values.
-    ///
-    /// `body` must step to the end itself: afterwards the parameter is NULL and the run rewound.
-    package func withBound<R: ~Copyable>(
-        _ bytes: Span<UInt8>, at index: Int32, _ body: () throws(DatabaseError) -> R
-    ) throws(DatabaseError) -> R {
-        guard !bytes.isEmpty else {
-            try bindEmptyBlob(at: index)
-            return try body()
-        }
-        return try unsafe bytes.withUnsafeBufferPointer { buffer throws(DatabaseError) in
-            let code = unsafe sqlite3_bind_blob64(
-                handle, index, buffer.baseAddress, UInt64(buffer.count), nil)
-            try checkBinding(code)
-            defer {
-                rewind()
-                unsafe sqlite3_bind_null(handle, index)
-            }
-            return try body()
-        }
-    }
-
     private func bindEmptyBlob(at index: Int32) throws(DatabaseError) {
         try checkBinding(unsafe sqlite3_bind_zeroblob(handle, index, 0))
     }

@@ -6,7 +6,7 @@ internal import Sealing
 
 /// The accounts of a service.
 package struct FoundAccounts: Sendable {
-    /// Text or bytes, as stored, in the order of adding.
+    /// Text or bytes, as stored; group by group, in each in the order of adding.
     package var accounts: [AttributeValue] = []
     /// Set when rows of the service are damaged; their accounts are missing.
     package var damage: KeychainFailure?
@@ -15,7 +15,8 @@ package struct FoundAccounts: Sendable {
 extension ItemStore {
     private static let listing = "list accounts"
 
-    /// The accounts of all items of `service`, in the order of adding; none if there are none.
+    /// The accounts of all items of `service`, group by group, in each in the order of adding;
+    /// none if there are none.
     ///
     /// Opens the names of these items and nothing else.
     /// - Throws: ``KeychainFailure``: `missingEntitlement`.

@@ -6,7 +6,7 @@ package import SecretMemory
 
 /// What a search found.
 package struct FoundItems: Sendable {
-    /// What could be opened, in the order of adding.
+    /// What could be opened, in the order of ``ItemStore/copy(_:_:for:)``.
     package var items: [StoredItem] = []
     /// Set when rows that matched are damaged; they are not among the items.
     package var damage: KeychainFailure?
@@ -16,7 +16,11 @@ extension ItemStore {
     private static let copying = "read items"
     private static let reading = "read an item"
 
-    /// The items that match: at least one, at most the query's limit, in the order of adding.
+    /// The items that match: at least one, at most the query's limit.
+    ///
+    /// They come group by group, in the order of the caller's groups; in each in the order of
+    /// adding. Where the query names all of a primary key, the local item comes before the
+    /// synchronized one, and each before those that have a view hint or a token, too.
     ///
     /// - Throws: ``KeychainFailure``: `itemNotFound` if none matches, `damaged` if nothing but
     ///   damaged items does, `missingEntitlement`.

@@ -6,7 +6,8 @@ internal import SecretMemory
 
 /// Keeps items: the rules of keychain-semantics over rows that are sealed.
 ///
-/// One object per keychain and process is enough, and more do no harm. All calls may be made from
+/// One object per keychain and process is enough, and more do no harm; the files are closed when
+/// the last one is dropped. All calls may be made from
 /// every thread; each is done by its deadline. Errors are ``KeychainFailure``, of the model, so
 /// that a system's own keychain can report in the same words.
 package final class ItemStore: Sendable {

@@ -18,6 +18,8 @@ final class EngineRegistry: Sendable {
 
     /// By the bytes of the folder's path: two texts that Swift calls equal may be two folders.
     private let slots = Mutex<[[UInt8]: Entry]>([:])
+    /// Slots whose connections may be open: those in ``slots``, and those that are just going.
+    private let openSlots = OpenSlots()
     private let isUsable: Bool
 
     private init(inherited: EngineRegistry?) {
@@ -33,7 +35,7 @@ final class EngineRegistry: Sendable {
         let folder = Array(folder.utf8)
         return slots.withLock { slots in
             if let slot = slots[folder]?.slot { return slot }
-            let slot = EngineSlot(isUsable: isUsable)
+            let slot = EngineSlot(isUsable: isUsable, countedIn: openSlots)
             slots = slots.filter { $0.value.slot != nil }
             slots[folder] = Entry(slot: slot)
             return slot
@@ -42,6 +44,16 @@ final class EngineRegistry: Sendable {
 
     private func closeInherited() -> Bool {
         guard isUsable, let inherited = slots.withLockIfAvailable({ $0 }) else { return false }
-        return inherited.values.allSatisfy { $0.slot?.closeInherited() ?? true }
+        let reachable = inherited.values.compactMap(\.slot)
+        // One that was going can be reached no more, and may have been in the middle of closing.
+        guard reachable.count == openSlots.count.load(ordering: .sequentiallyConsistent) else {
+            return false
+        }
+        return reachable.allSatisfy { $0.closeInherited() }
     }
+}
+
+/// How many slots there are, counted from before they open anything until all is closed.
+final class OpenSlots: Sendable {
+    let count = Atomic<Int>(0)
 }

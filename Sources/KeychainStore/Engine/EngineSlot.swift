@@ -10,9 +10,17 @@ final class EngineSlot: Sendable {
     /// Calls that are under way; a fork in the middle of one leaves the child nothing to use.
     private let activeCalls = Atomic<Int>(0)
     private let isUsable: Bool
+    private let openSlots: OpenSlots
 
-    init(isUsable: Bool) {
+    init(isUsable: Bool, countedIn openSlots: OpenSlots) {
         self.isUsable = isUsable
+        self.openSlots = openSlots
+        openSlots.count.add(1, ordering: .sequentiallyConsistent)
+    }
+
+    deinit {
+        close()
+        openSlots.count.subtract(1, ordering: .sequentiallyConsistent)
     }
 
     /// In a child of `fork`: closes what the parent had open.

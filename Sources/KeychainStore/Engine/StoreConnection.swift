@@ -48,7 +48,8 @@ final class StoreConnection: @unchecked Sendable {
             SELECT * FROM item WHERE group_hash = ?1 AND place_hash = ?2 AND primary_key = ?3
             """, on: connection)
         byNumber = Statement("SELECT * FROM item WHERE number = ?1", on: connection)
-        byAccount = Statement("SELECT * FROM item WHERE account_hash = ?1", on: connection)
+        byAccount = Statement(
+            "SELECT * FROM item WHERE account_hash = ?1 ORDER BY number", on: connection)
         byAttribute = Statement(
             """
             SELECT item.* FROM attribute JOIN item ON item.number = attribute.number

@@ -7,17 +7,21 @@ extension KeychainFailure {
     /// What a failure of the files or of SQLite means for `operation`.
     init(_ error: DatabaseError, during operation: String) {
         let failure = KeychainFailure(
-            error.code.meaning, during: operation, message: error.explanation, path: error.path,
+            error.code.meaning, during: operation, message: error.explanation(during: operation),
+            path: error.path,
             hint: error.hint ?? error.code.usualHint)
         self.init(failure, systemError: error.systemError ?? 0)
     }
 }
 
 extension DatabaseError {
-    /// What happened, without the path: that has a property of its own.
-    fileprivate var explanation: String {
-        let code = sqliteCode.map { ", sqlite \($0)" } ?? ""
-        return "\(operation): \(self.code.meaning.explanation)\(code)"
+    /// What happened in the course of `outer`, without the path: that has a property of its own.
+    fileprivate func explanation(during outer: String) -> String {
+        // The path says which file or folder, and that is all there is to a wrong one.
+        guard code.meaning != .insecureFiles else { return code.reason }
+        let step = operation.hasPrefix(outer) ? "" : "\(operation): "
+        let number = sqliteCode.map { ", sqlite \($0)" } ?? ""
+        return "\(step)\(code.meaning.explanation)\(number)"
     }
 }
 

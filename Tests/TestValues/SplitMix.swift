@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Random numbers that are the same in every run: splitmix64.
-struct SplitMix: RandomNumberGenerator {
+package struct SplitMix: RandomNumberGenerator {
     private var state: UInt64
 
-    init(seed: UInt64) { state = seed }
+    /// A generator whose sequence follows from the seed.
+    package init(seed: UInt64) { state = seed }
 
-    mutating func next() -> UInt64 {
+    /// The next number.
+    package mutating func next() -> UInt64 {
         state &+= 0x9e37_79b9_7f4a_7c15
         var z = state
         z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
@@ -15,7 +17,7 @@ struct SplitMix: RandomNumberGenerator {
     }
 
     /// `bytes` with one to four changes: a byte, a piece taken out, put in, doubled or cut off.
-    mutating func mutation(of bytes: [UInt8]) -> [UInt8] {
+    package mutating func mutation(of bytes: [UInt8]) -> [UInt8] {
         var bytes = bytes
         for _ in 0..<Int.random(in: 1...4, using: &self) where !bytes.isEmpty {
             let place = Int.random(in: 0..<bytes.count, using: &self)

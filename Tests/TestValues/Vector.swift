@@ -1,26 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
-import KeychainModel
-import Testing
+internal import Foundation
 
 /// One file of Tests/Vectors: a header (`source`, `expect`, `operation`), an empty line, and
 /// fields `name: value`, where a name may stand more than once.
-struct Vector: Sendable, CustomTestStringConvertible {
-    struct Mistake: Error { let text: String }
+package struct Vector: Sendable, CustomStringConvertible {
+    /// A file that is not what a vector is.
+    package struct Mistake: Error {
+        /// Which, and what is wrong with it.
+        package let text: String
+
+        /// Says what is wrong.
+        package init(text: String) { self.text = text }
+    }
 
     /// What the file says should happen.
-    enum Outcome: String, Sendable {
+    package enum Outcome: String, Sendable {
         case success, malformed, unsupported, tampered
         case wrongSecret = "wrong secret"
     }
 
-    let testDescription: String
-    let outcome: Outcome
+    /// The name of the file.
+    package let description: String
+    /// What should happen.
+    package let outcome: Outcome
     private let fields: [String: [String]]
 
-    /// All vectors of one folder, which are at least one.
-    static func all(_ folder: String) throws -> [Vector] {
+    /// All vectors of one folder of Tests/Vectors, which are at least one.
+    package static func all(_ folder: String) throws -> [Vector] {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../Vectors/\(folder)").standardizedFileURL
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
@@ -33,7 +40,7 @@ struct Vector: Sendable, CustomTestStringConvertible {
     }
 
     private init(name: String, text: String) throws {
-        testDescription = name
+        description = name
         var fields: [String: [String]] = [:]
         for line in text.split(separator: "\n") {
             guard let colon = line.firstIndex(of: ":") else {
@@ -49,26 +56,32 @@ struct Vector: Sendable, CustomTestStringConvertible {
         self.fields = fields
     }
 
-    func has(_ field: String) -> Bool { fields[field] != nil }
+    /// Whether the field is there.
+    package func has(_ field: String) -> Bool { fields[field] != nil }
 
-    func text(_ field: String) throws -> String {
+    /// The one value of a field.
+    package func text(_ field: String) throws -> String {
         guard let values = fields[field], values.count == 1 else {
-            throw Mistake(text: "\(testDescription): \(field)")
+            throw Mistake(text: "\(description): \(field)")
         }
         return values[0]
     }
 
-    func number<N: FixedWidthInteger>(_ field: String) throws -> N {
+    /// The one value of a field, in decimal digits.
+    package func number<N: FixedWidthInteger>(_ field: String) throws -> N {
         guard let number = N(try text(field)) else {
-            throw Mistake(text: "\(testDescription): \(field)")
+            throw Mistake(text: "\(description): \(field)")
         }
         return number
     }
 
-    func bytes(_ field: String) throws -> [UInt8] { try Self.bytes(hexadecimal: text(field)) }
+    /// The one value of a field, in hexadecimal digits.
+    package func bytes(_ field: String) throws -> [UInt8] {
+        try Self.bytes(hexadecimal: text(field))
+    }
 
-    /// All values of a field that may stand any number of times.
-    func list(_ field: String) throws -> [[UInt8]] {
+    /// All values of a field that may stand any number of times, in hexadecimal digits.
+    package func list(_ field: String) throws -> [[UInt8]] {
         try (fields[field] ?? []).map(Self.bytes(hexadecimal:))
     }
 
