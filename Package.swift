@@ -46,6 +46,7 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         library("Sealing", ["CSodium", "SecretMemory"]),
         library("Database", ["CSQLite", "CLinux"]),
         library("Keybag", ["KeychainModel", "SecretMemory", "Sealing"]),
+        library("Backup", ["Database", "KeychainModel", "SecretMemory", "Sealing"]),
         library(
             "KeychainStore",
             ["Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
@@ -66,6 +67,7 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         tests("Sealing", ["SecretMemory"]),
         tests("KeychainModel", []),
         tests("Keybag", ["KeychainModel", "SecretMemory", "Sealing"]),
+        tests("Backup", ["Database", "KeychainModel", "SecretMemory", "Sealing"]),
         tests(
             "KeychainStore", ["Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
         tests(

@@ -9,6 +9,7 @@ ALLOWED = {
     "Sealing": "CSodium SecretMemory",
     "Database": "CSQLite CLinux",
     "Keybag": "KeychainModel SecretMemory Sealing",
+    "Backup": "Database KeychainModel SecretMemory Sealing",
     "KeychainStore": "Database KeychainModel Keybag SecretMemory Sealing",
     "KeychainServices": "KeychainModel KeychainStore SecretMemory Foundation",
     "Valet": "KeychainModel KeychainServices KeychainStore SecretMemory Foundation",
