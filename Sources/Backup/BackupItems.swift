@@ -18,7 +18,7 @@ package struct BackupItems: ~Copyable {
 
     /// The next item; nil after the last one, once everything up to the end of the file is proved.
     ///
-    /// - Throws: ``BackupError``: `damaged`, `truncated`, `io`, with the place; from then on always.
+    /// - Throws: ``BackupError``, from then on always: `damaged`, `truncated`, `io`, at a place.
     package mutating func next() throws(BackupError) -> BackupItem? {
         switch outcome {
         case .success: return nil

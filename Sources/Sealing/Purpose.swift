@@ -5,8 +5,8 @@ package protocol KeyPurpose {}
 
 /// A key that other keys and hashes are made from; it opens nothing itself.
 ///
-/// No purpose is both this and ``SealsData``, ``SealsStreams`` or ``WrapsKeys``: a key that goes into a hash as its
-/// key is never an AEAD key. Only key id and commitment are made from all keys.
+/// No purpose is both this and ``SealsData``, ``SealsStreams`` or ``WrapsKeys``: a key that goes
+/// into a hash as its key is never an AEAD key. Only key id and commitment are made from all keys.
 package protocol DerivesKeys: KeyPurpose {}
 
 /// A key of the AEAD under which data is sealed.

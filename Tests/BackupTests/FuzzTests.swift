@@ -16,7 +16,8 @@ import Testing
             var bytes = random.mutation(of: seed)
             // Beyond the checksum lies what there is to be found.
             if bytes.count == 236, Bool.random(using: &random) {
-                bytes = bytes.prefix(204) + Digest(of: bytes.prefix(204).span).bytes
+                let body = Array(bytes.prefix(204))
+                bytes = body + Digest(of: body.span).bytes
             }
             guard let header = try? BackupHeader(parsing: bytes, path: "-", costs: .format) else {
                 continue

@@ -36,11 +36,14 @@ import Testing
             var writer = try TestBackup.writer(folder.backup)
             var codes: [BackupError.Code] = []
             for _ in 0..<10 {
-                do throws(BackupError) { try writer.append(item) } catch { codes.append(error.code) }
+                do throws(BackupError) {
+                    try writer.append(item)
+                } catch {
+                    codes.append(error.code)
+                }
             }
             #expect(codes.count >= 4 && codes.allSatisfy { $0 == .tooLarge })
-            let error = #expect(throws: BackupError.self) { _ = try writer.finish() }
-            #expect(error?.systemError == EFBIG)
+            #expect(writer.errorOfFinishing()?.systemError == EFBIG)
             #expect(try folder.names() == [])
         }
     }

@@ -55,6 +55,18 @@ enum TestBackup {
     }
 }
 
+extension BackupWriter {
+    /// What finishing throws.
+    consuming func errorOfFinishing() -> BackupError? {
+        do throws(BackupError) {
+            _ = try finish()
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
 extension BackupReader {
     /// All items, and what is at the end.
     func all() throws -> (items: [BackupItem], summary: BackupSummary) {

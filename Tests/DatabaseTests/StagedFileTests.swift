@@ -131,7 +131,12 @@ import Testing
                 }
             }
             // A later piece that would fit must not end up behind a gap.
-            do throws(DatabaseError) { try file.append([1].span) } catch { codes.append(error.code) }
+            let byte: [UInt8] = [1]
+            do throws(DatabaseError) {
+                try file.append(byte.span)
+            } catch {
+                codes.append(error.code)
+            }
             #expect(codes == [.diskFull, .diskFull, .diskFull])
             #expect(codeOfCommit(file) == .diskFull)
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
