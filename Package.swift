@@ -47,6 +47,7 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         library("Database", ["CSQLite", "CLinux"]),
         library("Keybag", ["KeychainModel", "SecretMemory", "Sealing"]),
         library("LockState", ["CLinux", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
+        library("Backup", ["Database", "KeychainModel", "SecretMemory", "Sealing"]),
         library(
             "KeychainStore",
             ["Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
@@ -76,6 +77,7 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
             name: "LockStateTestAgent",
             dependencies: ["CLinux", "LockState", "LockStateSupport", "Sealing"],
             path: "Tests/LockStateTestAgent", swiftSettings: strict),
+        tests("Backup", ["Database", "KeychainModel", "SecretMemory", "Sealing"]),
         tests(
             "LockState",
             [

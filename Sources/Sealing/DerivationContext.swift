@@ -50,7 +50,7 @@ package enum DerivationContext: String, CaseIterable, Sendable {
     case presenceValue = "valet/1/presence-value"
     /// The hash and the associated data of a program's record.
     case program = "valet/1/program"
-    /// The key of a backup.
+    /// What wraps the key of a backup.
     case backup = "valet/1/backup"
     /// The key of a sync circle.
     case sync = "valet/1/sync"

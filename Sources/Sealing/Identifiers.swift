@@ -15,6 +15,8 @@ package typealias PublicKey = FixedBytes<32, PublicKeyName>
 package typealias Nonce = FixedBytes<24, NonceName>
 /// What makes two people's equal passphrases give different keys; not secret.
 package typealias Salt = FixedBytes<16, SaltName>
+/// What two streams sealed under one key differ in; not secret.
+package typealias StreamHeader = FixedBytes<24, StreamHeaderName>
 
 /// Tells ``KeyID`` from other bytes.
 package enum KeyIDName {}
@@ -30,6 +32,8 @@ package enum PublicKeyName {}
 package enum NonceName {}
 /// Tells ``Salt`` from other bytes.
 package enum SaltName {}
+/// Tells ``StreamHeader`` from other bytes.
+package enum StreamHeaderName {}
 
 extension IndexHash {
     /// The first 16 bytes of `digest`.

@@ -5,12 +5,15 @@ package protocol KeyPurpose {}
 
 /// A key that other keys and hashes are made from; it opens nothing itself.
 ///
-/// No purpose is both this and ``SealsData`` or ``WrapsKeys``: a key that goes into a hash as its
-/// key is never an AEAD key. Only key id and commitment are made from all keys.
+/// No purpose is both this and ``SealsData``, ``SealsStreams`` or ``WrapsKeys``: a key that goes
+/// into a hash as its key is never an AEAD key. Only key id and commitment are made from all keys.
 package protocol DerivesKeys: KeyPurpose {}
 
 /// A key of the AEAD under which data is sealed.
 package protocol SealsData: KeyPurpose {}
+
+/// A key of the secretstream under which one stream of chunks is sealed.
+package protocol SealsStreams: KeyPurpose {}
 
 /// A key of the AEAD under which other keys are wrapped.
 package protocol WrapsKeys: KeyPurpose {}
@@ -47,6 +50,10 @@ package enum Purpose {
     package enum PresenceKEK: WrapsKeys {}
     /// Under which one value is sealed to a presence pair.
     package enum PresenceValue: SealsData {}
+    /// What wraps the key of a backup.
+    package enum BackupKEK: WrapsKeys {}
+    /// Under which one backup is sealed.
+    package enum Backup: SealsStreams {}
     /// The secret half of an X25519 pair.
     package enum Agreement: KeyPurpose {}
     /// What an X25519 agreement gives both sides.
@@ -79,3 +86,7 @@ package typealias IndexKEK = SymmetricKey<Purpose.IndexKEK>
 package typealias IndexKey = SymmetricKey<Purpose.Index>
 /// What wraps the secret half of a presence pair.
 package typealias PresenceKEK = SymmetricKey<Purpose.PresenceKEK>
+/// What wraps the key of a backup.
+package typealias BackupKEK = SymmetricKey<Purpose.BackupKEK>
+/// Under which one backup is sealed.
+package typealias BackupKey = SymmetricKey<Purpose.Backup>

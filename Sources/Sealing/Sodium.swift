@@ -3,7 +3,8 @@
 internal import CSodium
 internal import SecretMemory
 
-/// libsodium, called safely: the one file of this module that names it or touches a pointer.
+/// libsodium, called safely: with `Sodium+Stream.swift` the only file of this module that names it
+/// or touches a pointer.
 ///
 /// libsodium is initialised by `SecretMemory`, which whatever holds a key has used before.
 enum Sodium {
@@ -182,20 +183,20 @@ extension Sodium {
 }
 
 /// A span as C takes it, valid within the closure that it is lent to.
-@unsafe private struct Lent {
+@unsafe struct Lent {
     let start: UnsafePointer<UInt8>
     let count: Int
     var count64: UInt64 { unsafe UInt64(count) }
 }
 
 /// A mutable span as C takes it, valid within the closure that it is lent to.
-@unsafe private struct MutableLent {
+@unsafe struct MutableLent {
     let start: UnsafeMutablePointer<UInt8>
     let count: Int
 }
 
 @inline(__always)
-private func lend<R>(_ span: Span<UInt8>, _ body: (Lent) -> R) -> R {
+func lend<R>(_ span: Span<UInt8>, _ body: (Lent) -> R) -> R {
     unsafe span.withUnsafeBufferPointer { bytes in
         if let start = bytes.baseAddress {
             return unsafe body(Lent(start: start, count: bytes.count))
@@ -206,7 +207,7 @@ private func lend<R>(_ span: Span<UInt8>, _ body: (Lent) -> R) -> R {
 }
 
 @inline(__always)
-private func lend<R>(
+func lend<R>(
     _ first: Span<UInt8>, _ second: Span<UInt8>, _ body: (Lent, Lent) -> R
 ) -> R {
     unsafe lend(first) { first in
@@ -215,7 +216,7 @@ private func lend<R>(
 }
 
 @inline(__always)
-private func lend<R>(_ span: inout MutableSpan<UInt8>, _ body: (MutableLent) -> R) -> R {
+func lend<R>(_ span: inout MutableSpan<UInt8>, _ body: (MutableLent) -> R) -> R {
     unsafe span.withUnsafeMutableBufferPointer { bytes in
         if let start = bytes.baseAddress {
             return unsafe body(MutableLent(start: start, count: bytes.count))

@@ -81,6 +81,17 @@ internal import CSodium
         return try body(&span)
     }
 
+    /// Overwrites the bytes from `offset` on with `bytes`, which must fit.
+    package mutating func write(_ bytes: Span<UInt8>, at offset: Int) {
+        precondition(
+            offset >= 0 && bytes.count <= byteCount - offset, "writing beyond the end of a secret")
+        let target = unsafe start + offset
+        unsafe bytes.withUnsafeBufferPointer { source in
+            guard let first = source.baseAddress else { return }
+            unsafe target.update(from: first, count: source.count)
+        }
+    }
+
     /// Tells whether both hold the same bytes, in a time that depends on their number alone.
     package borrowing func isEqual(to other: borrowing SecretBytes) -> Bool {
         guard byteCount == other.byteCount else { return false }

@@ -10,6 +10,7 @@ ALLOWED = {
     "Database": "CSQLite CLinux",
     "Keybag": "KeychainModel SecretMemory Sealing",
     "LockState": "CLinux KeychainModel Keybag SecretMemory Sealing",
+    "Backup": "Database KeychainModel SecretMemory Sealing",
     "KeychainStore": "Database KeychainModel Keybag LockState SecretMemory Sealing",
     "KeychainServices": "KeychainModel KeychainStore SecretMemory Foundation",
     "Valet": "KeychainModel KeychainServices KeychainStore SecretMemory Foundation",

@@ -61,14 +61,14 @@ struct FileDescriptor: ~Copyable {
         }
     }
 
-    /// Fills `buffer` from the start of the file.
+    /// Fills `buffer` with the bytes from `offset` on.
     ///
     /// - Returns: How many bytes there were, or −`errno`.
-    func readAll(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    func readAll(into buffer: UnsafeMutableRawBufferPointer, at offset: Int = 0) -> Int {
         var done = 0
         while done < buffer.count {
             let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
-            let count = unsafe pread(number, rest.baseAddress, rest.count, done)
+            let count = unsafe pread(number, rest.baseAddress, rest.count, offset + done)
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { return -Int(errno) }
             if count == 0 { break }

@@ -89,6 +89,34 @@ def seal(key, nonce, plaintext, data):
     return nonce + ciphertext + tag
 
 
+# crypto_secretstream_xchacha20poly1305, from the documentation of libsodium.
+MESSAGE, PUSH, REKEY, FINAL = 0, 1, 2, 3
+
+
+class Stream:
+    def __init__(self, key, header):
+        words = rounds(initial(key, header[:16]))
+        self.key = struct.pack("<8I", *words[:4], *words[12:])
+        self.counter, self.inner = 1, header[16:]
+
+    def push(self, plaintext, data, tag=MESSAGE):
+        nonce = struct.pack("<I", self.counter) + self.inner
+        block = chacha20(self.key, nonce, 1, bytes([tag]) + bytes(63))
+        ciphertext = chacha20(self.key, nonce, 2, plaintext)
+        # The padding of the ciphertext is as libsodium has it, not as was meant.
+        mac = poly1305(
+            chacha20(self.key, nonce, 0, bytes(32)),
+            data + bytes(-len(data) % 16) + block + ciphertext + bytes(len(plaintext) % 16)
+            + struct.pack("<QQ", len(data), 64 + len(plaintext)))
+        self.inner = bytes(a ^ b for a, b in zip(self.inner, mac))
+        self.counter = (self.counter + 1) % 2**32
+        if tag & REKEY or self.counter == 0:
+            nonce = struct.pack("<I", self.counter) + self.inner
+            new = chacha20(self.key, nonce, 0, self.key + self.inner)
+            self.key, self.inner, self.counter = new[:32], new[32:], 1
+        return block[:1] + ciphertext + mac
+
+
 # Argon2id, RFC 9106 section 3, for one lane or more, version 0x13.
 def long_hash(data, size):
     data = struct.pack("<I", size) + data
@@ -320,6 +348,38 @@ def public_key_vectors():
           sealed=sealed)
 
 
+def stream_vectors():
+    header, key = count(150, 24), count(32, 32)
+    """Small chunks, of odd sizes, too: what the wrapper of the secretstream must open."""
+    parts, data = [b"first", b"", count(3, 200)], b"what they belong to"
+
+    def chunks(tags, header=header, key=key, data=data):
+        stream = Stream(key, header)
+        return [stream.push(part, data, tag) for part, tag in zip(parts, tags)]
+
+    good = chunks([MESSAGE, MESSAGE, FINAL])
+    cases = {
+        "good": ("success", good),
+        "not-ended": ("success", chunks([MESSAGE, MESSAGE, MESSAGE])),
+        "swapped": ("tampered", [good[1], good[0], good[2]]),
+        "first-missing": ("tampered", good[1:]),
+        "twice": ("tampered", [good[0], good[0]]),
+        "other-data": ("tampered", chunks([MESSAGE] * 3, data=b"other")),
+        "other-key": ("tampered", chunks([MESSAGE] * 3, key=bytes(32))),
+        "other-header": ("tampered", chunks([MESSAGE] * 3, header=bytes(24))),
+        "flipped-tag": ("tampered", [flip(good[0], 0)]),
+        "flipped-ciphertext": ("tampered", [flip(good[0], 3)]),
+        "flipped-mac": ("tampered", [flip(good[0], 21)]),
+        "tag-push": ("malformed", chunks([PUSH])),
+        "tag-rekey": ("malformed", chunks([REKEY])),
+        "tag-7": ("malformed", chunks([7])),
+    }
+    for name, (expect, sealed) in cases.items():
+        write(f"stream-{name}", OURS, "stream", expect, key=key, header=header,
+              associated_data=data, plaintext=parts[:len(sealed)], sealed=sealed,
+              ends=int(name == "good"))
+
+
 def argon2id_vectors():
     tag = argon2id(b"\1" * 32, b"\2" * 16, 3, 32, 4, b"\3" * 8, b"\4" * 12)
     assert tag.hex() == "0d640df58d78766c08c037a34a8b53c9d01ef0452d75b65eb52520e96b01e659", \
@@ -342,3 +402,4 @@ if __name__ == "__main__":
     agreement_vectors()
     public_key_vectors()
     argon2id_vectors()
+    stream_vectors()

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-
 extension Attribute {
-    /// The attribute's number in rows and hashes: docs/FORMAT.md §5.3.
-    var tag: UInt8 {
+    /// The attribute's number in rows, hashes and backups: docs/FORMAT.md §5.3.
+    package var tag: UInt8 {
         switch self {
         case .account: 1
         case .service: 2
@@ -44,28 +42,8 @@ extension Attribute {
     }()
 
     /// The attribute of that number; nil for numbers that no attribute has.
-    init?(tag: UInt8) {
+    package init?(tag: UInt8) {
         guard tag < Self.byTag.count, let attribute = Self.byTag[Int(tag)] else { return nil }
         self = attribute
-    }
-
-    /// Whether a row keeps a hash of this attribute for searches: docs/FORMAT.md §6.4.
-    var isHashed: Bool {
-        switch self {
-        case .accessGroup, .synchronizable, .accessible, .accessControl, .creationDate,
-            .modificationDate:
-            false
-        default: true
-        }
-    }
-}
-
-extension ItemClass {
-    /// The attribute that, beside the account, says what an item is for; its hash is a column.
-    var placeAttribute: Attribute {
-        switch self {
-        case .genericPassword: .service
-        case .internetPassword: .server
-        }
     }
 }
