@@ -83,7 +83,7 @@ import Testing
         #expect(try keys.index.array == vector.bytes("index"))
         let classes = ProtectionClass.allCases.compactMap(keys.keys(of:))
         #expect(classes.map { "\($0.protectionClass.rawValue)" } == vector.texts("protection"))
-        #expect(try classes.map(\.keyID.bytes) == vector.list("key_id"))
+        #expect(try classes.map { $0.keyID.bytes } == vector.list("key_id"))
         #expect(try classes.map { $0.attributes.array } == vector.list("attributes_subkey"))
         #expect(try classes.map { $0.value.array } == vector.list("value_subkey"))
     }

@@ -47,7 +47,7 @@ import Testing
             let index = keys.index.withBytes { [UInt8](copying: $0) }
             #expect(try index == vector.bytes("index"))
             let classes = ProtectionClass.allCases.compactMap(keys.keys(of:))
-            #expect(try classes.map(\.keyID.bytes) == vector.list("key_id"))
+            #expect(try classes.map { $0.keyID.bytes } == vector.list("key_id"))
             let attributes = classes.map { $0.attributes.withBytes { [UInt8](copying: $0) } }
             #expect(try attributes == vector.list("attributes_subkey"))
             let values = classes.map { $0.value.withBytes { [UInt8](copying: $0) } }
@@ -70,10 +70,8 @@ import Testing
             let hashes = IndexHasher(keys).hashes(
                 row.header.itemClass, content,
                 isSynchronizable: row.header.flags.contains(.synchronizable))
-            #expect(hashes.primaryKey.bytes == row.header.primaryKey)
+            #expect(hashes.place == row.place)
             #expect(hashes.account == row.accountHash)
-            #expect(hashes.group == row.groupHash)
-            #expect(hashes.place == row.placeHash)
             #expect(hashes.encodedOthers == row.hashes)
         } catch is RowDamage {
             #expect(vector.outcome == .tampered)
@@ -84,7 +82,7 @@ import Testing
         _ row: SealedRow, _ keys: UnlockedKeybag
     ) throws(RowDamage) -> (ItemContent, [UInt8]?) {
         guard let keys = keys.keys(of: row.header.protectionClass),
-            keys.keyID.bytes == row.header.keyID
+            keys.keyID == row.header.keyID
         else { throw .seal }
         let cipher = ItemCipher(keychainID: Vector.keychainID, keys: keys)
         let content = try cipher.openContent(row)
@@ -122,7 +120,7 @@ import Testing
 
 extension Vector {
     /// The keychain of all rows: 200, 201 … 215.
-    static let keychainID = [UInt8](200..<216)
+    static let keychainID = KeychainID(InlineArray { UInt8(200 + $0) })
 
     fileprivate func unlock(_ keybag: LockedKeybag, _ secret: String) throws -> UnlockedKeybag {
         let secret = try bytes(secret)

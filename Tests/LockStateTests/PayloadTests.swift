@@ -173,7 +173,7 @@ extension KeyPayload {
         #expect(try payload.deadline?.milliseconds ?? 0 == vector.number("deadline"))
         let epochs = try vector.texts("epoch").map { UInt64($0) }
         #expect(payload.epochs.map(\.mark.epoch.rawValue) == epochs)
-        #expect(payload.epochs.map(\.mark.digest.bytes) == (try vector.list("digest")))
+        #expect(payload.epochs.map { $0.mark.digest.bytes } == (try vector.list("digest")))
         let indexes = payload.epochs.compactMap { part -> [UInt8]? in
             switch part.index {
             case .some(let index): index.withBytes(copy)
@@ -184,7 +184,7 @@ extension KeyPayload {
         let classes = payload.epochs.flatMap(\.classes)
         let numbers = try vector.texts("class").map { UInt8($0) }
         #expect(classes.map(\.protectionClass.rawValue) == numbers)
-        #expect(classes.map(\.keyID.bytes) == (try vector.list("key_id")))
+        #expect(classes.map { $0.keyID.bytes } == (try vector.list("key_id")))
         let attributes = classes.map { $0.attributes.withBytes(copy) }
         #expect(attributes == (try vector.list("attributes_subkey")))
         let values = classes.map { $0.value.withBytes(copy) }

@@ -28,7 +28,7 @@ extension Statement.Run {
     /// - Returns: False, with nothing copied, if the blob has fewer.
     package func copyEnd(ofBlob column: Int32, to target: inout MutableSpan<UInt8>) -> Bool {
         let bytes = unsafe lentBytes(column)
-        guard unsafe bytes.count >= target.count else { return false }
+        guard bytes.count >= target.count else { return false }
         unsafe target.withUnsafeMutableBytes { target in
             unsafe target.copyMemory(
                 from: UnsafeRawBufferPointer(rebasing: bytes.suffix(target.count)))

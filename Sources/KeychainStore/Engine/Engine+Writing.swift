@@ -54,7 +54,8 @@ extension Engine {
 
     /// Keeps the log's file at the length at which commits are cheap, and what is in it short.
     private func tend(_ writer: StoreWriter) {
-        // The transaction is safe in the log, whatever becomes of this; the next writer tries again.
+        // The transaction is safe in the log, whatever becomes of this; the next writer tries
+        // again.
         if !writer.hasRoomInLog {
             writer.hasRoomInLog = true
             if let space = try? directory.availableByteCount(), space >= Self.spaceForLog {
