@@ -188,13 +188,16 @@ private struct ChangingFile {
             to: folder.backup)
         let reader = try TestBackup.open(folder.backup)
         let first = try reader.verify()
+        #expect(first.itemCount == 2)
         var second = reader.items()
         #expect(try second.next() != nil)
-        try TestBackup.write([.sample("c")], to: folder.path("other"))
-        let file = try ChangingFile(folder.backup)
-        try file.put(folder.read("other"), at: 0)
-        #expect(throws: BackupError.self) { try reader.verify() }
-        #expect(first.itemCount == 2)
+        // Another backup under the same passphrase, sound in itself, and as long.
+        try TestBackup.write(
+            [.sample("c", value: .init(repeating: 1, count: 70_000))], to: folder.path("other"))
+        try ChangingFile(folder.backup).put(folder.read("other"), at: 0)
+        let error = #expect(throws: BackupError.self) { try reader.verify() }
+        #expect(error?.code == .damaged)
+        #expect(error?.place == .chunk(0))
     }
 
     @Test func `is still the one that was opened when its name is another's`() throws {
