@@ -8,12 +8,14 @@ ALLOWED = {
     "SecretMemory": "CSodium CLinux",
     "Sealing": "CSodium SecretMemory",
     "Database": "CSQLite CLinux",
+    "UserPresence": "CLinux Database SecretMemory",
     "Keybag": "KeychainModel SecretMemory Sealing",
     "KeychainStore": "Database KeychainModel Keybag SecretMemory Sealing",
     "KeychainServices": "KeychainModel KeychainStore SecretMemory Foundation",
     "Valet": "KeychainModel KeychainServices KeychainStore SecretMemory Foundation",
     "Security": "KeychainModel KeychainServices",
-    "ValetCLI": "KeychainModel KeychainServices KeychainStore SecretMemory CLinux Foundation",
+    "ValetCLI": "KeychainModel KeychainServices KeychainStore SecretMemory UserPresence CLinux"
+                " Foundation",
     "ValetCommand": "ValetCLI",
 }
 ANYWHERE = {"Glibc", "Synchronization"}
