@@ -18,6 +18,13 @@ struct Terminal: Console {
             valet_drop_signal_handler(number)
         }
         _ = signal(SIGPIPE, SIG_IGN)
+        // One that our parent had blocked would stay pending for ever.
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGTTIN] {
+            unsafe sigaddset(&signals, number)
+        }
+        unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
         // A free descriptor 1 would go to the next file that is opened: the database. Opened the
         // wrong way round, reading and writing fail as they do on a closed descriptor.
         for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) == -1 {

@@ -356,9 +356,9 @@ def pinentry_tty_interrupt(agent):
 @case
 def pinentry_curses_answer(agent):
     session = real(agent, "pinentry-curses", "ask 20 twice")
-    session.type(b"secret\n")
+    session.type(b"secret\r")
     session.expect(b"again")
-    session.type(b"secret\n")
+    session.type(b"secret\r")
     session.answers_with("answer 736563726574 " + LEFT)
     is_restored(session)
     check(b"secret" not in session.output, session.output)
@@ -410,7 +410,9 @@ def main(arguments):
     if len(arguments) != 2 or arguments[0] not in CASES:
         print(__doc__)
         return 64
-    signal.alarm(60)
+    # What starts us may block signals; ours, and those of the agent, are the terminal's.
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    signal.alarm(20)
     try:
         CASES[arguments[0]](arguments[1])
     except AssertionError as error:

@@ -20,6 +20,8 @@ enum Asking {
         let before = descriptorCount
         if words.contains("again") { texts.append(answer(asker, prompt)) }
         texts.append("descriptors \(descriptorCount - before) children \(children)")
+        // `readLine` takes an old EINTR at the end of its input for a reason to try again.
+        errno = 0
         return texts.joined(separator: " ")
     }
 
