@@ -106,7 +106,7 @@ struct Terminal: Console {
             let line = try device.readHiddenLine(prompt)
             let count = line.lineByteCount
             return line.value(byteCount: count)
-        } catch where error.code == .tooLong {
+        } catch  where error.code == .tooLong {
             let limit = TerminalDevice.maximumLineByteCount
             throw .usage(
                 "a terminal hands over at most \(limit) bytes of a line",

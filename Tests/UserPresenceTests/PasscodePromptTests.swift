@@ -59,7 +59,8 @@ private struct ScriptedPrompter: ~Copyable, Prompter {
         let hostile = "a\u{1B}[2J\n\u{9B}b\u{202E}c\u{2066}\u{200F}\u{FEFF}\r\u{7F}é"
         let prompt = PasscodePrompt(
             title: hostile, description: hostile, label: hostile, previousError: hostile)
-        let line = "a\u{FFFD}[2J\u{FFFD}\u{FFFD}b\u{FFFD}c"
+        let line =
+            "a\u{FFFD}[2J\u{FFFD}\u{FFFD}b\u{FFFD}c"
             + String(repeating: "\u{FFFD}", count: 5) + "é"
         #expect(prompt.title == line && prompt.label == line && prompt.previousError == line)
         #expect(prompt.description == line.replacing("[2J\u{FFFD}", with: "[2J\n"))

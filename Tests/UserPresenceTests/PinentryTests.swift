@@ -42,7 +42,7 @@ import Testing
     func `is ended at the deadline`(_ answer: String) throws {
         let pinentry = try FakePinentry(answer)
         var prompt = PasscodePrompt(description: "asks")
-        prompt.timeout = .milliseconds(300)
+        prompt.timeout = .milliseconds(600)
         let outcome = Outcome { () throws(UserPresenceError) in try pinentry.ask(prompt) }
         #expect(outcome == .failure(.timedOut))
         #expect(pinentry.isGone)
@@ -50,7 +50,9 @@ import Testing
 
     @Test func `may answer as many bytes as are allowed, and no more`() throws {
         let limit = PasscodePrompt.maximumByteCount
-        let pieces = [String(repeating: "a", count: limit - 600), String(repeating: "b", count: 600)]
+        let pieces = [
+            String(repeating: "a", count: limit - 600), String(repeating: "b", count: 600),
+        ]
         let fitting = try FakePinentry("PIECES " + pieces.joined(separator: " "))
         let excessive = try FakePinentry("PIECES c " + pieces.joined(separator: " "))
         #expect(
@@ -120,7 +122,7 @@ import Testing
                 "SETDESC Mail wants%0Ayour é\u{FFFD}[2J\u{FFFD}", "SETPROMPT PIN:",
                 "SETERROR wrong\u{FFFD}GETPIN",
             ]))
-        #expect(log.contains("SETTIMEOUT 59"))
+        #expect(log.contains { $0.hasPrefix("SETTIMEOUT 5") })
         #expect(log.last == "BYE")
     }
 
@@ -143,7 +145,6 @@ import Testing
                 "DISPLAY": ":7", "TERM": "xterm", "VALET_PASSCODE": "secret", "HOME": "/secret",
                 "LD_PRELOAD": "secret", "PATH": "/secret", "LC_ALL": "C.UTF-8",
             ])
-        // A shell adds PWD to what it shows of itself only if it changes folders.
         #expect(
             Set(pinentry.lines("environment")) == [
                 "PATH=/usr/local/bin:/usr/bin:/bin", "DISPLAY=:7", "TERM=xterm", "LC_ALL=C.UTF-8",

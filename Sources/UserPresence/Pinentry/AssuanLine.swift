@@ -61,7 +61,7 @@ enum AssuanLine: Equatable {
 
 /// Why a pinentry did not do what it was asked to.
 struct PinentryError: Error, Equatable, CustomStringConvertible {
-    /// The number it gave: the component that failed in the upper 8 bits, the reason in the lower 16.
+    /// The number it gave: who failed in the upper 8 bits, why in the lower 16.
     let number: UInt32
 
     var description: String { "pinentry error \(number)" }

@@ -104,7 +104,7 @@ struct ChildProcess: ~Copyable {
 
         var arguments = unsafe strings([path])
         var variables = unsafe strings(environment)
-        defer { for unsafe text in unsafe arguments + variables { unsafe free(text) } }
+        defer { for unsafetext in unsafe arguments + variables { unsafe free(text) } }
         return unsafe posix_spawn(&child, path, &actions, &attributes, &arguments, &variables)
     }
 

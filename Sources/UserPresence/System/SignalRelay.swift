@@ -20,6 +20,9 @@ struct SignalRelay: ~Copyable {
 
     private static let turn = FairLock()
     private static let target = Atomic<Int32>(-1)
+    /// How many threads are in the handler. It must not write to a pipe that was closed: the number
+    /// could be another file's by then.
+    private static let handlerCount = Atomic<Int>(0)
 
     /// Readable once a signal has come.
     var descriptor: Int32 { pipe.reading.number }
@@ -48,6 +51,7 @@ struct SignalRelay: ~Copyable {
         self.numbers = numbers
         unsafe sigemptyset(&earlierMask)
         hadPipeSignal = Self.isPending(SIGPIPE)
+        _ = Self.handlerCount.load(ordering: .relaxed)  // made now: a handler may not
         Self.target.store(pipe.writing.number, ordering: .sequentiallyConsistent)
         install()
     }
@@ -70,16 +74,49 @@ struct SignalRelay: ~Copyable {
     }
 
     /// Sends signals that had been taken to this process again, as the system had sent them.
+    ///
+    /// This thread gets them at once, before the call returns, unless it blocks them: then another
+    /// thread, or whoever reads a `signalfd`, waits for them.
     static func pass(_ numbers: Set<Int32>) {
-        for number in numbers.sorted() { raise(number) }
+        var blocked = sigset_t()
+        unsafe sigemptyset(&blocked)
+        unsafe pthread_sigmask(SIG_BLOCK, nil, &blocked)
+        for number in numbers.sorted() {
+            if unsafe sigismember(&blocked, number) == 1 {
+                kill(getpid(), number)
+            } else {
+                raise(number)
+            }
+        }
+    }
+
+    /// Runs in a signal handler: only system calls and atomics, which exist by then.
+    private static func handle(_ number: Int32) {
+        handlerCount.add(1, ordering: .sequentiallyConsistent)
+        let target = target.load(ordering: .sequentiallyConsistent)
+        var byte = UInt8(truncatingIfNeeded: number)
+        if target >= 0 {
+            _ = unsafe write(target, &byte, 1)
+        } else {
+            // The relay ended in this moment: whoever was there before gets the signal.
+            raise(number)
+        }
+        handlerCount.subtract(1, ordering: .sequentiallyConsistent)
+    }
+
+    /// Waits, briefly, until no thread is in the handler. A child that was forked while one was
+    /// does not have that thread, hence the bound.
+    private static func waitForHandlers() {
+        for _ in 0..<1000 where handlerCount.load(ordering: .sequentiallyConsistent) > 0 {
+            sched_yield()
+        }
     }
 
     private mutating func install() {
         var action = sigaction()
         unsafe action.__sigaction_handler.sa_handler = { number in
             let reported = errno
-            var byte = UInt8(truncatingIfNeeded: number)
-            _ = unsafe write(SignalRelay.target.load(ordering: .sequentiallyConsistent), &byte, 1)
+            SignalRelay.handle(number)
             errno = reported
         }
         action.sa_flags = SA_RESTART
@@ -101,6 +138,9 @@ struct SignalRelay: ~Copyable {
             var action = action
             unsafe sigaction(number, &action, nil)
         }
+        Self.waitForHandlers()
+        Self.target.store(-1, ordering: .sequentiallyConsistent)
+        Self.waitForHandlers()
         if !hadPipeSignal, Self.isPending(SIGPIPE) {
             var pipes = Self.set(of: SIGPIPE)
             var atOnce = timespec()
