@@ -45,6 +45,7 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         library("SecretMemory", ["CSodium", "CLinux"]),
         library("Sealing", ["CSodium", "SecretMemory"]),
         library("Database", ["CSQLite", "CLinux"]),
+        library("UserPresence", ["CLinux", "Database", "SecretMemory"]),
         library("Keybag", ["KeychainModel", "SecretMemory", "Sealing"]),
         library("LockState", ["CLinux", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
         library("Backup", ["Database", "KeychainModel", "SecretMemory", "Sealing"]),
@@ -56,7 +57,10 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         library("Security", ["KeychainModel", "KeychainServices"]),
         library(
             "ValetCLI",
-            ["CLinux", "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory"]),
+            [
+                "CLinux", "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory",
+                "UserPresence",
+            ]),
         .executableTarget(
             name: "ValetCommand", dependencies: ["ValetCLI"], swiftSettings: strict),
         .target(name: "CForkSupport", path: "Tests/CForkSupport"),
@@ -66,6 +70,9 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
             swiftSettings: strict),
         tests("Database", []),
         tests("SecretMemory", ["CForkSupport"]),
+        tests(
+            "UserPresence", ["Database", "SecretMemory", "ValetTestAgent"],
+            exclude: ["fake-pinentry", "person.py"]),
         tests("Sealing", ["SecretMemory", "TestValues"]),
         tests("KeychainModel", []),
         tests("Keybag", ["KeychainModel", "SecretMemory", "Sealing", "TestValues"]),
@@ -101,7 +108,7 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
             name: "ValetTestAgent",
             dependencies: [
                 "CForkSupport", "Database", "KeychainModel", "KeychainServices", "KeychainStore",
-                "SecretMemory", "Valet",
+                "SecretMemory", "UserPresence", "Valet",
             ],
             path: "Tests/ValetTestAgent", swiftSettings: strict),
         .testTarget(

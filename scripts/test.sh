@@ -37,5 +37,5 @@ export VALET_TEST_COMMAND
 export VALET_HOME="$home"
 # Settings of the caller's keychain; a test that wants one sets it.
 unset STATE_DIRECTORY CREDENTIALS_DIRECTORY VALET_DEVICE_KEY_FILE VALET_ENTITLEMENTS
-unset VALET_INTERACTION
+unset VALET_INTERACTION VALET_PINENTRY VALET_PASSCODE_FD
 swift test "$@"

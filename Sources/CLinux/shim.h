@@ -7,6 +7,7 @@
 #include <linux/keyctl.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -97,6 +98,30 @@ static inline int valet_semaphore_wait(sem_t *semaphore, int64_t nanoseconds) {
     struct timespec deadline = {
         (time_t)(nanoseconds / 1000000000), (long)(nanoseconds % 1000000000)};
     return sem_clockwait(semaphore, CLOCK_MONOTONIC, &deadline);
+}
+
+extern int pipe2(int[2], int);
+
+/* Both ends die on exec, also where another thread forks meanwhile. */
+static inline int valet_make_pipe(int ends[2]) {
+    return pipe2(ends, O_CLOEXEC);
+}
+
+extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int);
+
+/* Gives the child no descriptor from `first` on, whatever others forgot to close. */
+static inline int valet_close_from(posix_spawn_file_actions_t *actions, int first) {
+    return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
+
+/* A handle on a child that no other process can take the number of: pidfd_open is 434 and
+   pidfd_send_signal 424, on every architecture. */
+static inline int valet_open_process(pid_t process) {
+    return (int)syscall(434, process, 0U);
+}
+
+static inline int valet_signal_process(int handle, int number) {
+    return (int)syscall(424, handle, number, (void *)0, 0U);
 }
 
 /* Whether the kernel started this program with more rights than its caller had. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import SecretMemory
+import TestValues
 import Testing
 
 @testable import Sealing
@@ -14,7 +15,7 @@ import Testing
         return (plaintext.withBytes { bytes in bytes.indices.map { bytes[$0] } }, isLast)
     }
 
-    @Test(arguments: try Vector.all("stream"))
+    @Test(arguments: try Vector.sealing("stream"))
     func `is what libsodium says it is`(_ vector: Vector) throws {
         let header = try StreamHeader(vector.bytes("header"))
         let key: BackupKey = try vector.key("key")

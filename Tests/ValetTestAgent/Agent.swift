@@ -69,6 +69,7 @@ import Valet
         case "background": Background.start(prefix: words[0])
         case "fork": Forking.start(prefix: words[0])
         case "label": try label(words[0], words[1])
+        case "ask": return Asking.ask(words)
         case "leak": try Leak.handleSecret()
         default: return try wrongUse(verb)
         }

@@ -20,6 +20,8 @@ _RELEASES = ("sqlite3_finalize", "sqlite3_close(?:_v2)?", "sodium_free", "Esys_F
 # kernel's on keys.
 _UNSAFE_FILES = ("Sources/KeychainServices/SecItem.swift", "Sources/LockState/KernelKeyring.swift",
                  "Sources/Valet/Platform.swift", "Sources/ValetCLI/Terminal.swift")
+# The system's calls of asking: a file each for descriptors, signals, terminals and programs.
+_UNSAFE_FOLDERS = ("Sources/UserPresence/System/",)
 # Apple declares these as optional in name only, and code that says so has to build.
 _IMPLICIT = {"Sources/KeychainServices/CoreFoundationNames.swift": r"CFBoolean!"}
 _SQL = re.compile(r"\b(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA)\b")
@@ -98,7 +100,7 @@ def _unsafe_lines(file):
 def _unsafe(file):
     if file.module in ("SecretMemory", "Database", "TPM", "Sealing"):
         return
-    if file.path not in _UNSAFE_FILES:
+    if file.path not in _UNSAFE_FILES and not file.path.startswith(_UNSAFE_FOLDERS):
         for line in _unsafe_lines(file):
             yield line, "unsafe", f"`unsafe` in {file.module}"
 

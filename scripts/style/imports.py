@@ -8,6 +8,7 @@ ALLOWED = {
     "SecretMemory": "CSodium CLinux",
     "Sealing": "CSodium SecretMemory",
     "Database": "CSQLite CLinux",
+    "UserPresence": "CLinux Database SecretMemory",
     "Keybag": "KeychainModel SecretMemory Sealing",
     "LockState": "CLinux KeychainModel Keybag SecretMemory Sealing",
     "Backup": "Database KeychainModel SecretMemory Sealing",
@@ -15,7 +16,8 @@ ALLOWED = {
     "KeychainServices": "KeychainModel KeychainStore SecretMemory Foundation",
     "Valet": "KeychainModel KeychainServices KeychainStore SecretMemory Foundation",
     "Security": "KeychainModel KeychainServices",
-    "ValetCLI": "KeychainModel KeychainServices KeychainStore SecretMemory CLinux Foundation",
+    "ValetCLI": "KeychainModel KeychainServices KeychainStore SecretMemory UserPresence CLinux"
+                " Foundation",
     "ValetCommand": "ValetCLI",
 }
 ANYWHERE = {"Glibc", "Synchronization"}

@@ -5,7 +5,7 @@ internal import Glibc
 internal import Synchronization
 
 /// A lock for the threads of one process, granted in order of arrival, with a deadline.
-final class FairLock: Sendable {
+package final class FairLock: Sendable {
     private struct State {
         var isHeld = false
         var waiters: [Waiter] = []
@@ -13,10 +13,13 @@ final class FairLock: Sendable {
 
     private let state = Mutex(State())
 
+    /// Makes a lock that nobody holds.
+    package init() {}
+
     /// Waits for the lock.
     ///
     /// - Returns: `false` once the deadline has passed.
-    func acquire(before deadline: Deadline) -> Bool {
+    package func acquire(before deadline: Deadline) -> Bool {
         let waiter: Waiter? = state.withLock { state in
             guard state.isHeld else {
                 state.isHeld = true
@@ -42,7 +45,7 @@ final class FairLock: Sendable {
     var waiterCount: Int { state.withLock { $0.waiters.count } }
 
     /// Hands the lock to whoever has waited longest.
-    func release() {
+    package func release() {
         state.withLock { state in
             guard !state.waiters.isEmpty else {
                 state.isHeld = false

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Database
+package import SecretMemory
+
+/// Gets a passcode in the one way that this process allows.
+///
+/// In this order: the descriptor that it was made with; that of `$VALET_PASSCODE_FD`; not at all
+/// under `VALET_INTERACTION=never`, or in a process with more rights than its caller; pinentry,
+/// then the terminal itself, or the other way round. A way that is missing or cannot show itself
+/// gives way to the next; one that a person refused, or that misbehaves, does not.
+///
+/// Calls block the thread until the prompt's deadline and up to 2 s longer, while a program that
+/// does not react is ended. Threads that ask at once take turns.
+package struct PasscodeAsker: Sendable {
+    private static let turn = FairLock()
+
+    private let descriptor: PasscodeDescriptor?
+    private let environment: Environment
+    private let prefersTerminal: Bool
+
+    /// Makes one for a process with `environment`.
+    ///
+    /// - Parameters:
+    ///   - descriptor: what `--passcode-fd` named.
+    ///   - prefersTerminal: whether a terminal is asked on directly even if there is a pinentry:
+    ///     for a command, whose caller looks at that terminal.
+    package init(
+        descriptor: PasscodeDescriptor? = nil, environment: Environment = .ofProcess,
+        prefersTerminal: Bool = false
+    ) {
+        self.descriptor = descriptor
+        self.environment = environment
+        self.prefersTerminal = prefersTerminal
+    }
+
+    /// Makes one for this process.
+    package static func forProcess(
+        descriptor: PasscodeDescriptor? = nil, prefersTerminal: Bool = false
+    ) -> PasscodeAsker {
+        PasscodeAsker(descriptor: descriptor, prefersTerminal: prefersTerminal)
+    }
+
+    /// Whether a person answers, who may be told that the answer was wrong and asked again. A
+    /// descriptor may hold further lines, but they answer further questions.
+    package var isInteractive: Bool {
+        descriptor == nil && environment.value(PasscodeDescriptor.variable) == nil
+    }
+
+    /// Gets the passcode.
+    ///
+    /// A descriptor is not asked twice for a new passcode: a program does not mistype.
+    ///
+    /// - Throws: Every code of ``UserPresenceError``.
+    package func ask(_ prompt: PasscodePrompt) throws(UserPresenceError) -> SecretBytes {
+        let deadline = Deadline(after: prompt.timeout)
+        if let descriptor = try givenDescriptor() {
+            return try descriptor.read(allowsEmpty: prompt.allowsEmpty, until: deadline)
+        }
+        guard !environment.isElevated else { throw UserPresenceError(.unavailable(.elevated)) }
+        guard environment.value("VALET_INTERACTION") != "never" else {
+            throw UserPresenceError(
+                .unavailable(.interactionOff),
+                hint: "unset VALET_INTERACTION, or give the passcode through a descriptor")
+        }
+        guard Self.turn.acquire(before: deadline) else { throw UserPresenceError(.timedOut) }
+        defer { Self.turn.release() }
+        return try askPerson(prompt, until: deadline)
+    }
+
+    private func givenDescriptor() throws(UserPresenceError) -> PasscodeDescriptor? {
+        if let descriptor { return descriptor }
+        guard let text = environment.value(PasscodeDescriptor.variable) else { return nil }
+        return try PasscodeDescriptor(text)
+    }
+
+    private func askPerson(
+        _ prompt: PasscodePrompt, until deadline: Deadline
+    ) throws(UserPresenceError) -> SecretBytes {
+        let device = TerminalDevice()
+        let (isTerminal, isInBackground) = (device.isTerminal, device.isInBackground)
+        let isUsable = isTerminal && !isInBackground
+        if prefersTerminal, isUsable {
+            return try Self.ask(prompt, on: device, until: deadline)
+        }
+        let program = try pinentry(usesTerminal: isUsable && device.isControlling)
+        do throws(UserPresenceError) {
+            if let program { return try program.ask(prompt, until: deadline) }
+        } catch {
+            guard error.code == .unavailable(.pinentry), isUsable else { throw error }
+        }
+        if isUsable { return try Self.ask(prompt, on: device, until: deadline) }
+        if isTerminal {
+            throw UserPresenceError(
+                .unavailable(.inBackground), hint: "bring it to the foreground with 'fg'")
+        }
+        throw UserPresenceError(
+            .unavailable(.nobodyThere),
+            hint: "use a terminal, install a pinentry, or give the passcode through a descriptor")
+    }
+
+    /// The program to ask through, if there is one that has something to show itself on.
+    private func pinentry(usesTerminal: Bool) throws(UserPresenceError) -> PinentryProgram? {
+        let isChosen = environment.value("VALET_PINENTRY")?.isEmpty == false
+        guard isChosen || usesTerminal || ChildEnvironment.hasScreen(environment) else {
+            return nil
+        }
+        let search = PinentrySearch(
+            environment: environment, isProgram: FileCheck.isProgram,
+            contents: FileCheck.contents)
+        return try search.program().map {
+            PinentryProgram(path: $0, environment: environment, usesTerminal: usesTerminal)
+        }
+    }
+
+    private static func ask(
+        _ prompt: PasscodePrompt, on device: consuming TerminalDevice, until deadline: Deadline
+    ) throws(UserPresenceError) -> SecretBytes {
+        var prompter = TerminalPrompter(device, until: deadline)
+        return try prompt.answer(from: &prompter)
+    }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Database
+package import SecretMemory
+
+/// An inherited descriptor that a passcode comes through: a line of it for each question.
+package struct PasscodeDescriptor: Hashable, Sendable {
+    /// The variable that names one for programs without arguments.
+    package static let variable = "VALET_PASSCODE_FD"
+
+    /// Its number in this process: 0, or 3 and above.
+    package let number: Int32
+
+    /// Reads a number: decimal digits without sign, spaces or leading zeros.
+    ///
+    /// - Throws: `unavailable(.descriptor)` for anything else, and for 1 and 2, which are output.
+    package init(_ text: String) throws(UserPresenceError) {
+        guard let number = Int32(text), String(number) == text, number == 0 || number > 2 else {
+            throw Self.failure("name a descriptor that can be read: 0, or 3 and above")
+        }
+        self.number = number
+    }
+
+    /// Reads the passcode, up to a newline, which is dropped, or to the end. Nothing behind the
+    /// newline is read: it belongs to whoever reads next.
+    ///
+    /// - Throws: `unavailable(.descriptor)` if it is not open, cannot be read, or is a terminal,
+    ///   which would show what is typed; `timedOut`; `tooLong` above
+    ///   ``PasscodePrompt/maximumByteCount``; `empty` at its end, and for an empty line unless
+    ///   `allowsEmpty`.
+    package func read(
+        allowsEmpty: Bool = false, until deadline: Deadline
+    ) throws(UserPresenceError) -> SecretBytes {
+        guard Descriptor.isOpen(number) else {
+            throw Self.failure("descriptor \(number) is not open")
+        }
+        guard !Descriptor.isTerminal(number) else {
+            throw Self.failure("descriptor \(number) is a terminal, which is asked without it")
+        }
+        var input = SecretInput(capacity: PasscodePrompt.maximumByteCount + 1)
+        while !input.endsInNewline, try readByte(into: &input, until: deadline) {
+            guard input.lineByteCount <= PasscodePrompt.maximumByteCount else {
+                throw UserPresenceError(.tooLong, during: Self.operation)
+            }
+        }
+        let count = input.lineByteCount
+        guard count > 0 || (allowsEmpty && input.endsInNewline) else {
+            throw UserPresenceError(
+                .empty, during: Self.operation, hint: "descriptor \(number) gave nothing")
+        }
+        return input.prefix(count)
+    }
+
+    /// Returns whether there was one.
+    private func readByte(
+        into input: inout SecretInput, until deadline: Deadline
+    ) throws(UserPresenceError) -> Bool {
+        while true {
+            guard case .input = Descriptor.wait(for: number, until: deadline) else {
+                throw UserPresenceError(.timedOut, during: Self.operation)
+            }
+            let count = input.readOnce(from: number, atMost: 1)
+            if count >= 0 { return count > 0 }
+            guard Descriptor.mayTryAgain(after: -count) else {
+                throw Self.failure("descriptor \(number) cannot be read", Int32(-count))
+            }
+        }
+    }
+
+    private static let operation = "read the passcode from a descriptor"
+
+    private static func failure(_ hint: String, _ systemError: Int32 = 0) -> UserPresenceError {
+        UserPresenceError(
+            .unavailable(.descriptor), during: operation, hint: hint, systemError: systemError)
+    }
+}

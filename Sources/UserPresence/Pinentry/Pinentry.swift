@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+
+/// A conversation with a pinentry program, in lock step: one line to it, lines from it up to `OK`
+/// or `ERR` (the Assuan protocol, and the commands of pinentry's manual).
+///
+/// What it answers goes through guarded memory only. Dropping the conversation ends the program.
+struct Pinentry: ~Copyable, Prompter {
+    /// More lines than any pinentry sends before `OK`.
+    private static let maximumLineCount = 1000
+
+    private let child: ChildProcess
+    private let signals: Int32
+    private let deadline: Deadline
+    private var received = SecretInput(capacity: 2 * (AssuanLine.maximumByteCount + 24))
+    /// Whether it was asked for an entry: if it dies now, the person or their terminal left.
+    private var hasAsked = false
+
+    /// Begins a conversation that ends at the deadline, or when `signals` can be read.
+    init(_ child: consuming ChildProcess, signals: Int32, until deadline: Deadline) {
+        self.child = child
+        self.signals = signals
+        self.deadline = deadline
+    }
+
+    /// Waits for the greeting and says where and what to show.
+    ///
+    /// - Throws: `unavailable(.pinentry)` if the program is not a pinentry; `timedOut`,
+    ///   `malformed`, `cancelled`.
+    mutating func introduce(
+        _ prompt: PasscodePrompt, terminal: String?, environment: Environment
+    ) throws(UserPresenceError) {
+        var nothing = SecretInput(capacity: 0)
+        let greeting = try reply(into: &nothing)
+        if let error = greeting.error { throw failure(error) }
+        if let terminal {
+            try set("OPTION ttyname=", terminal)
+            if let type = environment.value("TERM") { try set("OPTION ttytype=", type) }
+        }
+        try set("OPTION lc-ctype=", ChildEnvironment.textLocale(environment))
+        try set("SETTITLE ", prompt.title)
+        try set("SETDESC ", prompt.description)
+    }
+
+    mutating func ask(_ question: Question) throws(UserPresenceError) -> Entry {
+        let wantsTwo = question.prompt.asksTwice && !question.isRepetition
+        try set("SETPROMPT ", question.label + ":")
+        if let problem = question.problem { try set("SETERROR ", problem) }
+        if wantsTwo {
+            try set("SETREPEAT ", question.prompt.label + ", again:")
+            try set("SETREPEATERROR ", UserPresenceError.Code.mismatch.explanation)
+        }
+        // Whole seconds, rounded down: it puts its terminal in order before we have to end it.
+        let seconds = deadline.remaining.components.seconds
+        try set("SETTIMEOUT ", String(max(1, min(seconds, 86_400))))
+        try send(Array("GETPIN".utf8))
+        hasAsked = true
+        var answer = SecretInput(capacity: PasscodePrompt.maximumByteCount)
+        let reply = try reply(into: &answer)
+        hasAsked = false
+        if let error = reply.error { throw failure(error) }
+        let count = answer.byteCount
+        return Entry(bytes: answer.prefix(count), isRepeated: wantsTwo && reply.isRepeated)
+    }
+
+    /// Says goodbye; what comes back is nobody's concern.
+    func leave() {
+        _ = child.write(Array("BYE\n".utf8).span)
+    }
+
+    /// Sets what not every pinentry knows: that one refuses is no failure.
+    private mutating func set(_ command: String, _ text: String) throws(UserPresenceError) {
+        let room = AssuanLine.maximumByteCount - command.utf8.count
+        try send(Array(command.utf8) + PercentEncoding.encode(text, upTo: room))
+        var nothing = SecretInput(capacity: 0)
+        _ = try reply(into: &nothing)
+    }
+
+    private func send(_ line: [UInt8]) throws(UserPresenceError) {
+        guard child.write((line + [0x0A]).span) == 0 else { throw silence() }
+    }
+
+    /// Reads lines up to the one that ends the reply, and collects the bytes that they carry.
+    private mutating func reply(
+        into answer: inout SecretInput
+    ) throws(UserPresenceError) -> (error: PinentryError?, isRepeated: Bool) {
+        var isRepeated = false
+        for _ in 0..<Self.maximumLineCount {
+            let end = try receiveLine()
+            let line = try received.withBytes { (bytes) throws(UserPresenceError) in
+                // A carriage return before the newline belongs to it.
+                let hasReturn = end > 0 && bytes[end - 1] == 0x0D
+                let count = hasReturn ? end - 1 : end
+                return try Self.read(bytes.extracting(first: count), into: &answer)
+            }
+            received.removeFirst(end + 1)
+            switch line {
+            case .ok: return (nil, isRepeated)
+            case .error(let error): return (error, isRepeated)
+            case .status(isRepeated: true): isRepeated = true
+            case .data, .status: continue
+            }
+        }
+        throw UserPresenceError(.malformed)
+    }
+
+    private static func read(
+        _ bytes: Span<UInt8>, into answer: inout SecretInput
+    ) throws(UserPresenceError) -> AssuanLine {
+        guard let line = AssuanLine(bytes) else { throw UserPresenceError(.malformed) }
+        if case .data(let range) = line {
+            try PercentEncoding.decode(
+                bytes.extracting(range), into: &answer, upTo: PasscodePrompt.maximumByteCount)
+        }
+        return line
+    }
+
+    /// Waits until a whole line was received; returns where its newline stands.
+    private mutating func receiveLine() throws(UserPresenceError) -> Int {
+        while true {
+            let end = received.withBytes { bytes in bytes.indices.first { bytes[$0] == 0x0A } }
+            if let end { return end }
+            guard received.byteCount <= AssuanLine.maximumByteCount else {
+                throw UserPresenceError(.malformed)
+            }
+            switch Descriptor.wait(for: child.output, signals: signals, until: deadline) {
+            case .signal: throw UserPresenceError(.cancelled)
+            case .deadline: throw UserPresenceError(.timedOut)
+            case .input: break
+            }
+            let count = received.readOnce(from: child.output, atMost: 1024)
+            if count == 0 { throw silence() }
+            if count < 0, !Descriptor.mayTryAgain(after: -count) {
+                throw UserPresenceError(.unavailable(.pinentry), systemError: Int32(-count))
+            }
+        }
+    }
+
+    /// What it means that the program has gone.
+    private func silence() -> UserPresenceError {
+        UserPresenceError(hasAsked ? .cancelled : .unavailable(.pinentry))
+    }
+
+    private func failure(_ error: PinentryError) -> UserPresenceError {
+        UserPresenceError(error.code, underlying: error)
+    }
+}

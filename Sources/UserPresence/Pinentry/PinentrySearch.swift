@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+
+/// Finds the pinentry program that this person wants, from an environment and what is on disk.
+struct PinentrySearch {
+    /// Names that Debian and others install, in order of preference.
+    static let knownNames = [
+        "pinentry", "pinentry-gnome3", "pinentry-qt", "pinentry-gtk-2", "pinentry-curses",
+        "pinentry-tty",
+    ]
+
+    let environment: Environment
+    /// Whether a path leads to a program that may be run.
+    let isProgram: (String) -> Bool
+    /// The bytes of a small file, as text; `nil` if it cannot be read.
+    let contents: (String) -> String?
+
+    /// The path of the program; `nil` if there is none.
+    ///
+    /// `VALET_PINENTRY` (a path, or a name on `PATH`), else `pinentry-program` of gpg-agent, else
+    /// the first known name on `PATH`. Relative folders and paths are never used.
+    ///
+    /// - Throws: `unavailable(.pinentry)` if `VALET_PINENTRY` leads to no program: a choice is not
+    ///   replaced by another; `unavailable(.elevated)` in a process that may believe no variable.
+    func program() throws(UserPresenceError) -> String? {
+        guard !environment.isElevated else { throw UserPresenceError(.unavailable(.elevated)) }
+        if let choice = value("VALET_PINENTRY") {
+            if let path = path(of: choice) { return path }
+            throw UserPresenceError(
+                .unavailable(.pinentry), during: "find the pinentry program",
+                hint: "VALET_PINENTRY must be the absolute path of a program, or its name")
+        }
+        if let choice = choiceOfAgent(), isProgram(choice) { return choice }
+        for name in Self.knownNames {
+            if let path = path(of: name) { return path }
+        }
+        return nil
+    }
+
+    private func value(_ name: String) -> String? {
+        guard let value = environment.value(name), !value.isEmpty else { return nil }
+        return value
+    }
+
+    private func path(of program: String) -> String? {
+        if program.contains("/") {
+            return program.hasPrefix("/") && isProgram(program) ? program : nil
+        }
+        let folders = (value("PATH") ?? ChildEnvironment.path).split(separator: ":")
+        return folders.lazy.filter { $0.hasPrefix("/") }.map { $0 + "/" + program }
+            .first(where: isProgram)
+    }
+
+    private func choiceOfAgent() -> String? {
+        let folder = value("GNUPGHOME") ?? value("HOME").map { $0 + "/.gnupg" }
+        guard let folder, folder.hasPrefix("/") else { return nil }
+        return contents(folder + "/gpg-agent.conf").flatMap(Self.program(inConfiguration:))
+    }
+
+    /// The `pinentry-program` of a gpg-agent.conf: its last one, if it is an absolute path.
+    static func program(inConfiguration text: String) -> String? {
+        var choice: String?
+        for line in text.split(whereSeparator: \.isNewline) {
+            let words = line.split(
+                maxSplits: 1, omittingEmptySubsequences: true, whereSeparator: \.isWhitespace)
+            guard words.count == 2, ["pinentry-program", "--pinentry-program"].contains(words[0])
+            else { continue }
+            choice = unquoted(words[1])
+        }
+        return choice?.hasPrefix("/") == true ? choice : nil
+    }
+
+    private static func unquoted(_ value: Substring) -> String {
+        let text = value.reversed().drop(while: \.isWhitespace).reversed()
+        guard text.count >= 2, text.first == "\"", text.last == "\"" else { return String(text) }
+        return String(text.dropFirst().dropLast())
+    }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+package import SecretMemory
+
+/// Secret bytes that are being read, in guarded memory up to 4 KiB.
+package struct SecretInput: ~Copyable {
+    private var bytes: SecretBytes
+    /// How many bytes were read.
+    package private(set) var byteCount = 0
+
+    /// Makes room for `capacity` bytes; it grows when more are read.
+    package init(capacity: Int) {
+        bytes = SecretBytes(byteCount: capacity)
+    }
+
+    /// The first byte; `nil` if there is none.
+    package var firstByte: UInt8? { byteCount > 0 ? byte(at: 0) : nil }
+    /// Whether the last byte is a newline.
+    package var endsInNewline: Bool { byteCount > 0 && byte(at: byteCount - 1) == 0x0A }
+    /// The number of bytes without the newline that may end them.
+    package var lineByteCount: Int { byteCount - (endsInNewline ? 1 : 0) }
+
+    /// Appends what one call reads, waiting for it without end.
+    ///
+    /// - Returns: How many bytes that was; 0 at the end.
+    /// - Throws: ``UserPresenceError/Code/unavailable(_:)`` with the system's reason.
+    package mutating func read(from descriptor: Int32) throws(UserPresenceError) -> Int {
+        while true {
+            let count = readOnce(from: descriptor)
+            if count >= 0 { return count }
+            guard Descriptor.mayTryAgain(after: -count) else {
+                throw UserPresenceError(
+                    .unavailable(.descriptor), during: "read the secret",
+                    systemError: Int32(-count))
+            }
+            _ = Descriptor.wait(for: descriptor, until: .never)
+        }
+    }
+
+    /// Hands over the first bytes; the memory behind them is part of it.
+    package consuming func value(byteCount: Int) -> SecretValue {
+        SecretValue(bytes, byteCount: byteCount)
+    }
+
+    /// A copy of the first bytes, of exactly that size.
+    consuming func prefix(_ byteCount: Int) -> SecretBytes {
+        bytes.withBytes { SecretBytes(copying: $0.extracting(first: byteCount)) }
+    }
+
+    /// Appends what one call reads: `limit` bytes at most.
+    ///
+    /// - Returns: How many bytes that was, 0 at the end, or −`errno`.
+    mutating func readOnce(from descriptor: Int32, atMost limit: Int = .max) -> Int {
+        if byteCount == bytes.byteCount { grow() }
+        let (start, room) = (byteCount, min(limit, bytes.byteCount - byteCount))
+        let count = bytes.withMutableBytes { span in
+            Descriptor.read(from: descriptor, into: &span, at: start..<start + room)
+        }
+        if count > 0 { byteCount += count }
+        return count
+    }
+
+    /// Appends one byte.
+    mutating func append(_ byte: UInt8) {
+        if byteCount == bytes.byteCount { grow() }
+        let end = byteCount
+        bytes.withMutableBytes { $0[end] = byte }
+        byteCount += 1
+    }
+
+    /// Lends the bytes.
+    func withBytes<R: ~Copyable, E>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
+        let count = byteCount
+        return try bytes.withBytes { (span: Span<UInt8>) throws(E) -> R in
+            try body(span.extracting(first: count))
+        }
+    }
+
+    /// Forgets the first bytes and moves the others to the front. What they leave is wiped.
+    mutating func removeFirst(_ count: Int) {
+        let end = byteCount
+        bytes.withMutableBytes { span in
+            for index in count..<end { span[index - count] = span[index] }
+            for index in (end - count)..<end { span[index] = 0 }
+        }
+        byteCount -= count
+    }
+
+    private func byte(at index: Int) -> UInt8 {
+        bytes.withBytes { $0[index] }
+    }
+
+    private mutating func grow() {
+        var larger = SecretBytes(byteCount: max(64, bytes.byteCount * 2))
+        bytes.withBytes { old in
+            larger.withMutableBytes { new in
+                for index in old.indices { new[index] = old[index] }
+            }
+        }
+        bytes = larger
+    }
+}

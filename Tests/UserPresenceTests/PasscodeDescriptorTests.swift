@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Database
+import Foundation
+import SecretMemory
+import Testing
+
+@testable import UserPresence
+
+@Suite struct `A descriptor that gives a passcode` {
+    /// A pipe that holds `text`, and whose writing end is closed.
+    private func withPipe<R>(_ text: String, _ body: (PasscodeDescriptor) throws -> R) throws -> R {
+        let pipe = Foundation.Pipe()
+        try pipe.fileHandleForWriting.write(contentsOf: Data(text.utf8))
+        try pipe.fileHandleForWriting.close()
+        return try body(PasscodeDescriptor("\(pipe.fileHandleForReading.fileDescriptor)"))
+    }
+
+    private func read(_ descriptor: PasscodeDescriptor, allowsEmpty: Bool = false) -> Outcome {
+        Outcome { () throws(UserPresenceError) in
+            try descriptor.read(allowsEmpty: allowsEmpty, until: Deadline(after: .seconds(10)))
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("secret\n", "secret"), ("secret", "secret"), ("secret\n\n", "secret"),
+            ("secret\r\n", "secret\r"), (" a\0b \n", " a\0b "), ("é\nrest", "é"),
+        ])
+    func `gives its first line without the newline`(_ text: String, _ expected: String) throws {
+        try withPipe(text) { #expect(read($0) == .answer(expected)) }
+    }
+
+    @Test func `keeps what is behind the newline for whoever reads next`() throws {
+        try withPipe("old\nnew\nsecret") { descriptor in
+            #expect(read(descriptor) == .answer("old"))
+            #expect(read(descriptor) == .answer("new"))
+            #expect(read(descriptor) == .answer("secret"))
+            #expect(read(descriptor) == .failure(.empty))
+        }
+    }
+
+    @Test func `gives as many bytes as are allowed, and no more`() throws {
+        let longest = String(repeating: "x", count: PasscodePrompt.maximumByteCount)
+        try withPipe(longest) { #expect(read($0) == .answer(longest)) }
+        try withPipe(longest + "\n") { #expect(read($0) == .answer(longest)) }
+        try withPipe(longest + "x") { #expect(read($0) == .failure(.tooLong)) }
+        try withPipe(longest + "x\n") { #expect(read($0) == .failure(.tooLong)) }
+    }
+
+    @Test func `is refused if it gives nothing`() throws {
+        try withPipe("") { #expect(read($0, allowsEmpty: true) == .failure(.empty)) }
+        try withPipe("\n") { #expect(read($0) == .failure(.empty)) }
+        try withPipe("\n") { #expect(read($0, allowsEmpty: true) == .answer("")) }
+    }
+
+    @Test func `is waited for until the deadline`() throws {
+        let pipe = Foundation.Pipe()
+        try pipe.fileHandleForWriting.write(contentsOf: Data("half".utf8))
+        let descriptor = try PasscodeDescriptor("\(pipe.fileHandleForReading.fileDescriptor)")
+        let outcome = Outcome { () throws(UserPresenceError) in
+            try descriptor.read(until: Deadline(after: .milliseconds(50)))
+        }
+        #expect(outcome == .failure(.timedOut))
+    }
+
+    @Test func `is refused if it cannot be read`() throws {
+        let folder = unsafe open("/", O_RDONLY | O_CLOEXEC)
+        defer { close(folder) }
+        let writeOnly = unsafe open("/dev/null", O_WRONLY | O_CLOEXEC)
+        defer { close(writeOnly) }
+        for number in [folder, writeOnly, 1_000_000] {
+            let descriptor = try PasscodeDescriptor("\(number)")
+            #expect(read(descriptor) == .failure(.unavailable(.descriptor)))
+        }
+    }
+
+    @Test func `is refused if it is a terminal`() throws {
+        let terminal = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        defer { close(terminal) }
+        try #require(terminal >= 0)
+        let descriptor = try PasscodeDescriptor("\(terminal)")
+        #expect(read(descriptor) == .failure(.unavailable(.descriptor)))
+    }
+
+    @Test(arguments: ["", "1", "2", "-1", "+3", " 3", "3 ", "03", "0x3", "3\n", "2147483648", "٣"])
+    func `is not named by`(_ text: String) {
+        let error = #expect(throws: UserPresenceError.self) { try PasscodeDescriptor(text) }
+        #expect(error?.code == .unavailable(.descriptor) && error?.hint != nil)
+    }
+
+    @Test func `may be standard input`() throws {
+        #expect(try PasscodeDescriptor("0").number == 0)
+    }
+
+    @Test func `answers before anybody is asked`() throws {
+        try withPipe("a\nb\n") { descriptor in
+            let variables = [
+                "VALET_PASSCODE_FD": "\(descriptor.number)", "VALET_INTERACTION": "never",
+            ]
+            let byName = PasscodeAsker(environment: Environment(variables))
+            let given = PasscodeAsker(
+                descriptor: descriptor, environment: Environment(["VALET_PASSCODE_FD": "nonsense"]))
+            var prompt = PasscodePrompt(description: "asks")
+            prompt.asksTwice = true
+            let first = Outcome { () throws(UserPresenceError) in try byName.ask(prompt) }
+            let second = Outcome { () throws(UserPresenceError) in try given.ask(prompt) }
+            #expect(first == .answer("a") && second == .answer("b"))
+            #expect(!byName.isInteractive && !given.isInteractive)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (["VALET_PASSCODE_FD": "x"], false, .unavailable(.descriptor)),
+            (["VALET_INTERACTION": "never"], false, .unavailable(.interactionOff)),
+            (["VALET_PASSCODE_FD": "0"], true, .unavailable(.elevated)),
+        ] as [([String: String], Bool, UserPresenceError.Code)])
+    func `is the only way where asking is off`(
+        _ variables: [String: String], _ isElevated: Bool, _ code: UserPresenceError.Code
+    ) {
+        let asker = PasscodeAsker(environment: Environment(variables, isElevated: isElevated))
+        let prompt = PasscodePrompt(description: "asks")
+        #expect(
+            Outcome { () throws(UserPresenceError) in try asker.ask(prompt) } == .failure(code))
+    }
+}

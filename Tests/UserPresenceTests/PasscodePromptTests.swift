@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import SecretMemory
+import Testing
+
+@testable import UserPresence
+
+/// Answers from a list, and remembers what it was asked.
+private struct ScriptedPrompter: ~Copyable, Prompter {
+    var answers: [String]
+    var problems: [String?] = []
+    var labels: [String] = []
+
+    init(_ answers: [String]) {
+        self.answers = answers
+    }
+
+    mutating func ask(_ question: Question) throws(UserPresenceError) -> Entry {
+        problems.append(question.problem)
+        labels.append(question.label)
+        guard !answers.isEmpty else { throw UserPresenceError(.cancelled) }
+        let bytes = Array(answers.removeFirst().utf8)
+        return Entry(bytes: SecretBytes(copying: bytes.span), isRepeated: false)
+    }
+}
+
+@Suite struct `A prompt for a passcode` {
+    @Test func `names the problem of each try`() {
+        var prompter = ScriptedPrompter(["a", "b", "", "c", "c"])
+        var prompt = PasscodePrompt(description: "", label: "PIN", previousError: "wrong")
+        prompt.asksTwice = true
+        let outcome = Outcome { () throws(UserPresenceError) in
+            try prompt.answer(from: &prompter)
+        }
+        #expect(outcome == .answer("c"))
+        #expect(
+            prompter.problems == [
+                "wrong", nil, "the two entries differ", "the answer is empty", nil,
+            ])
+        #expect(prompter.labels == ["PIN", "PIN, again", "PIN", "PIN", "PIN, again"])
+    }
+
+    @Test(
+        arguments: [
+            (["", "a", "b", ""], .empty), (["", "", "a", "b"], .mismatch), ([], .cancelled),
+            (["", ""], .cancelled),
+        ] as [([String], UserPresenceError.Code)])
+    func `gives up with the last reason`(_ answers: [String], _ code: UserPresenceError.Code) {
+        var prompter = ScriptedPrompter(answers)
+        var prompt = PasscodePrompt(description: "")
+        prompt.asksTwice = true
+        let outcome = Outcome { () throws(UserPresenceError) in
+            try prompt.answer(from: &prompter)
+        }
+        #expect(outcome == .failure(code))
+    }
+
+    @Test func `shows no text that could act or mislead`() {
+        let hostile = "a\u{1B}[2J\n\u{9B}b\u{202E}c\u{2066}\u{200F}\u{FEFF}\r\u{7F}é"
+        let prompt = PasscodePrompt(
+            title: hostile, description: hostile, label: hostile, previousError: hostile)
+        let line =
+            "a\u{FFFD}[2J\u{FFFD}\u{FFFD}b\u{FFFD}c"
+            + String(repeating: "\u{FFFD}", count: 5) + "é"
+        #expect(prompt.title == line && prompt.label == line && prompt.previousError == line)
+        #expect(prompt.description == line.replacing("[2J\u{FFFD}", with: "[2J\n"))
+    }
+
+    @Test func `cuts long texts`() {
+        let long = String(repeating: "x", count: 2000)
+        let prompt = PasscodePrompt(title: long, description: long)
+        #expect(prompt.title == long.prefix(256) + "…")
+        #expect(prompt.description == long.prefix(512) + "…")
+    }
+
+    @Test func `is open for a minute, once, and wants bytes`() {
+        let prompt = PasscodePrompt(description: "")
+        #expect(prompt.timeout == .seconds(60) && !prompt.asksTwice && !prompt.allowsEmpty)
+    }
+}
+
+@Suite struct `An error of asking` {
+    @Test func `names what was done, why there is no answer, and the cause`() {
+        let error = UserPresenceError(
+            .unavailable(.pinentry), during: "start the pinentry program", systemError: 2)
+        let caused = UserPresenceError(.timedOut, underlying: PinentryError(number: 62))
+        #expect(
+            "\(error)" == "could not start the pinentry program: "
+                + "the pinentry program cannot be used, errno 2")
+        #expect(
+            "\(caused)" == "could not ask for the passcode: "
+                + "nobody answered in time (pinentry error 62)")
+    }
+}
+
+@Suite struct `Secret input` {
+    @Test func `wipes what was taken from it`() {
+        var input = SecretInput(capacity: 1)
+        for byte in UInt8(1)...100 { input.append(byte) }
+        input.removeFirst(98)
+        #expect(input.byteCount == 2 && input.firstByte == 99 && !input.endsInNewline)
+        let memory = input.value(byteCount: 128)
+        #expect(memory.withBytes { bytes in bytes.indices.allSatisfy { $0 < 2 || bytes[$0] == 0 } })
+    }
+}

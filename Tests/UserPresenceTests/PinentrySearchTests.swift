@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Database
+import Testing
+
+@testable import UserPresence
+
+@Suite struct `The search for a pinentry program` {
+    private func search(
+        _ variables: [String: String], programs: Set<String>, files: [String: String] = [:],
+        isElevated: Bool = false
+    ) -> PinentrySearch {
+        PinentrySearch(
+            environment: Environment(variables, isElevated: isElevated),
+            isProgram: { programs.contains($0) }, contents: { files[$0] })
+    }
+
+    @Test(
+        arguments: [
+            (["VALET_PINENTRY": "/opt/ask"], "/opt/ask"),
+            (["VALET_PINENTRY": "ask", "PATH": "rel:/bin:/opt"], "/opt/ask"),
+            (["VALET_PINENTRY": "", "HOME": "/home/a", "PATH": "/bin"], "/opt/agent"),
+            (["HOME": "/home/a", "PATH": "/bin"], "/opt/agent"),
+            (["HOME": "/home/a", "GNUPGHOME": "/gnupg", "PATH": "/bin"], "/opt/other"),
+            (["HOME": "/home/b", "PATH": "/bin"], "/bin/pinentry-qt"),
+            (["HOME": "/home/c", "PATH": "/bin"], "/bin/pinentry-qt"),
+            (["HOME": "home/a", "PATH": "/bin"], "/bin/pinentry-qt"),
+            (["PATH": "/usr/bin:/bin"], "/usr/bin/pinentry"),
+            ([:], "/usr/bin/pinentry"), (["PATH": ".:bin:"], nil), (["PATH": "/sbin"], nil),
+        ] as [([String: String], String?)])
+    func `takes what the person chose, else what is there`(
+        _ variables: [String: String], _ expected: String?
+    ) throws {
+        let found = try search(
+            variables,
+            programs: [
+                "/opt/ask", "/opt/agent", "/opt/other", "/usr/bin/pinentry", "/bin/pinentry-qt",
+                "/bin/pinentry-tty", "ask", "./pinentry", "bin/pinentry", "rel/ask",
+            ],
+            files: [
+                "/home/a/.gnupg/gpg-agent.conf": "pinentry-program /opt/agent\n",
+                "/gnupg/gpg-agent.conf": "pinentry-program /opt/other",
+                "/home/c/.gnupg/gpg-agent.conf": "pinentry-program /gone",
+                "home/a/.gnupg/gpg-agent.conf": "pinentry-program /opt/agent",
+            ]
+        ).program()
+        #expect(found == expected)
+    }
+
+    @Test(arguments: ["/gone", "gone", "opt/ask", "./ask", "/"])
+    func `replaces no choice by another`(_ choice: String) {
+        let search = search(
+            ["VALET_PINENTRY": choice, "PATH": "/bin"],
+            programs: ["opt/ask", "./ask", "/bin/pinentry"])
+        let error = #expect(throws: UserPresenceError.self) { try search.program() }
+        #expect(error?.code == .unavailable(.pinentry) && error?.hint != nil)
+    }
+
+    @Test func `is off in a program with more rights than its caller`() {
+        let search = search(
+            ["VALET_PINENTRY": "/opt/ask"], programs: ["/opt/ask", "/usr/bin/pinentry"],
+            isElevated: true)
+        let error = #expect(throws: UserPresenceError.self) { try search.program() }
+        #expect(error?.code == .unavailable(.elevated))
+    }
+
+    @Test(
+        arguments: [
+            ("", nil), ("# pinentry-program /a\n", nil), ("  pinentry-program\t/a b \r\n", "/a b"),
+            ("pinentry-program \"/a b\"", "/a b"), ("pinentry-program a", nil),
+            ("pinentry-program", nil), ("no-grab\n--pinentry-program /a\n", "/a"),
+            ("pinentry-program /a\npinentry-program /b", "/b"), ("pinentry-programs /a", nil),
+        ] as [(String, String?)])
+    func `reads gpg-agent's configuration`(_ text: String, _ expected: String?) {
+        #expect(PinentrySearch.program(inConfiguration: text) == expected)
+    }
+
+    @Test func `knows what can be run`() {
+        #expect(FileCheck.isProgram("/bin/sh"))
+        #expect(!FileCheck.isProgram("/bin") && !FileCheck.isProgram("/etc/passwd"))
+        #expect(FileCheck.contents("/etc/passwd")?.contains("root:") == true)
+        #expect(FileCheck.contents("/etc") == nil && FileCheck.contents("/dev/zero") == nil)
+    }
+}

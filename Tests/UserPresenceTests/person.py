@@ -1,0 +1,425 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""usage: person.py CASE AGENT
+
+Runs the tests' agent at a terminal of its own and answers what it asks, as CASE says; --list lists
+the cases. Exits 1, and says why, if it does not behave, and 77 if a program is not installed.
+"""
+
+import errno
+import os
+import pty
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+
+CASES = {}
+DEADLINE = 20
+FAKE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake-pinentry")
+LEFT = "descriptors 0 children 0"
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+def check(is_so, message):
+    if not is_so:
+        raise AssertionError(message)
+
+
+def environment(more):
+    plain = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "TERM": "xterm", "LANG": "C.UTF-8",
+             "SWIFT_BACKTRACE": "enable=no", "VALET_HOME": "/nonexistent"}
+    return {**plain, **more}
+
+
+class Session:
+    """The agent as the leader of a terminal; commands go through one pipe, answers another."""
+
+    def __init__(self, agent, request, **more):
+        self.output = b""
+        commands, self.commands = os.pipe()
+        self.answers, answers = os.pipe()
+        self.child, self.terminal = pty.fork()
+        if self.child == 0:
+            os.dup2(commands, 0)
+            os.dup2(answers, 9)
+            os.closerange(10, 256)
+            os.closerange(3, 9)
+            os.execve(agent, [agent, "9"], environment(more))
+        os.close(commands)
+        os.close(answers)
+        os.write(self.commands, request.encode() + b"\n")
+
+    def read(self, seconds=0.02):
+        if select.select([self.terminal], [], [], seconds)[0]:
+            try:
+                self.output += os.read(self.terminal, 65536)
+            except OSError as error:
+                if error.errno != errno.EIO:
+                    raise
+                return False
+        return True
+
+    def expect(self, text):
+        end = time.monotonic() + DEADLINE
+        while text not in self.output:
+            alive = self.read()
+            if text not in self.output and (time.monotonic() > end or not alive):
+                raise AssertionError(f"{text!r} did not come: {self.output!r}")
+        self.output = self.output.split(text, 1)[1]
+
+    def settle(self, is_hidden=True):
+        """Waits until what is typed is (not) hidden."""
+        end = time.monotonic() + DEADLINE
+        while self.has_echo() == is_hidden:
+            check(time.monotonic() < end, f"hidden did not become {is_hidden}")
+            self.read(0.005)
+
+    def has_echo(self):
+        return bool(termios.tcgetattr(self.terminal)[3] & termios.ECHO)
+
+    def type(self, text):
+        self.settle()
+        os.write(self.terminal, text)
+
+    def result(self):
+        """What the agent answers; the terminal is drained meanwhile."""
+        text, end = b"", time.monotonic() + DEADLINE
+        while not text.endswith(b"\n"):
+            check(time.monotonic() < end, f"no answer: {self.output!r}")
+            self.read(0.005)
+            if select.select([self.answers], [], [], 0)[0]:
+                piece = os.read(self.answers, 4096)
+                check(piece, f"no answer: {self.output!r}")
+                text += piece
+        return text.decode().strip()
+
+    def answers_with(self, text):
+        result = self.result()
+        check(result == "ok " + text, result)
+
+    def finish(self):
+        os.close(self.commands)
+        while self.read(0.2):
+            pass
+        return os.waitpid(self.child, 0)[1]
+
+    def has_shown(self, text):
+        return text in self.output
+
+
+def direct(agent, request="ask 20 terminal", **more):
+    session = Session(agent, request, **more)
+    session.expect(b"The tests ask for a passcode.")
+    return session
+
+
+def is_restored(session):
+    session.settle(is_hidden=False)
+    flags = termios.tcgetattr(session.terminal)[3]
+    check(flags & termios.ICANON and flags & termios.ISIG, f"flags {flags:#x}")
+
+
+@case
+def terminal_answer(agent):
+    session = direct(agent, "ask 20 terminal again")
+    for word in (b"h\xc3\xa9llo w\n", b"second\n"):
+        session.expect(b"Passcode: ")
+        session.type(word)
+    session.answers_with("answer 68c3a96c6c6f2077 answer 7365636f6e64 " + LEFT)
+    is_restored(session)
+    check(b"llo" not in session.output and b"second" not in session.output, session.output)
+    check(session.finish() == 0, "status")
+
+
+@case
+def terminal_differing(agent):
+    session = direct(agent, "ask 20 terminal twice")
+    for first, second in ((b"a\n", b"b\n"), (b"c\n", b"d\n"), (b"same\n", b"same\n")):
+        session.expect(b"Passcode: ")
+        session.type(first)
+        session.expect(b"Passcode, again: ")
+        session.type(second)
+    session.answers_with("answer 73616d65 " + LEFT)
+    session.finish()
+
+
+@case
+def terminal_end_of_input(agent):
+    session = direct(agent)
+    session.type(b"\x04")
+    session.answers_with("cancelled " + LEFT)
+    is_restored(session)
+    session.finish()
+
+
+@case
+def terminal_empty(agent):
+    session = direct(agent)
+    for _ in range(3):
+        session.expect(b"Passcode: ")
+        session.type(b"\n")
+    session.answers_with("empty " + LEFT)
+    session.finish()
+
+
+@case
+def terminal_too_long(agent):
+    session = direct(agent)
+    session.type(b"x" * 1025 + b"\n")
+    session.answers_with("tooLong " + LEFT)
+    is_restored(session)
+    session.finish()
+
+
+@case
+def terminal_deadline(agent):
+    session = direct(agent, "ask 0.3 terminal")
+    session.settle()
+    session.answers_with("timedOut " + LEFT)
+    is_restored(session)
+    session.finish()
+
+
+def ends_by(agent, number, text=None):
+    session = direct(agent)
+    session.type(b"half")
+    if text:
+        os.write(session.terminal, text)
+    else:
+        os.kill(session.child, number)
+    is_restored(session)
+    status = session.finish()
+    check(os.WIFSIGNALED(status) and os.WTERMSIG(status) == number, f"status {status:#x}")
+
+
+@case
+def terminal_interrupt_key(agent):
+    ends_by(agent, signal.SIGINT, b"\x03")
+
+
+@case
+def terminal_terminated(agent):
+    ends_by(agent, signal.SIGTERM)
+
+
+@case
+def terminal_vanishes(agent):
+    session = Session(agent, "ask 20 terminal")
+    session.expect(b"Passcode: ")
+    session.settle()
+    os.close(session.terminal)
+    status = os.waitpid(session.child, 0)[1]
+    check(os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGHUP, f"status {status:#x}")
+
+
+@case
+def terminal_vanishes_unnoticed(agent):
+    """As `nohup` has it: the signal is ignored."""
+    previous = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    session = Session(agent, "ask 20 terminal")
+    signal.signal(signal.SIGHUP, previous)
+    session.expect(b"Passcode: ")
+    session.settle()
+    os.close(session.terminal)
+    text = os.read(session.answers, 4096).decode()
+    check(text == f"ok cancelled {LEFT}\n", text)
+    os.close(session.commands)
+    os.waitpid(session.child, 0)
+
+
+@case
+def background_job(agent):
+    """A shell with job control runs the agent with `&`: it is told so, and not stopped."""
+    with tempfile.TemporaryDirectory() as folder:
+        answer = os.path.join(folder, "answer")
+        script = f'set -m; echo "ask 20" | "{agent}" 9 9>"{answer}" & wait; echo done'
+        child, terminal = pty.fork()
+        if child == 0:
+            os.execve("/bin/sh", ["sh", "-c", script], environment({}))
+        end, output = time.monotonic() + DEADLINE, b""
+        while b"done" not in output:
+            check(time.monotonic() < end, output)
+            output += os.read(terminal, 4096)
+        os.waitpid(child, 0)
+        with open(answer, encoding="ascii") as file:
+            check(file.read() == f"ok unavailable(inBackground) {LEFT}\n", "another answer")
+
+
+def alone(agent, request, **more):
+    """What the agent answers in a session of its own, without a terminal."""
+    return subprocess.run(
+        [agent, "1"], input=request + "\n", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        env=environment(more), text=True, start_new_session=True, timeout=DEADLINE,
+        check=True).stdout.strip()
+
+
+def is_answer(result, text):
+    check(result == f"ok {text} {LEFT}", result)
+
+
+@case
+def nobody_there(agent):
+    is_answer(alone(agent, "ask 5"), "unavailable(nobodyThere)")
+
+
+@case
+def interaction_off(agent):
+    is_answer(alone(agent, "ask 5", VALET_INTERACTION="never"), "unavailable(interactionOff)")
+
+
+def fake(agent, request, answers):
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, "pinentry")
+        os.symlink(FAKE, program)
+        with open(os.path.join(folder, "answers"), "w", encoding="ascii") as file:
+            file.write(answers)
+        result = alone(agent, request, VALET_PINENTRY=program)
+        with open(os.path.join(folder, "pid"), encoding="ascii") as file:
+            check(not os.path.exists(f"/proc/{file.read().strip()}"), "the program lives on")
+        return result
+
+
+@case
+def nothing_is_left_behind(agent):
+    for answers, result in (
+            ("PIN 1\n", "answer 31"), ("EOF\n", "cancelled"), ("RAW x\\n\n", "malformed"),
+            ("FAILURE\n", "unavailable(pinentry)"), ("BROKEN\n", "unavailable(pinentry)")):
+        is_answer(fake(agent, "ask 5 again", answers), f"{result} {result}")
+
+
+@case
+def interrupt_is_an_answer(agent):
+    """The agent survives Ctrl-C, which went to the program, too."""
+    is_answer(fake(agent, "ask 5", "INTERRUPT\n"), "cancelled")
+
+
+def real(agent, name, request="ask 20", **more):
+    program = shutil.which(name)
+    if program is None:
+        print(f"{name} is not installed")
+        sys.exit(77)
+    session = Session(agent, request, VALET_PINENTRY=program, **more)
+    session.expect(b"The tests ask for a passcode.")
+    session.settle()
+    return session
+
+
+@case
+def pinentry_tty_answer(agent):
+    session = real(agent, "pinentry-tty", "ask 20 again")
+    session.expect(b"Passcode:")
+    session.type(b"100%25 sure\n")
+    session.expect(b"Passcode:")
+    session.type(b"two\n")
+    session.answers_with(f"answer {b'100%25 sure'.hex()} answer {b'two'.hex()} {LEFT}")
+    is_restored(session)
+    session.finish()
+
+
+@case
+def pinentry_tty_cancel(agent):
+    session = real(agent, "pinentry-tty")
+    session.expect(b"Passcode:")
+    session.type(b"\x04")
+    session.answers_with("cancelled " + LEFT)
+    is_restored(session)
+    session.finish()
+
+
+@case
+def pinentry_tty_deadline(agent):
+    session = real(agent, "pinentry-tty", "ask 1.2")
+    session.answers_with("timedOut " + LEFT)
+    is_restored(session)
+    session.finish()
+
+
+@case
+def pinentry_tty_interrupt(agent):
+    session = real(agent, "pinentry-tty")
+    session.expect(b"Passcode:")
+    session.type(b"\x03")
+    session.answers_with("cancelled " + LEFT)
+    is_restored(session)
+    check(session.finish() == 0, "status")
+
+
+@case
+def pinentry_curses_answer(agent):
+    session = real(agent, "pinentry-curses", "ask 20 twice")
+    session.type(b"secret\r")
+    session.expect(b"again")
+    session.type(b"secret\r")
+    session.answers_with("answer 736563726574 " + LEFT)
+    is_restored(session)
+    check(b"secret" not in session.output, session.output)
+    session.finish()
+
+
+@case
+def pinentry_curses_cancel(agent):
+    session = real(agent, "pinentry-curses")
+    session.type(b"\t\t\r")
+    session.answers_with("cancelled " + LEFT)
+    is_restored(session)
+    session.finish()
+
+
+@case
+def pinentry_curses_deadline(agent):
+    session = real(agent, "pinentry-curses", "ask 1.2")
+    session.answers_with("timedOut " + LEFT)
+    is_restored(session)
+    session.finish()
+
+
+@case
+def pinentry_curses_interrupt(agent):
+    session = real(agent, "pinentry-curses")
+    session.type(b"\x03")
+    session.answers_with("cancelled " + LEFT)
+    is_restored(session)
+    check(session.finish() == 0, "status")
+
+
+@case
+def pinentry_curses_killed(agent):
+    """Its terminal is set as before, and the question counts as refused."""
+    session = real(agent, "pinentry-curses")
+    path = f"/proc/{session.child}/task/{session.child}/children"
+    with open(path, encoding="ascii") as file:
+        os.kill(int(file.read().split()[0]), signal.SIGKILL)
+    session.answers_with("cancelled " + LEFT)
+    is_restored(session)
+    session.finish()
+
+
+def main(arguments):
+    if arguments == ["--list"]:
+        print("\n".join(CASES))
+        return 0
+    if len(arguments) != 2 or arguments[0] not in CASES:
+        print(__doc__)
+        return 64
+    # What starts us may block signals; ours, and those of the agent, are the terminal's.
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    signal.alarm(20)
+    try:
+        CASES[arguments[0]](arguments[1])
+    except AssertionError as error:
+        print(f"{arguments[0]}: {error}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

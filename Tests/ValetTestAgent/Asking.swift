@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import SecretMemory
+import UserPresence
+
+/// Asks for a passcode, and tells what it left behind.
+enum Asking {
+    /// What came of it, for each of two questions in a row: `answer HEX` or the error's code, then
+    /// the number of descriptors and children that the second left behind.
+    ///
+    /// Words: the seconds until the deadline, and what else: `terminal` first, `twice`, `empty`.
+    static func ask(_ words: [String]) -> String {
+        var prompt = PasscodePrompt(description: "The tests ask for a passcode.")
+        prompt.timeout = .milliseconds(Int(1000 * (Double(words[0]) ?? 10)))
+        prompt.asksTwice = words.contains("twice")
+        prompt.allowsEmpty = words.contains("empty")
+        let asker = PasscodeAsker.forProcess(prefersTerminal: words.contains("terminal"))
+        var texts = [answer(asker, prompt)]
+        let before = descriptorCount
+        if words.contains("again") { texts.append(answer(asker, prompt)) }
+        texts.append("descriptors \(descriptorCount - before) children \(children)")
+        // `readLine` takes an old EINTR at the end of its input for a reason to try again.
+        errno = 0
+        return texts.joined(separator: " ")
+    }
+
+    private static func answer(_ asker: PasscodeAsker, _ prompt: PasscodePrompt) -> String {
+        do throws(UserPresenceError) {
+            let bytes = try asker.ask(prompt)
+            let hex = bytes.withBytes { bytes in
+                bytes.indices.map { String(format: "%02x", bytes[$0]) }.joined()
+            }
+            return "answer \(hex)"
+        } catch {
+            return "\(error.code)".replacingOccurrences(
+                of: "UserPresence.UserPresenceError.Reason.", with: "")
+        }
+    }
+
+    private static var descriptorCount: Int {
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? -1
+    }
+
+    /// The children of all threads, dead ones too.
+    private static var children: Int {
+        let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+        return tasks.reduce(0) { count, task in
+            let path = "/proc/self/task/\(task)/children"
+            let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+            return count + text.split(separator: " ").count
+        }
+    }
+}
