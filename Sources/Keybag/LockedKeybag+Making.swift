@@ -40,7 +40,7 @@ extension LockedKeybag {
     }
 
     /// All but the MAC.
-    private init(
+    init(
         _ keychainID: KeychainID, _ epoch: Epoch, _ deviceSource: DeviceSource,
         _ protector: borrowing some Protector & ~Copyable, _ keys: borrowing WrappingKeys
     ) {

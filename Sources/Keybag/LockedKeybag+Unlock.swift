@@ -53,7 +53,7 @@ extension LockedKeybag {
             keychainID: keychainID, epoch: epoch, index: index, classes: classes)
     }
 
-    private func unwrap<P, K: WrapsKeys>(
+    func unwrap<P, K: WrapsKeys>(
         _ tag: KeybagTag, under kek: borrowing SymmetricKey<K>
     ) throws(KeybagError) -> SymmetricKey<P> {
         let wrapped = try wrappedKey(tag)

@@ -3,6 +3,7 @@
 internal import Database
 internal import Keybag
 internal import KeychainModel
+internal import LockState
 
 /// Runs `body` and turns what lower modules throw into a failure of `operation`.
 ///
@@ -24,7 +25,10 @@ extension KeychainFailure {
         case let failure as KeychainFailure: self = failure
         case let error as DatabaseError: self.init(error, during: operation)
         case let error as KeybagError: self.init(error, during: operation)
-        case is RowDamage: self.init(.damaged, during: operation, hint: Self.damageHint)
+        case RowFailure.locked: self = .locked(operation)
+        case is RowFailure: self.init(.damaged, during: operation, hint: Self.damageHint)
+        case let error as LockStateError:
+            self.init(.inputOutput, during: operation, message: "\(error)")
         default: self.init(.internalFault, during: operation, message: "\(type(of: error))")
         }
     }
@@ -39,7 +43,7 @@ extension KeychainFailure {
                 .keyUnavailable, during: operation,
                 message: "the device key is not the one that this keychain was made with",
                 hint: "put this keychain's own device key back")
-        case .needsProtector, .classUnavailable: self.init(.locked, during: operation)
+        case .needsProtector, .classUnavailable: self = .locked(operation)
         case .wrongPasscode, .wrongRecoveryKey, .noRecoveryKey, .mistypedRecoveryKey,
             .emptyPasscode, .passcodeTooLong:
             self.init(.authenticationFailed, during: operation, message: error.explanation)
@@ -54,4 +58,10 @@ extension KeychainFailure {
     }
 
     static let damageHint = "run `valet doctor`"
+    static let unlockHint = "run `valet unlock`"
+
+    /// The class of an item is not available at this moment.
+    static func locked(_ operation: String) -> KeychainFailure {
+        KeychainFailure(.locked, during: operation, hint: unlockHint)
+    }
 }

@@ -27,6 +27,12 @@ package struct KeychainStatus: Sendable {
     package var formatVersion: Int?
     /// The generation of keys; nil while there is no keychain.
     package var epoch: UInt64?
+    /// Whether one generation of keys is giving way to the next.
+    package var isRotating = false
+    /// Where opened keys lie, `kernel` or `process`; nil without a passcode.
+    package var lockStateProvider: String?
+    /// Why they lie there; nil without a passcode.
+    package var lockStateReason: String?
     /// Live rows, tombstones excluded; nil while there is no keychain.
     package var itemCount: Int?
     /// Damaged rows that were moved aside; nil while there is no keychain.

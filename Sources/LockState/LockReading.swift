@@ -34,4 +34,16 @@ package enum LockCause: Hashable, Sendable {
     case firstUnlockKeysLost
     /// There are no kernel keys here (the error says why), and this process has not unlocked.
     case kernelRefuses(LockStateError)
+
+    /// One lower-case line, for people.
+    package var explanation: String {
+        switch self {
+        case .notUnlocked: "the keychain is locked"
+        case .deadlinePassed: "the time that the keychain was unlocked for is over"
+        case .otherEpoch: "the keychain's keys have changed since it was unlocked"
+        case .invalid(let error): "the keychain is locked: \(error)"
+        case .firstUnlockKeysLost: "the keychain is locked: its keys were removed from memory"
+        case .kernelRefuses: "the keychain is locked, and each process unlocks it for itself here"
+        }
+    }
 }

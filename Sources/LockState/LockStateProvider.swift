@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
+
 /// Where the opened keys of a keychain lie, and why there.
 package struct LockStateProvider: Hashable, Sendable {
     /// The two places.
@@ -41,6 +43,11 @@ package struct LockStateProvider: Hashable, Sendable {
             self.user = user
             self.isElevated = isElevated
             self.refusal = refusal
+        }
+
+        /// Describes this process; the parameters are those of the other initialiser.
+        package static func ofProcess(setting: String?, isElevated: Bool) -> Circumstances {
+            Circumstances(setting: setting, user: geteuid(), isElevated: isElevated)
         }
     }
 

@@ -81,9 +81,10 @@ extension TestStore {
     /// Settings and keybag, with their keys.
     func state() throws -> KeychainState {
         try tamper { connection in
-            try KeychainState.load(
-                from: StoreConnection(connection),
-                source: DeviceSecretSource(location: store.location))
+            let facts = try KeychainFacts.load(from: StoreConnection(connection))
+            let secret = try DeviceSecretSource(location: store.location).secret(of: facts)
+            return try KeychainState(
+                facts, try facts.unlock(with: DeviceProtector(secret)), opened: nil)
         }
     }
 
@@ -91,15 +92,16 @@ extension TestStore {
     func rewriteSettings(_ change: (inout KeychainSettings) -> Void) throws {
         try tamper { connection in
             let source = DeviceSecretSource(location: store.location)
-            var (settings, locked) = try KeychainState.read(from: StoreConnection(connection))
-            let secret = try source.secret(of: settings.keychainID, from: locked.deviceSource)
+            let facts = try KeychainFacts.load(from: StoreConnection(connection))
+            var (settings, locked) = (facts.settings, facts.newest)
+            let secret = try source.secret(of: facts)
             settings.stamp &+= 1
             change(&settings)
             let root = try DeviceProtector(secret).rootKey(of: locked)
             let body = Array(locked.encoded.dropLast(Digest.byteCount))
             let mac = KeyedHash.digest(root, .keybagMAC) { hash in
                 hash.append(body)
-                hash.append(settings.authenticatedBytes)
+                hash.append(settings.authenticatedBytes(of: settings.epoch))
             }
             locked = try LockedKeybag(parsing: body + mac.bytes)
             let transaction = try Transaction(on: connection)

@@ -73,14 +73,14 @@ import Testing
             #expect(hashes.place == row.place)
             #expect(hashes.account == row.accountHash)
             #expect(hashes.encodedOthers == row.hashes)
-        } catch is RowDamage {
+        } catch is RowFailure {
             #expect(vector.outcome == .tampered)
         }
     }
 
     private func open(
         _ row: SealedRow, _ keys: UnlockedKeybag
-    ) throws(RowDamage) -> (ItemContent, [UInt8]?) {
+    ) throws(RowFailure) -> (ItemContent, [UInt8]?) {
         guard let keys = keys.keys(of: row.header.protectionClass),
             keys.keyID == row.header.keyID
         else { throw .seal }

@@ -10,6 +10,8 @@ package struct FoundAccounts: Sendable {
     package var accounts: [AttributeValue] = []
     /// Set when rows of the service are damaged; their accounts are missing.
     package var damage: KeychainFailure?
+    /// The numbers of the rows, noted while two epochs are there to be merged.
+    fileprivate var numbers: [Int64] = []
 }
 
 extension ItemStore {
@@ -29,13 +31,32 @@ extension ItemStore {
                 var found = FoundAccounts()
                 for group in groups {
                     try translating(Self.listing) {
-                        try AccountScan(service, group, state).run(store, into: &found)
+                        try found.add(service, group, state, store)
                     }
                 }
                 return found
             }
         }
         return found ?? FoundAccounts()
+    }
+}
+
+extension FoundAccounts {
+    /// Adds what is in one group, in the order of adding.
+    fileprivate mutating func add(
+        _ service: PasswordService, _ group: AccessGroup, _ state: KeychainState,
+        _ store: StoreConnection
+    ) throws {
+        guard let older = state.older else {
+            try AccountScan(service, group, state, state.hasher).run(store, into: &self)
+            return
+        }
+        var (newer, elder) = (FoundAccounts(), FoundAccounts())
+        try AccountScan(service, group, state, state.hasher).run(store, into: &newer)
+        try AccountScan(service, group, state, older.hasher).run(store, into: &elder)
+        let all = zip(newer.numbers + elder.numbers, newer.accounts + elder.accounts)
+        accounts += all.sorted { $0.0 < $1.0 }.map(\.1)
+        damage = damage ?? newer.damage ?? elder.damage
     }
 }
 
@@ -46,9 +67,12 @@ private struct AccountScan {
     private let protectionClass: ProtectionClass
     private let isSynchronizable: Bool
 
-    init(_ service: PasswordService, _ group: AccessGroup, _ state: KeychainState) {
+    init(
+        _ service: PasswordService, _ group: AccessGroup, _ state: KeychainState,
+        _ hasher: IndexHasher
+    ) {
         self.state = state
-        place = state.hasher.place(of: service, in: group)
+        place = hasher.place(of: service, in: group)
         protectionClass = service.protectionClass
         isSynchronizable = service.isSynchronizable
     }
@@ -58,21 +82,26 @@ private struct AccountScan {
         try run.bind(place.group, at: 1)
         try run.bind(place.place, at: 2)
         while try run.step() {
-            do throws(RowDamage) {
-                if let account = try account(run) { found.accounts.append(account) }
+            do throws(RowFailure) {
+                guard let account = try account(run) else { continue }
+                found.accounts.append(account)
+                if state.older != nil {
+                    found.numbers.append(run.int64(Schema.Column.number))
+                }
             } catch {
+                guard error.isDamage else { throw error }
                 found.damage = KeychainFailure(translating: error, during: "open an item")
             }
         }
     }
 
     /// The account of the row that `run` is at; nil for a row that is none of the service's items.
-    private func account(_ run: borrowing Statement.Run) throws(RowDamage) -> AttributeValue? {
+    private func account(_ run: borrowing Statement.Run) throws(RowFailure) -> AttributeValue? {
         let header = try RowHeader(run)
         guard header.protectionClass == protectionClass,
             header.flags == (isSynchronizable ? .synchronizable : [])
         else { return nil }
-        guard let cipher = state.cipher(opening: header) else { throw .seal }
+        let cipher = try state.cipher(opening: header)
         let columns = NameHashes(
             account: try run.fixedBytes(Schema.Column.accountHash), group: place.group,
             place: place.place)

@@ -73,7 +73,9 @@ extension WriteAccess {
 
     private func add(_ addition: Addition, _ prepared: IndexedContent) throws -> StoredItem {
         var prepared = prepared
-        let predecessor = try makeWay(for: prepared.index.place)
+        let predecessor = try makeWay(
+            for: prepared, addition.item.itemClass,
+            isSynchronizable: addition.item.isSynchronizable)
         if let date = predecessor.modificationDate {
             prepared.content.attributes[.modificationDate] = .date(max(now.date, date + 0.001))
         }
@@ -84,11 +86,11 @@ extension WriteAccess {
     func set(_ addition: Addition, for caller: Caller) throws {
         let item = addition.item
         let group = try check(addition, for: caller)
-        let place = state.hasher.place(
+        let existing = try row(
             item.itemClass, item.attributes, group: group,
             isSynchronizable: item.isSynchronizable)
-        if case .row(let row)? = try row(place), !row.header.flags.contains(.tombstone),
-            let old = try? open(row)
+        if case .row(let row)? = existing, !row.header.flags.contains(.tombstone),
+            let old = try openIfSound(row)
         {
             guard row.header.protectionClass == item.protectionClass else {
                 throw KeychainFailure(
@@ -106,7 +108,10 @@ extension WriteAccess {
         var content = old.content
         content.valueByteCount = value?.byteCount
         content.attributes[.modificationDate] = .date(laterDate(than: content))
-        let item = try IndexedContent(content, sameKeyAs: old.row)
+        let item =
+            state.isNewest(old.row.header)
+            ? try IndexedContent(content, sameKeyAs: old.row)
+            : hashed(content, old.row.header.itemClass, old.row.header.flags)
         try replace(old.row, old.row.header.kind, item, value: value)
     }
 
@@ -134,9 +139,17 @@ extension WriteAccess {
         let content = ItemContent(
             accessGroup: group, attributes: attributes,
             valueByteCount: addition.value?.byteCount)
-        return IndexedContent(
+        return hashed(content, item.itemClass, item.isSynchronizable ? .synchronizable : [])
+    }
+
+    /// Content with its hashes in the newest epoch.
+    func hashed(
+        _ content: ItemContent, _ itemClass: ItemClass, _ flags: RowFlags
+    ) -> IndexedContent {
+        IndexedContent(
             content,
-            state.hasher.hashes(item.itemClass, content, isSynchronizable: item.isSynchronizable))
+            state.hasher.hashes(
+                itemClass, content, isSynchronizable: flags.contains(.synchronizable)))
     }
 
     /// - Throws: ``KeychainFailure/Code/valueTooLarge``.
@@ -152,9 +165,12 @@ extension WriteAccess {
     ///
     /// - Returns: What the row that is written has to be later than.
     /// - Throws: ``KeychainFailure/Code/duplicateItem`` if a sound item is there.
-    func makeWay(for place: ItemPlace) throws -> Predecessor {
-        guard let existing = try row(place) else { return Predecessor() }
-        guard case .row(let row) = existing, let opened = try? open(row) else {
+    func makeWay(
+        for item: IndexedContent, _ itemClass: ItemClass, isSynchronizable: Bool
+    ) throws -> Predecessor {
+        let existing = try row(of: item, itemClass, isSynchronizable: isSynchronizable)
+        guard let existing else { return Predecessor() }
+        guard case .row(let row) = existing, let opened = try openIfTaken(row) else {
             try quarantine(existing)
             return Predecessor()
         }
@@ -164,6 +180,16 @@ extension WriteAccess {
         try delete(row)
         return Predecessor(
             logicalTime: row.logicalTime, modificationDate: opened.content.modificationDate)
+    }
+
+    /// As ``openIfSound(_:)``; an item that is locked has its place, whatever is in it.
+    private func openIfTaken(_ row: SealedRow) throws -> OpenedRow? {
+        do throws(RowFailure) {
+            return try openIfSound(row)
+        } catch {
+            guard !row.header.flags.contains(.tombstone) else { throw error }
+            throw KeychainFailure(.duplicateItem, during: operation)
+        }
     }
 
     private func insert(

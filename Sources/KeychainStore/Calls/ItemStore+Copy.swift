@@ -30,7 +30,9 @@ extension ItemStore {
         let groups = try caller.groups(searching: query.accessGroup, during: Self.copying)
         let found = try reading(Self.copying) { (engine, deadline) throws(KeychainFailure) in
             let (rows, state) = try engine.rows(query, groups, Self.copying, deadline)
-            return RowOpener(query: query, parts: parts, state: state).open(rows)
+            return try translating(Self.copying) {
+                try RowOpener(query: query, parts: parts, state: state).open(rows)
+            }
         }
         guard let found, !found.items.isEmpty else {
             throw found?.damage ?? KeychainFailure(.itemNotFound, during: Self.copying)

@@ -50,17 +50,17 @@ extension WriteAccess {
         guard let found = try state.find(query, groups, store).first else {
             throw KeychainFailure(.itemNotFound, during: operation)
         }
-        guard case .row(let row) = found else { throw RowDamage.column }
+        guard case .row(let row) = found else { throw RowFailure.column }
         _ = try open(row)
         try deleteItem(row)
     }
 
     private func deleteItem(_ row: SealedRow) throws {
+        guard row.header.flags.contains(.synchronizable) else { return try delete(row) }
+        // Without the names there is no mark, and without a mark the item would come back.
+        let opened = try openIfSound(row)
         try delete(row)
-        guard row.header.flags.contains(.synchronizable), let opened = try? open(row) else {
-            return
-        }
-        try insertTombstone(opened)
+        if let opened { try insertTombstone(opened) }
     }
 
     /// Leaves a mark where a synchronizable item was before its primary key changed.
@@ -96,8 +96,8 @@ extension ItemQuery {
 
     /// Compares every attribute once more, now that the row is open.
     ///
-    /// - Throws: ``RowDamage/content`` if a hash had promised what the row does not hold.
-    func fits(_ content: ItemContent) throws(RowDamage) -> Bool {
+    /// - Throws: ``RowFailure/content`` if a hash had promised what the row does not hold.
+    func fits(_ content: ItemContent) throws(RowFailure) -> Bool {
         for (attribute, wanted) in attributes {
             let stored = content.attributes[attribute] ?? attribute.defaultValue
             let matches = stored.map { attribute.matches(wanted, $0) } ?? false

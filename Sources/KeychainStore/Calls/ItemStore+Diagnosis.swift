@@ -35,9 +35,14 @@ extension ItemStore {
 extension Finding {
     /// What a failure of the examination itself tells.
     fileprivate init(_ failure: KeychainFailure) {
-        let isDamage = failure.code == .damaged || failure.code == .keychainDamaged
+        let severity: Severity =
+            switch failure.code {
+            case .damaged, .keychainDamaged: .damage
+            case .locked: .warning
+            default: .broken
+            }
         self.init(
-            isDamage ? .damage : .broken, failure.message, path: failure.path,
+            severity, failure.message, path: failure.path,
             hint: failure.hint)
     }
 }
@@ -100,15 +105,17 @@ struct RowExamination {
     func examine(_ store: StoreConnection) throws -> [Finding] {
         var sound = 0
         var damaged = 0
+        var locked = 0
         var entries = SearchEntries(store)
         let run = try store.all.start()
         while try run.step() {
-            if let row = soundRow(run) {
-                sound += 1
-                try entries.look(for: row)
-            } else {
-                damaged += 1
+            let (row, failure) = examine(FoundRow(run))
+            switch failure {
+            case .none: sound += 1
+            case .locked: locked += 1
+            case .some: damaged += 1
             }
+            if let row, failure?.isDamage != true { try entries.look(for: row) }
         }
         var findings = [Finding(.fine, "rows that open and agree with their hashes: \(sound)")]
         if damaged > 0 {
@@ -118,17 +125,29 @@ struct RowExamination {
                     path: store.connection.path,
                     hint: "restore the keychain from a copy, or write these items anew"))
         }
+        if locked > 0 {
+            findings.append(
+                Finding(
+                    .warning, "\(locked) rows were not examined, because the keychain is locked",
+                    hint: KeychainFailure.unlockHint))
+        }
         findings += try entries.findings() + quarantine(store) + programs(store)
         return findings
     }
 
-    private func soundRow(_ run: borrowing Statement.Run) -> SealedRow? {
-        guard case .row(let row) = FoundRow(run), (try? check(row)) != nil else { return nil }
-        return row
+    /// The row, and why it is not known to be sound.
+    private func examine(_ found: FoundRow) -> (SealedRow?, RowFailure?) {
+        guard case .row(let row) = found else { return (nil, .column) }
+        do throws(RowFailure) {
+            try check(row)
+            return (row, nil)
+        } catch {
+            return (row, error)
+        }
     }
 
-    private func check(_ row: SealedRow) throws(RowDamage) {
-        guard let cipher = state.cipher(opening: row.header) else { throw .seal }
+    private func check(_ row: SealedRow) throws(RowFailure) {
+        let cipher = try state.cipher(opening: row.header)
         let content = try cipher.openContent(row)
         if let secret = row.secret {
             let value = try cipher.openValue(
@@ -138,7 +157,7 @@ struct RowExamination {
         guard (row.changeNumber != nil) == row.header.flags.contains(.synchronizable) else {
             throw .column
         }
-        let hashes = state.hasher.hashes(
+        let hashes = state.hasher(of: row.header).hashes(
             row.header.itemClass, content,
             isSynchronizable: row.header.flags.contains(.synchronizable))
         guard hashes.place == row.place, hashes.account == row.accountHash,

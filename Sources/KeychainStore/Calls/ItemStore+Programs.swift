@@ -42,7 +42,7 @@ struct ProgramRecord: Hashable, Sendable {
     }
 
     /// Parses ``encoded``.
-    init(parsing bytes: ArraySlice<UInt8>) throws(RowDamage) {
+    init(parsing bytes: ArraySlice<UInt8>) throws(RowFailure) {
         var rest = bytes
         guard let identifier = Self.popText(&rest), let path = Self.popText(&rest), rest.isEmpty
         else { throw .content }
@@ -94,8 +94,8 @@ extension KeychainState {
     }
 
     /// Opens a row of table `program`.
-    func open(program sealed: [UInt8], _ id: Digest) throws(RowDamage) -> ProgramRecord {
-        guard let keys = keys.keys(of: .afterFirstUnlock),
+    func open(program sealed: [UInt8], _ id: Digest) throws(RowFailure) -> ProgramRecord {
+        guard let keys = newest.keys.keys(of: .afterFirstUnlock),
             let padded = try? associatedData(id, keys.keyID).withBytes({ data in
                 try AEAD.openIntoArray(
                     sealed.span, associatedData: data, under: keys.attributes)

@@ -3,6 +3,7 @@
 internal import Database
 internal import Keybag
 package import KeychainModel
+internal import LockState
 internal import Sealing
 
 extension ItemStore {
@@ -40,7 +41,8 @@ extension Engine {
         let opened = try withReader(deadline) { (store) throws(KeychainFailure) in
             try translating("read the keychain's status") {
                 let transaction = try ReadTransaction(on: store.connection)
-                let (settings, locked) = try KeychainState.read(from: store)
+                let known = try currentFacts(store)
+                let (settings, locked) = (known.settings, known.newest)
                 facts.keychainID = settings.keychainID.description
                 facts.formatVersion = Int(settings.format)
                 facts.epoch = settings.epoch.rawValue
@@ -49,14 +51,33 @@ extension Engine {
                 facts.itemCount = try store.connection.count(.items)
                 facts.quarantinedRowCount = try store.connection.count(.quarantinedRows)
                 facts.fileByteCount = try byteCount()
-                let result = Result { try currentState(store) }
+                facts.isRotating = known.older != nil
+                facts.lockStateProvider = known.lockState.map { "\($0.provider.place.rawValue)" }
+                facts.lockStateReason = known.lockState?.provider.reason
+                let result = Result { () throws(KeychainFailure) in try state(known, store) }
                 _ = consume transaction
                 return result
             }
         }
         status = facts
-        _ = try translating("read the keychain's status") { try opened.get() }
-        status.state = .noPasscode
+        status.state = try opened.get()
+    }
+
+    private func state(
+        _ facts: KeychainFacts, _ store: StoreConnection
+    ) throws(KeychainFailure) -> KeychainStatus.State {
+        guard let lockState = facts.lockState else {
+            _ = try currentState(store)
+            return .noPasscode
+        }
+        switch lockState.current(expecting: facts.marks) {
+        case .unlocked: return .unlocked
+        case .locked: return .locked
+        case .beforeFirstUnlock: return .beforeFirstUnlock
+        case .unknown(let error):
+            throw KeychainFailure(
+                .inputOutput, during: "read the keychain's status", message: "\(error)")
+        }
     }
 
     /// The size of the database and its log.

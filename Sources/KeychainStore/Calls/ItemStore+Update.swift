@@ -44,13 +44,13 @@ extension WriteAccess {
 
     /// Opens all rows that match.
     ///
-    /// - Throws: ``RowDamage`` if one of them is damaged.
+    /// - Throws: ``RowFailure`` if one of them is damaged.
     private func openMatches(
         _ query: ItemQuery, _ groups: [AccessGroup]
     ) throws -> [OpenedRow] {
         var matches: [OpenedRow] = []
         for found in try state.find(query, groups, store) {
-            guard case .row(let row) = found else { throw RowDamage.column }
+            guard case .row(let row) = found else { throw RowFailure.column }
             let opened = try open(row)
             if try query.fits(opened.content) { matches.append(opened) }
         }
@@ -70,10 +70,13 @@ extension WriteAccess {
                 flags.remove(.synchronizable)
             }
         }
-        let index = state.hasher.hashes(
-            header.itemClass, new, isSynchronizable: flags.contains(.synchronizable))
-        let keepsKey = index.place.primaryKey == header.primaryKey
-        let predecessor = keepsKey ? Predecessor() : try makeWay(for: index.place)
+        let item = hashed(new, header.itemClass, flags)
+        let keepsKey = keepsKey(match, item)
+        let predecessor =
+            keepsKey
+            ? Predecessor()
+            : try makeWay(
+                for: item, header.itemClass, isSynchronizable: flags.contains(.synchronizable))
         var content = new
         content.attributes[.modificationDate] = .date(
             keepsKey
@@ -82,9 +85,19 @@ extension WriteAccess {
         let kind = RowKind(
             protectionClass: changes.protectionClass ?? header.protectionClass, flags: flags)
         try replace(
-            match.row, kind, IndexedContent(content, index), value: value ?? match.value,
+            match.row, kind, IndexedContent(content, item.index), value: value ?? match.value,
             after: predecessor.logicalTime)
         if !keepsKey { try markDeletion(match) }
+    }
+
+    /// Whether an item has the primary key of the row that it is written over.
+    private func keepsKey(_ match: OpenedRow, _ item: IndexedContent) -> Bool {
+        let header = match.row.header
+        guard !state.isNewest(header) else {
+            return item.index.place.primaryKey == header.primaryKey
+        }
+        let old = hashed(match.content, header.itemClass, header.flags)
+        return item.index.place.primaryKey == old.index.place.primaryKey
     }
 }
 

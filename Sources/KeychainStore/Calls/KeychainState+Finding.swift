@@ -13,7 +13,15 @@ extension KeychainState {
         }
         var rows: [FoundRow] = []
         for group in groups {
-            rows += try Search(query, in: group, hasher).rows(store)
+            let newest = try Search(query, in: group, hasher).rankedRows(store)
+            guard let older else {
+                rows += newest.joined()
+                continue
+            }
+            let others = try Search(query, in: group, older.hasher).rankedRows(store)
+            for (left, right) in zip(newest, others) {
+                rows += (left + right).sorted { $0.number < $1.number }
+            }
         }
         return rows
     }
@@ -30,7 +38,9 @@ extension KeychainState {
         let found = FoundRow(run)
         guard case .row(let row) = found else { return [found] }
         guard row.header.reference == reference else { return [] }
-        let isVisible = groups.contains { Search(query, in: $0, hasher).matches(found) }
+        let isVisible = groups.contains { group in
+            hashers.contains { Search(query, in: group, $0).matches(found) }
+        }
         return isVisible ? [found] : []
     }
 }

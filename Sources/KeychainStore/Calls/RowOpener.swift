@@ -10,14 +10,17 @@ struct RowOpener {
     let state: KeychainState
 
     /// Opens rows until the query's limit is reached.
-    func open(_ rows: [FoundRow]) -> FoundItems {
+    ///
+    /// - Throws: ``RowFailure/locked`` if the key of one of them is not open.
+    func open(_ rows: [FoundRow]) throws(RowFailure) -> FoundItems {
         var found = FoundItems()
         let limit = query.limit ?? .max
         for row in rows where found.items.count < limit {
-            do throws(RowDamage) {
+            do throws(RowFailure) {
                 guard case .row(let row) = row else { throw .column }
                 if let item = try open(row) { found.items.append(item) }
             } catch {
+                guard error.isDamage else { throw error }
                 found.damage = KeychainFailure(translating: error, during: "open an item")
             }
         }
@@ -25,8 +28,8 @@ struct RowOpener {
     }
 
     /// Opens one row; nil if the query does not match after all.
-    private func open(_ row: SealedRow) throws(RowDamage) -> StoredItem? {
-        guard let cipher = state.cipher(opening: row.header) else { throw .seal }
+    private func open(_ row: SealedRow) throws(RowFailure) -> StoredItem? {
+        let cipher = try state.cipher(opening: row.header)
         let content =
             parts.needsDetails || query.needsDetails
             ? try cipher.openContent(row) : try cipher.openNames(row)
@@ -47,7 +50,7 @@ struct RowOpener {
     }
 
     /// A hash said that these attributes match; if they do not, the row was tampered with.
-    private func compare(_ content: ItemContent) throws(RowDamage) {
+    private func compare(_ content: ItemContent) throws(RowFailure) {
         let names = query.itemClass.primaryKeyAttributes
         let hasDetails = parts.needsDetails || query.needsDetails
         for (attribute, wanted) in query.attributes where attribute.isHashed {

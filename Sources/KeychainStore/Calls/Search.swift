@@ -4,7 +4,7 @@ internal import Database
 internal import KeychainModel
 internal import Sealing
 
-/// A query in one access group, turned into the hashes that rows are found by.
+/// A query in one access group, turned into the hashes that rows of one epoch are found by.
 struct Search {
     let query: ItemQuery
     let group: AccessGroup
@@ -34,20 +34,29 @@ struct Search {
     }
 
     /// Runs the statement that leaves the fewest rows to look at.
-    func rows(_ store: StoreConnection) throws(DatabaseError) -> [FoundRow] {
+    ///
+    /// - Returns: Rows in the order of their numbers, but ranked: all of one array come before
+    ///   those of the next. Searches of one query have equally many arrays in every epoch.
+    func rankedRows(_ store: StoreConnection) throws(DatabaseError) -> [[FoundRow]] {
         let place = hash(of: query.itemClass.placeAttribute)
-        if let account = hash(of: .account) {
-            guard let place, !keys.isEmpty else { return try found(store.byAccount, account) }
-            var rows: [FoundRow] = []
-            for key in keys {
-                rows += try found(store.byPrimaryKey, groupHash, place, key.primary)
-                // A query that names a hint or a token has found its item twice otherwise.
-                let known = Set(rows.map(\.number))
-                let others = try found(store.byAttribute, key.plain)
-                rows += others.filter { !known.contains($0.number) }
-            }
-            return rows
+        guard hash(of: .account) != nil, let place, !keys.isEmpty else {
+            return [try rows(store, place)]
         }
+        var ranked: [[FoundRow]] = []
+        for key in keys {
+            let rows = try found(store.byPrimaryKey, groupHash, place, key.primary)
+            // A query that names a hint or a token has found its item twice otherwise.
+            let known = Set((ranked.joined() + rows).map(\.number))
+            let others = try found(store.byAttribute, key.plain)
+            ranked += [rows, others.filter { !known.contains($0.number) }]
+        }
+        return ranked
+    }
+
+    private func rows(
+        _ store: StoreConnection, _ place: IndexHash?
+    ) throws(DatabaseError) -> [FoundRow] {
+        if let account = hash(of: .account) { return try found(store.byAccount, account) }
         let rare = hashed.first { entry in
             !isColumn(entry.attribute) && !entry.attribute.matchesDefault(entry.value)
         }
@@ -110,7 +119,7 @@ enum FoundRow {
     case damaged(number: Int64)
 
     init(_ run: borrowing Statement.Run) {
-        do throws(RowDamage) {
+        do throws(RowFailure) {
             self = .row(try SealedRow(run))
         } catch {
             self = .damaged(number: run.int64(Schema.Column.number))

@@ -17,8 +17,32 @@ struct WriteAccess {
 
     // Reading inside the transaction.
 
-    /// The live row that has this primary key, or a tombstone in its place; nil for none.
-    func row(_ place: ItemPlace) throws -> FoundRow? {
+    /// The live row of the item with these attributes, or a tombstone in its place; nil for none.
+    func row(
+        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], group: AccessGroup,
+        isSynchronizable: Bool
+    ) throws -> FoundRow? {
+        for hasher in state.hashers {
+            let place = hasher.place(
+                itemClass, attributes, group: group, isSynchronizable: isSynchronizable)
+            if let row = try row(place) { return row }
+        }
+        return nil
+    }
+
+    /// The live row of an item to be written, or a tombstone in its place; nil for none.
+    func row(
+        of item: IndexedContent, _ itemClass: ItemClass, isSynchronizable: Bool
+    ) throws -> FoundRow? {
+        if let row = try row(item.index.place) { return row }
+        guard let older = state.older else { return nil }
+        return try row(
+            older.hasher.place(
+                itemClass, item.content.attributes, group: item.content.accessGroup,
+                isSynchronizable: isSynchronizable))
+    }
+
+    private func row(_ place: ItemPlace) throws -> FoundRow? {
         let run = try store.byPrimaryKey.start()
         try run.bind(place.group, at: 1)
         try run.bind(place.place, at: 2)
@@ -27,8 +51,8 @@ struct WriteAccess {
     }
 
     /// Opens everything in a row.
-    func open(_ row: SealedRow) throws(RowDamage) -> OpenedRow {
-        guard let cipher = state.cipher(opening: row.header) else { throw .seal }
+    func open(_ row: SealedRow) throws(RowFailure) -> OpenedRow {
+        let cipher = try state.cipher(opening: row.header)
         let content = try cipher.openContent(row)
         var value: SecretValue?
         if let secret = row.secret {
@@ -37,6 +61,18 @@ struct WriteAccess {
             guard value?.byteCount == content.valueByteCount else { throw .content }
         }
         return OpenedRow(row: row, content: content, value: value)
+    }
+
+    /// Opens everything in a row; nil if it is damaged.
+    ///
+    /// - Throws: ``RowFailure/locked``.
+    func openIfSound(_ row: SealedRow) throws(RowFailure) -> OpenedRow? {
+        do throws(RowFailure) {
+            return try open(row)
+        } catch {
+            guard error.isDamage else { throw error }
+            return nil
+        }
     }
 
     // Writing.
@@ -143,12 +179,12 @@ struct WriteAccess {
         flags.contains(.synchronizable) ? try following(last(writer.lastChange)) : nil
     }
 
-    private func time(after logicalTime: Int64) throws(RowDamage) -> Int64 {
+    private func time(after logicalTime: Int64) throws(RowFailure) -> Int64 {
         max(now.logicalTime, try following(logicalTime))
     }
 
-    /// - Throws: ``RowDamage/column`` for a number that nobody has counted up to.
-    private func following(_ number: Int64) throws(RowDamage) -> Int64 {
+    /// - Throws: ``RowFailure/column`` for a number that nobody has counted up to.
+    private func following(_ number: Int64) throws(RowFailure) -> Int64 {
         guard number < .max else { throw .column }
         return number + 1
     }
@@ -178,9 +214,9 @@ struct IndexedContent {
         self.index = index
     }
 
-    /// Content that differs from a row's in nothing that is hashed. Opening the row has shown that
-    /// its hashes are those of what is in it.
-    init(_ content: ItemContent, sameKeyAs row: SealedRow) throws(RowDamage) {
+    /// Content that differs from a row's in nothing that is hashed, in the same epoch. Opening the
+    /// row has shown that its hashes are those of what is in it.
+    init(_ content: ItemContent, sameKeyAs row: SealedRow) throws(RowFailure) {
         self.content = content
         index = IndexHashes(
             place: row.place, account: row.accountHash,

@@ -111,14 +111,19 @@ extension Engine {
             guard try directory.check(file: name) != nil else { throw loneKey(location) }
             let connection = try Connection(
                 to: name, in: directory, for: .readWrite, deadline: deadline)
-            let isOurs =
-                (try? KeychainState.load(
-                    from: StoreConnection(connection),
-                    source: DeviceSecretSource(location: location))) != nil
+            let isOurs = opens(StoreConnection(connection), DeviceSecretSource(location: location))
             try connection.close()
             guard isOurs else { throw loneKey(location) }
             return try putInPlace(location, directory, lock)
         }
+    }
+
+    /// Whether the device secret at hand opens a keychain that has no passcode.
+    private static func opens(_ store: StoreConnection, _ source: DeviceSecretSource) -> Bool {
+        guard let facts = try? KeychainFacts.load(from: store),
+            let secret = try? source.secret(of: facts)
+        else { return false }
+        return (try? facts.unlock(with: DeviceProtector(secret))) != nil
     }
 
     private static func create(

@@ -20,15 +20,21 @@ extension Engine {
     ) throws(KeychainFailure) -> FoundValue? {
         let operation = "read an item"
         return try withReader(deadline) { (store) throws(KeychainFailure) in
+            var mismatches = 0
             while true {
-                let known = store.seenState
-                let state = if let known { known } else { try load(store, operation) }
-                let lookup = ValueLookup(name, group, state)
-                let answer = try translating(operation) { try lookup.run(store, opening: opening) }
+                guard let state = try state(store, operation) else {
+                    mismatches += 1
+                    guard mismatches < Self.attemptCount else { throw .locked(operation) }
+                    try awaitWriters(deadline)
+                    continue
+                }
+                let answer = try translating(operation) {
+                    try find(name, group, state, store, opening: opening)
+                }
                 switch answer {
                 case .found(let value): return value
                 case .absent: return nil
-                case .stale: _ = try load(store, operation)
+                case .stale: store.seenState = nil
                 }
                 guard !deadline.hasPassed else {
                     throw KeychainFailure(.timedOut, during: operation)
@@ -37,14 +43,35 @@ extension Engine {
         }
     }
 
+    private func find(
+        _ name: PasswordName, _ group: AccessGroup, _ state: KeychainState,
+        _ store: StoreConnection, opening: Bool
+    ) throws -> ValueLookup.Answer {
+        let newest = ValueLookup(name, group, state, state.hasher)
+        let answer = try newest.run(store, opening: opening)
+        guard case .absent = answer, let older = state.older else { return answer }
+        return try ValueLookup(name, group, state, older.hasher).run(store, opening: opening)
+    }
+
+    /// What was seen of the keychain, if its keys are still what is open; else what there is now.
+    ///
+    /// - Returns: nil as ``currentState(_:)``.
+    private func state(
+        _ store: StoreConnection, _ operation: String
+    ) throws(KeychainFailure) -> KeychainState? {
+        if let seen = store.seenState, isOpen(seen) { return seen }
+        return try load(store, operation)
+    }
+
     /// Reads the stamp and notes at which data version it was seen.
     private func load(
         _ store: StoreConnection, _ operation: String
-    ) throws(KeychainFailure) -> KeychainState {
+    ) throws(KeychainFailure) -> KeychainState? {
         try translating(operation) {
             let transaction = try ReadTransaction(on: store.connection)
-            let state = try currentState(store)
             store.rowCache.removeAll()
+            store.seenState = nil
+            let state = try currentState(store)
             store.seenDataVersion = try store.connection.dataVersion()
             store.seenState = state
             _ = consume transaction
@@ -66,10 +93,12 @@ private struct ValueLookup {
     private let state: KeychainState
     private let service: ServicePlace
 
-    init(_ name: PasswordName, _ group: AccessGroup, _ state: KeychainState) {
+    init(
+        _ name: PasswordName, _ group: AccessGroup, _ state: KeychainState, _ hasher: IndexHasher
+    ) {
         self.name = name
         self.state = state
-        service = state.hasher.place(of: name.service, in: group)
+        service = hasher.place(of: name.service, in: group)
     }
 
     func run(_ store: StoreConnection, opening: Bool) throws -> Answer {
@@ -77,7 +106,7 @@ private struct ValueLookup {
             let run = try store.anything.start()
             guard try run.step(), try isCurrent(store) else { return .stale }
             guard fits(row.header) else { return .absent }
-            return .found(FoundValue(value: opening ? try open(row) : nil))
+            return .found(FoundValue(value: opening ? try open(row) : try check(row.header)))
         }
         let place = service.place(of: name.account)
         let run = try store.value.start()
@@ -89,7 +118,7 @@ private struct ValueLookup {
         guard isThere else { return .absent }
         let header = try RowHeader(value: run, primaryKey: place.primaryKey)
         guard fits(header) else { return .absent }
-        guard opening else { return .found(FoundValue(value: nil)) }
+        guard opening else { return .found(FoundValue(value: try check(header))) }
         guard !run.isNull(8) else {
             return .found(FoundValue(value: try nothing(header, run)))
         }
@@ -109,21 +138,22 @@ private struct ValueLookup {
             && header.protectionClass == name.service.protectionClass
     }
 
-    private func cipher(_ header: RowHeader) throws(RowDamage) -> ItemCipher {
-        guard let cipher = state.cipher(opening: header) else { throw .seal }
-        return cipher
+    /// An item that is not opened still has to be one that could be.
+    private func check(_ header: RowHeader) throws(RowFailure) -> SecretValue? {
+        _ = try state.cipher(opening: header)
+        return nil
     }
 
-    private func open(_ row: ValueRow) throws(RowDamage) -> SecretValue {
-        try cipher(row.header).openValue(
+    private func open(_ row: ValueRow) throws(RowFailure) -> SecretValue {
+        try state.cipher(opening: row.header).openValue(
             row.header, names: row.names, details: row.details, secret: row.secret.span)
     }
 
     /// An item without a value: its details say so, or the value was taken away.
     private func nothing(
         _ header: RowHeader, _ run: borrowing Statement.Run
-    ) throws(RowDamage) -> SecretValue? {
-        try cipher(header).checkHasNoValue(header, names: run.blob(6), details: run.blob(7))
+    ) throws(RowFailure) -> SecretValue? {
+        try state.cipher(opening: header).checkHasNoValue(header, names: run.blob(6), details: run.blob(7))
         return nil
     }
 }
@@ -132,7 +162,7 @@ extension RowHeader {
     /// Reads the header of the row that `run` is at, of ``StoreConnection/value``.
     fileprivate init(
         value run: borrowing Statement.Run, primaryKey: IndexHash
-    ) throws(RowDamage) {
+    ) throws(RowFailure) {
         guard let number = UInt8(exactly: run.int64(3)),
             let protectionClass = ProtectionClass(rawValue: number),
             let flags = RowFlags(column: run.int64(4))

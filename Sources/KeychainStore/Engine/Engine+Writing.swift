@@ -40,7 +40,8 @@ extension Engine {
         _ body: (StoreWriter, KeychainState) throws(KeychainFailure) -> R
     ) throws -> R {
         let transaction = try Transaction(on: writer.connection)
-        let state = try currentState(writer.reading)
+        // Nobody else changes epochs under the lock: keys that do not fit are none.
+        guard let state = try currentState(writer.reading) else { throw KeychainFailure.locked(operation) }
         guard state.settings.isWritable else {
             throw KeychainFailure(
                 .newerFormat, during: operation,

@@ -13,6 +13,7 @@ final class Engine: Sendable {
     private let identity: FileIdentity
     private let readers = Mutex<[StoreConnection]>([])
     private let writer = Mutex<StoreWriter?>(nil)
+    private let facts = Mutex<KeychainFacts?>(nil)
     private let state = Mutex<KeychainState?>(nil)
     /// When the database was last seen in its place, as the deadline of the call that looked.
     private let lastLook = Atomic<Int64>(0)
@@ -51,24 +52,16 @@ final class Engine: Sendable {
 
     // The keys of this process.
 
-    /// The opened keys that belong to `stamp`, if they are at hand.
-    func knownState(stamp: Int64) -> KeychainState? {
-        let known = state.withLock { $0 }
-        return known?.settings.stamp == stamp ? known : nil
+    /// What was last read of the keychain itself.
+    var lastKnownFacts: KeychainFacts? {
+        get { facts.withLock { $0 } }
+        set { facts.withLock { $0 = newValue } }
     }
 
-    var lastKnownState: KeychainState? { state.withLock { $0 } }
-
-    /// The state that the transaction of `store` sees.
-    func currentState(_ store: StoreConnection) throws(KeychainFailure) -> KeychainState {
-        let stamp: Int64? = try translating("open the keychain") {
-            let run = try store.stamp.start()
-            return try run.step() ? run.int64(0) : nil
-        }
-        if let stamp, let known = knownState(stamp: stamp) { return known }
-        let fresh = try KeychainState.load(from: store, source: source)
-        state.withLock { $0 = fresh }
-        return fresh
+    /// What was last open.
+    var lastKnownState: KeychainState? {
+        get { state.withLock { $0 } }
+        set { state.withLock { $0 = newValue } }
     }
 
     // Connections.
@@ -106,7 +99,7 @@ final class Engine: Sendable {
                 for: directory.isReadOnly ? .readOnly : .readWrite, deadline: deadline,
                 cacheKibibytes: Self.cacheKibibytes)
             let store = StoreConnection(connection)
-            if lastKnownState == nil { try Schema.check(connection) }
+            if lastKnownFacts == nil { try Schema.check(connection) }
             return store
         }
     }

@@ -28,8 +28,8 @@ struct KeychainSettings: Hashable, Sendable {
 
     /// Reads the row that `run` is at.
     ///
-    /// - Throws: ``RowDamage/column`` if a column holds what no writer puts there.
-    init(_ run: borrowing Statement.Run) throws(RowDamage) {
+    /// - Throws: ``RowFailure/column`` if a column holds what no writer puts there.
+    init(_ run: borrowing Statement.Run) throws(RowFailure) {
         stamp = run.int64(1)
         format = try Self.version(run, 2)
         minReader = try Self.version(run, 3)
@@ -43,13 +43,13 @@ struct KeychainSettings: Hashable, Sendable {
     /// A number of 32 bits: what the MAC covers has no room for others to pass for it.
     private static func version(
         _ run: borrowing Statement.Run, _ column: Int32
-    ) throws(RowDamage) -> Int64 {
+    ) throws(RowFailure) -> Int64 {
         guard let version = UInt32(exactly: run.int64(column)) else { throw .column }
         return Int64(version)
     }
 
-    /// The bytes that the keybag's MAC covers: docs/FORMAT.md §4.3.
-    var authenticatedBytes: [UInt8] {
+    /// The bytes that the MAC of the keybag of `epoch` covers: docs/FORMAT.md §4.3.
+    func authenticatedBytes(of epoch: Epoch) -> [UInt8] {
         UInt32(truncatingIfNeeded: format).bigEndianBytes
             + UInt32(truncatingIfNeeded: minReader).bigEndianBytes
             + UInt32(truncatingIfNeeded: minWriter).bigEndianBytes

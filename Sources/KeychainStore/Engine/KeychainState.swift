@@ -2,37 +2,58 @@
 
 internal import Keybag
 internal import KeychainModel
+internal import LockState
 internal import Sealing
 internal import Synchronization
 
-/// What a process knows of a keychain whose keys it has opened.
+/// What a process knows of a keychain, with the keys that are open.
 ///
-/// Valid for as long as the database shows the same stamp, which every call makes sure of: by
-/// reading it, or by finding that nobody has written since it was read.
+/// Valid for as long as the database shows the same stamp, and the lock state the same keys.
 final class KeychainState: Sendable {
-    let settings: KeychainSettings
-    let deviceSource: DeviceSource
-    let protector: ProtectorKind
-    let keys: UnlockedKeybag
-    let hasher: IndexHasher
+    let facts: KeychainFacts
+    /// The epoch that is written under.
+    let newest: KeychainEpoch
+    /// The epoch that gives way, whose rows are still read.
+    let older: KeychainEpoch?
+    /// Where the keys came from; nil for a keychain without a passcode.
+    let opened: OpenedKeys?
     /// Programs that are known to be on record.
     private let recordedPrograms = Mutex<Set<ProgramRecord>>([])
 
-    init(_ settings: KeychainSettings, _ locked: LockedKeybag, _ keys: UnlockedKeybag) {
-        self.settings = settings
-        deviceSource = locked.deviceSource
-        protector = locked.protector
-        self.keys = keys
-        hasher = IndexHasher(keys)
+    /// - Parameters:
+    ///   - keys: Of each keybag of `facts`, the newest first.
+    ///   - opened: What `keys` were taken from, if others share it.
+    /// - Throws: ``KeybagError``: `malformed`, `newer`.
+    init(
+        _ facts: KeychainFacts, _ keys: [UnlockedKeybag], opened: OpenedKeys?
+    ) throws(KeybagError) {
+        self.facts = facts
+        self.opened = opened
+        newest = try KeychainEpoch(facts.newest, keys[0])
+        older =
+            if let old = facts.older { try KeychainEpoch(old, keys[1]) } else { nil }
     }
 
-    /// What seals and opens rows of `protectionClass`.
+    var settings: KeychainSettings { facts.settings }
+
+    /// Hashes what is written.
+    var hasher: IndexHasher { newest.hasher }
+
+    /// Hashes what is searched: rows are found by the hashes of their own epoch.
+    var hashers: [IndexHasher] {
+        guard let older else { return [newest.hasher] }
+        return [newest.hasher, older.hasher]
+    }
+
+    /// What seals rows of `protectionClass`.
     ///
-    /// - Throws: ``KeychainFailure/Code/passcodeNotSet`` for the class that needs a passcode.
+    /// - Throws: ``KeychainFailure``: `locked`; `passcodeNotSet` for the class that needs a
+    ///   passcode.
     func cipher(
         _ protectionClass: ProtectionClass, during operation: String
     ) throws(KeychainFailure) -> ItemCipher {
-        guard let keys = keys.keys(of: protectionClass) else {
+        guard let keys = newest.keys.keys(of: protectionClass) else {
+            guard !newest.hasKey(of: protectionClass) else { throw .locked(operation) }
             throw KeychainFailure(
                 .passcodeNotSet, during: operation,
                 hint: "set a passcode first, or choose another accessibility")
@@ -40,14 +61,30 @@ final class KeychainState: Sendable {
         return ItemCipher(keychainID: settings.keychainID, keys: keys)
     }
 
-    /// What opens the row of `header`; nil if no key at hand has the id that the row names.
-    func cipher(opening header: RowHeader) -> ItemCipher? {
-        guard let keys = keys.keys(of: header.protectionClass), keys.keyID == header.keyID
-        else {
-            return nil
-        }
+    /// What opens the row of `header`.
+    ///
+    /// - Throws: ``RowFailure``: `seal` for a row that names no key of this keychain, `locked` for
+    ///   one whose key is not open.
+    func cipher(opening header: RowHeader) throws(RowFailure) -> ItemCipher {
+        guard let epoch = epoch(of: header) else { throw .seal }
+        guard let keys = epoch.keys.keys(of: header.protectionClass) else { throw .locked }
         return ItemCipher(keychainID: settings.keychainID, keys: keys)
     }
+
+    /// The epoch whose key the row of `header` names.
+    private func epoch(of header: RowHeader) -> KeychainEpoch? {
+        if newest.isNamed(by: header) { return newest }
+        guard let older, older.isNamed(by: header) else { return nil }
+        return older
+    }
+
+    /// What the row of `header` is found by.
+    func hasher(of header: RowHeader) -> IndexHasher {
+        epoch(of: header)?.hasher ?? newest.hasher
+    }
+
+    /// Whether the row of `header` was written under the epoch that is written under now.
+    func isNewest(_ header: RowHeader) -> Bool { newest.isNamed(by: header) }
 
     /// Whether this process has seen the program on record.
     func hasRecorded(_ program: ProgramRecord) -> Bool {

@@ -21,7 +21,7 @@ final class StoreConnection: @unchecked Sendable {
     let anything: Statement
     let stamp: Statement
     let keychain: Statement
-    let keybag: Statement
+    let keybags: Statement
     let value: Statement
     let byPrimaryKey: Statement
     let byNumber: Statement
@@ -37,7 +37,8 @@ final class StoreConnection: @unchecked Sendable {
         anything = Statement("PRAGMA schema_version", on: connection)
         stamp = Statement("SELECT stamp FROM keychain WHERE one = 1", on: connection)
         keychain = Statement("SELECT * FROM keychain WHERE one = 1", on: connection)
-        keybag = Statement("SELECT bytes FROM keybag WHERE epoch = ?1", on: connection)
+        keybags = Statement(
+            "SELECT epoch, bytes FROM keybag ORDER BY epoch LIMIT 3", on: connection)
         value = Statement(
             """
             SELECT number, salt, version, protection, flags, key_id, names, details, secret

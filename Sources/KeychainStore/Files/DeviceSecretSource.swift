@@ -39,16 +39,15 @@ struct DeviceSecretSource {
         }
     }
 
-    /// Reads the device secret of the keychain `keychainID`.
+    /// Reads the device secret of a keychain.
     ///
     /// - Throws: ``KeychainFailure``: `incomplete` if `device.key` is gone, `keyUnavailable` if
     ///   another source is not there or the secret is another keychain's, `keychainDamaged`,
     ///   `newerFormat`, `insecureFiles`.
-    func secret(
-        of keychainID: KeychainID, from source: DeviceSource
-    ) throws(KeychainFailure) -> DeviceSecret {
-        let file = try given(by: source)
-        guard file.keychainID == nil || file.keychainID == keychainID else {
+    func secret(of facts: KeychainFacts) throws(KeychainFailure) -> DeviceSecret {
+        let source = facts.newest.deviceSource
+        let file = try file(of: facts.newest)
+        guard file.keychainID == nil || file.keychainID == facts.settings.keychainID else {
             throw KeychainFailure(
                 .keyUnavailable, during: Self.operation,
                 message: "the device key belongs to another keychain", path: path(of: source),
@@ -57,13 +56,38 @@ struct DeviceSecretSource {
         return file.intoSecret()
     }
 
+    /// The device key that has the id which `keybag` names, or else whatever is in its place.
+    private func file(of keybag: LockedKeybag) throws(KeychainFailure) -> DeviceKeyFile {
+        guard keybag.deviceSource == .file else { return try given(by: keybag.deviceSource) }
+        let usual: Result<DeviceKeyFile, KeychainFailure>
+        do throws(KeychainFailure) {
+            let file = try given(by: .file)
+            if file.secret.id == keybag.deviceKeyID { return file }
+            usual = .success(file)
+        } catch {
+            usual = .failure(error)
+        }
+        // An epoch change that did not end leaves the new one under a name of its own.
+        if let file = try? given(by: .file, name: Self.name(ofKey: keybag.deviceKeyID)) {
+            return file
+        }
+        return try usual.get()
+    }
+
+    /// The name that the device key with that id has until it takes the place of the last.
+    static func name(ofKey keyID: KeyID) -> String {
+        "\(KeychainLocation.deviceKeyName).\(keyID)"
+    }
+
     /// Reads the device key of whatever keychain.
     ///
     /// - Throws: As ``secret(of:from:)``.
-    func given(by source: DeviceSource) throws(KeychainFailure) -> DeviceKeyFile {
+    func given(
+        by source: DeviceSource, name: String = KeychainLocation.deviceKeyName
+    ) throws(KeychainFailure) -> DeviceKeyFile {
         let parsed: Result<DeviceKeyFile, DeviceKeyFile.Flaw>
         do throws(DatabaseError) {
-            parsed = try read(source)
+            parsed = try read(source, name)
         } catch {
             throw failure(error, source)
         }
@@ -74,12 +98,12 @@ struct DeviceSecretSource {
     }
 
     private func read(
-        _ source: DeviceSource
+        _ source: DeviceSource, _ name: String
     ) throws(DatabaseError) -> Result<DeviceKeyFile, DeviceKeyFile.Flaw> {
         if source == .file {
             let folder = try KeychainDirectory.open(location.deviceFolder, creating: false)
             return try folder.withContents(
-                of: KeychainLocation.deviceKeyName, maxByteCount: DeviceKeyFile.byteCount
+                of: name, maxByteCount: DeviceKeyFile.byteCount
             ) { bytes in
                 Result { () throws(DeviceKeyFile.Flaw) in try DeviceKeyFile(parsing: bytes) }
             }

@@ -48,7 +48,7 @@ struct AttributeList: Hashable {
     /// has none. Stops there: what follows is not looked at.
     static func value(
         _ attribute: Attribute, in bytes: ArraySlice<UInt8>
-    ) throws(RowDamage) -> AttributeValue? {
+    ) throws(RowFailure) -> AttributeValue? {
         var rest = bytes
         while let tag = rest.popFirst() {
             guard let type = rest.popFirst().flatMap(ValueType.init),
@@ -63,8 +63,8 @@ struct AttributeList: Hashable {
 
     /// Parses an encoded list.
     ///
-    /// - Throws: ``RowDamage/content`` for anything that ``encoded`` does not give.
-    init(parsing bytes: some RandomAccessCollection<UInt8>) throws(RowDamage) {
+    /// - Throws: ``RowFailure/content`` for anything that ``encoded`` does not give.
+    init(parsing bytes: some RandomAccessCollection<UInt8>) throws(RowFailure) {
         var rest = bytes[...]
         var last: UInt8 = 0
         while let tag = rest.popFirst() {
@@ -80,7 +80,7 @@ struct AttributeList: Hashable {
 
     private static func value(
         _ type: ValueType, _ body: some RandomAccessCollection<UInt8>
-    ) throws(RowDamage) -> AttributeValue {
+    ) throws(RowFailure) -> AttributeValue {
         var rest = body[...]
         let value: AttributeValue? =
             switch type {

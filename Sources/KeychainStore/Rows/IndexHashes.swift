@@ -22,8 +22,8 @@ struct IndexHashes: Hashable {
 
     /// Parses the column `hashes`.
     ///
-    /// - Throws: ``RowDamage/column`` unless ``encodedOthers`` gives these bytes.
-    static func others(parsing bytes: [UInt8]) throws(RowDamage) -> [UInt8: IndexHash] {
+    /// - Throws: ``RowFailure/column`` unless ``encodedOthers`` gives these bytes.
+    static func others(parsing bytes: [UInt8]) throws(RowFailure) -> [UInt8: IndexHash] {
         guard bytes.count % 17 == 0 else { throw .column }
         var others: [UInt8: IndexHash] = [:]
         var last: UInt8 = 0

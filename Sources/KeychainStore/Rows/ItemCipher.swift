@@ -42,7 +42,7 @@ struct ItemCipher {
     /// Opens part A where it lies: the encoded list of access group and primary key.
     func openNames(
         _ header: RowHeader, _ columns: NameHashes, hashes: [UInt8], names: [UInt8]
-    ) throws(RowDamage) -> ArraySlice<UInt8> {
+    ) throws(RowFailure) -> ArraySlice<UInt8> {
         try openPadded(names, namesData(header, columns, hashes))
     }
 
@@ -55,13 +55,13 @@ struct ItemCipher {
     }
 
     /// Opens part A: access group and primary key.
-    func openNames(_ row: SealedRow) throws(RowDamage) -> ItemContent {
+    func openNames(_ row: SealedRow) throws(RowFailure) -> ItemContent {
         let names = try open(row.names, namesData(of: row))
         return try ItemContent(row.header.itemClass, names: names)
     }
 
     /// Opens parts A and B.
-    func openContent(_ row: SealedRow) throws(RowDamage) -> ItemContent {
+    func openContent(_ row: SealedRow) throws(RowFailure) -> ItemContent {
         let names = try open(row.names, namesData(of: row))
         let details = try open(row.details, detailsData(of: row))
         let content = try ItemContent(row.header.itemClass, names: names, details: details)
@@ -71,13 +71,13 @@ struct ItemCipher {
 
     private func open(
         _ sealed: [UInt8], _ data: LengthPrefixed
-    ) throws(RowDamage) -> AttributeList {
+    ) throws(RowFailure) -> AttributeList {
         try AttributeList(parsing: openPadded(sealed, data))
     }
 
     private func openPadded(
         _ sealed: [UInt8], _ data: LengthPrefixed
-    ) throws(RowDamage) -> ArraySlice<UInt8> {
+    ) throws(RowFailure) -> ArraySlice<UInt8> {
         guard
             let padded = try? AEAD.openIntoArray(
                 sealed.span, associatedData: data, under: keys.attributes)
@@ -92,7 +92,7 @@ struct ItemCipher {
     /// Opens part V of a row.
     func openValue(
         _ header: RowHeader, names: [UInt8], details: [UInt8], secret: [UInt8]
-    ) throws(RowDamage) -> SecretValue {
+    ) throws(RowFailure) -> SecretValue {
         try openValue(
             header, names: try PartTag(of: names), details: try PartTag(of: details),
             secret: secret.span)
@@ -101,7 +101,7 @@ struct ItemCipher {
     /// Opens part V, which is bound to the parts A and B that it was written with.
     func openValue(
         _ header: RowHeader, names: PartTag, details: PartTag, secret: Span<UInt8>
-    ) throws(RowDamage) -> SecretValue {
+    ) throws(RowFailure) -> SecretValue {
         let data = secretData(header, names: names.span, details: details.span)
         guard
             let padded = try? AEAD.open(secret, associatedData: data, under: keys.value)
@@ -119,7 +119,7 @@ struct ItemCipher {
     /// Proves that a row without part V never had one.
     func checkHasNoValue(
         _ header: RowHeader, names: [UInt8], details: [UInt8]
-    ) throws(RowDamage) {
+    ) throws(RowFailure) {
         let list = try open(details, detailsData(header, names: names))
         guard list.values[ItemContent.valueByteCountTag] == nil else { throw .content }
     }
@@ -168,8 +168,8 @@ typealias PartTag = InlineArray<16, UInt8>
 extension PartTag {
     /// The tag at the end of a sealed part.
     ///
-    /// - Throws: ``RowDamage/seal`` for bytes that are too few to have one.
-    init(of sealed: [UInt8]) throws(RowDamage) {
+    /// - Throws: ``RowFailure/seal`` for bytes that are too few to have one.
+    init(of sealed: [UInt8]) throws(RowFailure) {
         guard sealed.count >= Self.count else { throw .seal }
         self.init { sealed[sealed.count - Self.count + $0] }
     }

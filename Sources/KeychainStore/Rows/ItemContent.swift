@@ -47,10 +47,10 @@ struct ItemContent: Hashable {
 
     /// Puts both parts together again.
     ///
-    /// - Throws: ``RowDamage/content`` if a part holds what does not belong there.
+    /// - Throws: ``RowFailure/content`` if a part holds what does not belong there.
     init(
         _ itemClass: ItemClass, names: AttributeList, details: AttributeList
-    ) throws(RowDamage) {
+    ) throws(RowFailure) {
         try self.init(itemClass, names: names)
         for (tag, value) in details.values {
             if tag == Self.valueByteCountTag {
@@ -68,7 +68,7 @@ struct ItemContent: Hashable {
     }
 
     /// What part A alone tells.
-    init(_ itemClass: ItemClass, names: AttributeList) throws(RowDamage) {
+    init(_ itemClass: ItemClass, names: AttributeList) throws(RowFailure) {
         guard case .text(let group)? = names.values[Attribute.accessGroup.tag] else {
             throw .content
         }

@@ -7,8 +7,8 @@ internal import Sealing
 extension SealedRow {
     /// Reads the row that `run` is at, of a statement that selects all columns of `item`.
     ///
-    /// - Throws: ``RowDamage/column`` if a column holds what no writer puts there.
-    init(_ run: borrowing Statement.Run) throws(RowDamage) {
+    /// - Throws: ``RowFailure/column`` if a column holds what no writer puts there.
+    init(_ run: borrowing Statement.Run) throws(RowFailure) {
         header = try RowHeader(run)
         accountHash = try run.fixedBytes(Schema.Column.accountHash)
         groupHash = try run.fixedBytes(Schema.Column.groupHash)
@@ -65,7 +65,7 @@ extension SealedRow {
 
 extension RowHeader {
     /// Reads the header of the row that `run` is at.
-    init(_ run: borrowing Statement.Run) throws(RowDamage) {
+    init(_ run: borrowing Statement.Run) throws(RowFailure) {
         guard let itemClass = Self.number(run, Schema.Column.itemClass).flatMap(ItemClass.init),
             let protection = Self.number(run, Schema.Column.protection)
                 .flatMap(ProtectionClass.init),
@@ -90,7 +90,7 @@ extension Statement.Run {
     /// The blob, which must have the length of its kind.
     func fixedBytes<let byteCount: Int, Name>(
         _ column: Int32
-    ) throws(RowDamage) -> FixedBytes<byteCount, Name> {
+    ) throws(RowFailure) -> FixedBytes<byteCount, Name> {
         var bytes = InlineArray<byteCount, UInt8>(repeating: 0)
         var target = bytes.mutableSpan
         guard self.byteCount(column) == byteCount, copyEnd(ofBlob: column, to: &target) else {
@@ -100,7 +100,7 @@ extension Statement.Run {
     }
 
     /// The tag of a sealed part, which stands for all of it.
-    func tag(_ column: Int32) throws(RowDamage) -> PartTag {
+    func tag(_ column: Int32) throws(RowFailure) -> PartTag {
         var bytes = PartTag(repeating: 0)
         var target = bytes.mutableSpan
         guard copyEnd(ofBlob: column, to: &target) else { throw .seal }

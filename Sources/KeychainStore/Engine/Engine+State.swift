@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import Keybag
+internal import KeychainModel
+internal import LockState
+internal import Sealing
+
+/// The keys of this process.
+extension Engine {
+    private static let opening = "open the keychain"
+
+    /// What the transaction of `store` sees of the keychain itself.
+    ///
+    /// - Throws: ``KeychainFailure``: `newerFormat`, `keychainDamaged`.
+    func currentFacts(_ store: StoreConnection) throws(KeychainFailure) -> KeychainFacts {
+        let stamp: Int64? = try translating(Self.opening) {
+            let run = try store.stamp.start()
+            return try run.step() ? run.int64(0) : nil
+        }
+        if let known = lastKnownFacts, known.settings.stamp == stamp { return known }
+        let fresh = try KeychainFacts.load(from: store)
+        lastKnownFacts = fresh
+        return fresh
+    }
+
+    /// The state that the transaction of `store` sees.
+    ///
+    /// - Returns: nil if keys are published that do not fit what it sees: an epoch change may be
+    ///   under way.
+    /// - Throws: ``KeychainFailure``: as ``currentFacts(_:)``; `incomplete`, `keyUnavailable`,
+    ///   `locked` before the first unlock.
+    func currentState(_ store: StoreConnection) throws(KeychainFailure) -> KeychainState? {
+        let facts = try currentFacts(store)
+        guard let lockState = facts.lockState else { return try withoutPasscode(facts) }
+        switch lockState.current(expecting: facts.marks) {
+        case .unlocked(let keys): return try state(facts, keys)
+        case .locked(_, .otherEpoch), .beforeFirstUnlock(.otherEpoch): return nil
+        case .locked(let keys, _): return try state(facts, keys)
+        case .beforeFirstUnlock(let cause):
+            throw KeychainFailure(
+                .locked, during: Self.opening, message: cause.explanation,
+                hint: KeychainFailure.unlockHint)
+        case .unknown(let error):
+            throw KeychainFailure(.inputOutput, during: Self.opening, message: "\(error)")
+        }
+    }
+
+    /// Whether the keys that `state` holds are those that are open at this moment.
+    func isOpen(_ state: KeychainState) -> Bool {
+        guard let lockState = state.facts.lockState else { return true }
+        return lockState.current(expecting: state.facts.marks).keys === state.opened
+    }
+
+    /// Waits until nobody is changing epochs or writing.
+    ///
+    /// - Throws: ``KeychainFailure``: `timedOut`.
+    func awaitWriters(_ deadline: Deadline) throws(KeychainFailure) {
+        guard !directory.isReadOnly else { return }
+        try translating(Self.opening) { _ = try lock.acquire(before: deadline) }
+    }
+
+    private func state(
+        _ facts: KeychainFacts, _ keys: OpenedKeys
+    ) throws(KeychainFailure) -> KeychainState {
+        if let known = lastKnownState, known.facts === facts, known.opened === keys {
+            return known
+        }
+        let opened = facts.keybags.compactMap { keys.keys(of: $0.epoch)?.keybag }
+        return try translating(Self.opening) {
+            let fresh = try KeychainState(facts, opened, opened: keys)
+            lastKnownState = fresh
+            return fresh
+        }
+    }
+
+    private func withoutPasscode(
+        _ facts: KeychainFacts
+    ) throws(KeychainFailure) -> KeychainState {
+        if let known = lastKnownState, known.facts === facts { return known }
+        return try translating(Self.opening) {
+            let protector = DeviceProtector(try source.secret(of: facts))
+            let fresh = try KeychainState(
+                facts, try facts.unlock(with: protector), opened: nil)
+            lastKnownState = fresh
+            return fresh
+        }
+    }
+}

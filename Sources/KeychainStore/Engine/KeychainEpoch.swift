@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Keybag
+internal import KeychainModel
+internal import Sealing
+
+/// The opened keys of one epoch, and the ids of those that are not open.
+struct KeychainEpoch: Sendable {
+    let keys: UnlockedKeybag
+    let hasher: IndexHasher
+    /// By the number of the class.
+    private let keyIDs: [KeyID?]
+
+    /// - Throws: ``KeybagError``: `malformed`, `newer`.
+    init(_ locked: LockedKeybag, _ keys: UnlockedKeybag) throws(KeybagError) {
+        self.keys = keys
+        hasher = IndexHasher(keys)
+        var ids = [KeyID?](repeating: nil, count: 1 + ProtectionClass.allCases.count)
+        for protectionClass in ProtectionClass.allCases {
+            ids[Int(protectionClass.rawValue)] = try locked.keyID(of: protectionClass)
+        }
+        keyIDs = ids
+    }
+
+    /// Whether there is a key of that class, open or not.
+    func hasKey(of protectionClass: ProtectionClass) -> Bool {
+        keyIDs[Int(protectionClass.rawValue)] != nil
+    }
+
+    /// Whether `header` names the key of its class in this epoch.
+    func isNamed(by header: RowHeader) -> Bool {
+        keyIDs[Int(header.protectionClass.rawValue)] == header.keyID
+    }
+}
