@@ -43,7 +43,7 @@ package struct Deadline: Hashable, Sendable {
     /// Sleeps for `pause` nanoseconds at most, and not beyond the deadline.
     ///
     /// - Returns: `false`, without sleeping, once the deadline has passed.
-    func sleep(atMost pause: Int64) -> Bool {
+    package func sleep(atMost pause: Int64) -> Bool {
         let left = nanoseconds - Self.now
         guard left > 0 else { return false }
         let length = min(left, pause)

@@ -29,6 +29,10 @@ package struct KeychainStatus: Sendable {
     package var epoch: UInt64?
     /// Whether one generation of keys is giving way to the next.
     package var isRotating = false
+    /// Whether old keys may still be on the disk, because somebody reads what was before.
+    package var isErasePending = false
+    /// Whether a recovery key was made that opens the keychain.
+    package var hasRecoveryKey = false
     /// Where opened keys lie, `kernel` or `process`; nil without a passcode.
     package var lockStateProvider: String?
     /// Why they lie there; nil without a passcode.

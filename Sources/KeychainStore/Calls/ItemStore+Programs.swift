@@ -68,13 +68,21 @@ extension WriteAccess {
         let id = state.hasher.program(caller.applicationIdentifier, path: path)
         let run = try writer.program.start()
         try run.bind(id, at: 1)
-        if try !run.step() {
-            let insertion = try writer.insertProgram.start()
-            try insertion.bind(id, at: 1)
-            try insertion.bind(try state.seal(record, id, during: operation), at: 2)
-            try insertion.finish()
-        }
+        if try !run.step() { try writer.insert(record, state, during: operation) }
         state.remember(record)
+    }
+}
+
+extension StoreWriter {
+    /// Puts a program that is not there on record.
+    func insert(
+        _ record: ProgramRecord, _ state: KeychainState, during operation: String
+    ) throws {
+        let id = state.hasher.program(record.applicationIdentifier, path: record.path)
+        let insertion = try insertProgram.start()
+        try insertion.bind(id, at: 1)
+        try insertion.bind(try state.seal(record, id, during: operation), at: 2)
+        try insertion.finish()
     }
 }
 
@@ -93,9 +101,12 @@ extension KeychainState {
         }
     }
 
-    /// Opens a row of table `program`.
-    func open(program sealed: [UInt8], _ id: Digest) throws(RowFailure) -> ProgramRecord {
-        guard let keys = newest.keys.keys(of: .afterFirstUnlock),
+    /// Opens a row of table `program`, which is sealed under the newest epoch unless it is just
+    /// being changed.
+    func open(
+        program sealed: [UInt8], _ id: Digest, in epoch: KeychainEpoch? = nil
+    ) throws(RowFailure) -> ProgramRecord {
+        guard let keys = (epoch ?? newest).keys.keys(of: .afterFirstUnlock),
             let padded = try? associatedData(id, keys.keyID).withBytes({ data in
                 try AEAD.openIntoArray(
                     sealed.span, associatedData: data, under: keys.attributes)

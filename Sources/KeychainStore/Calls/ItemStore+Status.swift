@@ -52,6 +52,8 @@ extension Engine {
                 facts.quarantinedRowCount = try store.connection.count(.quarantinedRows)
                 facts.fileByteCount = try byteCount()
                 facts.isRotating = known.older != nil
+                facts.hasRecoveryKey = try known.newest.recoveryPublicKey != nil
+                facts.isErasePending = try isErasePending()
                 facts.lockStateProvider = known.lockState.map { "\($0.provider.place.rawValue)" }
                 facts.lockStateReason = known.lockState?.provider.reason
                 let result = Result { () throws(KeychainFailure) in try state(known, store) }
@@ -70,6 +72,8 @@ extension Engine {
             _ = try currentState(store)
             return .noPasscode
         }
+        // Not needed while unlocked, but next time.
+        _ = try source.secret(of: facts)
         switch lockState.current(expecting: facts.marks) {
         case .unlocked: return .unlocked
         case .locked: return .locked

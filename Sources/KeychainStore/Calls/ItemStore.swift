@@ -15,6 +15,8 @@ package final class ItemStore: Sendable {
     package let location: KeychainLocation
     /// How long a call waits for other processes, all in all.
     package let timeLimit: Duration
+    /// How much work it is to be to try a passcode that is set now.
+    let stretching: PasscodeStretching
     private let slot: ProcessLocal<EngineSlot>
     private let clock: @Sendable () -> Int64
 
@@ -23,13 +25,17 @@ package final class ItemStore: Sendable {
 
     /// The keychain at `location`, which need not exist; nothing is opened before it is needed.
     ///
-    /// - Parameter clock: Nanoseconds since 1970, for dates.
+    /// - Parameters:
+    ///   - stretching: How much work it is to be to try a passcode that is set.
+    ///   - clock: Nanoseconds since 1970, for dates.
     package init(
         _ location: KeychainLocation, timeLimit: Duration = .seconds(5),
+        stretching: PasscodeStretching = .calibrated,
         clock: @escaping @Sendable () -> Int64 = { WallClock.nanoseconds }
     ) {
         self.location = location
         self.timeLimit = timeLimit
+        self.stretching = stretching
         self.clock = clock
         slot = ProcessLocal { _ in EngineRegistry.slot(for: location.folder) }
     }
@@ -53,6 +59,14 @@ package final class ItemStore: Sendable {
             (engine) throws(KeychainFailure) in
             try body(engine, deadline)
         }
+    }
+
+    /// Runs `body` with the opened keychain; nil if there is none and none is to be made.
+    func withEngineIfThere<R>(
+        _ operation: String, creating: Bool, _ body: (Engine) throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R? {
+        try slot.value.withEngine(
+            location, Deadline(after: timeLimit), creating: creating, operation, body)
     }
 
     /// Runs `body` in one write transaction, all or nothing; nil if there is no keychain.

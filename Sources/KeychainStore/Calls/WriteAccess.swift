@@ -100,38 +100,57 @@ struct WriteAccess {
     }
 
     /// Writes an item over the row it was read from, under its next version.
-    @discardableResult
     func replace(
         _ old: SealedRow, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
         after logicalTime: Int64 = 0
+    ) throws {
+        var row = try seal(item, over: old, kind, value: value)
+        row.logicalTime = try time(after: max(old.logicalTime, logicalTime))
+        row.changeNumber = try nextChangeNumber(kind.flags)
+        try write(row, over: old, item.index)
+    }
+
+    /// Writes an item over its own row under the keys of the newest epoch. Nothing about the item
+    /// changes, so that nobody has to be told.
+    func moveToNewestEpoch(_ opened: OpenedRow) throws {
+        let old = opened.row
+        let item = hashed(opened.content, old.header.itemClass, old.header.flags)
+        let row = try seal(item, over: old, old.header.kind, value: opened.value)
+        try write(row, over: old, item.index)
+    }
+
+    /// The next version of a row; times and numbers of changes are the old one's.
+    private func seal(
+        _ item: IndexedContent, over old: SealedRow, _ kind: RowKind, value: SecretValue?
     ) throws -> SealedRow {
         let cipher = try state.cipher(kind.protectionClass, during: operation)
         var header = old.header
-        let (content, index) = (item.content, item.index)
         header.version += 1
         header.protectionClass = kind.protectionClass
         header.flags = kind.flags
         header.keyID = cipher.keys.keyID
-        header.primaryKey = index.place.primaryKey
+        header.primaryKey = item.index.place.primaryKey
         var row = cipher.seal(
-            header, content, index, value: value,
-            logicalTime: try time(after: max(old.logicalTime, logicalTime)))
-        row.changeNumber = try nextChangeNumber(kind.flags)
+            header, item.content, item.index, value: value, logicalTime: old.logicalTime)
+        row.changeNumber = old.changeNumber
+        return row
+    }
+
+    private func write(_ row: SealedRow, over old: SealedRow, _ index: IndexHashes) throws {
         guard !row.isIndexedAs(old) else {
             // Naming a column makes SQLite write all its indexes anew, and a page for each.
             let run = try writer.updateSealed.start()
             try row.bindSealed(to: run)
             try run.finish()
-            return row
+            return
         }
         let run = try writer.update.start()
         try row.bind(to: run)
         try run.finish()
         if row.hashes != old.hashes {
             try deleteAttributes(of: old)
-            try insertAttributes(index.others.values, header.number)
+            try insertAttributes(index.others.values, row.header.number)
         }
-        return row
     }
 
     /// Deletes a row for good.

@@ -21,6 +21,7 @@ extension Engine {
         if let known = lastKnownFacts, known.settings.stamp == stamp { return known }
         let fresh = try KeychainFacts.load(from: store)
         lastKnownFacts = fresh
+        nextErasure = 0
         return fresh
     }
 

@@ -14,11 +14,13 @@ extension Engine {
 
     /// Runs `body` in one transaction under the keychain's lock.
     ///
+    /// - Parameter isOfItems: Whether this is a call of the store's users, which may do a part of
+    ///   what an epoch change has left undone.
     /// - Returns: nil, and nothing is done, if the keychain has been replaced.
     /// - Throws: ``KeychainFailure``: `timedOut`, `readOnly`, `diskFull`, `newerFormat`, and what
     ///   `body` throws; nothing is changed then.
     func write<R>(
-        _ operation: String, _ deadline: Deadline,
+        _ operation: String, _ deadline: Deadline, isOfItems: Bool = true,
         _ body: (StoreWriter, KeychainState) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R? {
         try translating(operation) {
@@ -30,6 +32,7 @@ extension Engine {
             let writer = try writer(deadline)
             let result = try transact(writer, operation, body)
             tend(writer)
+            if isOfItems, let state = lastKnownState { goOnWithEpochChange(writer, state) }
             _ = consume held
             return result
         }
@@ -41,7 +44,9 @@ extension Engine {
     ) throws -> R {
         let transaction = try Transaction(on: writer.connection)
         // Nobody else changes epochs under the lock: keys that do not fit are none.
-        guard let state = try currentState(writer.reading) else { throw KeychainFailure.locked(operation) }
+        guard let state = try currentState(writer.reading) else {
+            throw KeychainFailure.locked(operation)
+        }
         guard state.settings.isWritable else {
             throw KeychainFailure(
                 .newerFormat, during: operation,

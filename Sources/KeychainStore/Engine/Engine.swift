@@ -15,6 +15,9 @@ final class Engine: Sendable {
     private let writer = Mutex<StoreWriter?>(nil)
     private let facts = Mutex<KeychainFacts?>(nil)
     private let state = Mutex<KeychainState?>(nil)
+    /// Up to which row number an epoch change is known to have come.
+    private let resealed = Atomic<Int64>(.min)
+    private let erasure = Atomic<Int64>(0)
     /// When the database was last seen in its place, as the deadline of the call that looked.
     private let lastLook = Atomic<Int64>(0)
 
@@ -62,6 +65,19 @@ final class Engine: Sendable {
     var lastKnownState: KeychainState? {
         get { state.withLock { $0 } }
         set { state.withLock { $0 = newValue } }
+    }
+
+    /// When to look again whether old keys have to be erased, as ``Deadline/nanoseconds``: at the
+    /// first write, and after the keys have changed.
+    var nextErasure: Int64 {
+        get { erasure.load(ordering: .relaxed) }
+        set { erasure.store(newValue, ordering: .relaxed) }
+    }
+
+    /// Up to which row number no row of the older epoch is left, as far as this process knows.
+    var resealedNumber: Int64 {
+        get { resealed.load(ordering: .relaxed) }
+        set { resealed.store(newValue, ordering: .relaxed) }
     }
 
     // Connections.

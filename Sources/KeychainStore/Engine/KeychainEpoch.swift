@@ -27,6 +27,11 @@ struct KeychainEpoch: Sendable {
         keyIDs[Int(protectionClass.rawValue)] != nil
     }
 
+    /// Whether every key that there is is open.
+    var isComplete: Bool {
+        ProtectionClass.allCases.allSatisfy { !hasKey(of: $0) || keys.keys(of: $0) != nil }
+    }
+
     /// Whether `header` names the key of its class in this epoch.
     func isNamed(by header: RowHeader) -> Bool {
         keyIDs[Int(header.protectionClass.rawValue)] == header.keyID

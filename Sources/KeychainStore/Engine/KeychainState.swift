@@ -34,6 +34,11 @@ final class KeychainState: Sendable {
             if let old = facts.older { try KeychainEpoch(old, keys[1]) } else { nil }
     }
 
+    /// Whether all keys that there are are open.
+    var isComplete: Bool {
+        newest.isComplete && older?.isComplete != false
+    }
+
     var settings: KeychainSettings { facts.settings }
 
     /// Hashes what is written.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import KeychainModel
 internal import Sealing
 internal import SecretMemory
 
@@ -53,6 +54,13 @@ struct DeviceKeyFile: ~Copyable {
 
     private static func starts(_ bytes: Span<UInt8>, with prefix: [UInt8]) -> Bool {
         prefix.indices.allSatisfy { bytes[$0] == prefix[$0] }
+    }
+
+    /// Another one of the same bytes.
+    func copied(_ operation: String) throws(KeychainFailure) -> DeviceKeyFile {
+        try translating(operation) {
+            try encoded.withBytes { bytes throws(Flaw) in try DeviceKeyFile(parsing: bytes) }
+        }
     }
 
     /// The bytes of the file.

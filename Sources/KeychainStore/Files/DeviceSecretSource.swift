@@ -47,13 +47,20 @@ struct DeviceSecretSource {
     func secret(of facts: KeychainFacts) throws(KeychainFailure) -> DeviceSecret {
         let source = facts.newest.deviceSource
         let file = try file(of: facts.newest)
-        guard file.keychainID == nil || file.keychainID == facts.settings.keychainID else {
+        try check(file, isFor: facts.settings.keychainID, source)
+        return file.intoSecret()
+    }
+
+    /// - Throws: ``KeychainFailure/Code/keyUnavailable`` for a device key of another keychain.
+    func check(
+        _ file: borrowing DeviceKeyFile, isFor keychainID: KeychainID, _ source: DeviceSource
+    ) throws(KeychainFailure) {
+        guard file.keychainID == nil || file.keychainID == keychainID else {
             throw KeychainFailure(
                 .keyUnavailable, during: Self.operation,
                 message: "the device key belongs to another keychain", path: path(of: source),
                 hint: "put this keychain's own device key back")
         }
-        return file.intoSecret()
     }
 
     /// The device key that has the id which `keybag` names, or else whatever is in its place.
@@ -123,7 +130,7 @@ struct DeviceSecretSource {
             KeychainFailure(
                 .incomplete, during: Self.operation,
                 message: "the keychain is there, its device key is not", path: path(of: source),
-                hint: "put device.key back from a copy; without it the items cannot be read")
+                hint: "put device.key back from a copy, or run `valet recovery use`")
         case (.missing, _):
             KeychainFailure(
                 .keyUnavailable, during: Self.operation, path: path(of: source),

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import Keybag
+package import KeychainModel
+internal import LockState
+
+/// keys-and-states §1.5, §1.6.
+extension ItemStore {
+    private static let unlocking = "unlock the keychain"
+    private static let locking = "lock the keychain"
+    /// Somebody else changes the keys each time; then it is their turn to explain.
+    private static let attemptCount = 3
+
+    /// Unlocks the keychain for everyone who shares its lock state, and for `duration` if that is
+    /// not nil; unlocked already, it stays so for that long instead.
+    ///
+    /// Does nothing for a keychain without a passcode. Goes on with an epoch change that was left
+    /// undone, for as long as a call may take.
+    /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain,
+    ///   `authenticationFailed` for a wrong passcode, `incomplete`, `keyUnavailable`, `timedOut`.
+    package func unlock(
+        _ passcode: KeychainPasscode, for duration: Duration? = nil
+    ) throws(KeychainFailure) {
+        for _ in 0..<Self.attemptCount {
+            let isDone = try withEngine(Self.unlocking) { (engine) throws(KeychainFailure) in
+                let facts = try engine.readFacts(Self.unlocking, Deadline(after: timeLimit))
+                guard facts.lockState != nil else { return true }
+                let protector = try engine.protector(of: facts, passcode, Self.unlocking)
+                let deadline = Deadline(after: timeLimit)
+                let end = duration.map { BootTime.now.advanced(by: $0) }
+                let isPublished = try engine.publish(
+                    facts, openedBy: protector, until: end, Self.unlocking, deadline)
+                if isPublished { _ = try? engine.finishEpochChange(before: deadline) }
+                return isPublished
+            }
+            if isDone { return }
+        }
+        throw KeychainFailure(
+            .timedOut, during: Self.unlocking, message: "its keys were changed again and again")
+    }
+
+    /// Locks the keychain for everyone who shares its lock state.
+    ///
+    /// - Parameters:
+    ///   - all: Also takes the keys that stay from the first unlock on, as a reboot does.
+    ///   - waiting: Waits for the write that is under way: after that none is made any more.
+    /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `passcodeNotSet` if
+    ///   it cannot be locked, `timedOut`, `inputOutput`.
+    package func lock(all: Bool = false, waiting: Bool = false) throws(KeychainFailure) {
+        try withEngine(Self.locking) { (engine) throws(KeychainFailure) in
+            let deadline = Deadline(after: timeLimit)
+            let facts = try engine.readFacts(Self.locking, deadline)
+            guard let lockState = facts.lockState else {
+                throw KeychainFailure(
+                    .passcodeNotSet, during: Self.locking,
+                    message: "a keychain without a passcode is always open",
+                    hint: "set one with `valet passcode set`")
+            }
+            try translating(Self.locking) { try lockState.lock(all: all) }
+            if waiting { try engine.awaitWriters(deadline) }
+        }
+    }
+
+    /// Runs `body` with the opened files of a keychain that is there; it makes its own deadlines.
+    func withEngine<R>(
+        _ operation: String, creating: Bool = false,
+        _ body: (Engine) throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
+        let result = try withEngineIfThere(operation, creating: creating, body)
+        guard let result else {
+            throw KeychainFailure(
+                .itemNotFound, during: operation, message: "there is no keychain yet",
+                path: location.folder)
+        }
+        return result
+    }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import Keybag
+package import KeychainModel
+internal import LockState
+internal import Sealing
+package import SecretMemory
+
+/// The key on paper: docs/FORMAT.md §4.6.
+extension ItemStore {
+    private static let adding = "create a recovery key"
+    private static let recovering = "recover the keychain"
+    private static let attemptCount = 3
+
+    /// Makes a recovery key for the keychain; one that it had opens it no longer.
+    ///
+    /// - Parameter passcode: The one that is set, if one is.
+    /// - Returns: The text for paper: 49 bytes of ASCII. It is nowhere else.
+    /// - Throws: ``KeychainFailure``: `interactionNotAllowed` if a passcode is needed,
+    ///   `authenticationFailed` for a wrong one, `timedOut`.
+    package func createRecoveryKey(
+        _ passcode: KeychainPasscode?
+    ) throws(KeychainFailure) -> SecretBytes {
+        let key = RecoveryKey.random()
+        for _ in 0..<Self.attemptCount {
+            let isAdded = try withEngine(Self.adding, creating: true) {
+                (engine) throws(KeychainFailure) in
+                let facts = try engine.readFacts(Self.adding, Deadline(after: timeLimit))
+                let opener = try engine.protector(of: facts, passcode, Self.adding)
+                guard facts.older == nil else {
+                    try engine.finishFirst(facts, openedBy: opener, Self.adding)
+                    return false
+                }
+                return try engine.add(
+                    key.publicKey, to: facts, openedBy: opener, Self.adding,
+                    Deadline(after: timeLimit))
+            }
+            if isAdded { return key.text }
+        }
+        throw KeychainFailure(
+            .timedOut, during: Self.adding, message: "its keys were changed again and again")
+    }
+
+    /// How many items a recovery cannot bring back: all of this device only, or, with the device
+    /// key at hand, those that need the passcode.
+    ///
+    /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain.
+    package func itemsLostByRecovery() throws(KeychainFailure) -> Int {
+        try withEngine(Self.recovering) { (engine) throws(KeychainFailure) in
+            let deadline = Deadline(after: timeLimit)
+            let facts = try engine.readFacts(Self.recovering, deadline)
+            let hasDeviceKey = engine.deviceSecretAtHand(facts) != nil
+            let lost = ProtectionClass.allCases.filter { protectionClass in
+                hasDeviceKey
+                    ? protectionClass == .whenPasscodeSetThisDeviceOnly
+                    : protectionClass.isThisDeviceOnly
+            }
+            return try engine.rowCount(of: lost, Self.recovering, deadline)
+        }
+    }
+
+    /// Brings back a keychain whose device key or passcode is lost: what of it may migrate, and
+    /// with the device key at hand also what may not leave this device. Sets a new device key.
+    ///
+    /// What cannot be brought back is moved to table `quarantine`.
+    /// - Parameters:
+    ///   - text: What was typed from the paper.
+    ///   - new: The passcode that the keychain is to have; nil for none.
+    ///   - place: Where the new device secret comes from; nil for where the old one came from.
+    /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain;
+    ///   `authenticationFailed` for a text that is mistyped, or the key of another keychain;
+    ///   `keyUnavailable` if nothing is at the place of the device secret; `diskFull`, `timedOut`.
+    package func recover(
+        with text: borrowing SecretBytes, settingPasscode new: KeychainPasscode?,
+        deviceKeyFrom place: DeviceKeyPlace? = nil, progress: EpochProgress = { _, _ in }
+    ) throws(KeychainFailure) {
+        var wasChanging = false
+        try changeKeys(Self.recovering, finishingFirst: false, progress) {
+            (engine, facts) throws(KeychainFailure) in
+            wasChanging = facts.older != nil
+            let opener: RecoveryProtector
+            do throws(KeybagError) {
+                let key = try text.withBytes { bytes throws(KeybagError) in
+                    try RecoveryKey(parsing: bytes)
+                }
+                opener = RecoveryProtector(key, deviceSecret: engine.deviceSecretAtHand(facts))
+            } catch {
+                throw KeychainFailure(translating: error, during: Self.recovering)
+            }
+            return try engine.change(
+                facts, .recovery(opener), new, stretching, Self.recovering,
+                source: place?.source)
+        }
+        // Two epochs were brought back as they were; new keys come now.
+        if wasChanging { try rotateKeys(new, progress: progress) }
+    }
+}
+
+extension Engine {
+    /// The device secret of the keychain, if it is still there.
+    fileprivate func deviceSecretAtHand(_ facts: KeychainFacts) -> DeviceSecret? {
+        guard let secret = try? source.secret(of: facts), secret.id == facts.newest.deviceKeyID
+        else { return nil }
+        return secret
+    }
+
+    /// Puts a keybag in the place of the one of `facts` that a recovery key opens, too.
+    ///
+    /// - Returns: Whether it was done: not if the keychain has changed in the meantime.
+    fileprivate func add(
+        _ publicKey: PublicKey, to facts: KeychainFacts, openedBy opener: borrowing AnyProtector,
+        _ operation: String, _ deadline: Deadline
+    ) throws(KeychainFailure) -> Bool {
+        var settings = facts.settings
+        settings.stamp = .random(in: .min ... .max)
+        do {
+            let keybag = try facts.newest.addingRecoveryKey(
+                publicKey, with: opener,
+                settings: settings.authenticatedBytes(of: settings.epoch))
+            let new = KeychainFacts(settings, newest: keybag, older: nil)
+            let opened = try new.unlock(with: opener)
+            return try write(operation, deadline, of: facts) { writer in
+                try EpochWriter.replaceKeybags(by: new, writer.connection)
+                try new.publishInPlace(of: facts, opened)
+            }
+        } catch {
+            throw KeychainFailure(translating: error, during: operation)
+        }
+    }
+
+    /// How many rows are of `classes`.
+    fileprivate func rowCount(
+        of classes: [ProtectionClass], _ operation: String, _ deadline: Deadline
+    ) throws(KeychainFailure) -> Int {
+        try withReader(deadline) { (store) throws(KeychainFailure) in
+            try translating(operation) {
+                let count = Statement(
+                    "SELECT count(*) FROM item WHERE protection = ?1 AND flags & 2 = 0",
+                    on: store.connection)
+                var sum = 0
+                for protectionClass in classes {
+                    let run = try count.start()
+                    try run.bind(Int64(protectionClass.rawValue), at: 1)
+                    if try run.step() { sum += Int(run.int64(0)) }
+                }
+                return sum
+            }
+        }
+    }
+}
+
+extension KeychainFacts {
+    /// Publishes the same keys under the digest of a changed keybag; the state stays as it is.
+    fileprivate func publishInPlace(of old: KeychainFacts, _ opened: [UnlockedKeybag]) throws {
+        guard let lockState else { return }
+        switch lockState.current(expecting: old.marks) {
+        case .unlocked: try lockState.replaceKeys(with: published(opened))
+        case .locked:
+            try lockState.publish(published(opened), until: nil)
+            try lockState.lock(all: false)
+        case .beforeFirstUnlock, .unknown: return
+        }
+    }
+}

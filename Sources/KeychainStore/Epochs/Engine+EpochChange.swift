@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import Keybag
+internal import KeychainModel
+internal import LockState
+internal import Sealing
+internal import SecretMemory
+
+/// The start of an epoch change: docs/FORMAT.md §4.4, steps 1 and 2.
+extension Engine {
+    /// The empty file that says that old keys are still to be erased.
+    static let erasePendingName = "erase.pending"
+    /// What the next epoch needs beyond twice what the keychain takes now.
+    private static let spareByteCount = 8 << 20
+
+    /// Begins the epoch that `change` describes; `facts` are what it was made from.
+    ///
+    /// - Returns: Whether it was begun: not if the keychain has changed in the meantime.
+    /// - Throws: ``KeychainFailure``: `timedOut`, `diskFull`, `readOnly`, `authenticationFailed`,
+    ///   `keychainDamaged`; nothing is changed then.
+    func begin(
+        _ change: borrowing EpochChange, after facts: KeychainFacts, _ operation: String,
+        _ deadline: Deadline
+    ) throws(KeychainFailure) -> Bool {
+        do {
+            try checkSpace(operation)
+            return try write(operation, deadline, of: facts) { writer in
+                let new = try change.keybags(after: facts)
+                let opened = try new.unlock(with: change.protector)
+                try writeDeviceKey(of: change)
+                try createMarker()
+                // Old and new epoch, opened: what the transaction sees of them.
+                let state = try KeychainState(new, opened, opened: nil)
+                try EpochWriter(writer: writer, state: state).replaceKeybags(operation)
+                try publish(new, opened)
+            } onFailure: {
+                // Without keys that fit the keychain stays locked.
+                try change.opener.publishAgain(facts)
+            }
+        } catch {
+            throw KeychainFailure(translating: error, during: operation)
+        }
+    }
+
+    /// Runs `body` in a transaction under the lock, if the keychain is still what `facts` say.
+    ///
+    /// - Parameter onFailure: Is run when the transaction did not come.
+    /// - Returns: Whether it is.
+    func write(
+        _ operation: String, _ deadline: Deadline, of facts: KeychainFacts,
+        _ body: (StoreWriter) throws -> Void, onFailure: () throws -> Void = {}
+    ) throws -> Bool {
+        guard !directory.isReadOnly else {
+            throw DatabaseError(.readOnly, during: "write", path: directory.path)
+        }
+        let held = try lock.acquire(before: deadline)
+        guard try isInPlace() else { return false }
+        let writer = try writer(deadline)
+        let transaction = try Transaction(on: writer.connection)
+        guard try currentFacts(writer.reading).settings == facts.settings else { return false }
+        guard facts.settings.isWritable else {
+            throw KeychainFailure(.newerFormat, during: operation, hint: "update this program")
+        }
+        do {
+            try body(writer)
+            try transaction.commit()
+        } catch {
+            // The first error is the one to report.
+            try? onFailure()
+            throw error
+        }
+        _ = consume held
+        return true
+    }
+
+    /// The keys of the next epoch are there before anybody needs them. Whoever reads in between
+    /// waits for the lock.
+    private func publish(_ new: KeychainFacts, _ opened: [UnlockedKeybag]) throws {
+        guard let lockState = new.lockState else { return }
+        let keys = new.published(opened)
+        do throws(LockStateError) {
+            try lockState.replaceKeys(with: keys)
+        } catch {
+            guard error.code == .notUnlocked else { throw error }
+            try lockState.publish(keys, until: nil)
+        }
+    }
+
+    private func writeDeviceKey(of change: borrowing EpochChange) throws {
+        switch change.deviceKey {
+        case .none: return
+        case .some(let file):
+            let folder = try KeychainDirectory.open(location.deviceFolder, creating: true)
+            let encoded = file.encoded
+            let name = DeviceSecretSource.name(ofKey: file.secret.id)
+            try encoded.withBytes { (contents: Span<UInt8>) throws(DatabaseError) in
+                try folder.createFile(name, contents: contents)
+            }
+        }
+    }
+
+    private func createMarker() throws(DatabaseError) {
+        guard try directory.check(file: Self.erasePendingName) == nil else { return }
+        let nothing: [UInt8] = []
+        try directory.createFile(Self.erasePendingName, contents: nothing.span)
+    }
+
+    private func checkSpace(_ operation: String) throws {
+        let database = try directory.check(file: KeychainLocation.databaseName)?.byteCount ?? 0
+        let needed = 2 * Int(database) + Self.spareByteCount
+        guard try directory.availableByteCount() >= needed else {
+            throw KeychainFailure(
+                .diskFull, during: operation,
+                message: "changing the keys takes \(needed >> 20) MiB of free space",
+                path: directory.path, hint: "make room on that disk first")
+        }
+    }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import Keybag
+internal import KeychainModel
+internal import LockState
+internal import Sealing
+
+/// The end of an epoch change: docs/FORMAT.md §4.4, step 5.
+extension Engine {
+    private static let operation = "erase old keys"
+    /// A larger database is not written anew: that would keep others waiting. What was deleted in
+    /// it has been overwritten with zeros.
+    private static let largestRewrite = 128 << 20
+    private static let patience = Duration.seconds(1)
+    /// In nanoseconds.
+    private static let erasureInterval: Int64 = 60_000_000_000
+
+    /// Whether old keys may still be on the disk.
+    func isErasePending() throws(DatabaseError) -> Bool {
+        try directory.check(file: Self.erasePendingName) != nil
+    }
+
+    /// Erases what the last epoch left.
+    ///
+    /// - Returns: Whether nothing is left to be done: not while somebody reads what was before.
+    /// - Throws: ``KeychainFailure``: `timedOut`, `diskFull`, `inputOutput`.
+    func erase(_ deadline: Deadline) throws(KeychainFailure) -> Bool {
+        try translating(Self.operation) {
+            guard !directory.isReadOnly, try isErasePending() else { return true }
+            let held = try lock.acquire(before: deadline)
+            guard try isInPlace() else { return true }
+            let writer = try writer(deadline)
+            let isErased = try erase(writer)
+            _ = consume held
+            return isErased
+        }
+    }
+
+    /// Whether a write should see to it that old keys are erased: when it has not been looked
+    /// for, and now and then while somebody is in the way.
+    func mayEraseNow() -> Bool {
+        let next = nextErasure
+        guard next < .max else { return false }
+        let now = Deadline(after: .zero).nanoseconds
+        guard now >= next else { return false }
+        guard (try? isErasePending()) == true else {
+            nextErasure = .max
+            return false
+        }
+        nextErasure = now + Self.erasureInterval
+        return true
+    }
+
+    /// As ``erase(_:)-(Deadline)``, for a holder of the lock.
+    func erase(_ writer: StoreWriter) throws -> Bool {
+        let facts = try facts(writer)
+        guard facts.older == nil else { return false }
+        try publishNewest(facts)
+        guard try cutLog(writer) else { return false }
+        try tidyDeviceKeys(facts)
+        try directory.remove(Self.erasePendingName)
+        try directory.sync()
+        return true
+    }
+
+    private func facts(_ writer: StoreWriter) throws -> KeychainFacts {
+        let transaction = try ReadTransaction(on: writer.connection)
+        let facts = try currentFacts(writer.reading)
+        _ = consume transaction
+        return facts
+    }
+
+    /// Takes the keys of the older epoch out of the lock state, if they are in it.
+    private func publishNewest(_ facts: KeychainFacts) throws {
+        guard let lockState = facts.lockState,
+            case .unlocked(let opened) = lockState.current(expecting: facts.marks),
+            opened.epochs.count > 1, let newest = opened.keys(of: facts.newest.epoch)
+        else { return }
+        try lockState.replaceKeys(with: [newest])
+    }
+
+    /// - Returns: false if somebody still reads from the log.
+    private func cutLog(_ writer: StoreWriter) throws -> Bool {
+        let connection = writer.connection
+        let deadline = connection.deadline
+        connection.deadline = Deadline(after: Self.patience)
+        defer { connection.deadline = deadline }
+        do throws(DatabaseError) {
+            try connection.checkpoint(.truncate)
+            let size = try directory.check(file: KeychainLocation.databaseName)?.byteCount ?? 0
+            if size <= Self.largestRewrite {
+                connection.deadline = .never
+                try connection.vacuum()
+                connection.deadline = Deadline(after: Self.patience)
+                try connection.checkpoint(.truncate)
+            }
+            writer.hasRoomInLog = false
+            return true
+        } catch {
+            guard error.code == .busy else { throw error }
+            return false
+        }
+    }
+
+    /// Gives the device key its usual name, and removes those that nothing needs any more.
+    private func tidyDeviceKeys(_ facts: KeychainFacts) throws {
+        let folder: KeychainDirectory
+        do throws(DatabaseError) {
+            folder = try KeychainDirectory.open(location.deviceFolder, creating: false)
+        } catch {
+            guard error.code == .missing else { throw error }
+            return
+        }
+        let usual = KeychainLocation.deviceKeyName
+        let new = DeviceSecretSource.name(ofKey: facts.newest.deviceKeyID)
+        let names = try folder.names()
+        let isOurs = facts.newest.deviceSource == .file
+        if isOurs ? names.contains(new) : names.contains(usual) {
+            if names.contains(usual) { try folder.overwriteAndRemove(usual) }
+            if isOurs { try folder.rename(new, to: usual, replacing: false) }
+        }
+        for name in names where name.hasPrefix(usual + ".") && !(isOurs && name == new) {
+            try folder.overwriteAndRemove(name)
+        }
+    }
+}

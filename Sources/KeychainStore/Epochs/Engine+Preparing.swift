@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import Keybag
+internal import KeychainModel
+internal import LockState
+internal import Sealing
+internal import SecretMemory
+
+/// What an epoch change is made of. All that takes long is done here, before any lock is taken.
+extension Engine {
+    /// A change of the keychain that `facts` are of.
+    ///
+    /// - Parameters:
+    ///   - passcode: The passcode of the next epoch; nil for none.
+    ///   - source: Where its device secret is to come from; nil leaves it where it is.
+    /// - Throws: ``KeychainFailure``: `keyUnavailable` if nothing is at the new source,
+    ///   `outOfMemory`.
+    func change(
+        _ facts: KeychainFacts, _ opener: consuming KeychainOpener,
+        _ passcode: KeychainPasscode?, _ stretching: PasscodeStretching,
+        _ operation: String, keepsRecoveryKey: Bool = true, source: DeviceSource? = nil
+    ) throws(KeychainFailure) -> EpochChange {
+        let source = source ?? facts.newest.deviceSource
+        let keychainID = facts.settings.keychainID
+        let file: DeviceKeyFile
+        if source == .file {
+            file = DeviceKeyFile(keychainID: keychainID, secret: .random())
+        } else {
+            file = try self.source.given(by: source)
+            try self.source.check(file, isFor: keychainID, source)
+        }
+        let deviceKey = source == .file ? try file.copied(operation) : nil
+        let protector = try Self.protector(file.intoSecret(), passcode, stretching, operation)
+        return EpochChange(
+            opener: opener, protector: protector, deviceSource: source, deviceKey: deviceKey,
+            keepsRecoveryKey: keepsRecoveryKey)
+    }
+
+    private static func protector(
+        _ secret: consuming DeviceSecret, _ passcode: KeychainPasscode?,
+        _ stretching: PasscodeStretching, _ operation: String
+    ) throws(KeychainFailure) -> AnyProtector {
+        switch passcode {
+        case .none: return .device(DeviceProtector(secret))
+        case .some(let new):
+            do {
+                return .passcode(
+                    try PasscodeProtector(
+                        secret, passcode: new.passcode, cost: stretching.cost()))
+            } catch {
+                throw KeychainFailure(translating: error, during: operation)
+            }
+        }
+    }
+
+    /// Finishes an epoch change that was left undone, with what opens the keychain.
+    func finishFirst(
+        _ facts: KeychainFacts, _ change: borrowing EpochChange, _ operation: String
+    ) throws(KeychainFailure) {
+        switch change.opener {
+        case .recovery: return
+        case .protector(let opener): try finishFirst(facts, openedBy: opener, operation)
+        }
+    }
+
+    func finishFirst(
+        _ facts: KeychainFacts, openedBy opener: borrowing AnyProtector, _ operation: String
+    ) throws(KeychainFailure) {
+        let deadline = Deadline(after: .seconds(5))
+        guard try publish(facts, openedBy: opener, until: nil, operation, deadline) else { return }
+        _ = try finishEpochChange(before: .never)
+    }
+
+    /// How many rows there are.
+    func rowCount(_ operation: String, _ deadline: Deadline) throws(KeychainFailure) -> Int {
+        try withReader(deadline) { (store) throws(KeychainFailure) in
+            try translating(operation) { try store.connection.count(.items) }
+        }
+    }
+}
+
+extension PasscodeStretching {
+    fileprivate func cost() throws(SealingError) -> Argon2Cost {
+        switch self {
+        case .lowest: .lowest
+        case .calibrated: try PassphraseKDF.calibratedCost()
+        }
+    }
+}

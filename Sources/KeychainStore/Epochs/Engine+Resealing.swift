@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import KeychainModel
+internal import LockState
+internal import Sealing
+
+/// The rest of an epoch change, from wherever it was left: docs/FORMAT.md §4.4, steps 3 to 5.
+extension Engine {
+    private static let operation = "change the keys"
+    /// How long others may go first between two batches, in nanoseconds.
+    private static let pause: Int64 = 5_000_000
+    /// How long one batch waits for others.
+    private static let patience = Duration.seconds(5)
+
+    /// Goes on with an epoch change for as long as `deadline` allows.
+    ///
+    /// - Parameter progress: Is told how many rows were looked at.
+    /// - Returns: Whether nothing is left to be done.
+    /// - Throws: ``KeychainFailure``: `locked`, `timedOut`, `diskFull`, `inputOutput`; what was
+    ///   done stays.
+    func finishEpochChange(
+        before deadline: Deadline, progress: (_ rowCount: Int) -> Void = { _ in }
+    ) throws(KeychainFailure) -> Bool {
+        var number = Int64.min
+        var count = 0
+        while try !isResealed(&number, &count) {
+            progress(count)
+            guard deadline.sleep(atMost: Self.pause) else { return false }
+        }
+        return try erase(Deadline(after: Self.patience))
+    }
+
+    /// One batch; also what is left to do once there are no more rows of the older epoch.
+    private func isResealed(
+        _ number: inout Int64, _ count: inout Int
+    ) throws(KeychainFailure) -> Bool {
+        let above = number
+        let outcome = try write(Self.operation, Deadline(after: Self.patience), isOfItems: false) {
+            (writer, state) throws(KeychainFailure) -> (count: Int, next: Int64?)? in
+            try translating(Self.operation) {
+                try EpochWriter(writer: writer, state: state).goOn(above: above)
+            }
+        }
+        guard let outcome = outcome ?? nil else { return true }
+        count += outcome.count
+        number = outcome.next ?? .min
+        return false
+    }
+
+    /// After somebody's write: one batch of an epoch change that nobody else may finish. Whatever
+    /// becomes of it, the write is done, and the next one tries again.
+    func goOnWithEpochChange(_ writer: StoreWriter, _ state: KeychainState) {
+        if state.older != nil, state.isComplete {
+            _ = try? sealBatch(writer, state)
+        } else if state.older == nil, mayEraseNow() {
+            _ = try? erase(writer)
+        }
+    }
+
+    private func sealBatch(_ writer: StoreWriter, _ state: KeychainState) throws {
+        let transaction = try Transaction(on: writer.connection)
+        let outcome = try EpochWriter(writer: writer, state: state).goOn(above: resealedNumber)
+        try transaction.commit()
+        resealedNumber = outcome?.next ?? .min
+    }
+}
+
+extension EpochWriter {
+    /// Seals a batch; drops the older keybag when no row is left.
+    ///
+    /// - Returns: As ``sealRows(above:)``; nil if there is no older epoch, or no longer.
+    func goOn(above number: Int64) throws -> (count: Int, next: Int64?)? {
+        guard state.older != nil else { return nil }
+        guard state.isComplete else { throw RowFailure.locked }
+        let outcome = try sealRows(above: number)
+        guard outcome.next == nil else { return outcome }
+        // Somebody may have left rows below where this began.
+        guard try !hasOlderRows() else { return (outcome.count, .min) }
+        try dropOlderKeybag()
+        return nil
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import Keybag
+internal import KeychainModel
+internal import LockState
+internal import Sealing
+internal import SecretMemory
+
+extension Engine {
+    /// What opens the keychain that `facts` are of. Takes as long as the passcode is stretched.
+    ///
+    /// - Throws: ``KeychainFailure``: `interactionNotAllowed` if a passcode is needed and there is
+    ///   none; `incomplete`, `keyUnavailable`, `outOfMemory`. Whether the passcode is right is not
+    ///   known yet.
+    func protector(
+        of facts: KeychainFacts, _ passcode: KeychainPasscode?, _ operation: String
+    ) throws(KeychainFailure) -> AnyProtector {
+        let secret = try source.secret(of: facts)
+        guard facts.newest.protector != .device else { return .device(DeviceProtector(secret)) }
+        switch passcode {
+        case .none:
+            throw KeychainFailure(
+                .interactionNotAllowed, during: operation, message: "it takes the passcode",
+                hint: "give the keychain's passcode")
+        case .some(let typed):
+            do throws(KeybagError) {
+                return .passcode(
+                    try PasscodeProtector(secret, passcode: typed.passcode, opening: facts.newest))
+            } catch {
+                throw KeychainFailure(translating: error, during: operation)
+            }
+        }
+    }
+
+    /// Opens the keys of a keychain with a passcode to everyone who shares the lock state.
+    ///
+    /// - Returns: Whether it was done: not if the keychain has changed in the meantime.
+    /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong passcode, `timedOut`,
+    ///   `keychainDamaged`.
+    func publish(
+        _ facts: KeychainFacts, openedBy protector: borrowing AnyProtector,
+        until end: BootTime?, _ operation: String, _ deadline: Deadline
+    ) throws(KeychainFailure) -> Bool {
+        guard let lockState = facts.lockState else { return true }
+        do {
+            let opened = try facts.unlock(with: protector)
+            // Two that unlock at once would be in no order. Where nothing can be written nobody
+            // changes the keys either.
+            let held = directory.isReadOnly ? nil : try lock.acquire(before: deadline)
+            guard try isInPlace(), try readFacts(operation, deadline).settings == facts.settings
+            else { return false }
+            try lockState.publish(facts.published(opened), until: end)
+            _ = consume held
+            return true
+        } catch {
+            throw KeychainFailure(translating: error, during: operation)
+        }
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Keybag
+internal import KeychainModel
+internal import LockState
+internal import Sealing
+internal import SecretMemory
+
+/// What opens a keychain whose keys are to be changed.
+enum KeychainOpener: ~Copyable {
+    case protector(AnyProtector)
+    case recovery(RecoveryProtector)
+
+    /// Puts back what was published before an epoch change that did not come.
+    func publishAgain(_ facts: KeychainFacts) throws {
+        guard let lockState = facts.lockState else {
+            return try LockStates.store(of: facts.settings.keychainID).lock(all: true)
+        }
+        switch self {
+        case .recovery: try lockState.lock(all: true)
+        case .protector(let protector):
+            try lockState.replaceKeys(with: facts.published(facts.unlock(with: protector)))
+        }
+    }
+}
+
+/// What the next epoch of a keychain is to be like.
+struct EpochChange: ~Copyable {
+    /// What opens the epoch that there is.
+    let opener: KeychainOpener
+    /// What is to open the next.
+    let protector: AnyProtector
+    /// Where the device secret of `protector` comes from.
+    let deviceSource: DeviceSource
+    /// The device key that is to be written first, if it is new and ours.
+    let deviceKey: DeviceKeyFile?
+    /// Whether the recovery key is to open the next epoch, too.
+    let keepsRecoveryKey: Bool
+
+    /// The keybags after the change: of the next epoch, and of the one that gives way.
+    ///
+    /// Of two epochs that are there already both are put behind the new protector, and no third
+    /// is made.
+    func keybags(after facts: KeychainFacts) throws(KeybagError) -> KeychainFacts {
+        var settings = facts.settings
+        settings.stamp = .random(in: .min ... .max)
+        let recovery = keepsRecoveryKey ? try facts.newest.recoveryPublicKey : nil
+        let rewrapped = try rewrapped(facts.newest, facts.settings, recovery)
+        if let older = facts.older {
+            return KeychainFacts(
+                settings, newest: rewrapped,
+                older: try self.rewrapped(older, facts.settings, recovery))
+        }
+        settings.epoch = Epoch(facts.newest.epoch.rawValue + 1)
+        let newest = try LockedKeybag(
+            succeeding: facts.newest, recovery: recovery, deviceSource: deviceSource,
+            protector: protector, settings: settings.authenticatedBytes(of: settings.epoch))
+        return KeychainFacts(settings, newest: newest, older: rewrapped)
+    }
+
+    /// A keybag behind the new protector.
+    private func rewrapped(
+        _ keybag: LockedKeybag, _ settings: KeychainSettings, _ recovery: PublicKey?
+    ) throws(KeybagError) -> LockedKeybag {
+        let place = KeybagPlace(deviceSource: deviceSource, recovery: recovery)
+        let settings = settings.authenticatedBytes(of: keybag.epoch)
+        switch opener {
+        case .protector(let opener):
+            return try LockedKeybag(
+                rewrapping: keybag, openedBy: opener, as: place, protector: protector,
+                settings: settings)
+        case .recovery(let opener):
+            return try LockedKeybag(
+                rewrapping: keybag, recoveredBy: opener, as: place, protector: protector,
+                settings: settings)
+        }
+    }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import Keybag
+internal import KeychainModel
+internal import Sealing
+internal import SecretMemory
+
+/// What an epoch change does inside its transactions: docs/FORMAT.md §4.4.
+struct EpochWriter {
+    private static let batchRowCount = 128
+    private static let batchLookCount = 4096
+    private static let batchByteCount = 4 << 20
+
+    let writer: StoreWriter
+    let state: KeychainState
+
+    private var connection: Connection { writer.connection }
+
+    // Step 2.
+
+    /// Puts the keybags of ``state`` in the place of what is there, and seals anew what hangs on
+    /// them at once.
+    func replaceKeybags(_ operation: String) throws {
+        try Self.replaceKeybags(by: state.facts, connection)
+        try sealPrograms(operation)
+        if state.facts.newest.protector == .device { try deleteItemsOfPasscode() }
+    }
+
+    /// Puts settings and keybags in the place of what is there.
+    static func replaceKeybags(
+        by facts: KeychainFacts, _ connection: Connection
+    ) throws(DatabaseError) {
+        try Statement("DELETE FROM keychain", on: connection).execute()
+        try Statement("DELETE FROM keybag", on: connection).execute()
+        try facts.settings.insert(into: connection)
+        for keybag in facts.keybags { try keybag.insert(into: connection) }
+    }
+
+    /// Seals the record of programs under the newest epoch.
+    private func sealPrograms(_ operation: String) throws {
+        var records: [ProgramRecord] = []
+        let all = Statement("SELECT id, sealed FROM program", on: connection)
+        let run = try all.start()
+        while try run.step() {
+            let id: Digest = try run.fixedBytes(0)
+            // What cannot be read is noted anew when its program writes again.
+            let sealed = run.blob(1)
+            let record =
+                (try? state.open(program: sealed, id, in: state.older))
+                ?? (try? state.open(program: sealed, id))
+            if let record { records.append(record) }
+        }
+        try Statement("DELETE FROM program", on: connection).execute()
+        for record in Set(records) { try writer.insert(record, state, during: operation) }
+    }
+
+    /// Deletes the items that cannot be without a passcode.
+    private func deleteItemsOfPasscode() throws {
+        let number = Int64(ProtectionClass.whenPasscodeSetThisDeviceOnly.rawValue)
+        let attributes = Statement(
+            """
+            DELETE FROM attribute WHERE number IN (SELECT number FROM item WHERE protection = ?1)
+            """, on: connection)
+        let items = Statement("DELETE FROM item WHERE protection = ?1", on: connection)
+        for statement in [attributes, items] {
+            let run = try statement.start()
+            try run.bind(number, at: 1)
+            try run.finish()
+        }
+    }
+
+    // Steps 3 and 4.
+
+    /// Seals some rows of the older epoch anew, of those whose number is above `number`: as many
+    /// as keep nobody waiting for long.
+    ///
+    /// - Returns: How many were looked at, and the number up to which none is left; nil if that
+    ///   is all.
+    func sealRows(above number: Int64) throws -> (count: Int, next: Int64?) {
+        let access = WriteAccess(
+            writer: writer, state: state, now: Moment(nanoseconds: WallClock.nanoseconds),
+            operation: "change the keys")
+        var (count, byteCount) = (0, 0)
+        var last = number
+        var rows: [FoundRow] = []
+        let next = Statement(
+            "SELECT * FROM item WHERE number > ?1 ORDER BY number", on: connection)
+        let run = try next.start()
+        try run.bind(number, at: 1)
+        while try run.step() {
+            guard rows.count < Self.batchRowCount, count < Self.batchLookCount,
+                byteCount < Self.batchByteCount
+            else {
+                for row in rows { try access.sealAnew(row) }
+                return (count, last)
+            }
+            let found = FoundRow(run)
+            last = found.number
+            count += 1
+            if case .row(let row) = found {
+                if state.isNewest(row.header) { continue }
+                byteCount += row.secret?.count ?? 0
+            }
+            rows.append(found)
+        }
+        for row in rows { try access.sealAnew(row) }
+        return (count, nil)
+    }
+
+    /// Whether a row names a key of another epoch than the newest.
+    func hasOlderRows() throws -> Bool {
+        let keyIDs = try ProtectionClass.allCases.compactMap { try state.facts.newest.keyID(of: $0) }
+        // Parameters that are left are NULL, which is in no list.
+        let rows = Statement(
+            """
+            SELECT 1 FROM item WHERE key_id NOT IN (
+                ?1, ifnull(?2, ?1), ifnull(?3, ?1), ifnull(?4, ?1), ifnull(?5, ?1), ifnull(?6, ?1),
+                ifnull(?7, ?1))
+            LIMIT 1
+            """, on: connection)
+        let run = try rows.start()
+        for (index, keyID) in keyIDs.enumerated() { try run.bind(keyID, at: Int32(index + 1)) }
+        return try run.step()
+    }
+
+    /// Deletes the keybag that gave way.
+    func dropOlderKeybag() throws {
+        let delete = Statement("DELETE FROM keybag WHERE epoch < ?1", on: connection)
+        let run = try delete.start()
+        try run.bind(Int64(state.settings.epoch.rawValue), at: 1)
+        try run.finish()
+        let stamp = Statement("UPDATE keychain SET stamp = ?1 WHERE one = 1", on: connection)
+        let update = try stamp.start()
+        try update.bind(Int64.random(in: .min ... .max), at: 1)
+        try update.finish()
+    }
+}
+
+extension WriteAccess {
+    /// Seals a row under the newest epoch; one that does not open is set aside.
+    fileprivate func sealAnew(_ found: FoundRow) throws {
+        guard case .row(let row) = found, let opened = try openIfSound(row) else {
+            return try quarantine(found)
+        }
+        try moveToNewestEpoch(opened)
+    }
+}

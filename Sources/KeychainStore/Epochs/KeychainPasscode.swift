@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Keybag
+package import KeychainModel
+package import SecretMemory
+
+/// A passcode that somebody typed, from 1 to 1,024 bytes; it lies in guarded memory, and is wiped
+/// with its last owner.
+package final class KeychainPasscode: Sendable {
+    let passcode: Passcode
+
+    /// Takes over what was typed, without the end of the line.
+    ///
+    /// - Throws: ``KeychainFailure/Code/invalidRequest`` for no bytes or too many.
+    package init(_ typed: consuming SecretBytes) throws(KeychainFailure) {
+        do throws(KeybagError) {
+            passcode = try Passcode(typed)
+        } catch {
+            throw KeychainFailure(
+                .invalidRequest, during: "take the passcode", message: error.explanation)
+        }
+    }
+
+    /// Whether it has fewer than eight characters, which are soon guessed by who has the disk.
+    package var isShort: Bool { passcode.isShort }
+}
+
+/// How much work it is to try a passcode.
+package enum PasscodeStretching: Sendable {
+    /// About 250 ms on this machine, measured when the passcode is set.
+    case calibrated
+    /// The least that is ever used: 64 MiB and 3 passes.
+    case lowest
+}
