@@ -32,7 +32,8 @@ extension ItemStore {
         _ new: KeychainPasscode, progress: EpochProgress = { _, _ in }
     ) throws(KeychainFailure) {
         let operation = "set the passcode"
-        try changeKeys(operation, creating: true, progress) { (engine, facts) throws(KeychainFailure) in
+        try changeKeys(operation, creating: true, progress) {
+            (engine, facts) throws(KeychainFailure) in
             guard facts.lockState == nil else {
                 throw KeychainFailure(
                     .duplicateItem, during: operation, message: "a passcode is set already",

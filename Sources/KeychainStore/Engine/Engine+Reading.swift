@@ -38,7 +38,9 @@ extension Engine {
     }
 
     /// Reads what the keychain says of itself, opened or not.
-    func readFacts(_ operation: String, _ deadline: Deadline) throws(KeychainFailure) -> KeychainFacts {
+    func readFacts(_ operation: String, _ deadline: Deadline) throws(KeychainFailure)
+        -> KeychainFacts
+    {
         try withReader(deadline) { (store) throws(KeychainFailure) in
             try inTransaction(store, operation) { () throws(KeychainFailure) in
                 try currentFacts(store)

@@ -153,7 +153,8 @@ private struct ValueLookup {
     private func nothing(
         _ header: RowHeader, _ run: borrowing Statement.Run
     ) throws(RowFailure) -> SecretValue? {
-        try state.cipher(opening: header).checkHasNoValue(header, names: run.blob(6), details: run.blob(7))
+        try state.cipher(opening: header).checkHasNoValue(
+            header, names: run.blob(6), details: run.blob(7))
         return nil
     }
 }

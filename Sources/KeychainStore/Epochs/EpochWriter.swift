@@ -110,7 +110,9 @@ struct EpochWriter {
 
     /// Whether a row names a key of another epoch than the newest.
     func hasOlderRows() throws -> Bool {
-        let keyIDs = try ProtectionClass.allCases.compactMap { try state.facts.newest.keyID(of: $0) }
+        let keyIDs = try ProtectionClass.allCases.compactMap {
+            try state.facts.newest.keyID(of: $0)
+        }
         // Parameters that are left are NULL, which is in no list.
         let rows = Statement(
             """

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import KeychainModel
+import SecretMemory
+import Testing
+
+@testable import KeychainStore
+
+@Suite struct `New keys for a keychain` {
+    let epochs = EpochStore()
+    let first = Result { try EpochStore.passcode("first passcode") }
+    let second = Result { try EpochStore.passcode("second passcode") }
+    static let names = ProtectionClass.allCases.map { "\($0)" }
+    static let withoutPasscode = ProtectionClass.allCases.filter {
+        $0 != .whenPasscodeSetThisDeviceOnly
+    }
+
+    @Test func `keep every item when a passcode is set, changed and removed`() throws {
+        try epochs.addItems(Self.withoutPasscode)
+        try epochs.store.setPasscode(first.get())
+        #expect(try epochs.state() == .unlocked)
+        try epochs.addItems([.whenPasscodeSetThisDeviceOnly])
+        #expect(epochs.readable(of: Self.names) == Set(Self.names))
+        try epochs.store.changePasscode(first.get(), to: second.get())
+        #expect(epochs.readable(of: Self.names) == Set(Self.names))
+        #expect(try epochs.store.status().level == .passcode)
+        try epochs.store.removePasscode(second.get())
+        #expect(try epochs.state() == .noPasscode)
+        #expect(epochs.readable(of: Self.names) == Set(Self.withoutPasscode.map { "\($0)" }))
+        let status = try epochs.store.status()
+        #expect(status.epoch == 4 && !status.isRotating && !status.isErasePending)
+        #expect(epochs.store.diagnose().allSatisfy { $0.severity == .fine })
+    }
+
+    @Test func `are made for a keychain that did not exist`() throws {
+        try epochs.store.setPasscode(first.get())
+        #expect(try epochs.state() == .unlocked)
+        try epochs.add("a")
+        #expect(try epochs.value("a") == "value of a")
+    }
+
+    @Test func `have a device key of their own, under the usual name`() throws {
+        try epochs.add("a")
+        let path = epochs.keychain.folder + "/device"
+        let old = try Data(contentsOf: URL(fileURLWithPath: path + "/device.key"))
+        try epochs.store.rotateKeys(nil)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: path) == ["device.key"])
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path + "/device.key")) != old)
+        epochs.store.close()
+        #expect(try epochs.value("a") == "value of a")
+        #expect(try epochs.store.status().epoch == 2)
+    }
+
+    @Test func `are refused to a wrong passcode, and change nothing`() throws {
+        try epochs.add("a")
+        try epochs.store.setPasscode(first.get())
+        #expect(
+            epochs.code { try epochs.store.changePasscode(second.get(), to: second.get()) }
+                == .authenticationFailed)
+        #expect(
+            epochs.code { try epochs.store.removePasscode(second.get()) } == .authenticationFailed)
+        #expect(epochs.code { try epochs.store.rotateKeys(nil) } == .interactionNotAllowed)
+        #expect(epochs.code { try epochs.store.setPasscode(second.get()) } == .duplicateItem)
+        #expect(try epochs.store.status().epoch == 2)
+        #expect(try epochs.value("a") == "value of a")
+    }
+
+    @Test func `need a passcode to be changed or removed`() throws {
+        try epochs.add("a")
+        #expect(
+            epochs.code { try epochs.store.changePasscode(first.get(), to: second.get()) }
+                == .passcodeNotSet)
+        #expect(epochs.code { try epochs.store.removePasscode(first.get()) } == .passcodeNotSet)
+        #expect(epochs.code { try epochs.store.lock() } == .passcodeNotSet)
+    }
+
+    @Test func `follow rows of every kind`() throws {
+        let keychain = epochs.keychain
+        try keychain.add(.internet("i", [.label: .text("l"), .path: .text("/p")]))
+        try keychain.add(.generic("s", [.syncViewHint: .text("h")], isSynchronizable: true))
+        try keychain.add(.generic("d", isSynchronizable: true))
+        try keychain.delete(.exact("d", .any))
+        try keychain.add(.generic("big"), String(repeating: "x", count: 100_000))
+        try keychain.add(.generic("none"), nil)
+        for number in 0..<300 { try keychain.add(.generic("many \(number)", service: "many")) }
+        try epochs.store.rotateKeys(nil)
+        #expect(
+            try keychain.value(ItemQuery(.internetPassword, attributes: [.label: .text("l")]))
+                == "value")
+        #expect(try keychain.value(.exact("s", .any)) == "value")
+        #expect(try keychain.value(.exact("big"))?.count == 100_000)
+        #expect(try keychain.value(.exact("none")) == nil)
+        #expect(try epochs.store.status().itemCount == 304)
+        #expect(keychain.damage() == [])
+    }
+}
+
+@Suite struct `A keychain with a passcode` {
+    let epochs = EpochStore()
+    let passcode: KeychainPasscode
+    static let open = ProtectionClass.allCases.filter { !EpochStore.lockable.contains($0) }
+        .map { "\($0)" }
+    static let names = ProtectionClass.allCases.map { "\($0)" }
+
+    init() throws {
+        passcode = try EpochStore.passcode("the passcode")
+        try epochs.store.setPasscode(passcode)
+        try epochs.addItems(ProtectionClass.allCases)
+    }
+
+    @Test func `gives what stays open when it is locked, and all when it is unlocked`() throws {
+        try epochs.store.lock()
+        #expect(try epochs.state() == .locked)
+        #expect(epochs.readable(of: Self.names) == Set(Self.open))
+        try epochs.store.unlock(passcode)
+        #expect(try epochs.state() == .unlocked)
+        #expect(epochs.readable(of: Self.names) == Set(Self.names))
+    }
+
+    @Test func `gives nothing before the first unlock`() throws {
+        try epochs.store.lock(all: true)
+        #expect(try epochs.state() == .beforeFirstUnlock)
+        for name in Self.names + ["missing"] {
+            #expect(epochs.code { _ = try epochs.value(name) } == .locked)
+        }
+        epochs.store.close()
+        try epochs.store.unlock(passcode)
+        #expect(epochs.readable(of: Self.names) == Set(Self.names))
+    }
+
+    @Test func `stays locked for a wrong passcode`() throws {
+        try epochs.store.lock()
+        let wrong = try EpochStore.passcode("the passcodf")
+        #expect(epochs.code { try epochs.store.unlock(wrong) } == .authenticationFailed)
+        #expect(try epochs.state() == .locked)
+    }
+
+    @Test func `locks itself when its time is over`() throws {
+        try epochs.store.unlock(passcode, for: .milliseconds(1))
+        var attempts = 0
+        while try epochs.state() == .unlocked, attempts < 1000 {
+            Thread.sleep(forTimeInterval: 0.01)
+            attempts += 1
+        }
+        #expect(try epochs.state() == .locked)
+        #expect(epochs.code { _ = try epochs.value("\(ProtectionClass.whenUnlocked)") } == .locked)
+    }
+
+    @Test func `says that an item is missing while it is locked`() throws {
+        try epochs.store.lock()
+        #expect(epochs.code { _ = try epochs.value("missing") } == .itemNotFound)
+    }
+}
+
+@Suite struct `A keychain with a recovery key` {
+    let epochs = EpochStore()
+    static let names = ProtectionClass.allCases.map { "\($0)" }
+    static let migratable = ProtectionClass.allCases.filter { !$0.isThisDeviceOnly }
+        .map { "\($0)" }
+
+    @Test func `comes back without its passcode`() throws {
+        try epochs.store.setPasscode(try EpochStore.passcode("forgotten"))
+        try epochs.addItems(ProtectionClass.allCases)
+        let text = try epochs.store.createRecoveryKey(EpochStore.passcode("forgotten"))
+        try epochs.store.rotateKeys(EpochStore.passcode("forgotten"))
+        try epochs.store.lock(all: true)
+        #expect(try epochs.store.itemsLostByRecovery() == 1)
+        let new = try EpochStore.passcode("new passcode")
+        try epochs.store.recover(with: text, settingPasscode: new)
+        #expect(try epochs.state() == .unlocked)
+        let lost = "\(ProtectionClass.whenPasscodeSetThisDeviceOnly)"
+        #expect(epochs.readable(of: Self.names) == Set(Self.names).subtracting([lost]))
+        #expect(epochs.code { _ = try epochs.value(lost) } == .itemNotFound)
+        #expect(try epochs.store.status().quarantinedRowCount == 1)
+        #expect(
+            epochs.code { try epochs.store.unlock(EpochStore.passcode("forgotten")) }
+                == .authenticationFailed)
+        try epochs.store.unlock(new)
+    }
+
+    @Test func `comes back without its device key`() throws {
+        try epochs.addItems(
+            ProtectionClass.allCases.filter { $0 != .whenPasscodeSetThisDeviceOnly })
+        let text = try epochs.store.createRecoveryKey(nil)
+        try FileManager.default.removeItem(atPath: epochs.keychain.folder + "/device/device.key")
+        epochs.store.close()
+        let status = try epochs.store.status()
+        #expect(status.state == .incomplete && status.hasRecoveryKey)
+        #expect(epochs.code { _ = try epochs.value("a") } == .incomplete)
+        #expect(try epochs.store.itemsLostByRecovery() == 3)
+        try epochs.store.recover(with: text, settingPasscode: nil)
+        #expect(epochs.readable(of: Self.names) == Set(Self.migratable))
+        #expect(try epochs.store.status().quarantinedRowCount == 3)
+    }
+
+    @Test func `is not opened by a key that was revoked, or is another's`() throws {
+        try epochs.add("a")
+        let text = try epochs.store.createRecoveryKey(nil)
+        let other = EpochStore()
+        let others = try other.store.createRecoveryKey(nil)
+        #expect(
+            epochs.code { try epochs.store.recover(with: others, settingPasscode: nil) }
+                == .authenticationFailed)
+        try epochs.store.rotateKeys(nil, revokingRecoveryKey: true)
+        #expect(
+            epochs.code { try epochs.store.recover(with: text, settingPasscode: nil) }
+                == .authenticationFailed)
+        #expect(try epochs.value("a") == "value of a")
+        #expect(try !epochs.store.status().hasRecoveryKey)
+    }
+}
