@@ -170,7 +170,7 @@ extension KeyPayload {
         let payload = try KeyPayload(parsing: bytes.span)
         #expect(payload.bytes == bytes)
         #expect(payload.keychainID.bytes == (try vector.bytes("keychain")))
-        #expect(try payload.scope.rawValue == vector.text("scope").utf8.first)
+        #expect(try payload.scope.tag == vector.text("scope").utf8.first)
         #expect(try payload.deadline?.milliseconds ?? 0 == vector.number("deadline"))
         let epochs = vector.texts("epoch").map { UInt64($0) }
         #expect(payload.epochs.map(\.mark.epoch.rawValue) == epochs)
