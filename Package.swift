@@ -68,7 +68,7 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         .target(
             name: "TestSupport", dependencies: ["KeychainServices"], path: "Tests/TestSupport",
             swiftSettings: strict),
-        tests("Database", []),
+        tests("Database", ["TestValues"]),
         tests("SecretMemory", ["CForkSupport"]),
         tests(
             "UserPresence", ["Database", "SecretMemory", "ValetTestAgent"],
