@@ -68,7 +68,7 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         .target(
             name: "TestSupport", dependencies: ["KeychainServices"], path: "Tests/TestSupport",
             swiftSettings: strict),
-        tests("Database", []),
+        tests("Database", ["TestValues"]),
         tests("SecretMemory", ["CForkSupport"]),
         tests(
             "UserPresence", ["Database", "SecretMemory", "ValetTestAgent"],
@@ -84,12 +84,12 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
             name: "LockStateTestAgent",
             dependencies: ["CLinux", "LockState", "LockStateSupport", "Sealing"],
             path: "Tests/LockStateTestAgent", swiftSettings: strict),
-        tests("Backup", ["Database", "KeychainModel", "SecretMemory", "Sealing"]),
+        tests("Backup", ["Database", "KeychainModel", "SecretMemory", "Sealing", "TestValues"]),
         tests(
             "LockState",
             [
                 "CForkSupport", "CLinux", "KeychainModel", "Keybag", "LockStateSupport",
-                "LockStateTestAgent", "SecretMemory", "Sealing",
+                "LockStateTestAgent", "SecretMemory", "Sealing", "TestValues",
             ]),
         tests(
             "KeychainStore",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import KeychainModel
+internal import Sealing
 
 /// The attributes of an item as a backup has them: docs/FORMAT.md §11.3, in the form of §5.3.
 enum AttributeList {
@@ -44,24 +45,21 @@ enum AttributeList {
 
     /// Parses a list.
     ///
-    /// - Returns: Nil for anything that ``encoded(_:_:)`` does not give.
-    static func parse(
-        _ bytes: [UInt8]
-    ) -> (attributes: [Attribute: AttributeValue], accessGroup: AccessGroup)? {
-        var rest = bytes[...]
+    /// - Throws: `malformed` for anything that ``encoded(_:_:)`` does not give.
+    static func parse<E: Error>(
+        _ bytes: [UInt8], malformed: E
+    ) throws(E) -> (attributes: [Attribute: AttributeValue], accessGroup: AccessGroup) {
+        var reader = ByteReader(bytes, malformed: malformed)
         var attributes: [Attribute: AttributeValue] = [:]
         var last: UInt8 = 0
-        while let tag = rest.popFirst() {
-            guard tag > last, let attribute = Attribute(tag: tag),
-                let type = rest.popFirst().flatMap(ValueType.init),
-                let byteCount = rest.popNumber(UInt32.self),
-                let body = rest.popBytes(Int(byteCount)), let value = value(type, body)
-            else { return nil }
+        while !reader.isAtEnd {
+            let tag: UInt8 = try reader.integer()
+            guard tag > last, let attribute = Attribute(tag: tag) else { throw malformed }
             last = tag
-            attributes[attribute] = value
+            attributes[attribute] = try value(from: &reader)
         }
         guard case .text(let name) = attributes.removeValue(forKey: .accessGroup) else {
-            return nil
+            throw malformed
         }
         return (attributes, AccessGroup(name))
     }
@@ -81,18 +79,23 @@ enum AttributeList {
         }
     }
 
-    private static func value(_ type: ValueType, _ body: ArraySlice<UInt8>) -> AttributeValue? {
-        var rest = body
+    /// type u8 ‖ length u32 ‖ bytes.
+    private static func value<E: Error>(
+        from reader: inout ByteReader<E>
+    ) throws(E) -> AttributeValue {
+        let type = ValueType(rawValue: try reader.integer())
+        let byteCount = Int(try reader.integer(UInt32.self))
         switch type {
-        case .text: return String(validating: body, as: UTF8.self).map { .text($0) }
-        case .bytes: return .bytes(Array(body))
-        case .accessControl: return .accessControl(Array(body))
-        case .number:
-            guard body.count == 8 else { return nil }
-            return rest.popNumber(Int64.self).map { .number($0) }
-        case .date:
-            guard body.count == 8 else { return nil }
-            return rest.popNumber(UInt64.self).map { .date(Double(bitPattern: $0)) }
+        case .text:
+            guard let text = String(validating: try reader.bytes(byteCount), as: UTF8.self) else {
+                throw reader.malformed
+            }
+            return .text(text)
+        case .bytes: return .bytes(try reader.bytes(byteCount))
+        case .accessControl: return .accessControl(try reader.bytes(byteCount))
+        case .number where byteCount == 8: return .number(try reader.integer())
+        case .date where byteCount == 8: return .date(Double(bitPattern: try reader.integer()))
+        case .number, .date, nil: throw reader.malformed
         }
     }
 }

@@ -9,19 +9,17 @@ extension BackupHeader {
     init(
         parsing bytes: [UInt8], path: String, costs: CostBounds
     ) throws(BackupError) {
-        var rest = bytes[...]
-        guard rest.popBytes(Self.magic.count)?.elementsEqual(Self.magic) == true else {
+        guard bytes.starts(with: Self.magic) else {
             throw BackupError(.notABackup, during: .open, path: path)
         }
-        guard let version = rest.popNumber(UInt16.self) else {
-            throw BackupError(.truncated, during: .open, path: path, place: .header)
-        }
+        let truncated = BackupError(.truncated, during: .open, path: path, place: .header)
+        var reader = ByteReader(
+            Array(bytes.dropFirst(Self.magic.count)), malformed: truncated)
+        let version: UInt16 = try reader.integer()
         guard version <= Self.version else {
             throw BackupError(.newer, during: .open, path: path)
         }
-        guard bytes.count == Self.byteCount else {
-            throw BackupError(.truncated, during: .open, path: path, place: .header)
-        }
+        guard bytes.count == Self.byteCount else { throw truncated }
         let body = bytes.span.extracting(first: bytes.count - Digest.byteCount)
         guard version == Self.version, Digest(of: body).bytes == bytes.suffix(Digest.byteCount)
         else { throw BackupError(.damaged, during: .open, path: path, place: .header) }
@@ -34,19 +32,17 @@ extension BackupHeader {
 
     /// Reads the fields of 236 bytes with the right checksum.
     private init(checked bytes: [UInt8], costs: CostBounds) throws(SealingError) {
-        var rest = bytes[10...]
-        let malformed = SealingError(.malformed, during: .parse, of: "header of a backup")
-        guard let keychain = rest.popBytes(16), let milliseconds = rest.popNumber(Int64.self),
-            let salt = rest.popBytes(16), let memoryKiB = rest.popNumber(UInt32.self),
-            let passes = rest.popNumber(UInt32.self), rest.popFirst() == 1,
-            let wrapped = rest.popBytes(WrappedKey.byteCount), let stream = rest.popBytes(24)
-        else { throw malformed }
+        var reader = ByteReader(
+            Array(bytes.dropFirst(10)),
+            malformed: SealingError(.malformed, during: .parse, of: "header of a backup"))
         origin = BackupOrigin(
-            keychainID: try KeychainID(Array(keychain)), milliseconds: milliseconds)
-        self.salt = try Salt(Array(salt))
-        cost = try costs.cost(memoryKiB: memoryKiB, passes: passes)
-        wrappedKey = try WrappedKey(parsing: Array(wrapped).span)
-        self.stream = try StreamHeader(Array(stream))
+            keychainID: try reader.fixedBytes(), milliseconds: try reader.integer())
+        salt = try reader.fixedBytes()
+        cost = try costs.cost(memoryKiB: reader.integer(), passes: reader.integer())
+        guard try reader.integer(UInt8.self) == Self.lanes else { throw reader.malformed }
+        let wrapped = try reader.bytes(WrappedKey.byteCount)
+        wrappedKey = try WrappedKey(parsing: wrapped.span)
+        stream = try reader.fixedBytes()
         self.bytes = bytes
     }
 }

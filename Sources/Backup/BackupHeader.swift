@@ -7,7 +7,7 @@ struct BackupHeader: Equatable, Sendable {
     static let byteCount = 236
     static let magic = Array("VALETBAK".utf8)
     static let version: UInt16 = 1
-    private static let lanes: UInt8 = 1
+    static let lanes: UInt8 = 1
 
     let origin: BackupOrigin
     let salt: Salt

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import KeychainModel
+internal import Sealing
 internal import SecretMemory
 
 /// One reading of a backup, item by item, with one chunk and one item in memory.
@@ -43,10 +44,9 @@ package struct BackupItems: ~Copyable {
     }
 
     private mutating func readRecord() throws(BackupError) -> BackupItem? {
-        var start = try chunks.bytes(5)[...]
-        guard let kind = start.popFirst().flatMap(RecordKind.init),
-            let byteCount = start.popNumber(UInt32.self)
-        else { throw chunks.damaged }
+        var start = try fields(byteCount: 5)
+        let kind = RecordKind(rawValue: try start.integer())
+        let byteCount: UInt32 = try start.integer()
         switch kind {
         case .item:
             let item = try readItem(byteCount: Int(byteCount))
@@ -54,26 +54,30 @@ package struct BackupItems: ~Copyable {
             return item
         case .trailer:
             guard byteCount == 8 else { throw chunks.damaged }
-            var body = try chunks.bytes(8)[...]
-            guard body.popNumber(UInt64.self) == itemCount else { throw chunks.damaged }
+            var body = try fields(byteCount: 8)
+            guard try body.integer(UInt64.self) == itemCount else { throw chunks.damaged }
             outcome = .success(BackupSummary(itemCount: itemCount, ending: try chunks.finish()))
             return nil
+        case nil: throw chunks.damaged
         }
     }
 
     private mutating func readItem(byteCount: Int) throws(BackupError) -> BackupItem {
         guard byteCount >= BackupItem.fixedByteCount else { throw chunks.damaged }
-        var fixed = try chunks.bytes(BackupItem.fixedByteCount)[...]
+        var fixed = try fields(byteCount: BackupItem.fixedByteCount)
         var left = byteCount - BackupItem.fixedByteCount
-        guard let itemClass = fixed.popFirst().flatMap(ItemClass.init),
-            let protection = fixed.popFirst().flatMap(ProtectionClass.init),
-            let flags = fixed.popFirst().map(RecordFlags.init), flags.isSubset(of: .all),
-            let logicalTime = fixed.popNumber(Int64.self),
-            let listByteCount = fixed.popNumber(UInt32.self), listByteCount <= left,
-            listByteCount <= BackupItem.maximalByteCount,
-            let list = AttributeList.parse(try chunks.bytes(Int(listByteCount)))
-        else { throw chunks.damaged }
-        left -= Int(listByteCount)
+        guard let itemClass = ItemClass(rawValue: try fixed.integer()),
+            let protection = ProtectionClass(rawValue: try fixed.integer())
+        else { throw fixed.malformed }
+        let flags = RecordFlags(rawValue: try fixed.integer())
+        let logicalTime: Int64 = try fixed.integer()
+        let listByteCount = Int(try fixed.integer(UInt32.self))
+        guard flags.isSubset(of: .all), listByteCount <= left,
+            listByteCount <= BackupItem.maximalByteCount
+        else { throw fixed.malformed }
+        let bytes = try chunks.bytes(listByteCount)
+        let list = try AttributeList.parse(bytes, malformed: chunks.damaged)
+        left -= listByteCount
         let value = try flags.contains(.hasValue) ? readValue(byteCount: left) : nil
         guard value != nil || left == 0 else { throw chunks.damaged }
         let properties = NewItem(
@@ -89,11 +93,17 @@ package struct BackupItems: ~Copyable {
     /// Reads LP(value), which takes up `byteCount` bytes.
     private mutating func readValue(byteCount: Int) throws(BackupError) -> SecretValue {
         guard byteCount >= 4 else { throw chunks.damaged }
-        var prefix = try chunks.bytes(4)[...]
+        var prefix = try fields(byteCount: 4)
         let valueByteCount = byteCount - 4
-        guard prefix.popNumber(UInt32.self).map(Int.init) == valueByteCount,
+        guard try prefix.integer(UInt32.self) == valueByteCount,
             valueByteCount <= BackupItem.maximalByteCount
         else { throw chunks.damaged }
         return SecretValue(try chunks.secret(valueByteCount))
+    }
+
+    /// The next bytes, which have the size of the fields in them.
+    private mutating func fields(byteCount: Int) throws(BackupError) -> ByteReader<BackupError> {
+        let bytes = try chunks.bytes(byteCount)
+        return ByteReader(bytes, malformed: chunks.damaged)
     }
 }

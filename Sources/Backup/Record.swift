@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import KeychainModel
+internal import Sealing
 internal import SecretMemory
 
 /// What the content of a backup is made of: docs/FORMAT.md §11.3.

@@ -19,15 +19,15 @@ package struct Argon2Record: Equatable, Sendable {
     /// - Throws: ``KeybagError/Code/malformed`` for another length, a cost out of bounds (which
     ///   could stop the machine, or make guessing cheap), more than one lane.
     init(parsing body: [UInt8]) throws(KeybagError) {
-        var reader = ByteReader(body)
+        var reader = ByteReader(body, malformed: KeybagError.malformedKeybag)
         salt = try reader.fixedBytes()
-        let (memoryKiB, passes) = (try reader.uint32(), try reader.uint32())
+        let (memoryKiB, passes): (UInt32, UInt32) = (try reader.integer(), try reader.integer())
         do throws(SealingError) {
             cost = try Argon2Cost(memoryKiB: memoryKiB, passes: passes)
         } catch {
             throw KeybagError(error, during: "read the keybag")
         }
-        guard try reader.uint8() == 1, reader.isAtEnd else { throw .malformedKeybag }
+        guard try reader.integer(UInt8.self) == 1, reader.isAtEnd else { throw .malformedKeybag }
     }
 
     /// The 25 bytes.

@@ -21,9 +21,7 @@ package struct DeviceProtector: Protector, ~Copyable, Sendable {
     /// - Throws: ``KeybagError``: `wrongDeviceSecret` if the keybag names another secret,
     ///   `tampered` if the keybag was changed.
     package func rootKey(of keybag: LockedKeybag) throws(KeybagError) -> RootKey {
-        guard keybag.deviceKeyID == secret.id else {
-            throw KeybagError(.wrongDeviceSecret, during: "open the keybag")
-        }
+        try keybag.check(secret)
         let wrapped = try keybag.wrappedKey(.rootByDevice)
         let binding = WrapBinding(.root, keychainID: keybag.keychainID, epoch: keybag.epoch)
         do throws(SealingError) {

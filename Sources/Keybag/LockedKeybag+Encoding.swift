@@ -15,14 +15,14 @@ extension LockedKeybag {
     ///   version does not know, ``KeybagError/Code/malformed`` for anything else that is wrong:
     ///   a record that is missing or out of place, a cost out of bounds.
     package init(parsing bytes: [UInt8]) throws(KeybagError) {
-        var reader = ByteReader(bytes)
+        var reader = ByteReader(bytes, malformed: KeybagError.malformedKeybag)
         guard try reader.bytes(8) == Self.magic else { throw .malformedKeybag }
-        guard try reader.uint16() == Self.version else { throw .newerKeybag }
+        guard try reader.integer(UInt16.self) == Self.version else { throw .newerKeybag }
         keychainID = try reader.fixedBytes()
-        epoch = Epoch(try reader.uint64())
+        epoch = Epoch(try reader.integer())
         guard epoch.rawValue > 0 else { throw .malformedKeybag }
-        guard let protector = ProtectorKind(rawValue: try reader.uint8()),
-            let deviceSource = DeviceSource(rawValue: try reader.uint8())
+        guard let protector = ProtectorKind(rawValue: try reader.integer()),
+            let deviceSource = DeviceSource(rawValue: try reader.integer())
         else { throw .newerKeybag }
         self.protector = protector
         self.deviceSource = deviceSource
@@ -34,17 +34,17 @@ extension LockedKeybag {
     }
 
     private static func records(
-        from reader: inout ByteReader
+        from reader: inout ByteReader<KeybagError>
     ) throws(KeybagError) -> [KeybagTag: [UInt8]] {
-        let count = Int(try reader.uint16())
+        let count = try reader.integer(UInt16.self)
         guard count <= maximalRecordCount else { throw .malformedKeybag }
         var records: [KeybagTag: [UInt8]] = [:]
         var last: UInt16 = 0
         for _ in 0..<count {
-            let number = try reader.uint16()
+            let number = try reader.integer(UInt16.self)
             guard number > last else { throw .malformedKeybag }
             last = number
-            let byteCount = Int(try reader.uint32())
+            let byteCount = Int(try reader.integer(UInt32.self))
             guard byteCount <= maximalBodyByteCount else { throw .malformedKeybag }
             let body = try reader.bytes(byteCount)
             guard let tag = KeybagTag(rawValue: number) else { throw .newerKeybag }

@@ -21,6 +21,17 @@ package struct LockedKeybag: Sendable {
     /// The code that authenticates the keybag with the settings beside it.
     package internal(set) var mac: Digest
 
+    /// Checks that the keybag was made with `secret`, by the name of it.
+    ///
+    /// - Throws: ``KeybagError/Code/wrongDeviceSecret``.
+    func check(
+        _ secret: borrowing DeviceSecret, during operation: String = "open the keybag"
+    ) throws(KeybagError) {
+        guard deviceKeyID == secret.id else {
+            throw KeybagError(.wrongDeviceSecret, during: operation)
+        }
+    }
+
     /// The body of a record that has to be there.
     func body(_ tag: KeybagTag) throws(KeybagError) -> [UInt8] {
         guard let body = records[tag] else {

@@ -34,9 +34,7 @@ package struct PasscodeProtector: Protector, ~Copyable, Sendable {
         guard keybag.protector == .passcode else {
             throw KeybagError(.needsProtector, during: "open the keybag")
         }
-        guard keybag.deviceKeyID == secret.id else {
-            throw KeybagError(.wrongDeviceSecret, during: "open the keybag")
-        }
+        try keybag.check(secret)
         let argon2 = try Argon2Record(parsing: keybag.body(.argon2))
         try self.init(secret, passcode: passcode, argon2: argon2)
     }
@@ -64,9 +62,7 @@ package struct PasscodeProtector: Protector, ~Copyable, Sendable {
     /// - Throws: ``KeybagError``: `wrongDeviceSecret`; `needsProtector` if the passcode was
     ///   stretched for another keybag; `wrongPasscode`; `tampered` if the keybag was changed.
     package func rootKey(of keybag: LockedKeybag) throws(KeybagError) -> RootKey {
-        guard keybag.deviceKeyID == secret.id else {
-            throw KeybagError(.wrongDeviceSecret, during: "open the keybag")
-        }
+        try keybag.check(secret)
         guard try keybag.body(.argon2) == argon2.bytes else {
             throw KeybagError(.needsProtector, during: "open the keybag")
         }

@@ -24,9 +24,7 @@ package struct RecoveryProtector: ~Copyable, Sendable {
         switch secret {
         case .none: return WrappingKeys(root: root, device: nil, passcode: nil)
         case .some(let secret):
-            guard keybag.deviceKeyID == secret.id else {
-                throw KeybagError(.wrongDeviceSecret, during: LockedKeybag.recovering)
-            }
+            try keybag.check(secret, during: LockedKeybag.recovering)
             let device = secret.kek(for: keybag.keychainID)
             return WrappingKeys(root: root, device: device, passcode: nil)
         }

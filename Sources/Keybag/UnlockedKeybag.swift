@@ -32,8 +32,8 @@ package final class UnlockedKeybag: Sendable {
         classes[Int(protectionClass.rawValue)]
     }
 
-    /// The keys of all classes of a part that are open, in the order of the classes' numbers.
-    package func keys(in part: KeyPart) -> [ClassKeys] {
-        classes.compactMap { $0 }.filter { $0.protectionClass.part == part }
+    /// The keys of all classes of a scope that are open, in the order of the classes' numbers.
+    package func keys(in scope: KeyScope) -> [ClassKeys] {
+        classes.compactMap { $0 }.filter { $0.protectionClass.scope == scope }
     }
 }

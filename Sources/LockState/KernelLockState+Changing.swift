@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import Keybag
 internal import Sealing
 
 extension KernelLockState {

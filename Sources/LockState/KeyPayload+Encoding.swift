@@ -18,7 +18,7 @@ extension KeyPayload {
             for byte in Self.magic { writer.write(byte, to: &bytes) }
             writer.write(Self.version, to: &bytes)
             writer.write(keychainID, to: &bytes)
-            writer.write(scope.rawValue, to: &bytes)
+            writer.write(scope.tag, to: &bytes)
             writer.write(UInt8(epochs.count), to: &bytes)
             for part in epochs { part.write(with: &writer, to: &bytes) }
             writer.write(deadline?.milliseconds ?? 0, to: &bytes)

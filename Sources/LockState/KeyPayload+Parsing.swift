@@ -17,7 +17,7 @@ extension KeyPayload {
         var reader = PayloadReader(end: bytes.count - Self.checksumByteCount)
         try Self.checkHead(of: bytes, with: &reader)
         let keychainID = try KeychainID(payload: bytes.extracting(try reader.next(16)))
-        guard let scope = KeyScope(rawValue: try reader.integer(of: bytes)) else {
+        guard let scope = KeyScope(tag: try reader.integer(of: bytes)) else {
             throw .malformedPayload
         }
         let epochs = try Self.epochs(scope, of: bytes, with: &reader)
@@ -82,12 +82,12 @@ extension KeyPayload {
         _ scope: KeyScope, of bytes: Span<UInt8>, with reader: inout PayloadReader
     ) throws(LockStateError) -> [ClassKeys] {
         let count = Int(try reader.integer(of: bytes, as: UInt8.self))
-        let expected = scope.requiredClasses + [scope.optionalClass].compactMap { $0 }
-        guard count >= scope.requiredClasses.count, count <= expected.count else {
+        let expected = scope.classes.prefix(count)
+        guard expected.count == count, expected.starts(with: scope.requiredClasses) else {
             throw .malformedPayload
         }
         var classes: [ClassKeys] = []
-        for protectionClass in expected.prefix(count) {
+        for protectionClass in expected {
             guard try reader.integer(of: bytes, as: UInt8.self) == protectionClass.rawValue else {
                 throw .malformedPayload
             }

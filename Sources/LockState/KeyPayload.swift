@@ -82,14 +82,10 @@ final class KeyPayload: Sendable {
 extension KeyPayload.Part {
     /// Takes what belongs to `scope` out of the keys of an epoch.
     convenience init(_ scope: KeyScope, of keys: EpochKeys) throws(LockStateError) {
-        var classes: [ClassKeys] = []
-        for protectionClass in scope.requiredClasses {
-            guard let found = keys.keybag.keys(of: protectionClass) else {
-                throw LockStateError(.wrongKeys, during: .encode)
-            }
-            classes.append(found)
+        let classes = keys.keybag.keys(in: scope)
+        guard classes.map(\.protectionClass).starts(with: scope.requiredClasses) else {
+            throw LockStateError(.wrongKeys, during: .encode)
         }
-        if let found = scope.optionalClass.flatMap(keys.keybag.keys(of:)) { classes.append(found) }
         guard scope == .afterFirstUnlock else {
             self.init(mark: keys.mark, classes: classes, index: nil)
             return

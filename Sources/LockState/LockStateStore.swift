@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Keybag
 package import Sealing
 
 /// The lock state of one keychain with a passcode; safe to use from any thread.

@@ -2,6 +2,7 @@
 
 import Foundation
 import Sealing
+import TestValues
 import Testing
 
 @testable import Backup

@@ -2,6 +2,7 @@
 
 import KeychainModel
 import Sealing
+import TestValues
 import Testing
 
 @testable import Backup
@@ -9,7 +10,7 @@ import Testing
 @Suite struct `Any bytes` {
     @Test func `are refused as a header, or give the same bytes again`() throws {
         var random = SplitMix(seed: 1)
-        let seeds = try Vector.all("header").map { try $0.bytes("header") }
+        let seeds = try Vector.backup("header").map { try $0.bytes("header") }
         var accepted = 0
         for _ in 0..<20_000 {
             let seed = seeds[Int.random(in: 0..<seeds.count, using: &random)]
@@ -32,7 +33,7 @@ import Testing
 
     @Test func `are refused as attributes, or give the same bytes again`() throws {
         var random = SplitMix(seed: 2)
-        let seeds = try Vector.all("content").map { Array(try $0.bytes("content").dropFirst(20)) }
+        let seeds = try Vector.backup("content").map { try $0.bytes("content").dropFirst(20) }
         var accepted = 0
         for _ in 0..<50_000 {
             let seed = seeds[Int.random(in: 0..<seeds.count, using: &random)]
@@ -41,7 +42,10 @@ import Testing
             let bytes =
                 Bool.random(using: &random)
                 ? random.mutation(of: Array(seed.prefix(length))) : Array(seed.prefix(length))
-            guard let list = AttributeList.parse(bytes) else { continue }
+            guard
+                let list = try? AttributeList.parse(
+                    bytes, malformed: BackupError(.damaged, during: .read))
+            else { continue }
             accepted += 1
             #expect(AttributeList.encoded(list.attributes, list.accessGroup) == bytes)
             #expect(AttributeList.byteCount(list.attributes, list.accessGroup) == bytes.count)
@@ -52,7 +56,7 @@ import Testing
     @Test func `are refused as content, or give the same records again`() throws {
         let folder = try TestFolder()
         var random = SplitMix(seed: 3)
-        let seeds = try Vector.all("content").map { try $0.bytes("content") }
+        let seeds = try Vector.backup("content").map { try $0.bytes("content") }
         var accepted = 0
         for _ in 0..<3_000 {
             let seed = seeds[Int.random(in: 0..<seeds.count, using: &random)]

@@ -2,6 +2,7 @@
 
 import Sealing
 import SecretMemory
+import TestValues
 import Testing
 
 @testable import Backup

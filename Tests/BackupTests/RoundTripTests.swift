@@ -2,6 +2,7 @@
 
 import KeychainModel
 import SecretMemory
+import TestValues
 import Testing
 
 @testable import Backup

@@ -2,12 +2,13 @@
 
 import KeychainModel
 import Sealing
+import TestValues
 import Testing
 
 @testable import Backup
 
 @Suite struct `A backup that another program wrote` {
-    @Test(arguments: try Vector.all("file"))
+    @Test(arguments: try Vector.backup("file"))
     func `is opened and read`(_ vector: Vector) throws {
         let folder = try TestFolder()
         try folder.write(vector.bytes(base64: "base64"))
@@ -33,7 +34,7 @@ import Testing
         }
     }
 
-    @Test(arguments: try Vector.all("header"))
+    @Test(arguments: try Vector.backup("header"))
     func `has the header that the format asks for`(_ vector: Vector) throws {
         let bytes = try vector.bytes("header")
         try vector.check {
@@ -45,7 +46,7 @@ import Testing
         }
     }
 
-    @Test(arguments: try Vector.all("content"))
+    @Test(arguments: try Vector.backup("content"))
     func `has the content that the format asks for`(_ vector: Vector) throws {
         let folder = try TestFolder()
         let content = try vector.bytes("content")

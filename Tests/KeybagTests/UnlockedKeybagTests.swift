@@ -12,11 +12,11 @@ import Testing
         return try SymmetricKey(copying: bytes.span)
     }
 
-    /// A copy, by way of bytes, of the classes in `parts`.
+    /// A copy, by way of bytes, of the classes in `scopes`.
     private func rebuilt(
-        _ keys: UnlockedKeybag, _ parts: [KeyPart]
+        _ keys: UnlockedKeybag, _ scopes: [KeyScope]
     ) throws -> UnlockedKeybag {
-        let classes = try parts.flatMap { keys.keys(in: $0) }.map { one in
+        let classes = try scopes.flatMap { keys.keys(in: $0) }.map { one in
             ClassKeys(
                 protectionClass: one.protectionClass, keyID: one.keyID,
                 attributes: try subkey(one.attributes), value: try subkey(one.value))
@@ -26,21 +26,21 @@ import Testing
             classes: classes)
     }
 
-    @Test func `gives its keys out in two parts`() throws {
+    @Test func `gives its keys out in two scopes`() throws {
         let keys = try PasscodeSample().unlock()
-        let codes = KeyPart.allCases.map { part in
-            keys.keys(in: part).map(\.protectionClass.code)
+        let codes = KeyScope.allCases.map { scope in
+            keys.keys(in: scope).map(\.protectionClass.code)
         }
         #expect(codes == [["ak", "aku", "akpu"], ["ck", "dk", "cku", "dku"]])
         for protectionClass in ProtectionClass.allCases {
-            let part = keys.keys(in: protectionClass.part)
-            #expect(part.contains { $0.protectionClass == protectionClass })
+            let found = keys.keys(in: protectionClass.scope)
+            #expect(found.contains { $0.protectionClass == protectionClass })
         }
     }
 
-    @Test func `is the same when its parts are put together again`() throws {
+    @Test func `is the same when its scopes are put together again`() throws {
         let keys = try PasscodeSample().unlock()
-        let again = try rebuilt(keys, KeyPart.allCases.reversed())
+        let again = try rebuilt(keys, KeyScope.allCases.reversed())
         #expect(again.ids == keys.ids)
         #expect(again.keychainID == keys.keychainID)
         #expect(again.epoch == keys.epoch)
@@ -50,13 +50,13 @@ import Testing
         let keys = try PasscodeSample().unlock()
         let locked = try rebuilt(keys, [.afterFirstUnlock])
         #expect(locked.openClasses.map(\.code) == ["ck", "dk", "cku", "dku"])
-        #expect(locked.keys(in: .unlockedOnly).isEmpty)
+        #expect(locked.keys(in: .whileUnlocked).isEmpty)
         #expect(locked.index.id == keys.index.id)
     }
 
     @Test func `has no key for a passcode that is not set`() throws {
         let sample = try TestKeybag()
         let keys = try sample.unlock(sample.locked)
-        #expect(keys.keys(in: .unlockedOnly).map(\.protectionClass.code) == ["ak", "aku"])
+        #expect(keys.keys(in: .whileUnlocked).map(\.protectionClass.code) == ["ak", "aku"])
     }
 }

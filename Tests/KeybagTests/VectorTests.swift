@@ -3,6 +3,7 @@
 import KeychainModel
 import Sealing
 import SecretMemory
+import TestValues
 import Testing
 
 @testable import Keybag
@@ -54,7 +55,7 @@ import Testing
     }
 
     /// §4.6.
-    @Test(arguments: try Vector.all("recovery-key").filter { $0.outcome == "malformed" })
+    @Test(arguments: try Vector.all("recovery-key").filter { $0.outcome == .malformed })
     func `are mistyped`(_ vector: Vector) throws {
         let text = try vector.bytes("text")
         let mistake = try Self.mistake(vector)
@@ -73,7 +74,7 @@ import Testing
         case ("check", nil): return .check
         case ("length", let count?): return .length(characterCount: count)
         case ("character", let position?): return .character(position: position)
-        default: throw Vector.Mistake(text: vector.testDescription)
+        default: throw Vector.Mistake(text: vector.description)
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLinux
+import Keybag
 import LockStateSupport
 import Sealing
 import Testing

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Keybag
 import LockStateSupport
 import Sealing
 import SecretMemory
@@ -18,27 +19,18 @@ final class KernelSample {
     let store: LockStateStore
 
     init() {
-        let clock = clock
-        store = LockStateStore(
-            keychainID: samples.keychainID, provider: LockStateProvider(.kernel, "test"),
-            now: { clock.now })
+        store = clock.store(of: samples, in: .kernel)
     }
 
     /// Another store of the same keychain, which remembers nothing.
-    func fresh() -> LockStateStore {
-        let clock = clock
-        return LockStateStore(
-            keychainID: samples.keychainID, provider: LockStateProvider(.kernel, "test"),
-            now: { clock.now })
-    }
+    func fresh() -> LockStateStore { clock.store(of: samples, in: .kernel) }
 
     func read(_ store: LockStateStore? = nil, _ epochs: [UInt64] = [1]) throws -> String {
         try samples.text((store ?? self.store).current(expecting: samples.marks(epochs)))
     }
 
     func publish(_ epochs: [UInt64] = [1], for milliseconds: UInt64? = nil) throws {
-        let deadline = milliseconds.map { BootTime(milliseconds: clock.now.milliseconds + $0) }
-        try store.publish(samples.epochs(epochs), until: deadline)
+        try store.publish(samples.epochs(epochs), until: clock.moment(after: milliseconds))
     }
 
     func name(_ scope: KeyScope) -> String { scope.description(of: samples.keychainID) }

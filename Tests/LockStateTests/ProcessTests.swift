@@ -17,6 +17,18 @@ final class TestClock: Sendable {
     func advance(by milliseconds: UInt64) {
         time.add(milliseconds, ordering: .relaxed)
     }
+
+    /// The moment after so many milliseconds; nil for never.
+    func moment(after milliseconds: UInt64?) -> BootTime? {
+        milliseconds.map { BootTime(milliseconds: now.milliseconds + $0) }
+    }
+
+    /// A store of a keychain that goes by this clock, and remembers nothing yet.
+    func store(of samples: SampleKeys, in place: LockStateProvider.Place) -> LockStateStore {
+        LockStateStore(
+            keychainID: samples.keychainID, provider: LockStateProvider(place, "test"),
+            now: { self.now })
+    }
 }
 
 /// A keychain whose keys stay in this process.
@@ -26,10 +38,7 @@ struct ProcessSample {
     let store: LockStateStore
 
     init() {
-        let clock = clock
-        store = LockStateStore(
-            keychainID: samples.keychainID, provider: LockStateProvider(.process, "test"),
-            now: { clock.now })
+        store = clock.store(of: samples, in: .process)
     }
 
     func read(_ epochs: [UInt64] = [1]) throws -> String {
@@ -37,10 +46,7 @@ struct ProcessSample {
     }
 
     func publish(_ epochs: [UInt64] = [1], for milliseconds: UInt64? = nil) throws {
-        let deadline = milliseconds.map {
-            BootTime(milliseconds: clock.now.milliseconds + $0)
-        }
-        try store.publish(samples.epochs(epochs), until: deadline)
+        try store.publish(samples.epochs(epochs), until: clock.moment(after: milliseconds))
     }
 }
 

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TestValues
-import Testing
 
 @testable import Sealing
 
 extension Vector {
     /// All vectors of one operation of this module, which are at least one.
     static func sealing(_ operation: String) throws -> [Vector] {
-        let vectors = try all("sealing").filter { try $0.text("operation") == operation }
-        guard !vectors.isEmpty else { throw Mistake(text: "no vectors of \(operation)") }
-        return vectors
+        try all("sealing", operation)
     }
 
     func key<P>(_ field: String, as purpose: P.Type = P.self) throws -> SymmetricKey<P> {
@@ -19,15 +16,8 @@ extension Vector {
     }
 
     /// Runs `body`, which must do what the file says: end well, or throw that very code.
-    func check(
-        _ location: SourceLocation = #_sourceLocation, _ body: () throws -> Void
-    ) throws {
-        do {
-            try body()
-            #expect(outcome == .success, sourceLocation: location)
-        } catch let error as SealingError {
-            #expect(error.outcome == outcome, "\(error)", sourceLocation: location)
-        }
+    func check(_ body: () throws -> Void) throws {
+        try check({ (error: SealingError) in error.outcome }, body)
     }
 }
 

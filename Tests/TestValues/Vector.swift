@@ -18,6 +18,10 @@ package struct Vector: Sendable, CustomStringConvertible {
     package enum Outcome: String, Sendable {
         case success, malformed, unsupported, tampered
         case wrongSecret = "wrong secret"
+        case wrongPasscode = "wrong passcode"
+        case wrongRecoveryKey = "wrong recovery key"
+        case noRecoveryKey = "no recovery key"
+        case needsProtector = "needs protector"
     }
 
     /// The name of the file.
@@ -56,6 +60,31 @@ package struct Vector: Sendable, CustomStringConvertible {
         self.fields = fields
     }
 
+    /// All vectors of one folder for one operation, which are at least one.
+    package static func all(_ folder: String, _ operation: String) throws -> [Vector] {
+        let vectors = try all(folder).filter { try $0.text("operation") == operation }
+        guard !vectors.isEmpty else { throw Mistake(text: "no vectors of \(operation)") }
+        return vectors
+    }
+
+    /// Runs `body`, which must do what the file says: end well, or throw an error of that meaning.
+    ///
+    /// - Parameter meaning: What an error says; nil for one that no vector speaks of.
+    /// - Throws: ``Mistake`` if it did something else; errors of another type than `E`.
+    package func check<E: Error>(
+        _ meaning: (E) -> Outcome?, _ body: () throws -> Void
+    ) throws {
+        do {
+            try body()
+        } catch let error as E {
+            guard meaning(error) == outcome else {
+                throw Mistake(text: "\(description): \(error)")
+            }
+            return
+        }
+        guard outcome == .success else { throw Mistake(text: "\(description): was taken") }
+    }
+
     /// Whether the field is there.
     package func has(_ field: String) -> Bool { fields[field] != nil }
 
@@ -80,9 +109,20 @@ package struct Vector: Sendable, CustomStringConvertible {
         try Self.bytes(hexadecimal: text(field))
     }
 
+    /// The one value of a field that is too long for hexadecimal digits, in base 64.
+    package func bytes(base64 field: String) throws -> [UInt8] {
+        guard let data = Data(base64Encoded: try text(field)) else {
+            throw Mistake(text: "\(description): \(field)")
+        }
+        return [UInt8](data)
+    }
+
+    /// All values of a field that may stand any number of times, as they are written.
+    package func texts(_ field: String) -> [String] { fields[field] ?? [] }
+
     /// All values of a field that may stand any number of times, in hexadecimal digits.
     package func list(_ field: String) throws -> [[UInt8]] {
-        try (fields[field] ?? []).map(Self.bytes(hexadecimal:))
+        try texts(field).map(Self.bytes(hexadecimal:))
     }
 
     private static func bytes(hexadecimal text: String) throws -> [UInt8] {

@@ -313,6 +313,13 @@ def real(agent, name, request="ask 20", **more):
     return session
 
 
+def ends(session, answer):
+    """What a question ends with, whatever the answer; and the agent with 0."""
+    session.answers_with(f"{answer} {LEFT}")
+    is_restored(session)
+    check(session.finish() == 0, "status")
+
+
 @case
 def pinentry_tty_answer(agent):
     session = real(agent, "pinentry-tty", "ask 20 again")
@@ -320,9 +327,7 @@ def pinentry_tty_answer(agent):
     session.type(b"100%25 sure\n")
     session.expect(b"Passcode:")
     session.type(b"two\n")
-    session.answers_with(f"answer {b'100%25 sure'.hex()} answer {b'two'.hex()} {LEFT}")
-    is_restored(session)
-    session.finish()
+    ends(session, f"answer {b'100%25 sure'.hex()} answer {b'two'.hex()}")
 
 
 @case
@@ -330,17 +335,13 @@ def pinentry_tty_cancel(agent):
     session = real(agent, "pinentry-tty")
     session.expect(b"Passcode:")
     session.type(b"\x04")
-    session.answers_with("cancelled " + LEFT)
-    is_restored(session)
-    session.finish()
+    ends(session, "cancelled")
 
 
 @case
 def pinentry_tty_deadline(agent):
     session = real(agent, "pinentry-tty", "ask 1.2")
-    session.answers_with("timedOut " + LEFT)
-    is_restored(session)
-    session.finish()
+    ends(session, "timedOut")
 
 
 @case
@@ -348,9 +349,7 @@ def pinentry_tty_interrupt(agent):
     session = real(agent, "pinentry-tty")
     session.expect(b"Passcode:")
     session.type(b"\x03")
-    session.answers_with("cancelled " + LEFT)
-    is_restored(session)
-    check(session.finish() == 0, "status")
+    ends(session, "cancelled")
 
 
 @case
@@ -359,36 +358,28 @@ def pinentry_curses_answer(agent):
     session.type(b"secret\r")
     session.expect(b"again")
     session.type(b"secret\r")
-    session.answers_with("answer 736563726574 " + LEFT)
-    is_restored(session)
+    ends(session, "answer 736563726574")
     check(b"secret" not in session.output, session.output)
-    session.finish()
 
 
 @case
 def pinentry_curses_cancel(agent):
     session = real(agent, "pinentry-curses")
     session.type(b"\t\t\r")
-    session.answers_with("cancelled " + LEFT)
-    is_restored(session)
-    session.finish()
+    ends(session, "cancelled")
 
 
 @case
 def pinentry_curses_deadline(agent):
     session = real(agent, "pinentry-curses", "ask 1.2")
-    session.answers_with("timedOut " + LEFT)
-    is_restored(session)
-    session.finish()
+    ends(session, "timedOut")
 
 
 @case
 def pinentry_curses_interrupt(agent):
     session = real(agent, "pinentry-curses")
     session.type(b"\x03")
-    session.answers_with("cancelled " + LEFT)
-    is_restored(session)
-    check(session.finish() == 0, "status")
+    ends(session, "cancelled")
 
 
 @case
@@ -398,9 +389,7 @@ def pinentry_curses_killed(agent):
     path = f"/proc/{session.child}/task/{session.child}/children"
     with open(path, encoding="ascii") as file:
         os.kill(int(file.read().split()[0]), signal.SIGKILL)
-    session.answers_with("cancelled " + LEFT)
-    is_restored(session)
-    session.finish()
+    ends(session, "cancelled")
 
 
 def main(arguments):

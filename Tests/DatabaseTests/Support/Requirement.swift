@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestValues
 import Testing
 
 /// What a test may miss on a developer's machine. With `REQUIRE_ALL=1` nothing may be missing.
