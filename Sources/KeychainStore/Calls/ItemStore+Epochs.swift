@@ -40,7 +40,9 @@ extension ItemStore {
                     hint: "change it with `valet passcode change`")
             }
             let opener = try engine.protector(of: facts, nil, operation)
-            return try engine.change(facts, .protector(opener), new, stretching, operation)
+            return try engine.change(
+                facts, .protector(opener), to: NextEpoch(passcode: new, stretching: stretching),
+                operation)
         }
     }
 
@@ -56,7 +58,9 @@ extension ItemStore {
         try changeKeys(operation, progress) { (engine, facts) throws(KeychainFailure) in
             try Self.requirePasscode(facts, operation)
             let opener = try engine.protector(of: facts, old, operation)
-            return try engine.change(facts, .protector(opener), new, stretching, operation)
+            return try engine.change(
+                facts, .protector(opener), to: NextEpoch(passcode: new, stretching: stretching),
+                operation)
         }
     }
 
@@ -70,7 +74,9 @@ extension ItemStore {
         try changeKeys(operation, progress) { (engine, facts) throws(KeychainFailure) in
             try Self.requirePasscode(facts, operation)
             let opener = try engine.protector(of: facts, old, operation)
-            return try engine.change(facts, .protector(opener), nil, stretching, operation)
+            return try engine.change(
+                facts, .protector(opener), to: NextEpoch(passcode: nil, stretching: stretching),
+                operation)
         }
         try lockStateAfterRemoval(operation)
     }
@@ -92,8 +98,10 @@ extension ItemStore {
         try changeKeys(operation, progress) { (engine, facts) throws(KeychainFailure) in
             let opener = try engine.protector(of: facts, passcode, operation)
             return try engine.change(
-                facts, .protector(opener), passcode, stretching, operation,
-                keepsRecoveryKey: !revokingRecoveryKey, source: place?.source)
+                facts, .protector(opener),
+                to: NextEpoch(
+                    passcode: facts.lockState == nil ? nil : passcode, stretching: stretching,
+                    keepsRecoveryKey: !revokingRecoveryKey, source: place?.source), operation)
         }
     }
 

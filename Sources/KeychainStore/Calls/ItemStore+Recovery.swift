@@ -89,8 +89,9 @@ extension ItemStore {
                 throw KeychainFailure(translating: error, during: Self.recovering)
             }
             return try engine.change(
-                facts, .recovery(opener), new, stretching, Self.recovering,
-                source: place?.source)
+                facts, .recovery(opener),
+                to: NextEpoch(passcode: new, stretching: stretching, source: place?.source),
+                Self.recovering)
         }
         // Two epochs were brought back as they were; new keys come now.
         if wasChanging { try rotateKeys(new, progress: progress) }

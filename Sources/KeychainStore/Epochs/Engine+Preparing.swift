@@ -7,21 +7,29 @@ internal import LockState
 internal import Sealing
 internal import SecretMemory
 
+/// What is wanted of the next epoch.
+struct NextEpoch {
+    /// Nil for none.
+    let passcode: KeychainPasscode?
+    /// How much work it is to be to try the passcode.
+    let stretching: PasscodeStretching
+    /// Whether the recovery key is to open it, too.
+    var keepsRecoveryKey = true
+    /// Where its device secret is to come from; nil leaves it where it is.
+    var source: DeviceSource?
+}
+
 /// What an epoch change is made of. All that takes long is done here, before any lock is taken.
 extension Engine {
-    /// A change of the keychain that `facts` are of.
+    /// A change of the keychain that `facts` are of, to be made by who has `opener`.
     ///
-    /// - Parameters:
-    ///   - passcode: The passcode of the next epoch; nil for none.
-    ///   - source: Where its device secret is to come from; nil leaves it where it is.
     /// - Throws: ``KeychainFailure``: `keyUnavailable` if nothing is at the new source,
     ///   `outOfMemory`.
     func change(
-        _ facts: KeychainFacts, _ opener: consuming KeychainOpener,
-        _ passcode: KeychainPasscode?, _ stretching: PasscodeStretching,
-        _ operation: String, keepsRecoveryKey: Bool = true, source: DeviceSource? = nil
+        _ facts: KeychainFacts, _ opener: consuming KeychainOpener, to next: NextEpoch,
+        _ operation: String
     ) throws(KeychainFailure) -> EpochChange {
-        let source = source ?? facts.newest.deviceSource
+        let source = next.source ?? facts.newest.deviceSource
         let keychainID = facts.settings.keychainID
         let file: DeviceKeyFile
         if source == .file {
@@ -31,23 +39,22 @@ extension Engine {
             try self.source.check(file, isFor: keychainID, source)
         }
         let deviceKey = source == .file ? try file.copied(operation) : nil
-        let protector = try Self.protector(file.intoSecret(), passcode, stretching, operation)
+        let protector = try Self.protector(file.intoSecret(), next, operation)
         return EpochChange(
             opener: opener, protector: protector, deviceSource: source, deviceKey: deviceKey,
-            keepsRecoveryKey: keepsRecoveryKey)
+            keepsRecoveryKey: next.keepsRecoveryKey)
     }
 
     private static func protector(
-        _ secret: consuming DeviceSecret, _ passcode: KeychainPasscode?,
-        _ stretching: PasscodeStretching, _ operation: String
+        _ secret: consuming DeviceSecret, _ next: NextEpoch, _ operation: String
     ) throws(KeychainFailure) -> AnyProtector {
-        switch passcode {
+        switch next.passcode {
         case .none: return .device(DeviceProtector(secret))
         case .some(let new):
             do {
                 return .passcode(
                     try PasscodeProtector(
-                        secret, passcode: new.passcode, cost: stretching.cost()))
+                        secret, passcode: new.passcode, cost: next.stretching.cost()))
             } catch {
                 throw KeychainFailure(translating: error, during: operation)
             }
