@@ -9,15 +9,15 @@ enum Task: String {
     case populate
     /// Time both side by side.
     case measure
-    /// Read, or write, the same few items again and again: for profilers and tracers.
-    case read, write
+    /// Read, write or list the same items again and again: for profilers and tracers.
+    case read, write, list
 }
 
 let arguments = CommandLine.arguments
 guard arguments.count == 4, let task = Task(rawValue: arguments[1]), let count = Int(arguments[2])
 else {
     FileHandle.standardError.write(
-        Data("usage: Benchmarks populate|measure|read|write COUNT RAW-DATABASE\n".utf8))
+        Data("usage: Benchmarks populate|measure|read|write|list COUNT RAW-DATABASE\n".utf8))
     exit(64)
 }
 
@@ -40,6 +40,9 @@ case .measure:
     try Measurement(itemCount: count, raw: RawStore(path: arguments[3], .rowid)).run()
 case .read:
     for number in 0..<count { _ = try valet.object(forKey: Measurement.key(number % 10)) }
+case .list:
+    let many = Measurement.valet("ten-thousand")
+    for _ in 0..<count { _ = try many.allKeys() }
 case .write:
     for number in 0..<count {
         let value = Data(Measurement.value(number))
