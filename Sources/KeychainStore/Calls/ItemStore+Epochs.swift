@@ -114,15 +114,17 @@ extension ItemStore {
         for _ in 0..<Self.attemptCount {
             let hasBegun = try withEngine(operation, creating: creating) {
                 (engine) throws(KeychainFailure) in
-                let deadline = Deadline(after: timeLimit)
-                let facts = try engine.readFacts(operation, deadline)
+                let facts = try engine.readFacts(operation, Deadline(after: timeLimit))
                 let change = try prepare(engine, facts)
                 if finishingFirst, facts.older != nil {
                     // The keys of three epochs are never there at once.
                     try engine.finishFirst(facts, change, operation)
                     return false
                 }
-                return try engine.begin(change, after: facts, operation, Deadline(after: timeLimit))
+                let deadline = Deadline(after: timeLimit)
+                return try WrongPasscodes.counting { () throws(KeychainFailure) in
+                    try engine.begin(change, after: facts, operation, deadline)
+                }
             }
             guard hasBegun else { continue }
             return try withEngine(operation) { (engine) throws(KeychainFailure) in

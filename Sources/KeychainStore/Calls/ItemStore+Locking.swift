@@ -29,8 +29,10 @@ extension ItemStore {
                 let protector = try engine.protector(of: facts, passcode, Self.unlocking)
                 let deadline = Deadline(after: timeLimit)
                 let end = duration.map { BootTime.now.advanced(by: $0) }
-                let isPublished = try engine.publish(
-                    facts, openedBy: protector, until: end, Self.unlocking, deadline)
+                let isPublished = try WrongPasscodes.counting { () throws(KeychainFailure) in
+                    try engine.publish(
+                        facts, openedBy: protector, until: end, Self.unlocking, deadline)
+                }
                 if isPublished { _ = try? engine.finishEpochChange(before: deadline) }
                 return isPublished
             }

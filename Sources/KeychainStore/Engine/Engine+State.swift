@@ -68,6 +68,7 @@ extension Engine {
             return known
         }
         let opened = facts.keybags.compactMap { keys.keys(of: $0.epoch)?.keybag }
+        guard opened.count == facts.keybags.count else { throw .locked(Self.opening) }
         return try translating(Self.opening) {
             let fresh = try KeychainState(facts, opened, opened: keys)
             lastKnownState = fresh

@@ -56,29 +56,30 @@ final class StoreConnection: @unchecked Sendable {
             SELECT item.* FROM attribute JOIN item ON item.number = attribute.number
             WHERE attribute.hash = ?1 ORDER BY attribute.number
             """, on: connection)
-        // The index is in the order of primary keys. Sorting its row numbers first spares sorting
-        // whole rows, and reads the table from front to back.
-        byPlace = Statement(
-            """
-            SELECT * FROM item WHERE number IN (
-                SELECT number FROM item WHERE group_hash = ?1 AND place_hash = ?2)
-            ORDER BY number
-            """, on: connection)
-        namesByPlace = Statement(
-            """
-            SELECT number, salt, version, class, protection, flags, key_id, primary_key, names,
-                NULL, NULL, account_hash, NULL, NULL, hashes
-            FROM item WHERE number IN (
-                SELECT number FROM item WHERE group_hash = ?1 AND place_hash = ?2)
-            ORDER BY number
-            """, on: connection)
-        byGroup = Statement(
-            """
-            SELECT * FROM item WHERE number IN (SELECT number FROM item WHERE group_hash = ?1)
-            ORDER BY number
-            """, on: connection)
+        byPlace = Statement(Self.rowsOfPlace, on: connection)
+        namesByPlace = Statement(Self.namesOfPlace, on: connection)
+        byGroup = Statement(Self.rowsOfGroup, on: connection)
         all = Statement("SELECT * FROM item ORDER BY number", on: connection)
     }
+
+    // The index is in the order of primary keys. Sorting its row numbers first spares sorting whole
+    // rows, and reads the table from front to back.
+    private static let rowsOfPlace: StaticString = """
+        SELECT * FROM item WHERE number IN (
+            SELECT number FROM item WHERE group_hash = ?1 AND place_hash = ?2)
+        ORDER BY number
+        """
+    private static let namesOfPlace: StaticString = """
+        SELECT number, salt, version, class, protection, flags, key_id, primary_key, names,
+            NULL, NULL, account_hash, NULL, NULL, hashes
+        FROM item WHERE number IN (
+            SELECT number FROM item WHERE group_hash = ?1 AND place_hash = ?2)
+        ORDER BY number
+        """
+    private static let rowsOfGroup: StaticString = """
+        SELECT * FROM item WHERE number IN (SELECT number FROM item WHERE group_hash = ?1)
+        ORDER BY number
+        """
 }
 
 /// The connection that writes, with its statements; used only under the keychain's lock.

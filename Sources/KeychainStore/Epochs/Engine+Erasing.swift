@@ -115,13 +115,20 @@ extension Engine {
         let usual = KeychainLocation.deviceKeyName
         let new = DeviceSecretSource.name(ofKey: facts.newest.deviceKeyID)
         let names = try folder.names()
-        let isOurs = facts.newest.deviceSource == .file
-        if isOurs ? names.contains(new) : names.contains(usual) {
+        if facts.newest.deviceSource == .file, names.contains(new) {
             if names.contains(usual) { try folder.overwriteAndRemove(usual) }
-            if isOurs { try folder.rename(new, to: usual, replacing: false) }
+            try folder.rename(new, to: usual, replacing: false)
         }
-        for name in names where name.hasPrefix(usual + ".") && !(isOurs && name == new) {
+        for name in try folder.names() where name == usual || name.hasPrefix(usual + ".") {
+            // Somebody may have named the very file as the one to be used.
+            guard !holds(name, facts.newest.deviceKeyID) else { continue }
             try folder.overwriteAndRemove(name)
         }
+    }
+
+    /// Whether a file in the device folder is the device key with that id.
+    private func holds(_ name: String, _ keyID: KeyID) -> Bool {
+        guard let file = try? source.given(by: .file, name: name) else { return false }
+        return file.secret.id == keyID
     }
 }

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import KeychainModel
+internal import Synchronization
+
+/// Makes a process that tries passcodes wait: longer each time, up to three seconds.
+enum WrongPasscodes {
+    private static let count = Atomic<Int>(0)
+    private static let first: Int64 = 100_000_000
+    private static let longest: Int64 = 3_000_000_000
+
+    /// Runs `body`; waits before a failure to authenticate is passed on.
+    static func counting<R>(
+        _ body: () throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
+        do throws(KeychainFailure) {
+            let result = try body()
+            count.store(0, ordering: .relaxed)
+            return result
+        } catch {
+            if error.code == .authenticationFailed { wait() }
+            throw error
+        }
+    }
+
+    private static func wait() {
+        let (_, attempts) = count.add(1, ordering: .relaxed)
+        let pause = attempts > 5 ? longest : min(longest, first << Int64(attempts - 1))
+        _ = Deadline.never.sleep(atMost: pause)
+    }
+}
