@@ -51,7 +51,7 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         library("Backup", ["Database", "KeychainModel", "SecretMemory", "Sealing"]),
         library(
             "KeychainStore",
-            ["Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
+            ["Backup", "Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
         library("KeychainServices", ["KeychainModel", "KeychainStore", "SecretMemory"]),
         library("Valet", ["KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory"]),
         library("Security", ["KeychainModel", "KeychainServices"]),
