@@ -51,11 +51,12 @@ package enum ValetTool {
 
     private static let commands: [any Command.Type] = [
         SetCommand.self, GetCommand.self, ContainsCommand.self, RemoveCommand.self,
-        ListCommand.self, StatusCommand.self, DoctorCommand.self,
+        ListCommand.self, StatusCommand.self, DoctorCommand.self, BackupCreateCommand.self,
+        BackupListCommand.self, BackupVerifyCommand.self, BackupRestoreCommand.self,
     ]
 
     /// The groups that commands of two words are in.
-    private static let groups: [GroupDeclaration] = []
+    private static let groups = [BackupOptions.group]
 
     /// What the command takes and does.
     static let declaration = ToolDeclaration(
