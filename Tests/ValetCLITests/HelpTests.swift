@@ -71,21 +71,31 @@ import Testing
         #expect(bench.console.outputText.split(separator: "\n").allSatisfy { $0.count <= 80 })
     }
 
+    /// Checks that the parser takes the command of an example.
+    private func tryOut(_ command: String) throws {
+        let words = command.split(separator: " ").map(String.init)
+        let start = try #require(words.firstIndex { $0.hasSuffix("valet") })
+        let stops: Set<String> = ["|", "||", "<"]
+        let end = words[start...].firstIndex { stops.contains($0) } ?? words.endIndex
+        let line = words[(start + 1)..<end].map { $0.filter { !")\"".contains($0) } }
+        let own = line.prefix { $0 != "psql" }
+        #expect(throws: Never.self) { try CommandLineParser(Self.table).parse(Array(own)) }
+    }
+
     @Test(arguments: table.verbs.map(\.name))
     func `of every verb shows examples that the verb takes`(_ name: String) throws {
         let verb = try #require(Self.table.verbs.first { $0.name == name })
         #expect(!verb.examples.isEmpty)
-        for example in verb.examples {
-            let words = example.command.split(separator: " ").map(String.init)
-            let start = try #require(words.firstIndex { $0.hasSuffix("valet") })
-            let stops: Set<String> = ["|", "||", "<"]
-            let end = words[start...].firstIndex { stops.contains($0) } ?? words.endIndex
-            let line = words[(start + 1)..<end].map { $0.filter { !")\"".contains($0) } }
-            let own = line.prefix { $0 != "psql" }
-            #expect(throws: Never.self) {
-                try CommandLineParser(Self.table).parse(Array(own))
-            }
-        }
+        for example in verb.examples { try tryOut(example.command) }
+    }
+
+    @Test(arguments: table.groups.map(\.name))
+    func `of every group shows examples that its verbs take`(_ name: String) throws {
+        let group = try #require(Self.table.groups.first { $0.name == name })
+        #expect(!group.examples.isEmpty)
+        for example in group.examples { try tryOut(example.command) }
+        let text = HelpText.text(for: group, in: Self.table)
+        #expect(text.split(separator: "\n").allSatisfy { $0.count <= 80 })
     }
 
     @Test func `of the command names every verb and every exit code`() {
