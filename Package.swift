@@ -51,7 +51,10 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         library("Backup", ["Database", "KeychainModel", "SecretMemory", "Sealing"]),
         library(
             "KeychainStore",
-            ["Database", "KeychainModel", "Keybag", "LockState", "SecretMemory", "Sealing"]),
+            [
+                "Backup", "Database", "KeychainModel", "Keybag", "LockState", "SecretMemory",
+                "Sealing",
+            ]),
         library("KeychainServices", ["KeychainModel", "KeychainStore", "SecretMemory"]),
         library("Valet", ["KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory"]),
         library("Security", ["KeychainModel", "KeychainServices"]),
@@ -102,7 +105,11 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
             ]),
         tests("Valet", ["KeychainModel", "KeychainServices", "TestSupport"]),
         tests(
-            "ValetCLI", ["KeychainModel", "KeychainStore", "SecretMemory", "ValetCommand"],
+            "ValetCLI",
+            [
+                "Database", "KeychainModel", "KeychainStore", "SecretMemory", "UserPresence",
+                "ValetCommand",
+            ],
             exclude: ["scripts", "terminal.py"]),
         .executableTarget(
             name: "ValetTestAgent",

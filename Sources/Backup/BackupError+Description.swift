@@ -10,6 +10,11 @@ extension BackupError: CustomStringConvertible {
         return text
     }
 
+    /// The reason, and the place in the file: for who says the rest.
+    package var reason: String {
+        place.map { "\(code.explanation), \($0)" } ?? code.explanation
+    }
+
     /// What helps, for a person; nil where nothing but the error itself can be said.
     package var hint: String? {
         switch code {
@@ -20,7 +25,7 @@ extension BackupError: CustomStringConvertible {
         case .truncated: "the file was not copied whole: copy it again"
         case .notABackup: "name a file that `valet backup create` has made"
         case .newer: "use a newer version of valet"
-        case .destinationExists: "choose another name, or have the file replaced"
+        case .destinationExists: "choose another name; `--force` replaces the file"
         case .unsuitablePath: "name a file that is neither a link nor a folder"
         case .missing: "check the path"
         case .denied: "choose a place where you may read and write"

@@ -52,6 +52,18 @@ package struct BackupWriter: ~Copyable {
         chunks = try ChunkWriter(into: file, sealer: sealer, header: header)
     }
 
+    /// Checks that a backup could be written to `path`, and leaves nothing there.
+    ///
+    /// - Throws: ``BackupError``: `destinationExists` unless `replacing`; `unsuitablePath`,
+    ///   `missing`, `denied`, `diskFull`, `io`.
+    package static func check(path: String, replacing: Bool) throws(BackupError) {
+        do throws(DatabaseError) {
+            _ = try StagedFile(at: path, replacing: replacing)
+        } catch {
+            throw BackupError(error, during: .write)
+        }
+    }
+
     /// Appends an item.
     ///
     /// - Throws: ``BackupError``: `diskFull`, `tooLarge` at the limit for files, `io`. After that

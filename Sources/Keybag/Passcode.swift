@@ -28,7 +28,10 @@ package struct Passcode: ~Copyable, Sendable {
     }
 
     /// The number of Unicode scalars; of bytes that are not UTF-8, those that do not continue one.
-    package var characterCount: Int {
+    package var characterCount: Int { Self.characterCount(of: bytes) }
+
+    /// As ``characterCount``, for what somebody typed that is no passcode.
+    package static func characterCount(of bytes: borrowing SecretBytes) -> Int {
         bytes.withBytes { bytes in
             bytes.indices.reduce(0) { bytes[$1] & 0xc0 == 0x80 ? $0 : $0 + 1 }
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Backup
 internal import Database
 internal import Keybag
 internal import KeychainModel
@@ -25,6 +26,7 @@ extension KeychainFailure {
         case let failure as KeychainFailure: self = failure
         case let error as DatabaseError: self.init(error, during: operation)
         case let error as KeybagError: self.init(error, during: operation)
+        case let error as BackupError: self.init(error, during: operation)
         case RowFailure.locked: self = .locked(operation)
         case is RowFailure: self.init(.damaged, during: operation, hint: Self.damageHint)
         case let error as LockStateError:

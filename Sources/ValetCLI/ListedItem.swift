@@ -38,6 +38,25 @@ extension ListedItem {
             }
     }
 
+    /// What is shown of an item in a backup.
+    init(_ item: BackedUpItem) {
+        let attributes = item.properties.attributes
+        name = Self.text(attributes[.account])
+        owner =
+            switch item.properties.itemClass {
+            case .genericPassword:
+                ItemOwner(service: Self.text(attributes[.service]), group: item.accessGroup)
+            case .internetPassword:
+                ItemOwner(kind: .internet, name: Self.text(attributes[.server]))
+            }
+        group = item.accessGroup.rawValue
+        accessibility = Accessibility.name(of: item.properties.protectionClass)
+        isCloud = item.properties.isSynchronizable
+        byteCount = item.valueByteCount
+        modified =
+            if case .date(let seconds) = attributes[.modificationDate] { seconds } else { nil }
+    }
+
     /// An attribute's value in a line of text.
     static func text(_ value: AttributeValue?) -> String {
         switch value {

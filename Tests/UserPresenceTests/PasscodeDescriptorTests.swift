@@ -124,4 +124,14 @@ import Testing
         #expect(
             Outcome { () throws(UserPresenceError) in try asker.ask(prompt) } == .failure(code))
     }
+
+    @Test func `is not that of the variable for what is no keychain's passcode`() {
+        let variables = ["VALET_PASSCODE_FD": "0", "VALET_INTERACTION": "never"]
+        let asker = PasscodeAsker(environment: Environment(variables), readsVariable: false)
+        #expect(asker.isInteractive)
+        let prompt = PasscodePrompt(description: "asks")
+        #expect(
+            Outcome { () throws(UserPresenceError) in try asker.ask(prompt) }
+                == .failure(.unavailable(.interactionOff)))
+    }
 }

@@ -18,7 +18,10 @@ import Testing
             .replacingOccurrences(of: folder.appendingPathComponent("home").path, with: "{home}")
             .replacingOccurrences(
                 of: "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z", with: "{time}",
-                options: .regularExpression)
+                options: .regularExpression
+            )
+            .replacingOccurrences(
+                of: "\\b[0-9a-f]{32}\\b", with: "{id}", options: .regularExpression)
     }
 
     @Test(arguments: scenarios)

@@ -244,6 +244,45 @@ def remove_all_asks(command):
         exits(session.finish()[1], code)
 
 
+def with_passphrases(command, verb, *answers):
+    session = Session(command, "backup", *verb, "new.backup")
+    for prompt, answer in answers:
+        session.expect(prompt)
+        session.type(answer)
+    return session.finish()
+
+
+@case
+def backup_asks_twice_then_once(command):
+    store(command, "k", b"v")
+    first, again = b"Passphrase: ", b"Passphrase, again: "
+    output, status = with_passphrases(
+        command, ["create"], (b"'new.backup'", b""), (first, b"correct horse\n"),
+        (again, b"correct hose\n"), (b"differ", b""), (first, b"correct horse\n"),
+        (again, b"correct horse\n"))
+    exits(status, 0)
+    check(b"wrote 1 item" in output and b"horse" not in output, output)
+    output, status = with_passphrases(
+        command, ["verify"], (b"'new.backup'", b""), (first, b"correct hose\n"),
+        (b"wrong passphrase", b""), (first, b"correct horse\n"))
+    exits(status, 0)
+    check(b"Items:         1" in output and b"horse" not in output, output)
+    output, status = with_passphrases(command, ["verify"], *[(first, b"nonsense\n")] * 3)
+    exits(status, 77)
+    check(b"valet: error: could not open the backup: wrong passphrase" in output, output)
+
+
+@case
+def backup_is_not_made_when_interrupted(command):
+    store(command, "k", b"v")
+    session = Session(command, "backup", "create", "new.backup")
+    session.expect(b"Passphrase: ")
+    session.type(b"half\x03")
+    session.wait_for_echo(True)
+    session.finish()
+    check(not os.path.exists("new.backup"), "a backup was made")
+
+
 def main(arguments):
     if arguments == ["--list"]:
         print("\n".join(CASES))

@@ -12,7 +12,7 @@ ALLOWED = {
     "Keybag": "KeychainModel SecretMemory Sealing",
     "LockState": "CLinux KeychainModel Keybag SecretMemory Sealing",
     "Backup": "Database KeychainModel SecretMemory Sealing",
-    "KeychainStore": "Database KeychainModel Keybag LockState SecretMemory Sealing",
+    "KeychainStore": "Backup Database KeychainModel Keybag LockState SecretMemory Sealing",
     "KeychainServices": "KeychainModel KeychainStore SecretMemory Foundation",
     "Valet": "KeychainModel KeychainServices KeychainStore SecretMemory Foundation",
     "Security": "KeychainModel KeychainServices",

@@ -7,7 +7,8 @@ internal import Glibc
 ///
 /// It may lie in any folder, and has mode 0600 whatever the umask. Dropping it without
 /// ``commit()`` leaves nothing behind; so does a crash, but on file systems that know no unnamed
-/// files: there, `.NAME.new-HEX` stays.
+/// files, and in the moment in which one file takes the place of another: then `.NAME.new-HEX`
+/// stays.
 package struct StagedFile: ~Copyable {
     /// The name it will have, as it was given.
     package let path: String

@@ -10,7 +10,7 @@ internal import SecretMemory
 struct WriteAccess {
     let writer: StoreWriter
     let state: KeychainState
-    let now: Moment
+    var now: Moment
     let operation: String
 
     var store: StoreConnection { writer.reading }

@@ -16,13 +16,13 @@ extension Engine {
         _ body: (StoreConnection, KeychainState) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
         for attempt in 1...Self.attemptCount {
-            let result: R?? = try withReader(deadline) { (store) throws(KeychainFailure) in
+            let result: R? = try withReader(deadline) { (store) throws(KeychainFailure) in
                 try inTransaction(store, operation) { () throws(KeychainFailure) -> R? in
                     guard let state = try currentState(store) else { return nil }
                     return try body(store, state)
                 }
             }
-            if case .some(.some(let result)) = result { return result }
+            if let result { return result }
             if attempt < Self.attemptCount { try awaitWriters(deadline) }
         }
         throw .locked(operation)

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import KeychainModel
+internal import KeychainStore
+internal import SecretMemory
+internal import UserPresence
 
 /// One verb.
 protocol Command: Sendable {
@@ -19,6 +22,17 @@ struct Context {
     let console: any Console
     /// Opens the keychain as a requester sees it.
     let open: (Requester) throws(KeychainFailure) -> any ItemAccess
+    /// The keychain as a whole, for verbs that serve all its owners at once.
+    var store: () throws(KeychainFailure) -> ItemStore = { () throws(KeychainFailure) in
+        ItemStore(try .ofThisProcess())
+    }
+    /// Asks for a secret that is no keychain's passcode.
+    var ask: (PasscodePrompt, PasscodeDescriptor?) throws(UserPresenceError) -> SecretBytes = {
+        (prompt, descriptor) throws(UserPresenceError) in
+        try PasscodeAsker.forProcess(
+            descriptor: descriptor, prefersTerminal: true, readsVariable: false
+        ).ask(prompt)
+    }
 
     /// The keychain as `requester` sees it.
     func keychain(for requester: Requester) throws(CLIError) -> any ItemAccess {

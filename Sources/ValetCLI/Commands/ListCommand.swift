@@ -16,16 +16,7 @@ struct ListCommand: Command {
                 + "bytes and when it was last changed, in UTC. Control characters are escaped.",
         ],
         options: ItemOptions.all,
-        schema: [
-            ("items", "an array of objects, sorted as the table is:"),
-            ("  name", "the key"), ("  owner", "the valet's identifier, the service or server"),
-            ("  kind", ItemOwner.Kind.allCases.map(\.rawValue).joined(separator: ", ")),
-            ("  group", "the access group"),
-            ("  accessibility", "as --accessibility takes it, or always, always-this-device-only"),
-            ("  cloud", "true for an item that is synchronized"),
-            ("  byteCount", "the size of the value, null when there is none"),
-            ("  modified", "ISO 8601, as 2001-01-01T00:00:00Z"),
-        ],
+        schema: ListedItem.schema,
         exitCodes: [
             (.success, "it worked, also when there is nothing to list"),
             (.damaged, "some items are damaged; the others were listed"),
@@ -62,7 +53,8 @@ struct ListCommand: Command {
         if writesJSON {
             try context.console.write(.object(["items": .array(items.map(\.json))]))
         } else {
-            try context.console.write(Table.text(header: Self.header, rows: items.map(\.cells)))
+            try context.console.write(
+                Table.text(header: ListedItem.header, rows: items.map(\.cells)))
         }
         guard let omission else { return .success }
         let error = CLIError(omission)
@@ -76,29 +68,5 @@ struct ListCommand: Command {
         return ItemClass.allCases.map {
             ItemQuery($0, accessGroup: scope.requester.group, synchronizable: .any)
         }
-    }
-
-    private static let header = ["NAME", "OWNER", "KIND", "ACCESSIBILITY", "SIZE", "MODIFIED"]
-}
-
-extension ListedItem {
-    fileprivate var sortKey: [String] { [owner.name, name, group, owner.kind.rawValue] }
-
-    fileprivate var modifiedText: String? { modified.flatMap(Timestamp.text) }
-
-    fileprivate var cells: [String] {
-        [
-            Escaping.printable(name), Escaping.printable(owner.name), owner.kind.rawValue,
-            accessibility, byteCount.map { String($0) } ?? "-", modifiedText ?? "-",
-        ]
-    }
-
-    fileprivate var json: JSON {
-        .object([
-            "name": .string(name), "owner": .string(owner.name),
-            "kind": .string(owner.kind.rawValue), "group": .string(group),
-            "accessibility": .string(accessibility), "cloud": .flag(isCloud),
-            "byteCount": .number(byteCount), "modified": .text(modifiedText),
-        ])
     }
 }

@@ -6,8 +6,8 @@ import Foundation
 ///
 /// Its lines: `$ WORDS` runs the command (single quotes keep words together), `< TEXT` is a line of
 /// its input, `> TEXT` of its output, `! TEXT` of its errors; with a bar behind the sign there is
-/// no newline; `? N` is its exit code, else 0. In text, `{time}` is any time, `{home}` the
-/// keychain's folder, `\xNN` a byte.
+/// no newline; `? N` is its exit code, else 0. In text, `{time}` is any time, `{id}` any number of
+/// 32 hexadecimal digits, `{home}` the keychain's folder, `\xNN` a byte.
 struct Scenario: CustomStringConvertible {
     struct Step {
         let line: Int

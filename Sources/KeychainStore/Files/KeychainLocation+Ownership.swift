@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import KeychainModel
+
+/// What nobody but the keychain itself may write, or even open.
+extension KeychainLocation {
+    /// Refuses a file in one of the keychain's folders, whatever its name.
+    ///
+    /// - Throws: ``KeychainFailure/Code/invalidRequest``.
+    func refuseOwnFolder(_ path: String, during operation: String) throws(KeychainFailure) {
+        guard let folder = FileIdentity(of: Self.folder(of: path)) else { return }
+        for own in [self.folder, deviceFolder] {
+            guard FileIdentity(of: own)?.isSameFile(as: folder) != true else {
+                throw KeychainFailure(
+                    .invalidRequest, during: operation,
+                    message: "the folder is the keychain's own", path: path,
+                    hint: "choose another folder, better on another disk")
+            }
+        }
+    }
+
+    /// Refuses the keychain's own files: to open and close one drops the locks of this process.
+    ///
+    /// - Throws: ``KeychainFailure/Code/invalidRequest``.
+    func refuseOwnFile(_ path: String, during operation: String) throws(KeychainFailure) {
+        guard let file = FileIdentity(of: path) else { return }
+        let names = ["", "-wal", "-shm"].map { Self.databaseName + $0 } + [Self.lockName]
+        for name in names where FileIdentity(of: folder + "/" + name)?.isSameFile(as: file) == true
+        {
+            throw KeychainFailure(
+                .invalidRequest, during: operation, message: "the file is the keychain's own",
+                path: path, hint: "name a file that `valet backup create` has made")
+        }
+    }
+
+    private static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+}

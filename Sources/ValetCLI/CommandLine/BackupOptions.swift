@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import UserPresence
+
+/// What the verbs of `backup` share.
+enum BackupOptions {
+    static let file = ArgumentDeclaration(name: "FILE", help: "the backup")
+    static let passphraseDescriptor = OptionDeclaration(
+        name: "passphrase-fd", valueName: "N",
+        help: "read the passphrase from descriptor N: its first line, without the newline")
+
+    static let group = GroupDeclaration(
+        name: "backup", abstract: "copy all items into one encrypted file, and back",
+        discussion: [
+            "A backup is a file that a passphrase opens, on any machine, without the keychain or "
+                + "the device key that it was made with. It holds the items of all applications "
+                + "and groups, with their attributes and dates. Items for this device only, and "
+                + "those that a person has to allow each use of, never leave the device: they "
+                + "are in no backup.",
+            "Nothing can be seen in the file without the passphrase but its size in steps of "
+                + "64 KiB, when it was made, and a number that names the keychain. But whoever "
+                + "has the file can guess at leisure: choose a long passphrase. It cannot be "
+                + "changed later, and without it the backup is lost.",
+        ],
+        examples: [
+            ("valet backup create /mnt/usb/keychain.backup", "Asks for a passphrase, twice."),
+            ("valet backup verify /mnt/usb/keychain.backup", "Reads it to its end."),
+            (
+                "valet backup restore /mnt/usb/keychain.backup --keep-newer --dry-run",
+                "Says what a restore would do."
+            ),
+        ])
+
+    /// What every verb says about the passphrase.
+    static let passphraseDiscussion =
+        "The passphrase is asked for on the terminal, or through pinentry where there is none, "
+        + "or read with --passphrase-fd; never from the command line or the environment. It is "
+        + "taken as it is typed, up to 1,024 bytes."
+
+    static let readingExitCodes: [(code: ExitCode, help: String)] = [
+        (.damaged, "the file is damaged, cut short, or no backup"),
+        (.denied, "the passphrase is wrong"),
+    ]
+
+    /// The path of the backup, which is never empty.
+    static func path(_ values: ParsedValues) throws(CLIError) -> String {
+        guard let path = values[file], !path.isEmpty else { throw .usage("FILE is empty") }
+        return path
+    }
+
+    /// The descriptor that the passphrase comes through; nil to ask a person.
+    static func descriptor(_ values: ParsedValues) throws(CLIError) -> PasscodeDescriptor? {
+        guard let text = values[passphraseDescriptor] else { return nil }
+        do throws(UserPresenceError) {
+            return try PasscodeDescriptor(text)
+        } catch {
+            throw .usage(
+                "'\(passphraseDescriptor.spelling)' does not take \(quoted(text))",
+                hint: error.hint)
+        }
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+internal import KeychainStore
+
+/// `valet backup create FILE`.
+struct BackupCreateCommand: Command {
+    private static let force = OptionDeclaration(
+        name: "force", letter: "f", help: "take the place of a file that is there")
+    private static let weak = OptionDeclaration(
+        name: "weak", help: "accept a passphrase of fewer than 8 characters")
+    private static let skipDamaged = OptionDeclaration(
+        name: "skip-damaged", help: "leave damaged items out, where else nothing is written")
+
+    static let declaration = CommandDeclaration(
+        name: "backup create", abstract: "write all items that may leave this device to a file",
+        discussion: [
+            "Writes the items of all applications and groups, as they are at one moment; other "
+                + "programs can go on meanwhile. Says how many items are in the file, and how "
+                + "many were left out because they are for this device only or because a person "
+                + "has to allow each use of them.",
+            "FILE has its name once it is whole and on disk; until then, and when anything "
+                + "fails, what had that name before stays. Its folder must exist. The keychain "
+                + "must be unlocked.",
+            BackupOptions.passphraseDiscussion,
+        ],
+        arguments: [
+            ArgumentDeclaration(name: BackupOptions.file.name, help: "the file to write")
+        ],
+        options: [
+            BackupOptions.passphraseDescriptor, force, weak, skipDamaged, ItemOptions.json,
+        ],
+        schema: [
+            ("path", "the file"), ("items", "how many items are in it"),
+            ("thisDeviceOnly", "how many were left out because they are for this device only"),
+            ("accessControlled", "how many because a person has to allow each use"),
+            ("damaged", "how many because they are damaged"),
+        ],
+        exitCodes: [
+            (.notFound, "there is no keychain"),
+            (.damaged, "items are damaged, and nothing was written"),
+        ],
+        examples: [
+            ("valet backup create keychain.backup", "Asks for a passphrase, twice."),
+            (
+                "valet backup create --force --passphrase-fd 3 keychain.backup",
+                "For scripts, which open descriptor 3 for it."
+            ),
+        ])
+
+    private let passphrase: Passphrase
+    private let request: BackupRequest
+    private let allowsWeak: Bool
+    private let writesJSON: Bool
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        passphrase = try Passphrase(values)
+        var request = BackupRequest(path: passphrase.path)
+        request.isReplacing = values.has(Self.force)
+        request.skipsDamaged = values.has(Self.skipDamaged)
+        self.request = request
+        allowsWeak = values.has(Self.weak)
+        writesJSON = values.has(ItemOptions.json)
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let store = try asking(context.store)
+        // Nobody is to choose a passphrase for what cannot be.
+        try asking { () throws(KeychainFailure) in try store.checkBackup(request) }
+        let secret = try passphrase.choose(allowingWeak: allowsWeak, context)
+        let report: BackupReport
+        do throws(KeychainFailure) {
+            report = try store.backUp(request, passphrase: secret)
+        } catch {
+            throw CLIError(error)
+        }
+        if writesJSON {
+            try context.console.write(report.json(path: request.path))
+        } else {
+            context.console.note("valet: " + report.text(path: request.path))
+        }
+        return .success
+    }
+}
+
+extension BackupReport {
+    fileprivate func json(path: String) -> JSON {
+        .object([
+            "path": .string(path), "items": .number(itemCount),
+            "thisDeviceOnly": .number(thisDeviceOnlyCount),
+            "accessControlled": .number(accessControlledCount), "damaged": .number(damagedCount),
+        ])
+    }
+
+    fileprivate func text(path: String) -> String {
+        let left = [
+            (thisDeviceOnlyCount, "for this device only"),
+            (accessControlledCount, "with an access control"), (damagedCount, "damaged"),
+        ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+        let items = itemCount == 1 ? "1 item" : "\(itemCount) items"
+        return "wrote \(items) to \(quoted(path))"
+            + (left.isEmpty ? "" : "; left out: " + left.joined(separator: ", "))
+    }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+internal import KeychainStore
+
+/// `valet backup list FILE`.
+struct BackupListCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "backup list", abstract: "list the items of a backup by name, never their values",
+        discussion: [
+            "Shows the items of all applications as 'valet list' does, once the file was read to "
+                + "its end: a damaged file shows nothing. Neither needs nor changes the keychain.",
+            BackupOptions.passphraseDiscussion,
+        ],
+        arguments: [BackupOptions.file],
+        options: [BackupOptions.passphraseDescriptor, ItemOptions.json],
+        schema: ListedItem.schema, exitCodes: BackupOptions.readingExitCodes,
+        examples: [
+            ("valet backup list keychain.backup", "What is in it."),
+            ("valet backup list keychain.backup --json | jq -r .items[].name", "The names."),
+        ])
+
+    private let passphrase: Passphrase
+    private let writesJSON: Bool
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        passphrase = try Passphrase(values)
+        writesJSON = values.has(ItemOptions.json)
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let backup = try passphrase.open(context)
+        let items = try asking(backup.list).map(ListedItem.init).sorted {
+            $0.sortKey.lexicographicallyPrecedes($1.sortKey)
+        }
+        if writesJSON {
+            try context.console.write(.object(["items": .array(items.map(\.json))]))
+        } else {
+            let table = Table.text(header: ListedItem.header, rows: items.map(\.cells))
+            try context.console.write(table)
+        }
+        return .success
+    }
+}

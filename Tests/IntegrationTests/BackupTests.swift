@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@Suite struct `A backup, end to end` {
+    @Test(arguments: User.allCases)
+    func `brings items back after everything else was lost`(_ user: User) throws {
+        try Scenario.run("backups.story", as: user)
+    }
+
+    @Test func `takes its passphrase from nowhere but where it was told`() throws {
+        try Scenario.run("backups.passphrases")
+    }
+
+    @Test func `is whole or absent after a kill`() throws {
+        try Scenario.run("backups.killed_creation")
+    }
+
+    @Test func `is restored as a whole or not at all after a kill`() throws {
+        try Scenario.run("backups.killed_restore")
+    }
+
+    @Test func `changes nothing where there is no room`() throws {
+        try Scenario.run("backups.full_disk")
+    }
+
+    @Test func `lets others read while it is restored, and loses no write`() throws {
+        try Scenario.run("backups.readers_and_writers")
+    }
+}

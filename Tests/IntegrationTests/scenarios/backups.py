@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Backups: made, lost everything, restored; killed and short of room on the way."""
+
+import json
+import os
+import shutil
+import subprocess
+
+import support
+from kills import calls, chosen, killed, report, spread
+from places import expect_full
+from support import expect, mount, private_mounts
+
+PASSPHRASE = b"correct horse battery staple\n"
+FROM_INPUT = ("--passphrase-fd", "0")
+OTHERS = ("--app", "com.example.other")
+
+
+def backup(world, verb, file, *words, input=PASSPHRASE, code=0, **options):
+    outcome = world.run("backup", verb, file, *words, *FROM_INPUT, input=input, **options)
+    expect(outcome.code == code, f"backup {verb} {' '.join(words)}:", outcome)
+    return outcome
+
+
+def names(world, file):
+    """The items of a sound backup."""
+    found = json.loads(backup(world, "list", file, "--json").out)["items"]
+    return sorted(item["name"] for item in found)
+
+
+def counts(outcome):
+    return {name: count for name, count in json.loads(outcome.out).items() if count}
+
+
+def some(world, every, count):
+    """Most of the calls of a long run are one page after the other."""
+    return spread(every, 200) if world.is_thorough else chosen(world, every, count)
+
+
+def story(world):
+    """Everything is lost but the backup, and comes back under another device key."""
+    file = f"{world.folder}/keychain.backup"
+    world.fill("a", "b")
+    world.set("theirs", "value of theirs", *OTHERS)
+    world.set("stays", "here", "--accessibility", "when-unlocked-this-device-only")
+    outcome = backup(world, "create", file)
+    expect("wrote 3 items" in outcome.err and "left out: 1 for this device only" in outcome.err,
+           outcome)
+    expect(os.stat(file).st_mode & 0o777 == 0o600, "others may read the backup")
+    before = open(file, "rb").read()
+    for secret in (b"value of", b"theirs", b"com.example", b"default", PASSPHRASE.strip()):
+        expect(secret not in before, f"{secret} is in the backup")
+    expect(backup(world, "create", file, code=1).err.count("--force") == 1, "no hint")
+    expect(open(file, "rb").read() == before, "the backup was changed")
+    expect(names(world, file) == ["a", "b", "theirs"], names(world, file))
+    outcome = backup(world, "list", file, input=b"correct horse battery stable\n", code=77)
+    expect("wrong passphrase" in outcome.err and outcome.out == b"", outcome)
+
+    shutil.rmtree(world.home)
+    outcome = backup(world, "restore", file, "--keep-newer", "--dry-run", "--json")
+    expect(counts(outcome) == {"added": 3, "dryRun": True}, outcome)
+    expect(not os.path.exists(world.home), "a dry run made a keychain")
+    outcome = backup(world, "restore", file, "--keep-newer", "--json")
+    expect(counts(outcome) == {"added": 3}, outcome)
+    world.check("a", "b")
+    expect(world.get("theirs", *OTHERS) == "value of theirs", "theirs")
+    expect(world.run("get", "stays", "--accessibility",
+                     "when-unlocked-this-device-only").code == 44, "it left the device")
+
+    world.set("a", "newer")
+    expect(counts(backup(world, "restore", file, "--keep-newer", "--json")) == {"kept": 3}, "")
+    expect(world.get("a") == "newer", "an older item took the place of a newer one")
+    world.fill("later")
+    expect(counts(backup(world, "restore", file, "--replace", "--json")) == {"replaced": 3}, "")
+    world.check("a", "b", "later")
+    world.doctor()
+
+
+def passphrases(world):
+    """The keychain's own descriptor is not a backup's, and nothing asks where nobody is."""
+    file = f"{world.folder}/keychain.backup"
+    world.fill("a")
+    for env in ({}, {"VALET_PASSCODE_FD": "0"}, {"VALET_INTERACTION": "never"}):
+        outcome = world.run("backup", "create", file, input=PASSPHRASE, env=env)
+        expect(outcome.code == 1 and "--passphrase-fd" in outcome.err, env, outcome)
+        expect(not os.path.exists(file), env)
+    backup(world, "create", file, input=b"short\n", code=64)
+    expect(not os.path.exists(file), "under a short passphrase")
+    backup(world, "create", file, "--weak", input=b"short\n")
+    expect(names_under(world, file, b"short\n") == ["a"], "weak")
+
+
+def names_under(world, file, passphrase):
+    found = json.loads(backup(world, "list", file, "--json", input=passphrase).out)["items"]
+    return [item["name"] for item in found]
+
+
+def killed_creation(world):
+    """In `create`: no file, or a whole one; with `--force` the old one or a whole new one."""
+    file = f"{world.folder}/folder/keychain.backup"
+    os.mkdir(os.path.dirname(file))
+    keys = [f"key {index}" for index in range(4)]
+    world.fill(*keys[:3])
+    words = ("backup", "create", file, "--force", *FROM_INPUT)
+    every = calls(world, *words, input=PASSPHRASE)
+    world.fill(keys[3])
+    kill_count, tried = 0, some(world, every, 12)
+    for number, call in enumerate(tried):
+        if number % 2:
+            os.remove(file)
+        was_killed = killed(world, call, *words, input=PASSPHRASE)
+        # What takes the place of another file has a name of its own for a moment.
+        left = [name for name in os.listdir(os.path.dirname(file)) if ".new-" not in name]
+        expect(left in ([], ["keychain.backup"]), f"killed at {call}: {left}")
+        expect(left or (number % 2 and was_killed), f"killed at {call}: no file")
+        if left:
+            found = names(world, file)
+            expect(found == keys or (number == 0 and found == keys[:3]), f"at {call}: {found}")
+        else:
+            backup(world, "create", file)
+        kill_count += was_killed
+    world.check(*keys)
+    world.doctor()
+    report(kill_count, tried, every)
+
+
+def killed_restore(world):
+    """In `restore`: everything is as it was, or everything is restored."""
+    file = f"{world.folder}/keychain.backup"
+    keys = [f"key {index}" for index in range(4)]
+    world.fill(*keys)
+    world.set("large", b"x" * (2 << 20))
+    backup(world, "create", file)
+    for key in (*keys[2:], "large"):
+        expect(world.run("remove", key).code == 0, "remove", key)
+    for key in keys[:2]:
+        world.set(key, f"later value of {key}")
+    template = f"{world.home}-template"
+    shutil.copytree(world.home, template)
+    words = ("backup", "restore", file, "--replace", *FROM_INPUT)
+    every = calls(world, *words, input=PASSPHRASE)
+    kill_count, tried = 0, some(world, every, 10)
+    for call in tried:
+        shutil.rmtree(world.home)
+        shutil.copytree(template, world.home)
+        was_killed = killed(world, call, *words, input=PASSPHRASE)
+        found = {item["name"] for item in json.loads(world.run("list", "--json").out)["items"]}
+        is_new = "large" in found
+        expect(is_new or was_killed, f"{call}: acknowledged, and lost")
+        if is_new:
+            expect(found == {*keys, "large"}, f"killed at {call}: {sorted(found)}")
+            world.check(*keys)
+        else:
+            expect(found == set(keys[:2]), f"killed at {call}: {sorted(found)}")
+            for key in keys[:2]:
+                expect(world.get(key) == f"later value of {key}", f"killed at {call}: {key}")
+        backup(world, "restore", file, "--replace")
+        world.check(*keys)
+        world.doctor()
+        kill_count += was_killed
+    report(kill_count, tried, every)
+
+
+def full_disk(world):
+    """Too little room for a backup, and for a restore: an error, and all is as before."""
+    private_mounts()
+    file = f"{world.folder}/keychain.backup"
+    keys = [f"key {index}" for index in range(4)]
+    for key in keys:
+        world.set(key, b"x" * 100_000)
+    backup(world, "create", file)
+    small = f"{world.folder}/small"
+    os.mkdir(small)
+    mount("-t", "tmpfs", "-o", "size=300k,mode=700", "tmpfs", small)
+    expect_full(backup(world, "create", f"{small}/b", code=1))
+    expect(os.listdir(small) == [], "something is left of the backup")
+    os.system(f"umount {small}")
+
+    world.home = f"{world.folder}/other"
+    os.mkdir(world.home)
+    mount("-t", "tmpfs", "-o", "size=300k,mode=700", "tmpfs", world.home)
+    world.fill("early")
+    expect_full(backup(world, "restore", file, "--replace", code=1))
+    world.check("early")
+    expect(world.run("get", "key 0").code == 44, "a part was restored")
+    world.doctor()
+    mount("-o", "remount,size=4m", world.home)
+    backup(world, "restore", file, "--replace")
+    expect(len(world.get("key 3")) == 100_000, "key 3")
+    world.check("early")
+    world.doctor()
+
+
+def readers_and_writers(world):
+    """During a long restore readers see the old, and writers wait and are not lost."""
+    file = f"{world.folder}/keychain.backup"
+    world.set("large", b"x" * (12 << 20))
+    world.fill("a")
+    backup(world, "create", file)
+    world.set("a", "newer")
+    process = world.start(
+        [support.COMMAND, "backup", "restore", file, "--replace", *FROM_INPUT],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdin.write(PASSPHRASE)
+    process.stdin.flush()
+    seen = set()
+    while process.poll() is None:
+        seen.add(world.get("a"))
+        world.set("meanwhile", "written")
+    outcome = world.finish(process)
+    expect(outcome.code == 0, "restore:", outcome)
+    expect(seen <= {"newer", "value of a"}, seen)
+    expect(world.get("meanwhile") == "written", "a write was lost")
+    world.check("a")
+    world.doctor()

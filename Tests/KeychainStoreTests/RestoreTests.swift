@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import KeychainModel
+import Testing
+
+@testable import KeychainStore
+
+@Suite struct `Restoring a backup` {
+    let file = BackupPath()
+
+    @Test func `brings back everything into another keychain`() throws {
+        let old = try TestStore.withEverything()
+        try old.backUp(to: file)
+        let new = TestStore()
+        new.clock.advance(seconds: 1_000_000)
+        let report = try new.restore(file, .skipExisting)
+        #expect(report == RestoreReport(addedCount: TestStore.migratableCount))
+        let expected = try old.everything().filter(\.mayLeave)
+        #expect(expected.count == TestStore.migratableCount)
+        #expect(try new.everything() == expected)
+        #expect(new.damage() == [])
+    }
+
+    @Test func `finds its items by every attribute`() throws {
+        let old = try TestStore.withEverything()
+        try old.backUp(to: file)
+        let new = TestStore()
+        try new.restore(file, .replace)
+        #expect(try new.accounts(.generic([.label: .text("läbel")])) == ["decorated"])
+        #expect(try new.value(named: "of class ak") == "value")
+        #expect(try new.value(named: "synchronized", isSynchronizable: true) == "everywhere")
+    }
+
+    @Test func `brings items back into groups of any owner`() throws {
+        let keychain = TestStore()
+        let other = Caller(applicationIdentifier: "other")
+        _ = try keychain.store.add(Addition(.generic("theirs"), value: .text("v")), for: other)
+        try keychain.backUp(to: file)
+        try keychain.store.delete(.exact("theirs"), for: other)
+        #expect(try keychain.restore(file, .keepNewer).addedCount == 1)
+        #expect(try keychain.store.contains(.exact("theirs"), for: other))
+        #expect(try keychain.items(.exact("theirs")).isEmpty)
+    }
+
+    /// What is in the backup is older, newer, or as old as what is in the keychain.
+    struct Case: CustomTestStringConvertible, Sendable {
+        let policy: RestorePolicy
+        let backupIsLaterBy: Double
+        let isReplaced: Bool
+        var testDescription: String { "\(policy), \(backupIsLaterBy) s" }
+    }
+
+    @Test(arguments: [
+        Case(policy: .replace, backupIsLaterBy: -5, isReplaced: true),
+        Case(policy: .replace, backupIsLaterBy: 5, isReplaced: true),
+        Case(policy: .replace, backupIsLaterBy: 0, isReplaced: true),
+        Case(policy: .keepNewer, backupIsLaterBy: -5, isReplaced: false),
+        Case(policy: .keepNewer, backupIsLaterBy: 5, isReplaced: true),
+        Case(policy: .keepNewer, backupIsLaterBy: 0, isReplaced: false),
+        Case(policy: .skipExisting, backupIsLaterBy: -5, isReplaced: false),
+        Case(policy: .skipExisting, backupIsLaterBy: 5, isReplaced: false),
+        Case(policy: .skipExisting, backupIsLaterBy: 0, isReplaced: false),
+    ])
+    func `does with an item that exists what was asked`(_ sample: Case) throws {
+        let source = TestStore()
+        source.clock.advance(seconds: 100 + sample.backupIsLaterBy)
+        try source.add(.generic("both", [.label: .text("l1")], as: .afterFirstUnlock), "backup")
+        try source.add(.generic("new"))
+        try source.backUp(to: file)
+        let inBackup = try #require(try source.item(.exact("both")))
+
+        let keychain = TestStore()
+        keychain.clock.advance(seconds: 100)
+        let there = try keychain.add(.generic("both", [.label: .text("l2")]), "keychain")
+        try keychain.add(.generic("only here"), "stays")
+        let before = try #require(try keychain.item(.exact("both")))
+        let seals = try keychain.seals()
+
+        let expected = RestoreReport(
+            addedCount: 1, replacedCount: sample.isReplaced ? 1 : 0,
+            keptCount: sample.isReplaced ? 0 : 1)
+        #expect(try keychain.restore(file, sample.policy, isDryRun: true) == expected)
+        #expect(try keychain.seals() == seals)
+        #expect(try keychain.restore(file, sample.policy) == expected)
+
+        let after = try #require(try keychain.item(.exact("both")))
+        #expect(KnownItem(after) == KnownItem(sample.isReplaced ? inBackup : before))
+        #expect(after.reference == there.reference)
+        let labels = try keychain.accounts(.generic([.label: .text("l1")]))
+        #expect(labels == (sample.isReplaced ? ["both"] : []))
+        #expect(try keychain.value(.exact("only here")) == "stays")
+        #expect(try keychain.accounts(.generic()) == ["both", "new", "only here"])
+        #expect(keychain.damage() == [])
+    }
+
+    @Test func `can be rehearsed without a keychain, and creates none`() throws {
+        let source = TestStore()
+        try source.add(.generic("a"))
+        try source.backUp(to: file)
+        let keychain = TestStore()
+        let report = try keychain.restore(file, .replace, isDryRun: true)
+        #expect(report == RestoreReport(addedCount: 1))
+        #expect(!FileManager.default.fileExists(atPath: keychain.folder))
+    }
+
+    @Test(arguments: RestorePolicy.allCases)
+    func `mends what is damaged, and keeps it in quarantine`(_ policy: RestorePolicy) throws {
+        let keychain = TestStore()
+        let item = try keychain.add(.generic("a"), "good")
+        try keychain.backUp(to: file)
+        try keychain.tamper(
+            "UPDATE item SET secret = zeroblob(72) WHERE number = ?1", item.parameter)
+        let expected = RestoreReport(repairedCount: 1)
+        #expect(try keychain.restore(file, policy, isDryRun: true) == expected)
+        #expect(try keychain.store.status().quarantinedRowCount == 0)
+        #expect(try keychain.restore(file, policy) == expected)
+        #expect(try keychain.value(.exact("a")) == "good")
+        #expect(try keychain.store.status().quarantinedRowCount == 1)
+        #expect(keychain.damage() == [])
+    }
+
+    @Test(arguments: RestorePolicy.allCases)
+    func `brings back what was deleted`(_ policy: RestorePolicy) throws {
+        let keychain = TestStore()
+        try keychain.add(.generic("a", isSynchronizable: true), "v")
+        try keychain.backUp(to: file)
+        keychain.clock.advance(seconds: 10)
+        try keychain.delete(.exact("a", .synchronizedOnly))
+        let tombstone = try #require(try keychain.rows().first)
+        #expect(tombstone.header.flags.contains(.tombstone))
+        #expect(try keychain.restore(file, policy) == RestoreReport(addedCount: 1))
+        #expect(try keychain.value(.exact("a", .synchronizedOnly)) == "v")
+        let row = try #require(try keychain.rows().first)
+        #expect(try keychain.rows().count == 1)
+        #expect(row.logicalTime > tombstone.logicalTime)
+    }
+
+    @Test func `leaves the age of what it adds as it was, and replaces as of now`() throws {
+        let source = TestStore()
+        try source.add(.generic("a"))
+        try source.backUp(to: file)
+        let written = try #require(try source.rows().first).logicalTime
+        let later = TestStore()
+        later.clock.advance(seconds: 1000)
+        try later.restore(file, .replace)
+        #expect(try later.rows().map(\.logicalTime) == [written])
+        try later.restore(file, .replace)
+        #expect(try later.rows().map(\.logicalTime) == [later.store.now.logicalTime])
+        // A clock that was ahead when the backup was made cannot keep later writes back.
+        let earlier = TestStore()
+        earlier.clock.advance(seconds: -1000)
+        try earlier.restore(file, .replace)
+        #expect(try earlier.rows().map(\.logicalTime) == [earlier.store.now.logicalTime])
+    }
+}

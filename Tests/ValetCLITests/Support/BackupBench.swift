@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Database
+import Foundation
+import KeychainModel
+import KeychainStore
+import SecretMemory
+import UserPresence
+
+@testable import ValetCLI
+
+/// Commands about a real keychain in a temporary folder, and a person who answers from a list.
+final class BackupBench {
+    let console = FakeConsole()
+    let folder = FileManager.default.temporaryDirectory
+        .appendingPathComponent("valet-cli-\(UUID().uuidString)").path
+    /// What is answered, in turn; nobody is there when it is empty.
+    var answers: [String] = []
+    private(set) var prompts: [PasscodePrompt] = []
+
+    private static let nobody = Environment(["VALET_INTERACTION": "never"])
+
+    let store: ItemStore
+    var file: String { folder + "/keychain.backup" }
+
+    init() throws {
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: false)
+        store = ItemStore(KeychainLocation(folder: folder + "/home"))
+    }
+
+    deinit {
+        store.close()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// A bench whose keychain has an item "a".
+    static func withItem() throws -> BackupBench {
+        let bench = try BackupBench()
+        let item = NewItem(
+            .genericPassword, attributes: [.account: .text("a"), .service: .text("s")])
+        let value = Array("v".utf8)
+        _ = try bench.store.add(
+            Addition(item, value: SecretValue(copying: value.span)),
+            for: Caller(applicationIdentifier: "app"))
+        return bench
+    }
+
+    /// Runs `valet backup WORDS`.
+    @discardableResult
+    func run(_ words: String..., answering answers: String...) -> ExitCode {
+        run(words: words, answering: answers)
+    }
+
+    @discardableResult
+    func run(words: [String], answering answers: [String]) -> ExitCode {
+        self.answers = answers
+        prompts = []
+        console.output = []
+        console.notes = []
+        var context = Context(console: console) { (_) throws(KeychainFailure) in FakeKeychain() }
+        context.store = { [store] in store }
+        context.ask = { [self] (prompt, descriptor) throws(UserPresenceError) in
+            prompts.append(prompt)
+            guard let answer = self.answers.first else {
+                return try PasscodeAsker(environment: Self.nobody, readsVariable: false).ask(prompt)
+            }
+            self.answers.removeFirst()
+            return SecretBytes(copying: Array(answer.utf8).span)
+        }
+        return ValetTool.run(["backup"] + words, in: context)
+    }
+}
