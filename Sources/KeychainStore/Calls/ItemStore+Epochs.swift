@@ -114,15 +114,18 @@ extension ItemStore {
         for _ in 0..<Self.attemptCount {
             let hasBegun = try withEngine(operation, creating: creating) {
                 (engine) throws(KeychainFailure) in
-                let deadline = Deadline(after: timeLimit)
-                let facts = try engine.readFacts(operation, deadline)
-                let change = try prepare(engine, facts)
-                if finishingFirst, facts.older != nil {
-                    // The keys of three epochs are never there at once.
-                    try engine.finishFirst(facts, change, operation)
-                    return false
+                let facts = try engine.readFacts(operation, Deadline(after: timeLimit))
+                return try engine.unlessChanged(facts, timeLimit) {
+                    () throws(KeychainFailure) in
+                    let change = try prepare(engine, facts)
+                    if finishingFirst, facts.older != nil {
+                        // The keys of three epochs are never there at once.
+                        try engine.finishFirst(facts, change, operation)
+                        return false
+                    }
+                    return try engine.begin(
+                        change, after: facts, operation, Deadline(after: timeLimit))
                 }
-                return try engine.begin(change, after: facts, operation, Deadline(after: timeLimit))
             }
             guard hasBegun else { continue }
             return try withEngine(operation) { (engine) throws(KeychainFailure) in
