@@ -96,7 +96,10 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
             ]),
         tests(
             "KeychainStore",
-            ["Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing", "TestValues"]),
+            [
+                "Database", "KeychainModel", "Keybag", "LockState", "SecretMemory", "Sealing",
+                "TestValues",
+            ]),
         tests(
             "KeychainServices",
             [

@@ -18,7 +18,7 @@ public func SecItemAdd(
     _ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?
 ) -> OSStatus {
     unsafe deliver(to: result) { () throws(KeychainFailure) in
-        try SecItemService.add(attributes)
+        try SecItemService.ofThisProcess.add(attributes)
     }
 }
 
@@ -32,7 +32,7 @@ public func SecItemCopyMatching(
     _ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?
 ) -> OSStatus {
     unsafe deliver(to: result) { () throws(KeychainFailure) in
-        try SecItemService.copyMatching(query)
+        try SecItemService.ofThisProcess.copyMatching(query)
     }
 }
 
@@ -46,7 +46,9 @@ public func SecItemCopyMatching(
 public func SecItemUpdate(
     _ query: CFDictionary, _ attributesToUpdate: CFDictionary
 ) -> OSStatus {
-    status { () throws(KeychainFailure) in try SecItemService.update(query, attributesToUpdate) }
+    status { () throws(KeychainFailure) in
+        try SecItemService.ofThisProcess.update(query, attributesToUpdate)
+    }
 }
 
 /// Deletes every item that matches (keychain-semantics §7).
@@ -54,7 +56,7 @@ public func SecItemUpdate(
 /// - Parameter query: `kSecClass` or `kSecValuePersistentRef`, attributes to match.
 /// - Returns: `errSecSuccess`, `errSecItemNotFound`, or as ``SecItemAdd(_:_:)``.
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
-    status { () throws(KeychainFailure) in try SecItemService.delete(query) }
+    status { () throws(KeychainFailure) in try SecItemService.ofThisProcess.delete(query) }
 }
 
 /// Says in words what `status` means; "OSStatus" with the number for codes that are not known.

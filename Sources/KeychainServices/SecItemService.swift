@@ -5,19 +5,27 @@ internal import KeychainModel
 internal import SecretMemory
 
 /// The four calls without their C shape: dictionaries in, objects or failures out.
-enum SecItemService {
-    static func add(_ attributes: CFDictionary) throws(KeychainFailure) -> AnyObject? {
+struct SecItemService: Sendable {
+    /// In the keychain of this process, on behalf of its own application.
+    static let ofThisProcess = SecItemService { () throws(KeychainFailure) in
+        try KeychainSession.current()
+    }
+
+    /// Asked for when the request has been understood.
+    let session: @Sendable () throws(KeychainFailure) -> KeychainSession
+
+    func add(_ attributes: CFDictionary) throws(KeychainFailure) -> AnyObject? {
         let request = try AddRequest(attributes)
         let value = request.value.map { SecretValue(copying: $0.span) }
-        let item = try KeychainSession.current().add(request.item, value: value)
+        let item = try session().add(request.item, value: value)
         return SecItemResult(returning: request.returning, isList: false)
             .added(item, request.value)
     }
 
-    static func copyMatching(_ query: CFDictionary) throws(KeychainFailure) -> AnyObject? {
+    func copyMatching(_ query: CFDictionary) throws(KeychainFailure) -> AnyObject? {
         let request = try CopyRequest(query)
         try check(request.search, .copyMatching)
-        let session = try KeychainSession.current()
+        let session = try session()
         let result = SecItemResult(returning: request.returning, isList: request.isList)
         if request.returning == .data && !request.isList {
             return try session.value(of: request.search.query)?.data as NSData?
@@ -25,22 +33,22 @@ enum SecItemService {
         return result.found(try session.copy(request.search.query, result.parts))
     }
 
-    static func update(
+    func update(
         _ query: CFDictionary, _ attributesToUpdate: CFDictionary
     ) throws(KeychainFailure) {
         let request = try UpdateRequest(query, attributesToUpdate)
         try check(request.search, .update)
         let value = request.value.map { SecretValue(copying: $0.span) }
-        try KeychainSession.current().update(request.search.query, request.changes, value: value)
+        try session().update(request.search.query, request.changes, value: value)
     }
 
-    static func delete(_ query: CFDictionary) throws(KeychainFailure) {
+    func delete(_ query: CFDictionary) throws(KeychainFailure) {
         let request = try SearchRequest(deleting: query)
         try check(request, .delete)
-        try KeychainSession.current().delete(request.query)
+        try session().delete(request.query)
     }
 
-    private static func check(
+    private func check(
         _ search: SearchRequest, _ call: SecItemCall
     ) throws(KeychainFailure) {
         if !search.canMatch { throw call.failure(.itemNotFound, "no item can match") }

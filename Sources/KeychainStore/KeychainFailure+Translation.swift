@@ -40,11 +40,7 @@ extension KeychainFailure {
         switch error.code {
         case .newer:
             self.init(.newerFormat, during: operation, hint: "update this program")
-        case .wrongDeviceSecret:
-            self.init(
-                .keyUnavailable, during: operation,
-                message: "the device key is not the one that this keychain was made with",
-                hint: "put this keychain's own device key back")
+        case .wrongDeviceSecret: self = .wrongDeviceKey(operation)
         case .needsProtector, .classUnavailable: self = .locked(operation)
         case .wrongPasscode, .wrongRecoveryKey, .noRecoveryKey, .mistypedRecoveryKey,
             .emptyPasscode, .passcodeTooLong:
@@ -61,6 +57,14 @@ extension KeychainFailure {
 
     static let damageHint = "run `valet doctor`"
     static let unlockHint = "run `valet unlock`"
+
+    /// The device key is there, and has another id than the keybag names.
+    static func wrongDeviceKey(_ operation: String) -> KeychainFailure {
+        KeychainFailure(
+            .keyUnavailable, during: operation,
+            message: "the device key is not the one that this keychain was made with",
+            hint: "put this keychain's own device key back")
+    }
 
     /// The class of an item is not available at this moment.
     static func locked(_ operation: String) -> KeychainFailure {

@@ -56,6 +56,10 @@ extension KernelLockState {
         }
         switch lookUp(.afterFirstUnlock, marks, now) {
         case .failed(let error): return unknown(error)
+        case .absent(.otherEpoch):
+            // An epoch may be about to begin: its keys come one after the other.
+            forget()
+            return .beforeFirstUnlock(.otherEpoch)
         case .absent:
             forget()
             return .beforeFirstUnlock(cause)

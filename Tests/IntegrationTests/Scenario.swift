@@ -8,6 +8,10 @@ enum User: CaseIterable {
     case caller
     /// Another one than root, where root runs the tests; else the caller.
     case ordinary
+    /// One whose quota of keys nobody else uses, where root runs the tests; else the caller.
+    case lonely
+
+    static let allCases = [User.caller, .ordinary]
 }
 
 /// A scenario of `scenarios/`: processes that share a keychain, started and judged by Python.
@@ -38,6 +42,7 @@ enum Scenario {
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = [interpreter, script, name]
         if user == .ordinary { process.arguments?.append("--ordinary-user") }
+        if user == .lonely { process.arguments?.append("--lonely-user") }
         process.environment = environment.merging(programs) { given, _ in given }
         process.standardInput = FileHandle.nullDevice
         // A file: whatever a scenario leaves running cannot keep a pipe open.

@@ -90,7 +90,7 @@ extension WriteAccess {
             item.itemClass, item.attributes, group: group,
             isSynchronizable: item.isSynchronizable)
         if case .row(let row)? = existing, !row.header.flags.contains(.tombstone),
-            let old = try openIfSound(row)
+            let old = try openIfTaken(row)
         {
             guard row.header.protectionClass == item.protectionClass else {
                 throw KeychainFailure(
@@ -182,7 +182,8 @@ extension WriteAccess {
             logicalTime: row.logicalTime, modificationDate: opened.content.modificationDate)
     }
 
-    /// As ``openIfSound(_:)``; an item that is locked has its place, whatever is in it.
+    /// As ``openIfSound(_:)``; an item that is locked has its place, whatever is in it: the class
+    /// that is written is open, so that one has another.
     private func openIfTaken(_ row: SealedRow) throws -> OpenedRow? {
         do throws(RowFailure) {
             return try openIfSound(row)

@@ -115,15 +115,18 @@ extension ItemStore {
             let hasBegun = try withEngine(operation, creating: creating) {
                 (engine) throws(KeychainFailure) in
                 let facts = try engine.readFacts(operation, Deadline(after: timeLimit))
-                let change = try prepare(engine, facts)
-                if finishingFirst, facts.older != nil {
-                    // The keys of three epochs are never there at once.
-                    try engine.finishFirst(facts, change, operation)
-                    return false
-                }
-                let deadline = Deadline(after: timeLimit)
-                return try WrongPasscodes.counting { () throws(KeychainFailure) in
-                    try engine.begin(change, after: facts, operation, deadline)
+                return try engine.unlessChanged(facts, timeLimit) {
+                    () throws(KeychainFailure) in
+                    let change = try prepare(engine, facts)
+                    if finishingFirst, facts.older != nil {
+                        // The keys of three epochs are never there at once.
+                        try engine.finishFirst(facts, change, operation)
+                        return false
+                    }
+                    let deadline = Deadline(after: timeLimit)
+                    return try WrongPasscodes.counting { () throws(KeychainFailure) in
+                        try engine.begin(change, after: facts, operation, deadline)
+                    }
                 }
             }
             guard hasBegun else { continue }

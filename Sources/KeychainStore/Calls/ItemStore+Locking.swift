@@ -26,20 +26,31 @@ extension ItemStore {
             let isDone = try withEngine(Self.unlocking) { (engine) throws(KeychainFailure) in
                 let facts = try engine.readFacts(Self.unlocking, Deadline(after: timeLimit))
                 guard facts.lockState != nil else { return true }
-                let protector = try engine.protector(of: facts, passcode, Self.unlocking)
-                let deadline = Deadline(after: timeLimit)
-                let end = duration.map { BootTime.now.advanced(by: $0) }
-                let isPublished = try WrongPasscodes.counting { () throws(KeychainFailure) in
-                    try engine.publish(
-                        facts, openedBy: protector, until: end, Self.unlocking, deadline)
+                return try engine.unlessChanged(facts, timeLimit) {
+                    () throws(KeychainFailure) in
+                    try unlock(engine, facts, passcode, for: duration)
                 }
-                if isPublished { _ = try? engine.finishEpochChange(before: deadline) }
-                return isPublished
             }
             if isDone { return }
         }
         throw KeychainFailure(
             .timedOut, during: Self.unlocking, message: "its keys were changed again and again")
+    }
+
+    /// - Returns: Whether it was done: not if the keychain has changed in the meantime.
+    private func unlock(
+        _ engine: Engine, _ facts: KeychainFacts, _ passcode: KeychainPasscode,
+        for duration: Duration?
+    ) throws(KeychainFailure) -> Bool {
+        let protector = try engine.protector(of: facts, passcode, Self.unlocking)
+        let deadline = Deadline(after: timeLimit)
+        let end = duration.map { BootTime.now.advanced(by: $0) }
+        let isPublished = try WrongPasscodes.counting { () throws(KeychainFailure) in
+            try engine.publish(
+                facts, openedBy: protector, until: end, Self.unlocking, deadline)
+        }
+        if isPublished { _ = try? engine.finishEpochChange(before: deadline) }
+        return isPublished
     }
 
     /// Locks the keychain for everyone who shares its lock state.

@@ -18,7 +18,10 @@ extension ItemStore {
             state: .absent, folder: location.folder, isReadOnly: false)
         do throws(KeychainFailure) {
             _ = try reading(Self.inspecting) { (engine, deadline) throws(KeychainFailure) in
-                try engine.describe(deadline, in: &status)
+                var doubts = EpochDoubts()
+                while try !engine.describe(deadline, in: &status, &doubts) {
+                    try engine.awaitEpochChange(Self.inspecting, deadline)
+                }
             }
         } catch {
             switch error.code {
@@ -33,9 +36,11 @@ extension ItemStore {
 
 extension Engine {
     /// Fills in what is known without a key, then tries the key.
+    ///
+    /// - Returns: Whether that was all: not while the epoch changes.
     fileprivate func describe(
-        _ deadline: Deadline, in status: inout KeychainStatus
-    ) throws(KeychainFailure) {
+        _ deadline: Deadline, in status: inout KeychainStatus, _ doubts: inout EpochDoubts
+    ) throws(KeychainFailure) -> Bool {
         status.isReadOnly = directory.isReadOnly
         var facts = status
         let opened = try withReader(deadline) { (store) throws(KeychainFailure) in
@@ -56,25 +61,32 @@ extension Engine {
                 facts.isErasePending = try isErasePending()
                 facts.lockStateProvider = known.lockState.map { "\($0.provider.place.rawValue)" }
                 facts.lockStateReason = known.lockState?.provider.reason
-                let result = Result { () throws(KeychainFailure) in try state(known, store) }
+                let result = Result { () throws(KeychainFailure) in
+                    try state(known, store, &doubts)
+                }
                 _ = consume transaction
                 return result
             }
         }
         status = facts
-        status.state = try opened.get()
+        guard let state = try opened.get() else { return false }
+        status.state = state
+        return true
     }
 
+    /// - Returns: nil while the epoch changes.
     private func state(
-        _ facts: KeychainFacts, _ store: StoreConnection
-    ) throws(KeychainFailure) -> KeychainStatus.State {
+        _ facts: KeychainFacts, _ store: StoreConnection, _ doubts: inout EpochDoubts
+    ) throws(KeychainFailure) -> KeychainStatus.State? {
         guard let lockState = facts.lockState else {
             _ = try currentState(store)
             return .noPasscode
         }
         // Not needed while unlocked, but next time.
-        _ = try source.secret(of: facts)
-        switch lockState.current(expecting: facts.marks) {
+        try source.check(facts)
+        let reading = lockState.current(expecting: facts.marks)
+        if reading.isOfOtherEpoch, doubts.areExcused(by: facts) { return nil }
+        switch reading {
         case .unlocked: return .unlocked
         case .locked: return .locked
         case .beforeFirstUnlock: return .beforeFirstUnlock
@@ -89,6 +101,16 @@ extension Engine {
         let log = try directory.check(file: KeychainLocation.databaseName + "-wal")
         let database = try directory.check(file: KeychainLocation.databaseName)
         return (database?.byteCount ?? 0) + (log?.byteCount ?? 0)
+    }
+}
+
+extension LockReading {
+    /// Whether keys are published that are not of the epochs asked for.
+    fileprivate var isOfOtherEpoch: Bool {
+        switch self {
+        case .locked(_, .otherEpoch), .beforeFirstUnlock(.otherEpoch): true
+        case .unlocked, .locked, .beforeFirstUnlock, .unknown: false
+        }
     }
 }
 

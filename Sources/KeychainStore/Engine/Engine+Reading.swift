@@ -4,10 +4,6 @@ internal import Database
 internal import KeychainModel
 
 extension Engine {
-    /// An epoch change is waited for once, and a second that begins in between; keys that do not
-    /// fit then are no keys of this keychain's.
-    static let attemptCount = 3
-
     /// Runs `body` in one read transaction, with the keys that belong to what it sees.
     ///
     /// - Throws: ``KeychainFailure``: as ``currentState(_:)``, `timedOut`, and what `body` throws.
@@ -15,17 +11,38 @@ extension Engine {
         _ operation: String, _ deadline: Deadline,
         _ body: (StoreConnection, KeychainState) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
-        for attempt in 1...Self.attemptCount {
+        var doubts = EpochDoubts()
+        while true {
             let result: R? = try withReader(deadline) { (store) throws(KeychainFailure) in
                 try inTransaction(store, operation) { () throws(KeychainFailure) -> R? in
-                    guard let state = try currentState(store) else { return nil }
+                    let reading = try currentState(store)
+                    guard let state = try believed(reading, &doubts) else { return nil }
                     return try body(store, state)
                 }
             }
             if let result { return result }
-            if attempt < Self.attemptCount { try awaitWriters(deadline) }
+            try awaitEpochChange(operation, deadline)
         }
-        throw .locked(operation)
+    }
+
+    /// The state that is read; nil if an epoch change may explain what does not fit.
+    func believed(
+        _ reading: StateReading, _ doubts: inout EpochDoubts
+    ) throws(KeychainFailure) -> KeychainState? {
+        if case .doubtful(let facts, _) = reading, doubts.areExcused(by: facts) { return nil }
+        return try settled(reading)
+    }
+
+    /// Waits until nobody is changing epochs or writing.
+    ///
+    /// - Throws: ``KeychainFailure``: `timedOut`.
+    func awaitEpochChange(
+        _ operation: String, _ deadline: Deadline
+    ) throws(KeychainFailure) {
+        guard !deadline.hasPassed else {
+            throw KeychainFailure(.timedOut, during: operation)
+        }
+        try awaitWriters(deadline)
     }
 
     private func inTransaction<R>(
@@ -46,5 +63,22 @@ extension Engine {
                 try currentFacts(store)
             }
         }
+    }
+}
+
+/// How often in a row published keys did not fit one and the same keychain.
+struct EpochDoubts {
+    /// One change was begun and came to nothing, and then another: beyond that it is the keys.
+    private static let limit = 3
+
+    private var stamp: Int64?
+    private var count = 0
+
+    /// Whether what does not fit `facts` may be an epoch change that is waited for: whoever
+    /// waited then sees another keychain, or the keys that fit this one.
+    mutating func areExcused(by facts: KeychainFacts) -> Bool {
+        count = facts.settings.stamp == stamp ? count + 1 : 1
+        stamp = facts.settings.stamp
+        return count < Self.limit
     }
 }

@@ -27,24 +27,40 @@ extension Engine {
 
     /// The state that the transaction of `store` sees.
     ///
-    /// - Returns: nil if keys are published that do not fit what it sees: an epoch change may be
-    ///   under way.
     /// - Throws: ``KeychainFailure``: as ``currentFacts(_:)``; `incomplete`, `keyUnavailable`,
     ///   `locked` before the first unlock.
-    func currentState(_ store: StoreConnection) throws(KeychainFailure) -> KeychainState? {
+    func currentState(_ store: StoreConnection) throws(KeychainFailure) -> StateReading {
         let facts = try currentFacts(store)
-        guard let lockState = facts.lockState else { return try withoutPasscode(facts) }
+        guard let lockState = facts.lockState else { return .certain(try withoutPasscode(facts)) }
         switch lockState.current(expecting: facts.marks) {
-        case .unlocked(let keys): return try state(facts, keys)
-        case .locked(_, .otherEpoch), .beforeFirstUnlock(.otherEpoch): return nil
-        case .locked(let keys, _): return try state(facts, keys)
-        case .beforeFirstUnlock(let cause):
-            throw KeychainFailure(
-                .locked, during: Self.opening, message: cause.explanation,
-                hint: KeychainFailure.unlockHint)
+        case .unlocked(let keys): return .certain(try state(facts, keys))
+        case .locked(let keys, .otherEpoch): return .doubtful(facts, try state(facts, keys))
+        case .beforeFirstUnlock(.otherEpoch): return .doubtful(facts, nil)
+        case .locked(let keys, _): return .certain(try state(facts, keys))
+        case .beforeFirstUnlock(let cause): throw try failure(facts, cause)
         case .unknown(let error):
             throw KeychainFailure(.inputOutput, during: Self.opening, message: "\(error)")
         }
+    }
+
+    /// What is true of a ``StateReading`` once it is known that no epoch change is under way.
+    ///
+    /// - Throws: ``KeychainFailure``: `locked`, `incomplete`, `keyUnavailable`.
+    func settled(_ reading: StateReading) throws(KeychainFailure) -> KeychainState {
+        switch reading {
+        case .certain(let state), .doubtful(_, .some(let state)): return state
+        case .doubtful(let facts, .none): throw try failure(facts, .otherEpoch)
+        }
+    }
+
+    /// Why nothing is open. Without its device key no passcode would help: keys-and-states §1.5.
+    private func failure(
+        _ facts: KeychainFacts, _ cause: LockCause
+    ) throws(KeychainFailure) -> KeychainFailure {
+        try source.check(facts)
+        return KeychainFailure(
+            .locked, during: Self.opening, message: cause.explanation,
+            hint: KeychainFailure.unlockHint)
     }
 
     /// Whether the keys that `state` holds are those that are open at this moment.
@@ -88,4 +104,12 @@ extension Engine {
             return fresh
         }
     }
+}
+
+/// What a transaction sees of the keys that are open.
+enum StateReading {
+    case certain(KeychainState)
+    /// Keys are published that do not fit: an epoch change may be under way. If none is, the state
+    /// is that of a locked keychain, or nothing is open at all.
+    case doubtful(KeychainFacts, KeychainState?)
 }

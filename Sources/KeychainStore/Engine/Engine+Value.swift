@@ -20,12 +20,10 @@ extension Engine {
     ) throws(KeychainFailure) -> FoundValue? {
         let operation = "read an item"
         return try withReader(deadline) { (store) throws(KeychainFailure) in
-            var mismatches = 0
+            var doubts = EpochDoubts()
             while true {
-                guard let state = try state(store, operation) else {
-                    mismatches += 1
-                    guard mismatches < Self.attemptCount else { throw .locked(operation) }
-                    try awaitWriters(deadline)
+                guard let state = try state(store, operation, &doubts) else {
+                    try awaitEpochChange(operation, deadline)
                     continue
                 }
                 let answer = try translating(operation) {
@@ -55,27 +53,29 @@ extension Engine {
 
     /// What was seen of the keychain, if its keys are still what is open; else what there is now.
     ///
-    /// - Returns: nil as ``currentState(_:)``.
+    /// - Returns: nil as ``believed(_:_:)``.
     private func state(
-        _ store: StoreConnection, _ operation: String
+        _ store: StoreConnection, _ operation: String, _ doubts: inout EpochDoubts
     ) throws(KeychainFailure) -> KeychainState? {
         if let seen = store.seenState, isOpen(seen) { return seen }
-        return try load(store, operation)
+        let reading = try load(store, operation)
+        let state = try believed(reading, &doubts)
+        store.seenState = state
+        return state
     }
 
     /// Reads the stamp and notes at which data version it was seen.
     private func load(
         _ store: StoreConnection, _ operation: String
-    ) throws(KeychainFailure) -> KeychainState? {
+    ) throws(KeychainFailure) -> StateReading {
         try translating(operation) {
             let transaction = try ReadTransaction(on: store.connection)
             store.rowCache.removeAll()
             store.seenState = nil
-            let state = try currentState(store)
+            let reading = try currentState(store)
             store.seenDataVersion = try store.connection.dataVersion()
-            store.seenState = state
             _ = consume transaction
-            return state
+            return reading
         }
     }
 }

@@ -30,9 +30,9 @@ extension Engine {
             let held = try lock.acquire(before: deadline)
             guard try isInPlace() else { return nil }
             let writer = try writer(deadline)
-            let result = try transact(writer, operation, body)
+            let (result, state) = try transact(writer, operation, body)
             tend(writer)
-            if isOfItems, let state = lastKnownState { goOnWithEpochChange(writer, state) }
+            if isOfItems { goOnWithEpochChange(writer, state) }
             _ = consume held
             return result
         }
@@ -41,12 +41,10 @@ extension Engine {
     private func transact<R>(
         _ writer: StoreWriter, _ operation: String,
         _ body: (StoreWriter, KeychainState) throws(KeychainFailure) -> R
-    ) throws -> R {
+    ) throws -> (R, KeychainState) {
         let transaction = try Transaction(on: writer.connection)
         // Nobody else changes epochs under the lock: keys that do not fit are none.
-        guard let state = try currentState(writer.reading) else {
-            throw KeychainFailure.locked(operation)
-        }
+        let state = try settled(currentState(writer.reading))
         guard state.settings.isWritable else {
             throw KeychainFailure(
                 .newerFormat, during: operation,
@@ -55,7 +53,7 @@ extension Engine {
         }
         let result = try body(writer, state)
         try transaction.commit()
-        return result
+        return (result, state)
     }
 
     /// Keeps the log's file at the length at which commits are cheap, and what is in it short.

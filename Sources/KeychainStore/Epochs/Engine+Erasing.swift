@@ -29,7 +29,8 @@ extension Engine {
         try translating(Self.operation) {
             guard !directory.isReadOnly, try isErasePending() else { return true }
             let held = try lock.acquire(before: deadline)
-            guard try isInPlace() else { return true }
+            // Somebody may have been quicker.
+            guard try isInPlace(), try isErasePending() else { return true }
             let writer = try writer(deadline)
             let isErased = try erase(writer)
             _ = consume held

@@ -50,6 +50,9 @@ extension Engine {
 
     /// After somebody's write: one batch of an epoch change that nobody else may finish. Whatever
     /// becomes of it, the write is done, and the next one tries again.
+    ///
+    /// - Parameter state: What the write has seen. Other threads may have seen something else
+    ///   since, or before, and rows of keys that a state does not know look damaged to it.
     func goOnWithEpochChange(_ writer: StoreWriter, _ state: KeychainState) {
         if state.older != nil, state.isComplete {
             _ = try? sealBatch(writer, state)

@@ -8,6 +8,24 @@ internal import Sealing
 internal import SecretMemory
 
 extension Engine {
+    /// Runs `body`, which goes by `facts`. What does not work may be true of a keychain that has
+    /// been changed since: its device key is another one then, and so may be its passcode.
+    ///
+    /// - Returns: What `body` returns; false if it fails and the keychain has changed.
+    /// - Throws: What `body` throws.
+    func unlessChanged(
+        _ facts: KeychainFacts, _ timeLimit: Duration,
+        _ body: () throws(KeychainFailure) -> Bool
+    ) throws(KeychainFailure) -> Bool {
+        do throws(KeychainFailure) {
+            return try body()
+        } catch {
+            let now = try? readFacts(error.operation, Deadline(after: timeLimit))
+            guard let now, now.settings != facts.settings else { throw error }
+            return false
+        }
+    }
+
     /// What opens the keychain that `facts` are of. Takes as long as the passcode is stretched.
     ///
     /// - Throws: ``KeychainFailure``: `interactionNotAllowed` if a passcode is needed and there is

@@ -51,6 +51,14 @@ struct DeviceSecretSource {
         return file.intoSecret()
     }
 
+    /// Looks whether the device secret of a keychain is there.
+    ///
+    /// - Throws: As ``secret(of:)``; `keyUnavailable` also if it has another id.
+    func check(_ facts: KeychainFacts) throws(KeychainFailure) {
+        let secret = try secret(of: facts)
+        guard secret.id == facts.newest.deviceKeyID else { throw .wrongDeviceKey(Self.operation) }
+    }
+
     /// - Throws: ``KeychainFailure/Code/keyUnavailable`` for a device key of another keychain.
     func check(
         _ file: borrowing DeviceKeyFile, isFor keychainID: KeychainID, _ source: DeviceSource
@@ -78,6 +86,8 @@ struct DeviceSecretSource {
         if let file = try? given(by: .file, name: Self.name(ofKey: keybag.deviceKeyID)) {
             return file
         }
+        // Its last step gives it the usual name, perhaps just now.
+        if let file = try? given(by: .file), file.secret.id == keybag.deviceKeyID { return file }
         return try usual.get()
     }
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""usage: run.py [--ordinary-user] [--thorough] MODULE.SCENARIO
+"""usage: run.py [--ordinary-user | --lonely-user] [--thorough] MODULE.SCENARIO
 
 Runs one scenario against $VALET_TEST_COMMAND and $VALET_TEST_AGENT. Exits 0 if the product did
 what it should, 77 if the machine lacks something, 1 with the reason otherwise.
 
 --ordinary-user   as user 65534, where started by root
+--lonely-user     as user 64019, where started by root: nobody else uses up its quota of keys
 --thorough        as long as it takes, not as long as a test run may take
 """
 
@@ -21,10 +22,10 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import support  # noqa: E402
 
-ORDINARY_USER = 65534
+USERS = {"--ordinary-user": 65534, "--lonely-user": 64019}
 
 
-def become_ordinary():
+def become(user):
     """Gives up root; the programs are copied to where everybody can run them."""
     if os.geteuid() != 0:
         return None
@@ -40,23 +41,23 @@ def become_ordinary():
         shutil.rmtree(folder)
         sys.exit(os.waitstatus_to_exitcode(status))
     os.setgroups([])
-    os.setresgid(ORDINARY_USER, ORDINARY_USER, ORDINARY_USER)
-    os.setresuid(ORDINARY_USER, ORDINARY_USER, ORDINARY_USER)
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)
     return None
 
 
 def main(arguments):
     options = {word for word in arguments if word.startswith("--")}
     names = [word for word in arguments if not word.startswith("--")]
-    if len(names) != 1 or options - {"--ordinary-user", "--thorough"}:
+    if len(names) != 1 or options - {*USERS, "--thorough"}:
         print(__doc__)
         return 64
     module, _, function = names[0].partition(".")
     # So that whatever was started is ended on the way out.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     scenario = getattr(importlib.import_module(module), function)
-    if "--ordinary-user" in options:
-        become_ordinary()
+    for option in options & set(USERS):
+        become(USERS[option])
     try:
         with support.World() as world:
             world.is_thorough = "--thorough" in options

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Locks, passcodes and new keys between processes: keys-and-states §3, tests 5, 12 and 13."""
+
+import ctypes
+import os
+import random
+import signal
+import time
+
+from support import expect
+
+KERNEL = {"VALET_LOCK_STATE": "kernel"}
+SYS_ADD_KEY, THREAD_KEYRING = 248, -1
+
+
+def agents(world, count, **changes):
+    return [world.agent(env={**KERNEL, **changes}) for _ in range(count)]
+
+
+def finish(*everybody):
+    """No key stays in the kernel."""
+    everybody[0].ask("lock all")
+    for agent in everybody:
+        agent.end()
+
+
+def two_keychains(world):
+    """Two keychains of one user: what is done to one is not seen in the other (test 12)."""
+    first, second = agents(world, 1) + agents(world, 1, VALET_HOME=f"{world.folder}/other")
+    for agent, word in ((first, "one"), (second, "two")):
+        agent.do(f"passcode {word}")
+        agent.do(f"set key {word}")
+    choices = random.Random(1)
+    is_open = {first: True, second: True}
+    for step in range(40):
+        agent = choices.choice((first, second))
+        word = "one" if agent is first else "two"
+        if is_open[agent]:
+            agent.do(f"set key {word}")
+            agent.do("lock all" if choices.random() < 0.3 else "lock")
+        else:
+            expect(agent.ask(f"unlock {'two' if word == 'one' else 'one'}")
+                   .startswith("error authenticationFailed"), "the other's passcode")
+            agent.do(f"unlock {word}")
+        is_open[agent] = not is_open[agent]
+        for other, value in ((first, "one"), (second, "two")):
+            answer = other.ask("get key")
+            right = answer == f"ok {value}" if is_open[other] else answer.startswith("error locked")
+            expect(right, f"step {step}: {answer}")
+            expect(other.do("access") == str(is_open[other]).lower(), "canAccessKeychain")
+    second.ask("lock all")
+    second.end()
+    finish(first)
+
+
+def full_quota(world):
+    """A user who has no room for keys unlocks for one process at a time (test 13)."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    reader, other = agents(world, 2)
+    reader.do("passcode word")
+    reader.do("set key value")
+    expect(reader.do("state") == "unlocked kernel", "not in the kernel")
+    expect(other.do("get key") == "value", "not shared")
+    reader.do("lock all")
+    count = 0
+    while libc.syscall(SYS_ADD_KEY, b"user", b"valet-test:%d" % count, b"x", 1, THREAD_KEYRING) > 0:
+        count += 1
+        expect(count < 100_000, "there is no quota")
+    expect(ctypes.get_errno() == 122, "not EDQUOT")
+    reader.do("unlock word")
+    expect(reader.do("get key") == "value", "not unlocked")
+    reader.do("set key other")
+    expect(reader.do("state") == "unlocked process", "not in the process")
+    expect(other.ask("get key").startswith("error locked"), "keys that were not shared")
+    other.do("unlock word")
+    expect(other.do("get key") == "other", "not unlocked")
+    finish(reader, other)
+    print(f"{count} keys were in the way")
+
+
+def stopped_writer(world):
+    """A writer is stopped anywhere while the keys change: its row is readable (test 5)."""
+    world.fill("a")
+    owner, reader = agents(world, 2)
+    owner.do("passcode word")
+    writer = world.agent(env=KERNEL)
+    log = f"{world.folder}/log"
+    seconds = 40 if world.is_thorough else 8
+    writer.tell(f"work w {log} {seconds}")
+    end = time.monotonic() + seconds - 1
+    choices, changed, waited = random.Random(2), 0, 0
+    while time.monotonic() < end:
+        time.sleep(choices.random() * 0.02)
+        os.kill(writer.pid, signal.SIGSTOP)
+        if holds_lock(world):
+            # Whoever changes keys waits for it; that is another test's matter.
+            waited += 1
+            os.kill(writer.pid, signal.SIGCONT)
+            continue
+        owner.do("rotate word")
+        changed += 1
+        os.kill(writer.pid, signal.SIGCONT)
+    expect(writer.answer(90).startswith("ok"), "the writer failed")
+    expect(changed >= 3, f"the keys changed {changed} times only")
+    keys = set(reader.do("keys").split())
+    lines = [line.split() for line in open(log)]
+    gone = {key for verb, key in lines if verb != "added"}
+    lost = {key for verb, key in lines if verb == "added"} - gone - keys
+    expect(not lost, f"lost: {sorted(lost)[:5]}")
+    for key in sorted(keys):
+        expect(reader.do(f"get {key}") == f"value of {key}", key)
+    writer.end()
+    world.doctor()
+    finish(owner, reader)
+    print(f"{changed} changes while it stood still, {waited} times it had the lock")
+
+
+def holds_lock(world):
+    inode = str(os.stat(world.path("keychain.lock")).st_ino)
+    return any(line.split()[5].split(":")[2] == inode
+               for line in open("/proc/locks") if "->" not in line.split())
+
+
+def racing_readers(world):
+    """Eight processes read while one locks, unlocks and changes the keys."""
+    world.fill("a")
+    owner, *readers = agents(world, 9)
+    owner.do("passcode word")
+    owner.do("set key value")
+    seconds = 30 if world.is_thorough else 5
+    for reader in readers:
+        reader.tell(f"tally key {seconds}")
+    end = time.monotonic() + seconds - 0.5
+    count = 0
+    while time.monotonic() < end:
+        owner.do("lock")
+        owner.do("unlock word")
+        owner.do("rotate word")
+        owner.do("change word word")
+        count += 1
+    right = {"get=value", "get=locked", "absent=itemNotFound", "has=true", "has=locked",
+             "keys=true", "keys=locked"}
+    for reader in readers:
+        answers = set(reader.answer(90).split()[1:])
+        expect(answers <= right, "wrong answers:", sorted(answers - right))
+        expect("get=value" in answers, "nothing was read:", answers)
+    finish(owner, *readers)
+    print(f"{count} rounds")
+
+
+def racing_changes(world):
+    """Eight processes read while the keys change: each always reads everything."""
+    world.fill("a")
+    owner, *readers = agents(world, 9)
+    owner.do("set key value")
+    seconds = 20 if world.is_thorough else 5
+    for reader in readers:
+        reader.tell(f"tally key {seconds}")
+    end = time.monotonic() + seconds - 0.5
+    owner.do("rotate")
+    owner.do("passcode word")
+    while time.monotonic() < end:
+        owner.do("rotate word")
+        owner.do("change word word")
+    right = {"get=value", "absent=itemNotFound", "has=true", "keys=true"}
+    for reader in readers:
+        answers = set(reader.answer(90).split()[1:])
+        expect(answers == right, "wrong answers:", sorted(answers ^ right))
+    world.doctor()
+    finish(owner, *readers)

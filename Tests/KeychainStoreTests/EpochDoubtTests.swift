@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Database
+import Dispatch
+import Foundation
+import Keybag
+import KeychainModel
+import LockState
+import Sealing
+import SecretMemory
+import Synchronization
+import Testing
+
+@testable import KeychainStore
+
+/// Keys that are published for another epoch than the database has: keys-and-states §1.6.
+@Suite(.serialized) struct `Keys of an epoch that is about to begin` {
+    let epochs = EpochStore()
+    let passcode: KeychainPasscode
+    static let operation = "test"
+
+    init() throws {
+        passcode = try EpochStore.passcode("the passcode")
+        try epochs.store.setPasscode(passcode)
+        try epochs.addItems(ProtectionClass.allCases)
+        epochs.store.close()
+    }
+
+    private struct Published {
+        let before: [EpochKeys]
+        let after: [EpochKeys]
+        let lockState: LockStateStore
+    }
+
+    /// The keys of the keychain as it is, and as it would be in a next epoch.
+    private func published(_ engine: Engine) throws -> Published {
+        let facts = try engine.readFacts(Self.operation, Deadline(after: .seconds(5)))
+        let change = try engine.change(
+            facts, .protector(engine.protector(of: facts, passcode, Self.operation)),
+            to: NextEpoch(passcode: passcode, stretching: .lowest), Self.operation)
+        let new = try change.keybags(after: facts)
+        let opener = try engine.protector(of: facts, passcode, Self.operation)
+        return Published(
+            before: facts.published(try facts.unlock(with: opener)),
+            after: new.published(try new.unlock(with: change.protector)),
+            lockState: LockStates.store(of: facts.settings.keychainID))
+    }
+
+    private func withEngine<R>(_ body: (Engine) throws -> R) throws -> R {
+        try epochs.store.withEngine(Self.operation) { (engine) throws(KeychainFailure) in
+            try translating(Self.operation) { try body(engine) }
+        }
+    }
+
+    /// Lets readers in while `publish` has been done under the lock, and `undo` has not.
+    private func readers(
+        of names: [String], _ publish: (Published) throws -> Void,
+        _ undo: @escaping @Sendable (LockStateStore, [EpochKeys]) throws -> Void
+    ) throws -> [String: String] {
+        let answers = Mutex<[String: String]>([:])
+        try withEngine { engine in
+            let published = try published(engine)
+            let held = try engine.lock.acquire(before: Deadline(after: .seconds(5)))
+            try publish(published)
+            let group = DispatchGroup()
+            for name in names {
+                DispatchQueue.global().async(group: group) { [store = epochs.store] in
+                    let caller = Caller(
+                        applicationIdentifier: "app", accessGroups: ["one", "two"])
+                    let answer = Result { try store.value(of: .exact(name), for: caller) }
+                    answers.withLock {
+                        switch answer {
+                        case .success(let value):
+                            $0[name] = value.map { String(decoding: $0.array, as: UTF8.self) }
+                        case .failure(let error):
+                            $0[name] = (error as? KeychainFailure)?.code.rawValue
+                        }
+                    }
+                }
+            }
+            // Whether they have come to it by now or come later, the answer is the same.
+            Thread.sleep(forTimeInterval: 0.1)
+            try undo(published.lockState, published.before)
+            _ = consume held
+            group.wait()
+        }
+        return answers.withLock { $0 }
+    }
+
+    @Test func `are waited for while the keychain is unlocked`() throws {
+        let names = ProtectionClass.allCases.map { "\($0)" }
+        let answers = try readers(of: names) { published in
+            // As a process sees it that remembers nothing.
+            try published.lockState.lock(all: true)
+            try published.lockState.publish(published.after, until: nil)
+        } _: { try $0.publish($1, until: nil) }
+        #expect(answers == Dictionary(uniqueKeysWithValues: names.map { ($0, "value of \($0)") }))
+    }
+
+    @Test func `are waited for while it is locked`() throws {
+        try epochs.store.lock()
+        let open = ProtectionClass.allCases.filter { !EpochStore.lockable.contains($0) }
+            .map { "\($0)" }
+        let answers = try readers(of: open) { published in
+            // Unlocking puts one key in place after the other: this is the moment between.
+            try published.lockState.publish(published.after, until: nil)
+            try published.lockState.lock(all: false)
+        } _: { try $0.publish($1, until: nil) }
+        #expect(answers == Dictionary(uniqueKeysWithValues: open.map { ($0, "value of \($0)") }))
+    }
+
+    @Test func `count as locked if it never comes`() throws {
+        try withEngine { engine in
+            let published = try published(engine)
+            try published.lockState.lock(all: true)
+            try published.lockState.publish(published.after, until: nil)
+        }
+        for protectionClass in ProtectionClass.allCases {
+            let name = "\(protectionClass)"
+            #expect(epochs.code { _ = try epochs.value(name) } == .locked)
+            #expect(epochs.code { _ = try epochs.named(name, as: protectionClass) } == .locked)
+            let set = epochs.code { try epochs.set(.generic(name, as: protectionClass), "x") }
+            #expect(set == .locked)
+        }
+        #expect(try epochs.state() == .beforeFirstUnlock)
+        try epochs.store.unlock(passcode)
+        let names = ProtectionClass.allCases.map { "\($0)" }
+        #expect(epochs.readable(of: names) == Set(names))
+    }
+}
+
+@Suite struct `An epoch change that was left undone` {
+    let epochs = EpochStore()
+    let passcode: KeychainPasscode
+    static let names = ProtectionClass.allCases.map { "\($0)" }
+    static let open = ProtectionClass.allCases.filter { !EpochStore.lockable.contains($0) }
+        .map { "\($0)" }
+
+    init() throws {
+        passcode = try EpochStore.passcode("the passcode")
+        try epochs.store.setPasscode(passcode)
+        try epochs.addItems(ProtectionClass.allCases)
+        try epochs.beginEpoch(passcode)
+    }
+
+    @Test func `is no reason to lose what is open`() throws {
+        #expect(epochs.readable(of: Self.names) == Set(Self.names))
+        epochs.store.close()
+        #expect(epochs.readable(of: Self.names) == Set(Self.names))
+        try epochs.store.lock()
+        #expect(epochs.readable(of: Self.names) == Set(Self.open))
+        for name in Set(Self.names).subtracting(Self.open) {
+            #expect(epochs.code { _ = try epochs.value(name) } == .locked)
+        }
+    }
+
+    @Test func `waits while the keychain is locked, and lets others write`() throws {
+        try epochs.store.lock()
+        let name = "\(ProtectionClass.afterFirstUnlock)"
+        try epochs.set(.generic(name, as: .afterFirstUnlock), "value of \(name)")
+        try epochs.add(.generic("new", as: .always), "value of new")
+        try epochs.update(.exact("\(ProtectionClass.always)"), ItemChanges(attributes: [:]))
+        try epochs.delete(.exact("\(ProtectionClass.alwaysThisDeviceOnly)"))
+        #expect(try epochs.store.status().isRotating)
+        #expect(try epochs.rowCounts() == [4, 3])
+        try epochs.store.unlock(passcode)
+        #expect(try !epochs.store.status().isRotating)
+        let left = Set(Self.names + ["new"])
+            .subtracting(["\(ProtectionClass.alwaysThisDeviceOnly)"])
+        #expect(epochs.readable(of: Array(left)) == left)
+        #expect(epochs.keychain.damage() == [])
+        #expect(try epochs.store.status().quarantinedRowCount == 0)
+    }
+
+    @Test func `is gone on with by who has the keys of now, not those of before`() throws {
+        let stale = try epochs.store.withEngine("test") { (engine) throws(KeychainFailure) in
+            try engine.read("test", Deadline(after: .seconds(5))) { $1 }
+        }
+        try epochs.finishEpoch()
+        try epochs.beginEpoch(passcode)
+        try epochs.add("new")
+        try epochs.finishEpoch()
+        try epochs.beginEpoch(passcode)
+        let epochs = epochs
+        try epochs.store.withEngine("test") { (engine) throws(KeychainFailure) in
+            _ = try engine.write("test", Deadline(after: .seconds(5))) { _, _ in
+                // Another thread that was slow.
+                engine.lastKnownState = stale
+            }
+        }
+        #expect(try epochs.store.status().quarantinedRowCount == 0)
+        try epochs.finishEpoch()
+        #expect(epochs.readable(of: Self.names + ["new"]) == Set(Self.names + ["new"]))
+    }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Database
+import KeychainModel
+import SecretMemory
+import Testing
+
+@testable import KeychainStore
+
+/// Epoch changes in single steps.
+extension EpochStore {
+    private static let operation = "test"
+
+    /// Begins the next epoch and leaves it at that: rows are still those of the older one.
+    func beginEpoch(_ passcode: KeychainPasscode? = nil) throws {
+        let hasBegun = try store.withEngine(Self.operation) { (engine) throws(KeychainFailure) in
+            let deadline = Deadline(after: .seconds(5))
+            let facts = try engine.readFacts(Self.operation, deadline)
+            let change = try engine.change(
+                facts, .protector(engine.protector(of: facts, passcode, Self.operation)),
+                to: NextEpoch(passcode: passcode, stretching: .lowest), Self.operation)
+            return try engine.begin(change, after: facts, Self.operation, deadline)
+        }
+        #expect(hasBegun)
+    }
+
+    /// Brings an epoch change to its end.
+    func finishEpoch() throws {
+        let isDone = try store.withEngine(Self.operation) { (engine) throws(KeychainFailure) in
+            try engine.finishEpochChange(before: .never)
+        }
+        #expect(isDone)
+        #expect(try !store.status().isRotating)
+    }
+
+    /// Rows that come before all others: each write during an epoch change seals so many anew,
+    /// and leaves what is added afterwards as it is.
+    func addFillers(forWrites count: Int) throws {
+        let additions = (0..<(128 * count)).map {
+            Addition(.generic("filler \($0)", service: "fillers"), value: nil)
+        }
+        try store.add(additions, deleting: [], for: caller)
+    }
+
+    /// How many rows of service `service` there are under each epoch's keys, the older first.
+    func rowCounts() throws -> [Int] {
+        try store.withEngine(Self.operation) { (engine) throws(KeychainFailure) in
+            try engine.read(Self.operation, Deadline(after: .seconds(5))) {
+                (store, state) throws(KeychainFailure) in
+                try translating(Self.operation) {
+                    var counts = [0, 0]
+                    let run = try store.all.start()
+                    while try run.step() {
+                        let row = try SealedRow(run)
+                        counts[state.isNewest(row.header) ? 1 : 0] += 1
+                    }
+                    return counts
+                }
+            }
+        }
+    }
+
+    func items(_ query: ItemQuery, _ parts: ItemParts = [.attributes, .value]) throws
+        -> [StoredItem]
+    {
+        do throws(KeychainFailure) {
+            return try store.copy(query, parts, for: caller).items
+        } catch {
+            if error.code == .itemNotFound { return [] }
+            throw error
+        }
+    }
+
+    func accounts(_ query: ItemQuery) throws -> [String?] { try items(query).map(\.account) }
+
+    @discardableResult
+    func add(_ item: NewItem, _ value: String = "value") throws -> StoredItem {
+        try store.add(Addition(item, value: .text(value)), for: caller)
+    }
+
+    func set(_ item: NewItem, _ value: String) throws {
+        try store.set(Addition(item, value: .text(value)), for: caller)
+    }
+
+    @discardableResult
+    func update(_ query: ItemQuery, _ changes: ItemChanges, _ value: String? = nil) throws -> Int {
+        try store.update(query, changes, value: value.map(SecretValue.text), for: caller)
+    }
+
+    @discardableResult
+    func delete(_ query: ItemQuery) throws -> Int { try store.delete(query, for: caller) }
+
+    /// The accounts of the service of the samples, as the typed call lists them.
+    func listed(_ protectionClass: ProtectionClass = .whenUnlocked) throws -> [AttributeValue] {
+        try store.accounts(
+            of: PasswordService(
+                service: "service", accessGroup: nil, isSynchronizable: false,
+                protectionClass: protectionClass), for: caller
+        ).accounts
+    }
+
+    /// The value of an item read by its name: the fast path.
+    func named(_ account: String, as protectionClass: ProtectionClass = .whenUnlocked) throws
+        -> String?
+    {
+        let service = PasswordService(
+            service: "service", accessGroup: nil, isSynchronizable: false,
+            protectionClass: protectionClass)
+        return try store.value(of: PasswordName(account, in: service), for: caller).map {
+            String(decoding: $0.array, as: UTF8.self)
+        }
+    }
+}
