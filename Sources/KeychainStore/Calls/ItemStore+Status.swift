@@ -74,7 +74,7 @@ extension Engine {
         }
         // Not needed while unlocked, but next time.
         _ = try source.secret(of: facts)
-        switch lockState.current(expecting: facts.marks) {
+        switch reading(facts, of: lockState) {
         case .unlocked: return .unlocked
         case .locked: return .locked
         case .beforeFirstUnlock: return .beforeFirstUnlock

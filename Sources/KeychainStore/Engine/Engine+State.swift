@@ -34,7 +34,7 @@ extension Engine {
     func currentState(_ store: StoreConnection) throws(KeychainFailure) -> KeychainState? {
         let facts = try currentFacts(store)
         guard let lockState = facts.lockState else { return try withoutPasscode(facts) }
-        switch lockState.current(expecting: facts.marks) {
+        switch reading(facts, of: lockState) {
         case .unlocked(let keys): return try state(facts, keys)
         case .locked(_, .otherEpoch), .beforeFirstUnlock(.otherEpoch): return nil
         case .locked(let keys, _): return try state(facts, keys)
@@ -50,7 +50,16 @@ extension Engine {
     /// Whether the keys that `state` holds are those that are open at this moment.
     func isOpen(_ state: KeychainState) -> Bool {
         guard let lockState = state.facts.lockState else { return true }
-        return lockState.current(expecting: state.facts.marks).keys === state.opened
+        return reading(state.facts, of: lockState).keys === state.opened
+    }
+
+    /// What is open at this moment. What this process keeps of other keys is let go, unless a call
+    /// that is under way still uses it: a locked process keeps no keys.
+    func reading(_ facts: KeychainFacts, of lockState: LockStateStore) -> LockReading {
+        let reading = lockState.current(expecting: facts.marks)
+        if case .unlocked = reading { return reading }
+        forgetKeys(but: reading.keys)
+        return reading
     }
 
     /// Waits until nobody is changing epochs or writing.

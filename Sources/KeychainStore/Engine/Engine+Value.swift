@@ -34,7 +34,7 @@ extension Engine {
                 switch answer {
                 case .found(let value): return value
                 case .absent: return nil
-                case .stale: store.seenState = nil
+                case .stale: store.forgetWhatWasSeen()
                 }
                 guard !deadline.hasPassed else {
                     throw KeychainFailure(.timedOut, during: operation)
@@ -69,8 +69,7 @@ extension Engine {
     ) throws(KeychainFailure) -> KeychainState? {
         try translating(operation) {
             let transaction = try ReadTransaction(on: store.connection)
-            store.rowCache.removeAll()
-            store.seenState = nil
+            store.forgetWhatWasSeen()
             let state = try currentState(store)
             store.seenDataVersion = try store.connection.dataVersion()
             store.seenState = state

@@ -32,7 +32,7 @@ extension Engine {
             let writer = try writer(deadline)
             let result = try transact(writer, operation, body)
             tend(writer)
-            if isOfItems, let state = lastKnownState { goOnWithEpochChange(writer, state) }
+            if isOfItems { goOnWithEpochChange(writer) }
             _ = consume held
             return result
         }

@@ -70,6 +70,12 @@ final class StoreConnection: @unchecked Sendable {
             "SELECT * FROM item WHERE group_hash = ?1 ORDER BY number", on: connection)
         all = Statement("SELECT * FROM item ORDER BY number", on: connection)
     }
+
+    /// Has the next read look anew, and keeps no key until then.
+    func forgetWhatWasSeen() {
+        rowCache.removeAll()
+        seenState = nil
+    }
 }
 
 /// The connection that writes, with its statements; used only under the keychain's lock.

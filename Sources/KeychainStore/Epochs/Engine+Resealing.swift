@@ -50,19 +50,22 @@ extension Engine {
 
     /// After somebody's write: one batch of an epoch change that nobody else may finish. Whatever
     /// becomes of it, the write is done, and the next one tries again.
-    func goOnWithEpochChange(_ writer: StoreWriter, _ state: KeychainState) {
-        if state.older != nil, state.isComplete {
-            _ = try? sealBatch(writer, state)
-        } else if state.older == nil, mayEraseNow() {
-            _ = try? erase(writer)
+    func goOnWithEpochChange(_ writer: StoreWriter) {
+        if lastKnownFacts?.older != nil {
+            guard (try? sealBatch(writer)) == true else { return }
         }
+        if mayEraseNow() { _ = try? erase(writer) }
     }
 
-    private func sealBatch(_ writer: StoreWriter, _ state: KeychainState) throws {
+    /// - Returns: Whether no row of the older epoch is left.
+    private func sealBatch(_ writer: StoreWriter) throws -> Bool {
         let transaction = try Transaction(on: writer.connection)
+        // What was last known may be what a reader sees who began before the last epoch.
+        guard let state = try currentState(writer.reading), state.isComplete else { return false }
         let outcome = try EpochWriter(writer: writer, state: state).goOn(above: resealedNumber)
         try transaction.commit()
         resealedNumber = outcome?.next ?? .min
+        return outcome == nil
     }
 }
 
