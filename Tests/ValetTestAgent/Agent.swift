@@ -71,6 +71,8 @@ import Valet
         case "label": try label(words[0], words[1])
         case "ask": return Asking.ask(words)
         case "leak": try Leak.handleSecret()
+        case _ where EpochVerbs.verbs.contains(verb):
+            return try EpochVerbs().perform(verb, words)
         default: return try wrongUse(verb)
         }
         return ""
