@@ -15,15 +15,17 @@ struct EpochVerbs {
         "readable", "mark",
     ]
 
-    private let session: KeychainSession
-
-    init() throws {
+    /// One for all, so that what it keeps between calls is kept.
+    private static let shared = Result { () throws(KeychainFailure) in
         let current = try KeychainSession.current()
-        session = KeychainSession(
+        return KeychainSession(
             ItemStore(current.store.location, stretching: .lowest), current.caller)
     }
 
+    private let session: KeychainSession
     private var store: ItemStore { session.store }
+
+    init() throws { session = try Self.shared.get() }
 
     func perform(_ verb: String, _ words: [String]) throws -> String {
         let words = words + ["-", "-"]

@@ -88,6 +88,8 @@ extension Engine {
         _ facts: KeychainFacts
     ) throws(KeychainFailure) -> KeychainState {
         if let known = lastKnownState, known.facts === facts { return known }
+        // There may have been a passcode, and keys that went by it.
+        LockStates.store(of: facts.settings.keychainID).forget(before: facts.newest.epoch)
         return try translating(Self.opening) {
             let protector = DeviceProtector(try source.secret(of: facts))
             let fresh = try KeychainState(
