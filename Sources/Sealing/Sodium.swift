@@ -159,9 +159,6 @@ extension Sodium {
         }
     }
 
-    /// More than the library's functions take of the stack.
-    private static let stackByteCount = 16 << 10
-
     /// Stretches a passphrase.
     ///
     /// - Returns: False if there is not enough memory.
@@ -175,13 +172,10 @@ extension Sodium {
                 unsafe passphrase.start.withMemoryRebound(
                     to: CChar.self, capacity: passphrase.count
                 ) { characters in
-                    let code = unsafe crypto_pwhash_argon2id(
+                    unsafe crypto_pwhash_argon2id(
                         key.start, UInt64(key.count), characters, passphrase.count64, salt.start,
                         UInt64(cost.passes), Int(cost.memoryKiB) * 1024,
-                        crypto_pwhash_argon2id_ALG_ARGON2ID13)
-                    // The hash that takes in the passphrase leaves its last block on the stack.
-                    sodium_stackzero(stackByteCount)
-                    return code == 0
+                        crypto_pwhash_argon2id_ALG_ARGON2ID13) == 0
                 }
             }
         }

@@ -45,3 +45,22 @@ import Testing
         try Scenario.run("refusals.full_disk_meanwhile")
     }
 }
+
+/// keys-and-states §3, tests 3 and 4.
+@Suite struct `Keys that were changed` {
+    @Test func `leave nothing on the disk that opens a key in use`() throws {
+        try Scenario.run("remnants.on_disk")
+    }
+
+    @Test func `are erased when the last who reads what was before has gone`() throws {
+        try Scenario.run("remnants.idle_reader")
+    }
+
+    @Test func `are erased beside a program that does nothing`() throws {
+        try Scenario.run("remnants.idle_program")
+    }
+
+    @Test func `open nothing that needed the passcode once it is removed`() throws {
+        try Scenario.run("remnants.removed_passcode")
+    }
+}

@@ -66,6 +66,8 @@ import Valet
         case "close": try KeychainSession.current().store.close()
         case "work": return try Worker(name: words[0], log: words[1]).run(seconds: words[2])
         case "threads": return Worker.crowd(name: words[0], threadCount: 4, count: words[1])
+        case "writes": return try Steady.write(words[0])
+        case "reads": return try Steady.read(words[0])
         case "background": Background.start(prefix: words[0])
         case "fork": Forking.start(prefix: words[0])
         case "label": try label(words[0], words[1])

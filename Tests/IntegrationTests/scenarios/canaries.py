@@ -8,7 +8,9 @@ import keybags
 from leaks import memory, pattern
 from support import Agent, expect
 
-VARIABLES = {"VALET_LOCK_STATE": "kernel"}
+# The dynamic linker saves all registers on the stack when it binds a function late, and with them
+# what was copied last: the passcode that the agent, unlike a prompt, copies from its own memory.
+VARIABLES = {"VALET_LOCK_STATE": "kernel", "LD_BIND_NOW": "1"}
 STAYING = ("ck", "cku", "dk", "dku")
 
 
