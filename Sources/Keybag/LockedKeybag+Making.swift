@@ -29,7 +29,8 @@ extension LockedKeybag {
         succeeding old: LockedKeybag, recovery: PublicKey?, deviceSource: DeviceSource,
         protector: borrowing some Protector & ~Copyable, settings: [UInt8]
     ) throws(KeybagError) {
-        guard old.epoch.rawValue < .max else {
+        // The database counts in 63 bits, and a keybag that a recovery key opens may be made up.
+        guard old.epoch.rawValue < UInt64(Int64.max) else {
             throw KeybagError(.malformed, during: "make a keybag")
         }
         let keys = WrappingKeys(root: .random(), protector, keychainID: old.keychainID)

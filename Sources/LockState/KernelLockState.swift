@@ -52,6 +52,13 @@ final class KernelLockState: Sendable {
     /// Forgets what was read; the keys are wiped once nobody uses them any more.
     func forget() { remember(nil) }
 
+    /// Forgets keys of none but earlier epochs.
+    func forget(before epoch: Epoch) {
+        memory.value.remembered.withLock { remembered in
+            if remembered?.keys.isOver(before: epoch) == true { remembered = nil }
+        }
+    }
+
     func remember(_ remembered: Remembered?) {
         memory.value.remembered.withLock { $0 = remembered }
     }

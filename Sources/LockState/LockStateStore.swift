@@ -125,6 +125,13 @@ package final class LockStateStore: Sendable {
         }
     }
 
+    /// Lets go of what this process remembers or keeps of epochs before `epoch`, which are over;
+    /// others keep theirs.
+    package func forget(before epoch: Epoch) {
+        kernel.forget(before: epoch)
+        process.forget(before: epoch)
+    }
+
     private func payloads(
         _ epochs: [EpochKeys], _ deadline: BootTime?
     ) throws(LockStateError) -> (KeyPayload, KeyPayload) {

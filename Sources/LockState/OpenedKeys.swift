@@ -23,6 +23,11 @@ package final class OpenedKeys: Sendable {
         return true
     }
 
+    /// Whether all of them are of earlier epochs than `epoch`.
+    func isOver(before epoch: Epoch) -> Bool {
+        epochs.allSatisfy { $0.keybag.epoch < epoch }
+    }
+
     /// Puts together what the two payloads hold of the same epochs.
     ///
     /// - Parameter unlocked: Nil while the keychain is locked.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Sealing
 internal import SecretMemory
 internal import Synchronization
 
@@ -80,6 +81,13 @@ final class ProcessLockState: Sendable {
                 lockedKeys: try OpenedKeys(firstUnlock: first, unlocked: nil),
                 unlockedKeys: try OpenedKeys(firstUnlock: first, unlocked: second),
                 fallback: state.fallback)
+        }
+    }
+
+    /// Forgets keys of none but earlier epochs.
+    func forget(before epoch: Epoch) {
+        held.value.state.withLock { state in
+            if state.lockedKeys?.isOver(before: epoch) == true { state = State() }
         }
     }
 

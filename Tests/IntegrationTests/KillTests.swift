@@ -16,3 +16,51 @@ import Testing
         try Scenario.run("kills.checkpoint")
     }
 }
+
+/// keys-and-states §3, test 6.
+@Suite struct `A change of keys` {
+    static let changes = [
+        "setting", "changing", "removing", "rotating", "rotating_with_passcode",
+        "creating_recovery_key", "recovering", "revoking", "binding", "unbinding",
+    ]
+
+    @Test(arguments: changes)
+    func `leaves the old keys or the new ones, wherever it was killed`(_ change: String) throws {
+        try Scenario.run("epochs.\(change)")
+    }
+
+    @Test(
+        arguments: [
+            "setting", "changing", "removing", "rotating", "creating_recovery_key", "recovering",
+        ])
+    func `leaves a keychain that can be used, whatever it was refused`(_ change: String) throws {
+        try Scenario.run("refusals.\(change)")
+    }
+
+    @Test func `is not begun without the room that it takes`() throws {
+        try Scenario.run("refusals.full_disk")
+    }
+
+    @Test func `goes on when there is room again`() throws {
+        try Scenario.run("refusals.full_disk_meanwhile")
+    }
+}
+
+/// keys-and-states §3, tests 3 and 4.
+@Suite struct `Keys that were changed` {
+    @Test func `leave nothing on the disk that opens a key in use`() throws {
+        try Scenario.run("remnants.on_disk")
+    }
+
+    @Test func `are erased when the last who reads what was before has gone`() throws {
+        try Scenario.run("remnants.idle_reader")
+    }
+
+    @Test func `are erased beside a program that does nothing`() throws {
+        try Scenario.run("remnants.idle_program")
+    }
+
+    @Test func `open nothing that needed the passcode once it is removed`() throws {
+        try Scenario.run("remnants.removed_passcode")
+    }
+}

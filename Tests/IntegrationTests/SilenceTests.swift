@@ -22,4 +22,12 @@ import Testing
     @Test func `leaves no secret in memory`() throws {
         try Scenario.run("leaks.after_use")
     }
+
+    @Test func `keeps no key in a locked process, and none in the files`() throws {
+        try Scenario.run("canaries.after_locking")
+    }
+
+    @Test func `keeps no key of an epoch that is over`() throws {
+        try Scenario.run("canaries.after_changing")
+    }
 }

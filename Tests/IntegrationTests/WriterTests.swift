@@ -21,3 +21,18 @@ import Testing
         try Scenario.run("keys.creation_race", as: user)
     }
 }
+
+/// keys-and-states §3, tests 5, 7 and 16.
+@Suite struct `A change of all keys` {
+    @Test func `keeps nobody beyond a deadline`() throws {
+        try Scenario.run("rotations.beside_others")
+    }
+
+    @Test func `loses nothing of a writer that stood still meanwhile`() throws {
+        try Scenario.run("rotations.stopped_writer")
+    }
+
+    @Test func `is followed by programs that run through it`() throws {
+        try Scenario.run("rotations.running_reader")
+    }
+}

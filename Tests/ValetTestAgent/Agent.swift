@@ -66,11 +66,15 @@ import Valet
         case "close": try KeychainSession.current().store.close()
         case "work": return try Worker(name: words[0], log: words[1]).run(seconds: words[2])
         case "threads": return Worker.crowd(name: words[0], threadCount: 4, count: words[1])
+        case "writes": return try Steady.write(words[0])
+        case "reads": return try Steady.read(words[0])
         case "background": Background.start(prefix: words[0])
         case "fork": Forking.start(prefix: words[0])
         case "label": try label(words[0], words[1])
         case "ask": return Asking.ask(words)
         case "leak": try Leak.handleSecret()
+        case _ where EpochVerbs.verbs.contains(verb):
+            return try EpochVerbs().perform(verb, words)
         default: return try Locking.perform(verb, words) ?? wrongUse(verb)
         }
         return ""

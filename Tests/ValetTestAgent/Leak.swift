@@ -43,4 +43,12 @@ enum Leak {
         for index in bytes.indices { bytes[index] = 0 }
         return value
     }
+
+    /// A passcode that no command names.
+    static func pattern(seed: UInt32) -> SecretBytes {
+        var bytes = bytes(seed: seed)
+        let value = SecretBytes(copying: bytes.span)
+        for index in bytes.indices { bytes[index] = 0 }
+        return value
+    }
 }

@@ -71,6 +71,7 @@ extension ItemStore {
                     hint: "set one with `valet passcode set`")
             }
             try translating(Self.locking) { try lockState.lock(all: all) }
+            _ = engine.reading(facts, of: lockState)
             if waiting { try engine.awaitWriters(deadline) }
         }
     }

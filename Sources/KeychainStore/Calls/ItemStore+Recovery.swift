@@ -121,9 +121,14 @@ extension Engine {
                 settings: settings.authenticatedBytes(of: settings.epoch))
             let new = KeychainFacts(settings, newest: keybag, older: nil)
             let opened = try new.unlock(with: opener)
+            var before: LockReading?
             return try write(operation, deadline, of: facts) { writer in
                 try EpochWriter.replaceKeybags(by: new, writer.connection)
+                before = facts.lockReading
                 try new.publishInPlace(of: facts, opened)
+            } onFailure: {
+                guard let before else { return }
+                try facts.putBack(before) { facts.published(try facts.unlock(with: opener)) }
             }
         } catch {
             throw KeychainFailure(translating: error, during: operation)

@@ -84,7 +84,7 @@ extension Engine {
         }
         // Not needed while unlocked, but next time.
         try source.check(facts)
-        let reading = lockState.current(expecting: facts.marks)
+        let reading = self.reading(facts, of: lockState)
         if reading.isOfOtherEpoch, doubts.areExcused(by: facts) { return nil }
         switch reading {
         case .unlocked: return .unlocked

@@ -32,7 +32,7 @@ extension Engine {
     func currentState(_ store: StoreConnection) throws(KeychainFailure) -> StateReading {
         let facts = try currentFacts(store)
         guard let lockState = facts.lockState else { return .certain(try withoutPasscode(facts)) }
-        switch lockState.current(expecting: facts.marks) {
+        switch reading(facts, of: lockState) {
         case .unlocked(let keys): return .certain(try state(facts, keys))
         case .locked(let keys, .otherEpoch): return .doubtful(facts, try state(facts, keys))
         case .beforeFirstUnlock(.otherEpoch): return .doubtful(facts, nil)
@@ -66,7 +66,16 @@ extension Engine {
     /// Whether the keys that `state` holds are those that are open at this moment.
     func isOpen(_ state: KeychainState) -> Bool {
         guard let lockState = state.facts.lockState else { return true }
-        return lockState.current(expecting: state.facts.marks).keys === state.opened
+        return reading(state.facts, of: lockState).keys === state.opened
+    }
+
+    /// What is open at this moment. What this process keeps of other keys is let go, unless a call
+    /// that is under way still uses it: a locked process keeps no keys.
+    func reading(_ facts: KeychainFacts, of lockState: LockStateStore) -> LockReading {
+        let reading = lockState.current(expecting: facts.marks)
+        if case .unlocked = reading { return reading }
+        forgetKeys(but: reading.keys)
+        return reading
     }
 
     /// Waits until nobody is changing epochs or writing.
@@ -96,6 +105,8 @@ extension Engine {
         _ facts: KeychainFacts
     ) throws(KeychainFailure) -> KeychainState {
         if let known = lastKnownState, known.facts === facts { return known }
+        // There may have been a passcode, and keys that went by it.
+        LockStates.store(of: facts.settings.keychainID).forget(before: facts.newest.epoch)
         return try translating(Self.opening) {
             let protector = DeviceProtector(try source.secret(of: facts))
             let fresh = try KeychainState(

@@ -32,7 +32,7 @@ extension Engine {
                 switch answer {
                 case .found(let value): return value
                 case .absent: return nil
-                case .stale: store.seenState = nil
+                case .stale: store.forgetWhatWasSeen()
                 }
                 guard !deadline.hasPassed else {
                     throw KeychainFailure(.timedOut, during: operation)
@@ -70,8 +70,7 @@ extension Engine {
     ) throws(KeychainFailure) -> StateReading {
         try translating(operation) {
             let transaction = try ReadTransaction(on: store.connection)
-            store.rowCache.removeAll()
-            store.seenState = nil
+            store.forgetWhatWasSeen()
             let reading = try currentState(store)
             store.seenDataVersion = try store.connection.dataVersion()
             _ = consume transaction

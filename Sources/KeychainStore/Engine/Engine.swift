@@ -2,6 +2,7 @@
 
 internal import Database
 internal import KeychainModel
+internal import LockState
 internal import Synchronization
 
 /// A keychain that this process has opened: its files, connections and opened keys.
@@ -65,6 +66,18 @@ final class Engine: Sendable {
     var lastKnownState: KeychainState? {
         get { state.withLock { $0 } }
         set { state.withLock { $0 = newValue } }
+    }
+
+    /// Lets go of every opened key that is not of `keys`.
+    func forgetKeys(but keys: OpenedKeys?) {
+        state.withLock { state in
+            if state?.isOpened(by: keys) == false { state = nil }
+        }
+        readers.withLock { idle in
+            for reader in idle where reader.seenState?.isOpened(by: keys) == false {
+                reader.forgetWhatWasSeen()
+            }
+        }
     }
 
     /// When to look again whether old keys have to be erased, as ``Deadline/nanoseconds``: at the

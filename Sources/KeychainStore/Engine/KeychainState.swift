@@ -34,6 +34,12 @@ final class KeychainState: Sendable {
             if let old = facts.older { try KeychainEpoch(old, keys[1]) } else { nil }
     }
 
+    /// Whether these are the keys that `keys` holds.
+    func isOpened(by keys: OpenedKeys?) -> Bool {
+        guard let keys else { return false }
+        return opened === keys
+    }
+
     /// Whether all keys that there are are open.
     var isComplete: Bool {
         newest.isComplete && older?.isComplete != false

@@ -62,6 +62,12 @@ final class StoreConnection: @unchecked Sendable {
         all = Statement("SELECT * FROM item ORDER BY number", on: connection)
     }
 
+    /// Has the next read look anew, and keeps no key until then.
+    func forgetWhatWasSeen() {
+        rowCache.removeAll()
+        seenState = nil
+    }
+
     // The index is in the order of primary keys. Sorting its row numbers first spares sorting whole
     // rows, and reads the table from front to back.
     private static let rowsOfPlace: StaticString = """

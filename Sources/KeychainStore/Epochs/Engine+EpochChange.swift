@@ -23,20 +23,23 @@ extension Engine {
         _ change: borrowing EpochChange, after facts: KeychainFacts, _ operation: String,
         _ deadline: Deadline
     ) throws(KeychainFailure) -> Bool {
+        var before: LockReading?
         do {
             try checkSpace(operation)
             return try write(operation, deadline, of: facts) { writer in
                 let new = try change.keybags(after: facts)
                 let opened = try new.unlock(with: change.protector)
-                try writeDeviceKey(of: change)
+                // First: it is what leads to a device key that no keybag came to name.
                 try createMarker()
+                try writeDeviceKey(of: change)
                 // Old and new epoch, opened: what the transaction sees of them.
                 let state = try KeychainState(new, opened, opened: nil)
                 try EpochWriter(writer: writer, state: state).replaceKeybags(operation)
-                try publish(new, opened)
+                before = facts.lockReading
+                try new.lockState?.publishNow(new.published(opened))
             } onFailure: {
                 // Without keys that fit the keychain stays locked.
-                try change.opener.publishAgain(facts)
+                if let before { try change.opener.putBack(before, of: facts) }
             }
         } catch {
             throw KeychainFailure(translating: error, during: operation)
@@ -74,19 +77,6 @@ extension Engine {
         return true
     }
 
-    /// The keys of the next epoch are there before anybody needs them. Whoever reads in between
-    /// waits for the lock.
-    private func publish(_ new: KeychainFacts, _ opened: [UnlockedKeybag]) throws {
-        guard let lockState = new.lockState else { return }
-        let keys = new.published(opened)
-        do throws(LockStateError) {
-            try lockState.replaceKeys(with: keys)
-        } catch {
-            guard error.code == .notUnlocked else { throw error }
-            try lockState.publish(keys, until: nil)
-        }
-    }
-
     private func writeDeviceKey(of change: borrowing EpochChange) throws {
         switch change.deviceKey {
         case .none: return
@@ -101,6 +91,7 @@ extension Engine {
     }
 
     private func createMarker() throws(DatabaseError) {
+        nextErasure = 0
         guard try directory.check(file: Self.erasePendingName) == nil else { return }
         let nothing: [UInt8] = []
         try directory.createFile(Self.erasePendingName, contents: nothing.span)

@@ -72,10 +72,12 @@ extension Engine {
         return facts
     }
 
-    /// Takes the keys of the older epoch out of the lock state, if they are in it.
+    /// Takes the keys of older epochs out of the lock state, if they are in it.
     private func publishNewest(_ facts: KeychainFacts) throws {
-        guard let lockState = facts.lockState,
-            case .unlocked(let opened) = lockState.current(expecting: facts.marks),
+        guard let lockState = facts.lockState else {
+            return try LockStates.store(of: facts.settings.keychainID).lock(all: true)
+        }
+        guard case .unlocked(let opened) = lockState.current(expecting: facts.marks),
             opened.epochs.count > 1, let newest = opened.keys(of: facts.newest.epoch)
         else { return }
         try lockState.replaceKeys(with: [newest])

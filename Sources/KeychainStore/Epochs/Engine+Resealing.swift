@@ -54,18 +54,19 @@ extension Engine {
     /// - Parameter state: What the write has seen. Other threads may have seen something else
     ///   since, or before, and rows of keys that a state does not know look damaged to it.
     func goOnWithEpochChange(_ writer: StoreWriter, _ state: KeychainState) {
-        if state.older != nil, state.isComplete {
-            _ = try? sealBatch(writer, state)
-        } else if state.older == nil, mayEraseNow() {
-            _ = try? erase(writer)
+        if state.older != nil {
+            guard state.isComplete, (try? sealBatch(writer, state)) == true else { return }
         }
+        if mayEraseNow() { _ = try? erase(writer) }
     }
 
-    private func sealBatch(_ writer: StoreWriter, _ state: KeychainState) throws {
+    /// - Returns: Whether no row of the older epoch is left.
+    private func sealBatch(_ writer: StoreWriter, _ state: KeychainState) throws -> Bool {
         let transaction = try Transaction(on: writer.connection)
         let outcome = try EpochWriter(writer: writer, state: state).goOn(above: resealedNumber)
         try transaction.commit()
         resealedNumber = outcome?.next ?? .min
+        return outcome == nil
     }
 }
 

@@ -12,14 +12,11 @@ enum KeychainOpener: ~Copyable {
     case recovery(RecoveryProtector)
 
     /// Puts back what was published before an epoch change that did not come.
-    func publishAgain(_ facts: KeychainFacts) throws {
-        guard let lockState = facts.lockState else {
-            return try LockStates.store(of: facts.settings.keychainID).lock(all: true)
-        }
+    func putBack(_ before: LockReading, of facts: KeychainFacts) throws {
         switch self {
-        case .recovery: try lockState.lock(all: true)
+        case .recovery: try facts.putBack(before) { nil }
         case .protector(let protector):
-            try lockState.replaceKeys(with: facts.published(facts.unlock(with: protector)))
+            try facts.putBack(before) { facts.published(try facts.unlock(with: protector)) }
         }
     }
 }
@@ -41,6 +38,9 @@ struct EpochChange: ~Copyable {
     ///
     /// Of two epochs that are there already both are put behind the new protector, and no third
     /// is made.
+    ///
+    /// - Throws: As ``LockedKeybag/unlock(with:settings:)``; `malformed` after the last epoch that
+    ///   a database can name.
     func keybags(after facts: KeychainFacts) throws(KeybagError) -> KeychainFacts {
         var settings = facts.settings
         settings.stamp = .random(in: .min ... .max)

@@ -74,21 +74,20 @@ struct DeviceSecretSource {
     /// The device key that has the id which `keybag` names, or else whatever is in its place.
     private func file(of keybag: LockedKeybag) throws(KeychainFailure) -> DeviceKeyFile {
         guard keybag.deviceSource == .file else { return try given(by: keybag.deviceSource) }
-        let usual: Result<DeviceKeyFile, KeychainFailure>
         do throws(KeychainFailure) {
             let file = try given(by: .file)
             if file.secret.id == keybag.deviceKeyID { return file }
-            usual = .success(file)
         } catch {
-            usual = .failure(error)
+            // Being replaced, maybe.
         }
         // An epoch change that did not end leaves the new one under a name of its own.
-        if let file = try? given(by: .file, name: Self.name(ofKey: keybag.deviceKeyID)) {
-            return file
+        do throws(KeychainFailure) {
+            return try given(by: .file, name: Self.name(ofKey: keybag.deviceKeyID))
+        } catch {
+            guard error.code == .incomplete else { throw error }
         }
-        // Its last step gives it the usual name, perhaps just now.
-        if let file = try? given(by: .file), file.secret.id == keybag.deviceKeyID { return file }
-        return try usual.get()
+        // One that has ended meanwhile has given it the usual name.
+        return try given(by: .file)
     }
 
     /// The name that the device key with that id has until it takes the place of the last.

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keys that must not be where a thief looks: files, and the memory of a locked process.
+
+All memory of the process is read, also what it leaves out of a core dump. A process counts as
+locked once it has made a call since: one that sleeps cannot know (keys and states, 1.6)."""
+
+import keybags
+from leaks import memory, pattern
+from support import Agent, expect
+
+# The dynamic linker saves all registers on the stack when it binds a function late, and with them
+# what was copied last: the passcode that the agent, unlike a prompt, copies from its own memory.
+VARIABLES = {"VALET_LOCK_STATE": "kernel", "LD_BIND_NOW": "1"}
+STAYING = ("ck", "cku", "dk", "dku")
+
+
+def after_locking(world):
+    """The passcode, root and class keys never stay; what is derived of them goes when locked."""
+    keeper, agent = Agent(world, VARIABLES), Agent(world, VARIABLES)
+    keeper.do("passcode set ~7")
+    for line in ("unlock ~7", "classes", "readable"):
+        agent.do(line)
+    bag, = keybags.stored(world.path("keychain.db")).values()
+    keys = bag.keys(keybags.device_secret(world.path("device/device.key")), pattern(7))
+    expect(len(keys) == 9, "the passcode opens only", list(keys))
+    never = {name: key for name, key in keys.items() if name != "index"}
+    never |= {"passcode": pattern(7)[:32], "end of the passcode": pattern(7)[32:]}
+    sub = keybags.subkeys(keys)
+    first = {name: key for name, key in sub.items() if name.split("/")[0] in STAYING}
+    first["index"] = keys["index"]
+    unlocked = {name: key for name, key in sub.items() if name not in first}
+    check_files(world, never | sub | {"index": keys["index"]})
+    for one in (keeper, agent):
+        check(one, unlocked | first, never, "unlocked")
+    keeper.do("lock")
+    for one in (keeper, agent):
+        one.do("readable")
+        check(one, first, never | unlocked, "locked")
+    keeper.do("lock all")
+    for one in (keeper, agent):
+        one.ask("get x")
+        check(one, {}, never | unlocked | first, "before the first unlock")
+    for one in (keeper, agent):
+        one.end()
+
+
+def after_changing(world):
+    """No key of an epoch that is over is in the process that has ended it, nor in others."""
+    keeper, agent = Agent(world, VARIABLES), Agent(world, VARIABLES)
+    keeper.do("classes")
+    agent.do("readable")
+    old = []
+    for line in ("passcode set ~7", "passcode change ~7 ~8", "passcode remove ~8"):
+        bag, = keybags.stored(world.path("keychain.db")).values()
+        secret = keybags.device_secret(world.path("device/device.key"))
+        old.append((bag, secret))
+        keeper.do(line)
+        agent.do("readable")
+    gone = {}
+    for (bag, secret), passcode in zip(old, (None, pattern(7), pattern(8))):
+        keys = bag.keys(secret, passcode)
+        expect(len(keys) >= 8, "old keys do not open with the old secrets:", list(keys))
+        gone |= {f"epoch {bag.epoch} {name}": key
+                 for name, key in (keys | keybags.subkeys(keys)).items()}
+        gone[f"device secret of epoch {bag.epoch}"] = secret
+    bag, = keybags.stored(world.path("keychain.db")).values()
+    now = keybags.subkeys(bag.keys(keybags.device_secret(world.path("device/device.key"))))
+    for one in (keeper, agent):
+        one.do("readable")
+        check(one, now, gone, "after the changes")
+        one.end()
+    check_files(world, gone)
+
+
+def check(agent, present, absent, when):
+    places = list(memory(agent.pid))
+    regions = [data for _, data in places]
+    missing = [name for name, key in present.items() if not any(key in data for data in regions)]
+    expect(not missing, when, "the search does not find what is in use:", missing)
+    halves = {name: (key[:16], key[16:]) for name, key in absent.items()}
+    left = [f"{name} at {place}" for name, parts in halves.items()
+            for place, data in places if any(part in data for part in parts)]
+    expect(not left, when, "in memory there still is:", "; ".join(left))
+
+
+def check_files(world, secrets):
+    for file, data in world.contents("keychain.db", "keychain.db-wal", "keychain.db-shm").items():
+        found = [name for name, key in secrets.items()
+                 if key[:16] in (data or b"") or key[16:] in (data or b"")]
+        expect(not found, file, "holds", found)

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kill -9` and refused calls at each step of a change of keys: keys-and-states §3, test 6."""
+
+import collections
+import os
+import re
+import shutil
+
+from kills import CHANGING, OTHER, spread
+from support import AGENT, Agent, expect, need
+
+KEYRING = ("add_key", "keyctl")
+CALLS = CHANGING + OTHER + KEYRING
+DEVICE_ONLY = {"whenUnlockedThisDeviceOnly", "afterFirstUnlockThisDeviceOnly",
+               "alwaysThisDeviceOnly"}
+CLASSES = {"whenUnlocked", "afterFirstUnlock", "always"} | DEVICE_ONLY
+PASSCODE_CLASS = "whenPasscodeSetThisDeviceOnly"
+
+
+class Change:
+    """One change of keys: how to get there, what to say, and what may be the case afterwards."""
+
+    def __init__(self, before, line, old, new, readable=None):
+        self.before, self.line, self.old, self.new = before, line, old, new
+        self.readable = readable or [CLASSES | ({PASSCODE_CLASS} if old != "-" else set())]
+
+
+WITH = ("classes", "passcode set one", "classes")
+WITHOUT = ("classes",)
+ALL = CLASSES | {PASSCODE_CLASS}
+CHANGES = {
+    "setting": Change(WITHOUT, "passcode set two", "-", "two"),
+    "changing": Change(WITH, "passcode change one two", "one", "two"),
+    "removing": Change(WITH, "passcode remove one", "one", "-", [ALL, CLASSES]),
+    "rotating": Change(WITHOUT, "rotate", "-", "-"),
+    "rotating_with_passcode": Change(WITH, "rotate one", "one", "one"),
+    "creating_recovery_key": Change(WITH, "recovery create one", "one", "one"),
+    "recovering": Change(WITH + ("recovery create one",), "recovery use {text} two", "one", "two",
+                      [ALL, CLASSES]),
+    "revoking": Change(WITH + ("recovery create one",), "recovery revoke one", "one", "one"),
+    "binding": Change(WITHOUT, "bind path", "-", "-"),
+    "unbinding": Change(("classes", "bind path"), "bind file", "-", "-"),
+}
+
+
+def prepare(world, change):
+    """Makes the keychain before the change, to be copied for each attempt."""
+    need("strace")
+    key = f"{world.folder}/given.key"
+    with open(key, "wb") as file:
+        file.write(os.urandom(32))
+    os.chmod(key, 0o600)
+    # A new keychain would take the key that is given.
+    world.variables = {"VALET_LOCK_STATE": "kernel"}
+    agent, text = Agent(world, world.variables), None
+    for line in change.before:
+        if "bind" in line:
+            agent.end()
+            agent = Agent(world, world.variables | {"VALET_DEVICE_KEY_FILE": key})
+        answer = agent.do(line)
+        text = answer if line.startswith("recovery create") else text
+    close(agent, change.old)
+    world.variables["VALET_DEVICE_KEY_FILE"] = key
+    world.line = change.line.format(text=text)
+    world.template = f"{world.home}-template"
+    shutil.rmtree(world.template, ignore_errors=True)
+    shutil.copytree(world.home, world.template)
+
+
+def close(agent, passcode):
+    """Leaves no key in the kernel."""
+    if passcode != "-":
+        agent.do("lock all")
+    agent.do("close")
+    agent.end()
+
+
+def attempt(world, change, *options):
+    """Does the change in a process of its own, under strace, and in one that is unlocked."""
+    shutil.rmtree(world.home)
+    shutil.copytree(world.template, world.home)
+    unlock = f"unlock {change.old}\n" if change.old != "-" else ""
+    lines = f"{unlock}mark begin\n{world.line}\nmark end\nreadable\nstate\n"
+    outcome = world.run("1", command=AGENT, input=lines.encode(), env=world.variables,
+                        prefix=("strace", "-f", *options))
+    expect(outcome.err == "", "the library printed:", outcome)
+    return outcome
+
+
+def steps(world, change):
+    """The calls of a change from where it takes the lock, as (name, which of them)."""
+    log = f"{world.folder}/trace"
+    outcome = attempt(world, change, "-o", log, "-e", f"trace={','.join(CALLS)}")
+    expect(b"error" not in outcome.out, world.line, outcome.out)
+    counts, found, place = collections.Counter(), [], "before"
+    for line in open(log, errors="replace"):
+        match = re.match(r"\d+ +(\w+)\(", line)
+        if not match:
+            continue
+        counts[match[1]] += 1
+        if "/mark-begin" in line:
+            place = "preparing"
+        elif place == "preparing" and "keychain.lock" in line:
+            place = "changing"
+        elif "/mark-end" in line:
+            break
+        if place == "changing":
+            found.append((match[1], counts[match[1]]))
+    expect(len(found) > 30, "the trace is too short:", len(found))
+    forget(world, change)
+    return found
+
+
+def forget(world, change):
+    """Takes the keys of an attempt out of the kernel."""
+    agent = Agent(world, world.variables)
+    agent.ask("lock all")
+    agent.end()
+
+
+def kill_at_each(world, change):
+    prepare(world, change)
+    every = steps(world, change)
+    tried = chosen(world, every)
+    kill_count, outcomes = 0, collections.Counter()
+    for call in tried:
+        outcome = attempt(
+            world, change, "-o", "/dev/null", "-e", f"trace={call[0]}", "-e",
+            f"inject={call[0]}:signal=KILL:when={call[1]}")
+        expect(outcome.code in (0, -9, 137), f"to be killed at {call}:", outcome)
+        was_killed = outcome.code != 0
+        try:
+            outcomes[verify(world, change, None if was_killed else "new")] += 1
+        except Exception:
+            print(f"killed at {call}")
+            raise
+        kill_count += was_killed
+    expect(kill_count > len(tried) * 0.8, f"only {kill_count} of {len(tried)} were killed")
+    print(f"killed at {kill_count} of {len(every)} calls: {dict(outcomes)}")
+
+
+def chosen(world, every):
+    """All calls that change something, and some of the others: a kill at one of those leaves
+    what a kill at the next that changes something leaves. Or as many as a test run has time for.
+    """
+    changing = [call for call in every if call[0] in CHANGING + KEYRING]
+    other = [call for call in every if call not in changing]
+    if world.is_thorough:
+        return changing + spread(other, 30)
+    return spread(changing, 5) + spread(other, 1)
+
+
+def verify(world, change, expected=None):
+    """All items are there, the old or the new passcode opens, and what was begun comes to an end.
+
+    Returns which of the two it is."""
+    agent = Agent(world, world.variables)
+    which, passcode = open_with(agent, change)
+    expect(expected in (None, which), "it is the", which, "state")
+    readable = set(agent.do("readable").split())
+    allowed = change.readable[0 if which == "old" else -1]
+    if passcode != "-":
+        expect(readable == allowed, which, "readable:", readable)
+    else:
+        expect(readable - {PASSCODE_CLASS} == CLASSES, which, "readable:", readable)
+        agent.do("set written later")
+    expect(tidy(agent.do("state")), which, agent.do("state"))
+    check_files(world, change, which)
+    agent.do("passcode change " + f"{passcode} three" if passcode != "-" else "rotate")
+    readable = set(agent.do("readable").split())
+    expect(readable == allowed, which, "after a second change:", readable)
+    close(agent, passcode)
+    world.doctor_with = world.run("doctor", env=world.variables)
+    expect(world.doctor_with.code == 0, world.doctor_with, world.doctor_with.out.decode())
+    return which
+
+
+def open_with(agent, change):
+    """Opens the keychain; returns in which state it is and with which passcode."""
+    if "-" in (change.old, change.new):
+        has_passcode = not agent.do("state").startswith("noPasscode")
+        which = "old" if has_passcode == (change.old != "-") else "new"
+        if change.old == change.new:
+            which = "new"
+        passcode = change.old if which == "old" else change.new
+        if passcode != "-":
+            agent.do(f"unlock {passcode}")
+        return which, passcode
+    if agent.ask(f"unlock {change.new}").startswith("ok"):
+        return "new", change.new
+    agent.do(f"unlock {change.old}")
+    return "old", change.old
+
+
+def tidy(state):
+    return "rotating=false" in state and "erase=false" in state
+
+
+def check_files(world, change, which):
+    """No device key but the one that is used, and no marker."""
+    names = {name for name in world.names() if name.startswith(("device/", "erase"))}
+    expect(names <= {"device/device.key"}, "left over:", names)
+    if "bind" not in change.line:
+        expect(names == {"device/device.key"}, "no device key")
+
+
+def setting(world):
+    kill_at_each(world, CHANGES["setting"])
+
+
+def changing(world):
+    kill_at_each(world, CHANGES["changing"])
+
+
+def removing(world):
+    kill_at_each(world, CHANGES["removing"])
+
+
+def rotating(world):
+    kill_at_each(world, CHANGES["rotating"])
+
+
+def rotating_with_passcode(world):
+    kill_at_each(world, CHANGES["rotating_with_passcode"])
+
+
+def creating_recovery_key(world):
+    kill_at_each(world, CHANGES["creating_recovery_key"])
+
+
+def recovering(world):
+    kill_at_each(world, CHANGES["recovering"])
+
+
+def revoking(world):
+    kill_at_each(world, CHANGES["revoking"])
+
+
+def binding(world):
+    kill_at_each(world, CHANGES["binding"])
+
+
+def unbinding(world):
+    kill_at_each(world, CHANGES["unbinding"])

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A change of all keys with others at work beside it: keys-and-states §3, tests 5, 7 and 16."""
+
+import os
+import signal
+import time
+
+from support import Agent, expect
+
+VARIABLES = {"VALET_LOCK_STATE": "process"}
+
+
+def beside_others(world):
+    """No call of a writer or a reader goes beyond its deadline while all rows are sealed anew."""
+    count = 100_000 if world.is_thorough else 3_000
+    changer = Agent(world, VARIABLES)
+    begin = time.monotonic()
+    changer.do(f"fill {count}", timeout=600)
+    print(f"{count} items added in {time.monotonic() - begin:.1f} s")
+    changer.do("classes")
+    writer, reader = Agent(world, VARIABLES), Agent(world, VARIABLES)
+    for agent in (writer, reader):
+        agent.do("set between before")
+    writer.tell("writes until-rotated")
+    reader.tell("reads between")
+    begin = time.monotonic()
+    changer.do("rotate", timeout=1200)
+    seconds = time.monotonic() - begin
+    for agent in (writer, reader):
+        os.kill(agent.pid, signal.SIGUSR1)
+    slowest = {name: agent.answer(60) for name, agent in (("writer", writer), ("reader", reader))}
+    for name, answer in slowest.items():
+        expect(answer.startswith("ok"), name, answer)
+        expect(int(answer.split()[2]) < 5_000, name, answer)
+        expect(int(answer.split()[1]) > 3, name, "did next to nothing:", answer)
+    state = changer.do("state")
+    expect("rotating=false" in state and "quarantined=0" in state, state)
+    writer.do("set later value")
+    expect("erase=false" in changer.do("state"), changer.do("state"))
+    for agent in (changer, writer, reader):
+        expect(len(agent.do("readable").split()) == 6, "items are lost")
+        agent.end()
+    world.doctor()
+    print(f"{count} rows in {seconds:.1f} s; calls and the slowest in ms: {slowest}")
+
+
+def stopped_writer(world):
+    """A writer that stood still through all of a change writes under the new keys, or not."""
+    changer, writer = Agent(world, VARIABLES), Agent(world, VARIABLES)
+    changer.do("classes")
+    writer.do("set early value")
+    for attempt in range(10 if world.is_thorough else 3):
+        writer.tell("writes until-rotated")
+        time.sleep(0.1 + 0.013 * attempt)
+        os.kill(writer.pid, signal.SIGSTOP)
+        # Stopped inside a write it holds the lock, and the change has to wait.
+        answer = changer.ask("rotate")
+        expect(answer.startswith(("ok", "error timedOut")), answer)
+        os.kill(writer.pid, signal.SIGCONT)
+        os.kill(writer.pid, signal.SIGUSR1)
+        answer = writer.answer(60)
+        expect(answer.startswith("ok"), answer)
+        for agent in (changer, writer):
+            last = agent.do("get until-rotated")
+            expect(last.startswith("value "), last)
+            expect(len(agent.do("readable").split()) == 6, "items are lost")
+    changer.end()
+    writer.end()
+    world.doctor()
+
+
+def running_reader(world):
+    """A program that runs through all changes reads on, or is told that it is locked."""
+    changer, reader = Agent(world, VARIABLES), Agent(world, VARIABLES)
+    changer.do("classes")
+    for line, other in (("rotate", None), ("passcode set one", "unlock one"),
+                        ("passcode change one two", "unlock two"), ("passcode remove two", None)):
+        expect(len(reader.do("readable").split()) == 6, "before", line)
+        changer.do(line)
+        if other:
+            answer = reader.ask("get x")
+            expect(answer.startswith("error locked"), line, answer)
+            reader.do(other)
+        expect(len(reader.do("readable").split()) == 6, "after", line)
+        reader.do("set k value")
+        expect(changer.do("get k") == "value", "after", line)
+    changer.end()
+    reader.end()
+    world.doctor()

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import KeychainModel
+import KeychainServices
+import KeychainStore
+import SecretMemory
+
+/// Changes the keys of a keychain, as fast as a passcode may be stretched.
+///
+/// Passcodes are words; `-` is none. `~N` is one that is written down nowhere, made of the number.
+struct EpochVerbs {
+    static let verbs: Set<String> = [
+        "passcode", "rotate", "bind", "recovery", "unlock", "lock", "state", "classes", "fill",
+        "readable", "mark",
+    ]
+
+    /// One for all, so that what it keeps between calls is kept.
+    private static let shared = Result { () throws(KeychainFailure) in
+        let current = try KeychainSession.current()
+        return KeychainSession(
+            ItemStore(current.store.location, stretching: .lowest), current.caller)
+    }
+
+    private let session: KeychainSession
+    private var store: ItemStore { session.store }
+
+    init() throws { session = try Self.shared.get() }
+
+    func perform(_ verb: String, _ words: [String]) throws -> String {
+        let words = words + ["-", "-"]
+        switch verb {
+        case "passcode": try changePasscode(words)
+        case "rotate": try store.rotateKeys(Self.passcode(words[0]))
+        case "bind":
+            try store.rotateKeys(
+                Self.passcode(words[1]),
+                movingDeviceKeyTo: words[0] == "file" ? .ownFile : .keyFile)
+        case "recovery": return try recover(words)
+        case "unlock": try store.unlock(Self.required(words[0]))
+        case "lock": try store.lock(all: words[0] == "all")
+        case "classes": try addItemOfEachClass()
+        case "fill": try fill(Int(words[0]) ?? 0)
+        // A system call that a trace is searched for.
+        case "mark": _ = FileManager.default.fileExists(atPath: "/mark-\(words[0])")
+        case "readable": return readable.joined(separator: " ")
+        default: return try state()
+        }
+        return ""
+    }
+
+    private func changePasscode(_ words: [String]) throws {
+        switch words[0] {
+        case "set": try store.setPasscode(Self.required(words[1]))
+        case "change":
+            try store.changePasscode(Self.required(words[1]), to: Self.required(words[2]))
+        default: try store.removePasscode(Self.required(words[1]))
+        }
+    }
+
+    private func recover(_ words: [String]) throws -> String {
+        switch words[0] {
+        case "create":
+            let text = try store.createRecoveryKey(Self.passcode(words[1]))
+            return text.withBytes { bytes in
+                String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
+            }
+        case "use":
+            try store.recover(
+                with: SecretBytes(copying: Array(words[1].utf8).span),
+                settingPasscode: Self.passcode(words[2]))
+        default: try store.rotateKeys(Self.passcode(words[1]), revokingRecoveryKey: true)
+        }
+        return ""
+    }
+
+    private func state() throws -> String {
+        let status = try store.status()
+        return "\(status.state) epoch=\(status.epoch ?? 0) rotating=\(status.isRotating)"
+            + " erase=\(status.isErasePending) items=\(status.itemCount ?? 0)"
+            + " quarantined=\(status.quarantinedRowCount ?? 0)"
+    }
+
+    // Items, of which each has the name of its class.
+
+    private func addItemOfEachClass() throws {
+        let hasPasscode = try store.status().level == .passcode
+        for protectionClass in ProtectionClass.allCases
+        where hasPasscode || protectionClass != .whenPasscodeSetThisDeviceOnly {
+            let name = "\(protectionClass)"
+            try session.set(
+                NewItem(
+                    .genericPassword, attributes: [.account: .text(name)],
+                    protectionClass: protectionClass), value: Self.value(name))
+        }
+    }
+
+    /// Names of classes whose items can be read; one with another value than it was given is `!`.
+    private var readable: [String] {
+        ProtectionClass.allCases.compactMap { protectionClass in
+            let name = "\(protectionClass)"
+            let query = ItemQuery(.genericPassword, attributes: [.account: .text(name)])
+            do throws(KeychainFailure) {
+                let found = try session.value(of: query)
+                return Self.isValue(found, of: name) ? name : "!\(name)"
+            } catch {
+                return error.code == .damaged ? "!\(name)" : nil
+            }
+        }
+    }
+
+    /// Adds so many items, many in one transaction.
+    private func fill(_ count: Int) throws {
+        for start in stride(from: 0, to: count, by: 1000) {
+            try session.add(
+                (start..<min(count, start + 1000)).map { number in
+                    let attributes: [Attribute: AttributeValue] = [
+                        .account: .text("filler \(number)"), .service: .text("fill"),
+                    ]
+                    return (
+                        NewItem(.genericPassword, attributes: attributes),
+                        Self.value("filler \(number)")
+                    )
+                }, removing: [])
+        }
+    }
+
+    private static func isValue(_ found: SecretValue?, of name: String) -> Bool {
+        let bytes = found?.withBytes { bytes in bytes.indices.map { bytes[$0] } }
+        return bytes == Array("value of \(name)".utf8)
+    }
+
+    private static func value(_ name: String) -> SecretValue {
+        SecretValue(copying: Array("value of \(name)".utf8).span)
+    }
+
+    // Passcodes.
+
+    private static func required(_ word: String) throws -> KeychainPasscode {
+        guard let passcode = try passcode(word) else { throw CocoaError(.formatting) }
+        return passcode
+    }
+
+    private static func passcode(_ word: String) throws -> KeychainPasscode? {
+        if word == "-" { return nil }
+        guard word.first == "~", let seed = UInt32(word.dropFirst()) else {
+            return try KeychainPasscode(SecretBytes(copying: Array(word.utf8).span))
+        }
+        return try KeychainPasscode(Leak.pattern(seed: seed))
+    }
+}
