@@ -79,6 +79,7 @@ struct EpochVerbs {
         return "\(status.state) epoch=\(status.epoch ?? 0) rotating=\(status.isRotating)"
             + " erase=\(status.isErasePending) items=\(status.itemCount ?? 0)"
             + " quarantined=\(status.quarantinedRowCount ?? 0)"
+            + " keys=\(status.lockStateProvider ?? "none")"
     }
 
     // Items, of which each has the name of its class.
