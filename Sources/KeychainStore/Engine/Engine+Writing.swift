@@ -32,8 +32,9 @@ extension Engine {
             let writer = try writer(deadline)
             let result = try transact(writer, operation, body)
             tend(writer)
-            if isOfItems { goOnWithEpochChange(writer) }
+            let pause = isOfItems ? goOnWithEpochChange(writer) : 0
             _ = consume held
+            if pause > 0 { _ = deadline.sleep(atMost: pause) }
             return result
         }
     }

@@ -12,6 +12,8 @@ extension Engine {
     private static let pause: Int64 = 5_000_000
     /// How long one batch waits for others.
     private static let patience = Duration.seconds(5)
+    /// How often in a row it may do so in vain: who is in the way seals rows, too.
+    private static let attemptLimit = 12
 
     /// Goes on with an epoch change for as long as `deadline` allows.
     ///
@@ -24,7 +26,15 @@ extension Engine {
     ) throws(KeychainFailure) -> Bool {
         var number = Int64.min
         var count = 0
-        while try !isResealed(&number, &count) {
+        var attempt = 0
+        while true {
+            do throws(KeychainFailure) {
+                guard try !isResealed(&number, &count) else { break }
+                attempt = 0
+            } catch {
+                attempt += 1
+                guard error.code == .timedOut, attempt < Self.attemptLimit else { throw error }
+            }
             progress(count)
             guard deadline.sleep(atMost: Self.pause) else { return false }
         }
@@ -50,11 +60,16 @@ extension Engine {
 
     /// After somebody's write: one batch of an epoch change that nobody else may finish. Whatever
     /// becomes of it, the write is done, and the next one tries again.
-    func goOnWithEpochChange(_ writer: StoreWriter) {
-        if lastKnownFacts?.older != nil {
-            guard (try? sealBatch(writer)) == true else { return }
+    ///
+    /// - Returns: How long the writer is to let others go first, in nanoseconds: it had the lock
+    ///   for long, and who waits for it looks every two milliseconds.
+    func goOnWithEpochChange(_ writer: StoreWriter) -> Int64 {
+        let isChanging = lastKnownFacts?.older != nil
+        if isChanging {
+            guard (try? sealBatch(writer)) == true else { return Self.pause }
         }
         if mayEraseNow() { _ = try? erase(writer) }
+        return isChanging ? Self.pause : 0
     }
 
     /// - Returns: Whether no row of the older epoch is left.
