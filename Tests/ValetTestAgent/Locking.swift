@@ -2,6 +2,7 @@
 
 import Foundation
 import KeychainModel
+import KeychainServices
 import Valet
 
 /// What a reader sees while others lock the keychain.

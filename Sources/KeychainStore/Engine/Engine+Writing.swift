@@ -32,8 +32,9 @@ extension Engine {
             let writer = try writer(deadline)
             let (result, state) = try transact(writer, operation, body)
             tend(writer)
-            if isOfItems { goOnWithEpochChange(writer, state) }
+            let pause = isOfItems ? goOnWithEpochChange(writer, state) : 0
             _ = consume held
+            if pause > 0 { _ = deadline.sleep(atMost: pause) }
             return result
         }
     }

@@ -11,7 +11,7 @@ extension Engine {
     private static let operation = "erase old keys"
     /// A larger database is not written anew: that would keep others waiting. What was deleted in
     /// it has been overwritten with zeros.
-    private static let largestRewrite = 128 << 20
+    private static let largestRewrite = 64 << 20
     private static let patience = Duration.seconds(1)
     /// In nanoseconds.
     private static let erasureInterval: Int64 = 60_000_000_000

@@ -12,6 +12,8 @@ extension Engine {
     private static let pause: Int64 = 5_000_000
     /// How long one batch waits for others.
     private static let patience = Duration.seconds(5)
+    /// How often in a row it may do so in vain: who is in the way seals rows, too.
+    private static let attemptLimit = 12
 
     /// Goes on with an epoch change for as long as `deadline` allows.
     ///
@@ -24,7 +26,15 @@ extension Engine {
     ) throws(KeychainFailure) -> Bool {
         var number = Int64.min
         var count = 0
-        while try !isResealed(&number, &count) {
+        var attempt = 0
+        while true {
+            do throws(KeychainFailure) {
+                guard try !isResealed(&number, &count) else { break }
+                attempt = 0
+            } catch {
+                attempt += 1
+                guard error.code == .timedOut, attempt < Self.attemptLimit else { throw error }
+            }
             progress(count)
             guard deadline.sleep(atMost: Self.pause) else { return false }
         }
@@ -53,11 +63,17 @@ extension Engine {
     ///
     /// - Parameter state: What the write has seen. Other threads may have seen something else
     ///   since, or before, and rows of keys that a state does not know look damaged to it.
-    func goOnWithEpochChange(_ writer: StoreWriter, _ state: KeychainState) {
-        if state.older != nil {
-            guard state.isComplete, (try? sealBatch(writer, state)) == true else { return }
+    /// - Returns: How long the writer is to let others go first, in nanoseconds: it had the lock
+    ///   for long, and who waits for it looks every two milliseconds.
+    func goOnWithEpochChange(_ writer: StoreWriter, _ state: KeychainState) -> Int64 {
+        let isChanging = state.older != nil
+        if isChanging {
+            guard state.isComplete, (try? sealBatch(writer, state)) == true else {
+                return Self.pause
+            }
         }
         if mayEraseNow() { _ = try? erase(writer) }
+        return isChanging ? Self.pause : 0
     }
 
     /// - Returns: Whether no row of the older epoch is left.

@@ -49,7 +49,7 @@ def stopped_writer(world):
     changer, writer = Agent(world, VARIABLES), Agent(world, VARIABLES)
     changer.do("classes")
     writer.do("set early value")
-    for attempt in range(10 if world.is_thorough else 3):
+    for attempt in range(10 if world.is_thorough else 2):
         writer.tell("writes until-rotated")
         time.sleep(0.1 + 0.013 * attempt)
         os.kill(writer.pid, signal.SIGSTOP)
