@@ -57,6 +57,7 @@ extension ItemStore {
                     message: "a keychain without a passcode is always open",
                     hint: "set one with `valet passcode set`")
             }
+            defer { engine.announceLockState() }
             try translating(Self.locking) { try lockState.lock(all: all) }
             if waiting { try engine.awaitWriters(deadline) }
         }

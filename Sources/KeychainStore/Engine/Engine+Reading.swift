@@ -19,6 +19,7 @@ extension Engine {
             let result: R?? = try withReader(deadline) { (store) throws(KeychainFailure) in
                 try inTransaction(store, operation) { () throws(KeychainFailure) -> R? in
                     guard let state = try currentState(store) else { return nil }
+                    try RequiredLevel.check(state.facts, operation)
                     return try body(store, state)
                 }
             }

@@ -28,6 +28,7 @@ extension Engine {
                     try awaitWriters(deadline)
                     continue
                 }
+                try RequiredLevel.check(state.facts, operation)
                 let answer = try translating(operation) {
                     try find(name, group, state, store, opening: opening)
                 }
