@@ -78,7 +78,7 @@ extension KeychainSession {
 }
 
 /// Runs `body`, which blocks, on a thread of its own.
-private func onThread(
+func onThread(
     _ body: @escaping @Sendable () throws(KeychainFailure) -> Void
 ) async throws(KeychainFailure) {
     let result = await withCheckedContinuation {

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Applications that have to know whether the keychain is locked."""
+
+import contextlib
+import os
+import shutil
+import time
+
+from support import expect
+
+KERNEL = {"VALET_LOCK_STATE": "kernel"}
+OWN = {"VALET_LOCK_STATE": "process"}
+
+
+@contextlib.contextmanager
+def locked(world, env):
+    """A keychain with a passcode; no key of it stays in the kernel."""
+    agent = world.agent(env=env)
+    agent.do("setas ak a value-a")
+    agent.do("setas ck c value-c")
+    agent.do("passcode correct")
+    agent.do("lockall")
+    try:
+        yield agent
+    finally:
+        agent.do("lockall")
+        agent.end()
+
+
+def shared(world):
+    """A process is told what another one does; many watch at once."""
+    with locked(world, KERNEL) as owner:
+        watchers = [world.agent(env=KERNEL) for _ in range(3)]
+        for watcher in watchers:
+            watcher.do("watch")
+            watcher.do("watch")
+            watcher.do("seen beforeFirstUnlock")
+        for verb, state in (("unlock correct", "unlocked"), ("lock", "locked"),
+                            ("unlock correct", "unlocked"), ("lockall", "beforeFirstUnlock")):
+            owner.do(verb)
+            for watcher in watchers:
+                lists = watcher.do(f"seen {state}").split()
+                expect(len(lists) == 2, "watchers:", lists)
+                expect(all(text.endswith(state) for text in lists), verb, lists)
+                expect(watcher.do("state") == state, "state after", verb)
+        whole = "beforeFirstUnlock,unlocked,locked,unlocked,beforeFirstUnlock"
+        for watcher in watchers:
+            lists = watcher.do("unwatch").split()
+            expect(lists == [whole + ",end"] * 2, "told:", lists)
+            threads(watcher)
+            watcher.end()
+        mode = os.stat(world.path("keychain.state"))
+        expect(mode.st_mode & 0o777 == 0o600 and mode.st_size == 0, "keychain.state:", mode)
+
+
+def threads(agent):
+    """Nobody waits: the thread that watches is gone."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        descriptors = [os.readlink(f"/proc/{agent.pid}/fd/{name}")
+                       for name in os.listdir(f"/proc/{agent.pid}/fd")]
+        if not any("inotify" in target for target in descriptors):
+            return
+        time.sleep(0.02)
+    expect(False, "the watch goes on:", descriptors)
+
+
+def deadline(world):
+    """A keychain that was unlocked for a time is told to be locked when that is over."""
+    with locked(world, KERNEL) as owner:
+        watcher = world.agent(env=KERNEL)
+        watcher.do("watch")
+        watcher.do("seen beforeFirstUnlock")
+        owner.do("unlock correct 700")
+        expect("unlocked" in watcher.do("seen locked"), "the end was not told")
+        expect(owner.do("state") == "locked", "the owner does not know")
+        watcher.end()
+
+
+def creation(world):
+    """From no folder at all to a keychain with a passcode."""
+    watcher = world.agent(env=KERNEL)
+    watcher.do("watch")
+    watcher.do("seen absent")
+    owner = world.agent(env=KERNEL)
+    owner.do("setas ak a value")
+    watcher.do("seen noPasscode")
+    expect(watcher.do("level") == "file", "level without a passcode")
+    owner.do("passcode correct")
+    lists = watcher.do("seen unlocked")
+    expect(lists == "absent,noPasscode,unlocked", "told:", lists)
+    expect(watcher.do("level") == "passcode", "level with a passcode")
+    owner.do("lockall")
+    watcher.do("seen beforeFirstUnlock")
+    os.rename(world.path("device/device.key"), world.path("device/away"))
+    watcher.do("seen incomplete")
+    answer = watcher.ask("await ak 60000")
+    expect(answer.startswith("error incomplete"), "waiting without the device key:", answer)
+    os.rename(world.path("device/away"), world.path("device/device.key"))
+    watcher.do("seen beforeFirstUnlock")
+    watcher.end()
+    owner.end()
+
+
+def waiting(world):
+    """Who waits goes on as soon as another process has unlocked."""
+    with locked(world, KERNEL) as owner:
+        waiter = world.agent(env=KERNEL)
+        for words in ("ak", "ck", "akpu"):
+            answer = waiter.ask(f"await {words} 50")
+            expect(answer.startswith("error locked"), words, answer)
+        waiter.tell("await ak 60000")
+        owner.do("unlock correct")
+        expect(waiter.answer() == "ok ", "not told")
+        expect(waiter.do("getas ak a") == "value-a", "not readable")
+        owner.do("lock")
+        waiter.do("await ck 0")
+        expect(waiter.do("getas ck c") == "value-c", "not readable while locked")
+        answer = waiter.ask("await aku 50")
+        expect(answer.startswith("error locked"), "aku", answer)
+        waiter.end()
+
+
+def own(world):
+    """Where each process unlocks for itself, it is told of what it does itself."""
+    with locked(world, OWN) as owner:
+        other = world.agent(env=OWN)
+        for agent in (owner, other):
+            agent.do("watch")
+            agent.do("seen beforeFirstUnlock")
+        owner.do("unlockasync correct")
+        owner.do("seen unlocked")
+        owner.do("lock")
+        owner.do("seen locked")
+        answer = owner.ask("unlock wrong")
+        expect(answer.startswith("error authenticationFailed"), "wrong passcode:", answer)
+        owner.do("unlock correct 300")
+        owner.do("seen unlocked")
+        owner.do("seen locked")
+        expect(other.do("state") == "beforeFirstUnlock", "the other process was unlocked")
+        other.end()
+
+
+def given(text):
+    """The number of a descriptor that gives `text`."""
+    ours, theirs = os.pipe()
+    os.write(theirs, text)
+    os.close(theirs)
+    return ours
+
+
+def descriptor(world):
+    """A service is unlocked by its descriptor at its first call, once."""
+    with locked(world, OWN):
+        for call in ("getas ak a", "await ak 10000"):
+            number = given(b"correct\nrest")
+            agent = world.agent(
+                env={**OWN, "VALET_PASSCODE_FD": str(number)}, descriptors=(number,))
+            os.close(number)
+            expect(agent.do("state") == "beforeFirstUnlock", "asking for the state unlocked")
+            agent.do(call)
+            expect(agent.do("getas ak a") == "value-a", "not readable")
+            expect(agent.do(f"descriptor {number}") == "false", "the descriptor is open")
+            agent.do("lockall")
+            answer = agent.ask("getas ak a")
+            expect(answer.startswith("error locked"), "read twice:", answer)
+            agent.end()
+
+
+def wrong(world):
+    """A descriptor that gives nothing of use is told once, and not tried again."""
+    with locked(world, OWN):
+        for text, code in ((b"wrong\n", "authenticationFailed"), (b"", "authenticationFailed")):
+            number = given(text)
+            agent = world.agent(
+                env={**OWN, "VALET_PASSCODE_FD": str(number)}, descriptors=(number,))
+            os.close(number)
+            answer = agent.ask("getas ak a")
+            expect(answer.startswith(f"error {code}"), text, answer)
+            answer = agent.ask("getas ak a")
+            expect(answer.startswith("error locked"), "again:", answer)
+            agent.do("unlock correct")
+            expect(agent.do("getas ak a") == "value-a", "not unlocked by hand")
+            agent.do("lockall")
+            agent.end()
+        closed = world.agent(env={**OWN, "VALET_PASSCODE_FD": "937"})
+        answer = closed.ask("getas ak a")
+        expect(answer.startswith("error interactionNotAllowed"), "closed:", answer)
+        closed.end()
+
+
+def shared_descriptor(world):
+    """A descriptor does not unlock what all processes of the user share."""
+    with locked(world, KERNEL):
+        number = given(b"correct\n")
+        agent = world.agent(
+            env={**KERNEL, "VALET_PASSCODE_FD": str(number)}, descriptors=(number,))
+        os.close(number)
+        answer = agent.ask("getas ak a")
+        expect(answer.startswith("error locked"), "shared:", answer)
+        expect(agent.do(f"descriptor {number}") == "true", "the descriptor was closed")
+        agent.end()
+
+
+def level(world):
+    """Below the level that a program requires nothing is read, found, written or made."""
+    agent = world.agent(env=OWN)
+    agent.do("require passcode")
+    agent.do("require file")
+    refusal = "error insufficientProtection"
+    answer = agent.ask("set key value")
+    expect(answer.startswith(refusal), "a keychain is made:", answer)
+    expect("level is file" in answer and "requires passcode" in answer, "not told:", answer)
+    expect(not os.path.exists(world.home), "something was made")
+    other = world.agent(env=OWN)
+    other.do("set key value")
+    for words in ("get key", "set key new", "remove key", "keys", "label a b"):
+        answer = agent.ask(words)
+        expect(answer.startswith(refusal), words, answer)
+    expect(agent.do("find") == "-25291", "SecItemCopyMatching:", agent.do("find"))
+    expect(agent.do("can ak") == "false", "canAccessKeychain")
+    expect(agent.do("state") == "noPasscode" and agent.do("level") == "file", "state")
+    expect(other.do("get key") == "value", "the other program")
+    other.do("passcode correct")
+    agent.do("unlock correct")
+    expect(agent.do("get key") == "value", "at the level")
+    # Once it was used, raising still counts.
+    agent.do("require tpm")
+    answer = agent.ask("get key")
+    expect(answer.startswith(refusal), "raised:", answer)
+    for one in (agent, other):
+        one.do("lockall")
+        one.end()
+
+
+def canary(world):
+    """`canAccessKeychain()` says which accessibilities are open."""
+    for env in (KERNEL, OWN):
+        with locked(world, env) as agent:
+            def answers():
+                return [agent.do(f"can {name}") for name in ("ak", "aku", "akpu", "ck", "cku")]
+
+            expect(answers() == ["false"] * 5, "before the first unlock:", answers())
+            agent.do("unlock correct")
+            agent.do("lock")
+            expect(answers() == ["false"] * 3 + ["true"] * 2, "locked, none written:", answers())
+            agent.do("unlock correct")
+            expect(answers() == ["true"] * 5, "unlocked:", answers())
+            agent.do("lock")
+            expect(answers() == ["false"] * 3 + ["true"] * 2, "locked:", answers())
+        shutil.rmtree(world.home)
