@@ -22,4 +22,8 @@ import Testing
     @Test func `leaves no secret in memory`() throws {
         try Scenario.run("leaks.after_use")
     }
+
+    @Test func `leaves no passcode in memory`() throws {
+        try Scenario.run("leaks.after_unlocking")
+    }
 }

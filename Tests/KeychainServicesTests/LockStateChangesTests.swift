@@ -87,7 +87,7 @@ import Testing
             var states: [Keychain.LockState] = []
             for try await state in keychain.changes {
                 states.append(state)
-                withUnsafeCurrentTask { unsafe $0?.cancel() }
+                unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
             }
             return states
         }

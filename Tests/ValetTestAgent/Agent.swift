@@ -71,6 +71,7 @@ import Valet
         case "label": try label(words[0], words[1])
         case "ask": return Asking.ask(words)
         case "leak": try Leak.handleSecret()
+        case "leakpasscode": try Leak.handlePasscode()
         default: return try Locking.perform(verb, words) ?? wrongUse(verb)
         }
         return ""

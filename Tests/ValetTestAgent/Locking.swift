@@ -30,7 +30,6 @@ enum Locking {
         case "setas": try valet(accessibility(words[0])).setString(words[2], forKey: words[1])
         case "getas": return try valet(accessibility(words[0])).string(forKey: words[1])
         case "find": return "\(SecItemCall.count)"
-        case "descriptor": return "\(fcntl(Int32(words[0]) ?? -1, F_GETFD) != -1)"
         default: return nil
         }
         return ""
@@ -63,7 +62,7 @@ enum Locking {
     }
 
     /// Runs `body` as a task and waits for it.
-    private static func finish(
+    static func finish(
         _ body: @escaping @Sendable () async throws(KeychainFailure) -> Void
     ) throws {
         let done = DispatchSemaphore(value: 0)

@@ -28,7 +28,6 @@ extension Engine {
                     try awaitWriters(deadline)
                     continue
                 }
-                try RequiredLevel.check(state.facts, operation)
                 let answer = try translating(operation) {
                     try find(name, group, state, store, opening: opening)
                 }
@@ -60,8 +59,12 @@ extension Engine {
     private func state(
         _ store: StoreConnection, _ operation: String
     ) throws(KeychainFailure) -> KeychainState? {
-        if let seen = store.seenState, isOpen(seen) { return seen }
-        return try load(store, operation)
+        if let seen = store.seenState, isOpen(seen), RequiredLevel.isMet(by: seen.facts) {
+            return seen
+        }
+        let state = try load(store, operation)
+        if let state { try RequiredLevel.check(state.facts, operation) }
+        return state
     }
 
     /// Reads the stamp and notes at which data version it was seen.

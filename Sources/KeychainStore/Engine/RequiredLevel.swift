@@ -23,6 +23,11 @@ package enum RequiredLevel {
         try check(facts.newest.level, operation, hint: "set a passcode with `valet passcode set`")
     }
 
+    /// Whether the keychain has the level, as far as `facts` are still true.
+    static func isMet(by facts: KeychainFacts) -> Bool {
+        !isSet || facts.newest.level.rank >= rank.load(ordering: .sequentiallyConsistent)
+    }
+
     static var isSet: Bool { rank.load(ordering: .relaxed) > 0 }
 
     static func check(
