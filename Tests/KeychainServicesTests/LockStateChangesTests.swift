@@ -42,6 +42,21 @@ import Testing
         #expect(states.last == .locked)
     }
 
+    @Test func `tell of what this process does where no file can be touched`() async throws {
+        let keychain = try LockableKeychain.withPasscode()
+        let path = keychain.folder + "/keychain.state"
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: false)
+        var states = keychain.changes.makeAsyncIterator()
+        #expect(try await states.next() == .unlocked)
+        try keychain.session.lock(all: false)
+        let start = ContinuousClock.now
+        #expect(try await states.next() == .locked)
+        // Sooner than anybody looks of their own accord.
+        #expect(start.duration(to: .now) < .seconds(25))
+    }
+
     @Test func `are told to many at once, to each from the present on`() async throws {
         let keychain = try LockableKeychain.withPasscode()
         let changes = keychain.changes

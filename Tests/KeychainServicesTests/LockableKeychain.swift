@@ -14,7 +14,8 @@ final class LockableKeychain: Sendable {
     var store: ItemStore { session.store }
 
     init() {
-        folder = FileManager.default.temporaryDirectory
+        folder =
+            FileManager.default.temporaryDirectory
             .appendingPathComponent("valet-lock-tests-\(UUID().uuidString)").path
         session = KeychainSession(
             ItemStore(KeychainLocation(folder: folder), stretching: .lowest),

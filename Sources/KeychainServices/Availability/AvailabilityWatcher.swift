@@ -107,7 +107,8 @@ final class AvailabilityWatcher: Sendable {
         }
         for listener in listeners { listener.yield(found) }
         switch found {
-        case .failure(let failure): return failure.code == .timedOut ? Self.retryPause : Self.shortPause
+        case .failure(let failure):
+            return failure.code == .timedOut ? Self.retryPause : Self.shortPause
         case .success(let found):
             let pause = canHear && found.isAnnounced ? Self.pause : Self.shortPause
             return min(pause, found.remaining ?? pause)

@@ -9,8 +9,8 @@ extension Keychain {
     /// Unlocks the keychain with its passcode: for every process of the user, or, where the lock
     /// state is that of each process (services, and where the kernel refuses keys), for this one.
     ///
-    /// Blocks for as long as it takes to stretch the passcode (about a quarter of a second and up to
-    /// 256 MiB), and five seconds at most for others. Does nothing without a passcode.
+    /// Blocks for as long as it takes to stretch the passcode (about a quarter of a second, and up
+    /// to 256 MiB), and five seconds at most for others. Does nothing without a passcode.
     ///
     /// - Parameters:
     ///   - passcode: The bytes that were typed, UTF-8 without the end of the line, 1 to 1,024. They
@@ -28,7 +28,7 @@ extension Keychain {
     /// As ``unlock(passcode:for:)``, on a thread of its own: neither the caller's executor nor the
     /// cooperative thread pool is kept busy. Cancelling the task does not stop it.
     ///
-    /// - Parameter passcode: Is wiped, if nobody else has a copy of it: hand it over with `consume`.
+    /// - Parameter passcode: Is wiped, if nobody else has a copy: hand it over with `consume`.
     public static func unlock(
         passcode: consuming [UInt8], for duration: Duration? = nil
     ) async throws(KeychainFailure) {

@@ -30,7 +30,8 @@ extension Engine {
             let held = try lock.acquire(before: deadline)
             guard try isInPlace() else { return nil }
             let writer = try writer(deadline)
-            let result = try transact(writer, operation) { (writer, state) throws(KeychainFailure) in
+            let result = try transact(writer, operation) {
+                (writer, state) throws(KeychainFailure) in
                 if isOfItems { try RequiredLevel.check(state.facts, operation) }
                 return try body(writer, state)
             }
