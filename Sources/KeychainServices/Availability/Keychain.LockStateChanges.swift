@@ -9,10 +9,12 @@ extension Keychain {
     ///
     /// Each element differs from the one before. Who is slow to ask for the next gets the latest,
     /// and not what was in between. A change made by this library is told at once, in every process
-    /// that may read the keychain's folder; the end of the time that a keychain was unlocked for,
-    /// when it comes (after a sleep of the machine, and what nobody tells of, as keys that somebody
-    /// removed from the kernel, within half a minute). While a task waits nothing runs on the cooperative thread pool: one thread watches
-    /// for the whole process, for as long as anybody waits.
+    /// that may read the keychain's folder; so is the end of the time that the keychain was unlocked
+    /// for. Within half a minute: what nobody tells of, as keys that somebody removed from the
+    /// kernel, and a time that ended while the machine slept.
+    ///
+    /// While a task waits nothing of it runs on the cooperative thread pool: one thread watches for
+    /// the whole process, for as long as anybody waits.
     ///
     /// The sequence ends when the task that reads it is cancelled. It fails with what
     /// ``Keychain/lockState`` throws, but for `timedOut`: a busy keychain is asked again.
