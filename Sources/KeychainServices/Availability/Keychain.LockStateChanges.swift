@@ -9,7 +9,7 @@ extension Keychain {
     ///
     /// Each element differs from the one before. Who is slow to ask for the next gets the latest,
     /// and not what was in between. A change made by this library is told at once, in every process
-    /// that may read the keychain's folder; so is the end of the time that the keychain was unlocked
+    /// that may read the keychain's folder; so is the end of the time that it was unlocked
     /// for. Within half a minute: what nobody tells of, as keys that somebody removed from the
     /// kernel, and a time that ended while the machine slept.
     ///
