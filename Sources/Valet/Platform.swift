@@ -31,7 +31,8 @@ public typealias KeychainFailure = KeychainModel.KeychainFailure
         public static func waitUntilAvailable(
             for accessibility: Accessibility, deadline: ContinuousClock.Instant
         ) async throws(KeychainFailure) {
-            try await waitUntilAvailable(for: accessibility.protectionClass, deadline: deadline)
+            try await KeychainSession.current().waitUntilAvailable(
+                for: accessibility.protectionClass, deadline: deadline)
         }
     }
 #endif

@@ -13,6 +13,10 @@ import Testing
         try Scenario.run("availability.deadline", as: user)
     }
 
+    @Test func `is found out where no file can be touched`() throws {
+        try Scenario.run("availability.read_only")
+    }
+
     @Test func `is told from before there is a keychain on`() throws {
         try Scenario.run("availability.creation")
     }

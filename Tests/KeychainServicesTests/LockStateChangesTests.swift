@@ -174,6 +174,18 @@ import Testing
         #expect(await answers == [nil, nil])
     }
 
+    @Test func `takes a value of kSecAttrAccessible, and no other text`() async throws {
+        #expect(TestKeychain.isConfigured)
+        try await Keychain.waitUntilAvailable(
+            for: kSecAttrAccessibleWhenUnlocked, deadline: .now)
+        do throws(KeychainFailure) {
+            try await Keychain.waitUntilAvailable(for: "whenUnlocked", deadline: .now)
+            Issue.record("another text was taken")
+        } catch {
+            #expect(error.code == .invalidRequest)
+        }
+    }
+
     @Test func `ends when its task is cancelled`() async throws {
         let keychain = try LockableKeychain.withPasscode()
         try keychain.session.lock(all: false)

@@ -27,20 +27,13 @@ extension Keychain {
                 .invalidRequest, during: KeychainSession.waiting,
                 message: "this is no value of kSecAttrAccessible")
         }
-        try await waitUntilAvailable(for: protectionClass, deadline: deadline)
-    }
-
-    /// As ``waitUntilAvailable(for:deadline:)``, of a protection class.
-    package static func waitUntilAvailable(
-        for protectionClass: ProtectionClass, deadline: ContinuousClock.Instant
-    ) async throws(KeychainFailure) {
         try await KeychainSession.current().waitUntilAvailable(
             for: protectionClass, deadline: deadline)
     }
 }
 
 extension KeychainSession {
-    static let waiting = "wait for the keychain"
+    fileprivate static let waiting = "wait for the keychain"
 
     private enum Event: Sendable {
         case available
@@ -50,7 +43,8 @@ extension KeychainSession {
         case deadline
     }
 
-    func waitUntilAvailable(
+    /// As ``Keychain/waitUntilAvailable(for:deadline:)``, of a protection class.
+    package func waitUntilAvailable(
         for protectionClass: ProtectionClass, deadline: ContinuousClock.Instant
     ) async throws(KeychainFailure) {
         let updates = try AvailabilityWatcher.current.value.updates(of: store)

@@ -6,7 +6,7 @@ import os
 import shutil
 import time
 
-from support import expect
+from support import expect, mount, private_mounts
 
 KERNEL = {"VALET_LOCK_STATE": "kernel"}
 OWN = {"VALET_LOCK_STATE": "process"}
@@ -82,6 +82,26 @@ def deadline(world):
         expect("unlocked" in watcher.do("seen locked"), "the end was not told")
         expect(owner.do("state") == "locked", "the owner does not know")
         watcher.end()
+
+
+def read_only(world):
+    """Where nobody can touch a file, the state is looked at: unlocked and locked all the same."""
+    private_mounts()
+    with locked(world, KERNEL):
+        mount("--bind", world.home, world.home)
+        mount("-o", "remount,bind,ro", world.home)
+        watcher, other = world.agent(env=KERNEL), world.agent(env=KERNEL)
+        watcher.do("watch")
+        watcher.do("seen beforeFirstUnlock")
+        other.do("unlock correct")
+        watcher.do("seen unlocked")
+        expect(watcher.do("getas ak a") == "value-a", "not readable")
+        other.do("lock")
+        lists = watcher.do("seen locked")
+        expect(lists == "beforeFirstUnlock,unlocked,locked", "told:", lists)
+        watcher.end()
+        other.end()
+        os.system(f"umount {world.home}")
 
 
 def creation(world):
