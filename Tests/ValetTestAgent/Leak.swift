@@ -42,7 +42,7 @@ enum Leak {
         let store = ItemStore(try .ofThisProcess(), stretching: .lowest)
         try store.setPasscode(KeychainPasscode(SecretBytes(takingOver: bytes(seed: 1))))
         try Keychain.lock(all: true)
-        try Locking.finish { () async throws(KeychainFailure) in
+        try Application.finish { () async throws(KeychainFailure) in
             try await Keychain.unlock(passcode: bytes(seed: 1))
         }
         try Keychain.lock(all: true)

@@ -38,12 +38,15 @@ extension ItemStore {
 }
 
 extension Engine {
+    /// An epoch change is waited for once, and one that begins in between.
+    private static let lookCount = 3
+
     fileprivate func availability(
         _ deadline: Deadline
     ) throws(KeychainFailure) -> KeychainAvailability {
-        for attempt in 1...Self.attemptCount {
+        for attempt in 1...Self.lookCount {
             let facts = try readFacts(ItemStore.looking, deadline)
-            let isLast = attempt == Self.attemptCount
+            let isLast = attempt == Self.lookCount
             let found: KeychainAvailability? =
                 if let lockState = facts.lockState {
                     try availability(facts, lockState, isLast: isLast)

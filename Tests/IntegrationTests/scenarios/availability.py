@@ -16,14 +16,14 @@ OWN = {"VALET_LOCK_STATE": "process"}
 def locked(world, env):
     """A keychain with a passcode; no key of it stays in the kernel."""
     agent = world.agent(env=env)
-    agent.do("setas ak a value-a")
-    agent.do("setas ck c value-c")
-    agent.do("passcode correct")
-    agent.do("lockall")
+    agent.do("app setas ak a value-a")
+    agent.do("app setas ck c value-c")
+    agent.do("app passcode correct")
+    agent.do("app lockall")
     try:
         yield agent
     finally:
-        agent.do("lockall")
+        agent.do("app lockall")
         agent.end()
 
 
@@ -32,20 +32,20 @@ def shared(world):
     with locked(world, KERNEL) as owner:
         watchers = [world.agent(env=KERNEL) for _ in range(3)]
         for watcher in watchers:
-            watcher.do("watch")
-            watcher.do("watch")
-            watcher.do("seen beforeFirstUnlock")
+            watcher.do("app watch")
+            watcher.do("app watch")
+            watcher.do("app seen beforeFirstUnlock")
         for verb, state in (("unlock correct", "unlocked"), ("lock", "locked"),
                             ("unlock correct", "unlocked"), ("lockall", "beforeFirstUnlock")):
-            owner.do(verb)
+            owner.do(f"app {verb}")
             for watcher in watchers:
-                lists = watcher.do(f"seen {state}").split()
+                lists = watcher.do(f"app seen {state}").split()
                 expect(len(lists) == 2, "watchers:", lists)
                 expect(all(text.endswith(state) for text in lists), verb, lists)
-                expect(watcher.do("state") == state, "state after", verb)
+                expect(watcher.do("app state") == state, "state after", verb)
         whole = "beforeFirstUnlock,unlocked,locked,unlocked,beforeFirstUnlock"
         for watcher in watchers:
-            lists = watcher.do("unwatch").split()
+            lists = watcher.do("app unwatch").split()
             expect(lists == [whole + ",end"] * 2, "told:", lists)
             unwatched(watcher)
             watcher.end()
@@ -76,11 +76,11 @@ def deadline(world):
     """A keychain that was unlocked for a time is told to be locked when that is over."""
     with locked(world, KERNEL) as owner:
         watcher = world.agent(env=KERNEL)
-        watcher.do("watch")
-        watcher.do("seen beforeFirstUnlock")
-        owner.do("unlock correct 700")
-        expect("unlocked" in watcher.do("seen locked"), "the end was not told")
-        expect(owner.do("state") == "locked", "the owner does not know")
+        watcher.do("app watch")
+        watcher.do("app seen beforeFirstUnlock")
+        owner.do("app unlock correct 700")
+        expect("unlocked" in watcher.do("app seen locked"), "the end was not told")
+        expect(owner.do("app state") == "locked", "the owner does not know")
         watcher.end()
 
 
@@ -91,13 +91,13 @@ def read_only(world):
         mount("--bind", world.home, world.home)
         mount("-o", "remount,bind,ro", world.home)
         watcher, other = world.agent(env=KERNEL), world.agent(env=KERNEL)
-        watcher.do("watch")
-        watcher.do("seen beforeFirstUnlock")
-        other.do("unlock correct")
-        watcher.do("seen unlocked")
-        expect(watcher.do("getas ak a") == "value-a", "not readable")
-        other.do("lock")
-        lists = watcher.do("seen locked")
+        watcher.do("app watch")
+        watcher.do("app seen beforeFirstUnlock")
+        other.do("app unlock correct")
+        watcher.do("app seen unlocked")
+        expect(watcher.do("app getas ak a") == "value-a", "not readable")
+        other.do("app lock")
+        lists = watcher.do("app seen locked")
         expect(lists == "beforeFirstUnlock,unlocked,locked", "told:", lists)
         watcher.end()
         other.end()
@@ -107,24 +107,24 @@ def read_only(world):
 def creation(world):
     """From no folder at all to a keychain with a passcode."""
     watcher = world.agent(env=KERNEL)
-    watcher.do("watch")
-    watcher.do("seen absent")
+    watcher.do("app watch")
+    watcher.do("app seen absent")
     owner = world.agent(env=KERNEL)
-    owner.do("setas ak a value")
-    watcher.do("seen noPasscode")
-    expect(watcher.do("level") == "file", "level without a passcode")
-    owner.do("passcode correct")
-    lists = watcher.do("seen unlocked")
+    owner.do("app setas ak a value")
+    watcher.do("app seen noPasscode")
+    expect(watcher.do("app level") == "file", "level without a passcode")
+    owner.do("app passcode correct")
+    lists = watcher.do("app seen unlocked")
     expect(lists == "absent,noPasscode,unlocked", "told:", lists)
-    expect(watcher.do("level") == "passcode", "level with a passcode")
-    owner.do("lockall")
-    watcher.do("seen beforeFirstUnlock")
+    expect(watcher.do("app level") == "passcode", "level with a passcode")
+    owner.do("app lockall")
+    watcher.do("app seen beforeFirstUnlock")
     os.rename(world.path("device/device.key"), world.path("device/away"))
-    watcher.do("seen incomplete")
-    answer = watcher.ask("await ak 60000")
+    watcher.do("app seen incomplete")
+    answer = watcher.ask("app await ak 60000")
     expect(answer.startswith("error incomplete"), "waiting without the device key:", answer)
     os.rename(world.path("device/away"), world.path("device/device.key"))
-    watcher.do("seen beforeFirstUnlock")
+    watcher.do("app seen beforeFirstUnlock")
     watcher.end()
     owner.end()
 
@@ -134,16 +134,16 @@ def waiting(world):
     with locked(world, KERNEL) as owner:
         waiter = world.agent(env=KERNEL)
         for words in ("ak", "ck", "akpu"):
-            answer = waiter.ask(f"await {words} 50")
+            answer = waiter.ask(f"app await {words} 50")
             expect(answer.startswith("error locked"), words, answer)
-        waiter.tell("await ak 60000")
-        owner.do("unlock correct")
+        waiter.tell("app await ak 60000")
+        owner.do("app unlock correct")
         expect(waiter.answer() == "ok ", "not told")
-        expect(waiter.do("getas ak a") == "value-a", "not readable")
-        owner.do("lock")
-        waiter.do("await ck 0")
-        expect(waiter.do("getas ck c") == "value-c", "not readable while locked")
-        answer = waiter.ask("await aku 50")
+        expect(waiter.do("app getas ak a") == "value-a", "not readable")
+        owner.do("app lock")
+        waiter.do("app await ck 0")
+        expect(waiter.do("app getas ck c") == "value-c", "not readable while locked")
+        answer = waiter.ask("app await aku 50")
         expect(answer.startswith("error locked"), "aku", answer)
         waiter.end()
 
@@ -153,18 +153,18 @@ def own(world):
     with locked(world, OWN) as owner:
         other = world.agent(env=OWN)
         for agent in (owner, other):
-            agent.do("watch")
-            agent.do("seen beforeFirstUnlock")
-        owner.do("unlockasync correct")
-        owner.do("seen unlocked")
-        owner.do("lock")
-        owner.do("seen locked")
-        answer = owner.ask("unlock wrong")
+            agent.do("app watch")
+            agent.do("app seen beforeFirstUnlock")
+        owner.do("app unlockasync correct")
+        owner.do("app seen unlocked")
+        owner.do("app lock")
+        owner.do("app seen locked")
+        answer = owner.ask("app unlock wrong")
         expect(answer.startswith("error authenticationFailed"), "wrong passcode:", answer)
-        owner.do("unlock correct 300")
-        owner.do("seen unlocked")
-        owner.do("seen locked")
-        expect(other.do("state") == "beforeFirstUnlock", "the other process was unlocked")
+        owner.do("app unlock correct 300")
+        owner.do("app seen unlocked")
+        owner.do("app seen locked")
+        expect(other.do("app state") == "beforeFirstUnlock", "the other process was unlocked")
         other.end()
 
 
@@ -179,19 +179,19 @@ def given(text):
 def descriptor(world):
     """A service is unlocked by its descriptor at its first call, once."""
     with locked(world, OWN):
-        for call in ("getas ak a", "await ak 10000"):
+        for call in ("app getas ak a", "app await ak 10000"):
             number = given(b"correct\nrest")
             agent = world.agent(
                 env={**OWN, "VALET_PASSCODE_FD": str(number)}, descriptors=(number,))
             pipe = os.readlink(f"/proc/self/fd/{number}")
             os.close(number)
-            expect(agent.do("state") == "beforeFirstUnlock", "asking for the state unlocked")
+            expect(agent.do("app state") == "beforeFirstUnlock", "asking for the state unlocked")
             expect(pipe in open_files(agent), "the descriptor was not inherited, or was read")
             agent.do(call)
-            expect(agent.do("getas ak a") == "value-a", "not readable")
+            expect(agent.do("app getas ak a") == "value-a", "not readable")
             expect(pipe not in open_files(agent), "the descriptor is open")
-            agent.do("lockall")
-            answer = agent.ask("getas ak a")
+            agent.do("app lockall")
+            answer = agent.ask("app getas ak a")
             expect(answer.startswith("error locked"), "read twice:", answer)
             agent.end()
 
@@ -204,16 +204,16 @@ def wrong(world):
             agent = world.agent(
                 env={**OWN, "VALET_PASSCODE_FD": str(number)}, descriptors=(number,))
             os.close(number)
-            answer = agent.ask("getas ak a")
+            answer = agent.ask("app getas ak a")
             expect(answer.startswith(f"error {code}"), text, answer)
-            answer = agent.ask("getas ak a")
+            answer = agent.ask("app getas ak a")
             expect(answer.startswith("error locked"), "again:", answer)
-            agent.do("unlock correct")
-            expect(agent.do("getas ak a") == "value-a", "not unlocked by hand")
-            agent.do("lockall")
+            agent.do("app unlock correct")
+            expect(agent.do("app getas ak a") == "value-a", "not unlocked by hand")
+            agent.do("app lockall")
             agent.end()
         closed = world.agent(env={**OWN, "VALET_PASSCODE_FD": "937"})
-        answer = closed.ask("getas ak a")
+        answer = closed.ask("app getas ak a")
         expect(answer.startswith("error interactionNotAllowed"), "closed:", answer)
         closed.end()
 
@@ -226,7 +226,7 @@ def shared_descriptor(world):
             env={**KERNEL, "VALET_PASSCODE_FD": str(number)}, descriptors=(number,))
         pipe = os.readlink(f"/proc/self/fd/{number}")
         os.close(number)
-        answer = agent.ask("getas ak a")
+        answer = agent.ask("app getas ak a")
         expect(answer.startswith("error locked"), "shared:", answer)
         expect(pipe in open_files(agent), "the descriptor was closed")
         agent.end()
@@ -235,8 +235,8 @@ def shared_descriptor(world):
 def level(world):
     """Below the level that a program requires nothing is read, found, written or made."""
     agent = world.agent(env=OWN)
-    agent.do("require passcode")
-    agent.do("require file")
+    agent.do("app require passcode")
+    agent.do("app require file")
     refusal = "error insufficientProtection"
     answer = agent.ask("set key value")
     expect(answer.startswith(refusal), "a keychain is made:", answer)
@@ -247,19 +247,19 @@ def level(world):
     for words in ("get key", "set key new", "remove key", "keys", "label a b"):
         answer = agent.ask(words)
         expect(answer.startswith(refusal), words, answer)
-    expect(agent.do("find") == "-25291", "SecItemCopyMatching:", agent.do("find"))
-    expect(agent.do("can ak") == "false", "canAccessKeychain")
-    expect(agent.do("state") == "noPasscode" and agent.do("level") == "file", "state")
+    expect(agent.do("app find") == "-25291", "SecItemCopyMatching:", agent.do("app find"))
+    expect(agent.do("app can ak") == "false", "canAccessKeychain")
+    expect(agent.do("app state") == "noPasscode" and agent.do("app level") == "file", "state")
     expect(other.do("get key") == "value", "the other program")
-    other.do("passcode correct")
-    agent.do("unlock correct")
+    other.do("app passcode correct")
+    agent.do("app unlock correct")
     expect(agent.do("get key") == "value", "at the level")
     # Once it was used, raising still counts.
-    agent.do("require tpm")
+    agent.do("app require tpm")
     answer = agent.ask("get key")
     expect(answer.startswith(refusal), "raised:", answer)
     for one in (agent, other):
-        one.do("lockall")
+        one.do("app lockall")
         one.end()
 
 
@@ -268,14 +268,14 @@ def canary(world):
     for env in (KERNEL, OWN):
         with locked(world, env) as agent:
             def answers():
-                return [agent.do(f"can {name}") for name in ("ak", "aku", "akpu", "ck", "cku")]
+                return [agent.do(f"app can {name}") for name in ("ak", "aku", "akpu", "ck", "cku")]
 
             expect(answers() == ["false"] * 5, "before the first unlock:", answers())
-            agent.do("unlock correct")
-            agent.do("lock")
+            agent.do("app unlock correct")
+            agent.do("app lock")
             expect(answers() == ["false"] * 3 + ["true"] * 2, "locked, none written:", answers())
-            agent.do("unlock correct")
+            agent.do("app unlock correct")
             expect(answers() == ["true"] * 5, "unlocked:", answers())
-            agent.do("lock")
+            agent.do("app lock")
             expect(answers() == ["false"] * 3 + ["true"] * 2, "locked:", answers())
         shutil.rmtree(world.home)

@@ -8,11 +8,11 @@ import SecretMemory
 import Synchronization
 import Valet
 
-/// Locks, unlocks and waits, through the API that applications have.
-enum Locking {
+/// Locks, unlocks and waits, through the API that applications have: the words after `app`.
+enum Application {
     struct WrongUse: Error {}
 
-    static func perform(_ verb: String, _ words: [String]) throws -> String? {
+    static func perform(_ verb: String, _ words: [String]) throws -> String {
         switch verb {
         case "passcode": try setPasscode(words[0])
         case "unlock": try unlock(words)
@@ -30,7 +30,7 @@ enum Locking {
         case "setas": try valet(accessibility(words[0])).setString(words[2], forKey: words[1])
         case "getas": return try valet(accessibility(words[0])).string(forKey: words[1])
         case "find": return "\(SecItemCall.count)"
-        default: return nil
+        default: throw WrongUse()
         }
         return ""
     }
