@@ -55,7 +55,9 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
                 "Backup", "Database", "KeychainModel", "Keybag", "LockState", "SecretMemory",
                 "Sealing",
             ]),
-        library("KeychainServices", ["KeychainModel", "KeychainStore", "SecretMemory"]),
+        library(
+            "KeychainServices",
+            ["KeychainModel", "KeychainStore", "SecretMemory", "UserPresence"]),
         library("Valet", ["KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory"]),
         library("Security", ["KeychainModel", "KeychainServices"]),
         library(

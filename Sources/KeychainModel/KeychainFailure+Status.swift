@@ -27,7 +27,7 @@ extension KeychainFailure.Code {
         case .outOfMemory: -108
         case .internalFault: -2070
         case .passcodeNotSet, .keyUnavailable, .incomplete, .keychainDamaged, .newerFormat,
-            .timedOut, .insecureFiles, .unsupportedFileSystem, .noHome:
+            .timedOut, .insecureFiles, .unsupportedFileSystem, .insufficientProtection, .noHome:
             -25291
         }
     }
@@ -84,6 +84,7 @@ extension KeychainFailure.Code {
         case .valueTooLarge: "the value is larger than 16 MiB"
         case .insecureFiles: "owner, permissions or kind of a file are not safe"
         case .unsupportedFileSystem: "the file system cannot keep a keychain safe"
+        case .insufficientProtection: "the keychain is protected less than the process requires"
         case .noHome: "no folder for the keychain is known"
         case .outOfMemory: "out of memory"
         case .internalFault: "internal fault"

@@ -56,6 +56,8 @@ public struct KeychainFailure: Error, Hashable, Sendable {
         case insecureFiles
         /// The keychain lies on a file system that cannot keep it safe.
         case unsupportedFileSystem
+        /// The keychain is protected less than this process requires.
+        case insufficientProtection
         /// No folder for the keychain can be determined.
         case noHome
         /// There is not enough memory.

@@ -52,7 +52,7 @@ package struct KeychainSession: Sendable {
     ///   whatever keeps the keychain from working.
     @discardableResult
     package func add(_ item: NewItem, value: SecretValue?) throws(KeychainFailure) -> StoredItem {
-        try remembering { () throws(KeychainFailure) in
+        try asking { () throws(KeychainFailure) in
             try store.add(Addition(item, value: value), for: caller)
         }
     }
@@ -61,7 +61,7 @@ package struct KeychainSession: Sendable {
     ///
     /// - Throws: `duplicateItem` if that item has another protection class.
     package func set(_ item: NewItem, value: SecretValue) throws(KeychainFailure) {
-        try remembering { () throws(KeychainFailure) in
+        try asking { () throws(KeychainFailure) in
             try store.set(Addition(item, value: value), for: caller)
         }
     }
@@ -70,7 +70,7 @@ package struct KeychainSession: Sendable {
     package func add(
         _ items: [(item: NewItem, value: SecretValue?)], removing: [PersistentReference]
     ) throws(KeychainFailure) {
-        try remembering { () throws(KeychainFailure) in
+        try asking { () throws(KeychainFailure) in
             try store.add(
                 items.map { Addition($0.item, value: $0.value) }, deleting: removing, for: caller)
         }
@@ -83,7 +83,7 @@ package struct KeychainSession: Sendable {
     package func copy(
         _ query: ItemQuery, _ parts: ItemParts
     ) throws(KeychainFailure) -> [StoredItem] {
-        try remembering { () throws(KeychainFailure) in
+        try asking { () throws(KeychainFailure) in
             let found = try store.copy(query, parts, for: caller)
             if let damage = found.damage { KeychainFailure.last = damage }
             return found.items
@@ -95,7 +95,7 @@ package struct KeychainSession: Sendable {
     /// - Returns: nil for an item that has no value.
     /// - Throws: `itemNotFound` if there is none.
     package func value(of name: PasswordName) throws(KeychainFailure) -> SecretValue? {
-        try remembering { () throws(KeychainFailure) in
+        try asking { () throws(KeychainFailure) in
             try store.value(of: name, for: caller)
         }
     }
@@ -105,14 +105,14 @@ package struct KeychainSession: Sendable {
     /// - Returns: nil for an item that has no value.
     /// - Throws: `itemNotFound` if none matches.
     package func value(of query: ItemQuery) throws(KeychainFailure) -> SecretValue? {
-        try remembering { () throws(KeychainFailure) in
+        try asking { () throws(KeychainFailure) in
             try store.value(of: query, for: caller)
         }
     }
 
     /// Whether there is an item of that name; opens nothing.
     package func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool {
-        try remembering { () throws(KeychainFailure) in
+        try asking { () throws(KeychainFailure) in
             try store.contains(name, for: caller)
         }
     }
@@ -121,7 +121,7 @@ package struct KeychainSession: Sendable {
     package func accounts(
         of service: PasswordService
     ) throws(KeychainFailure) -> [AttributeValue] {
-        try remembering { () throws(KeychainFailure) in
+        try asking { () throws(KeychainFailure) in
             let found = try store.accounts(of: service, for: caller)
             if let damage = found.damage { KeychainFailure.last = damage }
             return found.accounts
@@ -130,7 +130,7 @@ package struct KeychainSession: Sendable {
 
     /// Whether an item matches; opens no value.
     package func contains(_ query: ItemQuery) throws(KeychainFailure) -> Bool {
-        try remembering { () throws(KeychainFailure) in
+        try asking { () throws(KeychainFailure) in
             try store.contains(query, for: caller)
         }
     }
@@ -142,7 +142,7 @@ package struct KeychainSession: Sendable {
     package func update(
         _ query: ItemQuery, _ changes: ItemChanges, value: SecretValue? = nil
     ) throws(KeychainFailure) -> Int {
-        try remembering { () throws(KeychainFailure) in
+        try asking { () throws(KeychainFailure) in
             try store.update(query, changes, value: value, for: caller)
         }
     }
@@ -152,7 +152,7 @@ package struct KeychainSession: Sendable {
     /// - Throws: `itemNotFound` if none matches.
     @discardableResult
     package func delete(_ query: ItemQuery) throws(KeychainFailure) -> Int {
-        try remembering { () throws(KeychainFailure) in
+        try asking { () throws(KeychainFailure) in
             try store.delete(query, for: caller)
         }
     }
@@ -168,9 +168,38 @@ package struct KeychainSession: Sendable {
     }
 }
 
+extension KeychainSession {
+    /// Runs `body`, a call for items, and keeps what it throws as the thread's last failure.
+    @inline(__always)
+    private func asking<R>(
+        _ body: () throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
+        try remembering { () throws(KeychainFailure) in
+            do throws(KeychainFailure) {
+                return try body()
+            } catch {
+                guard error.code == .locked, GivenPasscode.isThere else { throw error }
+                return try repeating(body, after: error)
+            }
+        }
+    }
+
+    /// Runs `body` again if `$VALET_PASSCODE_FD` has unlocked the keychain.
+    @inline(never)
+    private func repeating<R>(
+        _ body: () throws(KeychainFailure) -> R, after failure: KeychainFailure
+    ) throws(KeychainFailure) -> R {
+        let given = GivenPasscode.current.value
+        if try given.unlock(store) { return try body() }
+        guard let cause = given.failure else { throw failure }
+        throw KeychainFailure(
+            failure, hint: "what $VALET_PASSCODE_FD gave did not unlock it: \(cause.message)")
+    }
+}
+
 /// Runs `body` and keeps what it throws as the thread's last failure.
 @inline(__always)
-private func remembering<R>(
+func remembering<R>(
     _ body: () throws(KeychainFailure) -> R
 ) throws(KeychainFailure) -> R {
     do throws(KeychainFailure) {

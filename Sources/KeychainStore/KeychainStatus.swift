@@ -47,6 +47,21 @@ package struct KeychainStatus: Sendable {
     package var isReadOnly: Bool
 }
 
+extension KeychainStatus.ProtectionLevel: Comparable {
+    /// In the order of what it takes to get in.
+    var rank: Int {
+        switch self {
+        case .file: 1
+        case .credential: 2
+        case .passcode: 3
+        case .tpm: 4
+        case .tpmAndPasscode: 5
+        }
+    }
+
+    package static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
+}
+
 /// One thing that `doctor` found.
 package struct Finding: Sendable {
     /// How bad it is.

@@ -51,6 +51,13 @@ package final class LockStateStore: Sendable {
         return .beforeFirstUnlock(.kernelRefuses(error))
     }
 
+    /// Until when the keychain is unlocked, as far as ``current(expecting:)`` saw it last; nil for
+    /// no end, and while it is locked.
+    package var unlockedUntil: BootTime? {
+        let isElsewhere = chosen.place == .kernel && process.fallback == nil
+        return isElsewhere ? kernel.remembered?.unlocked?.payload.deadline : process.deadline
+    }
+
     /// What the kernel says, unless this process knows of more keys.
     private func better(_ shared: LockReading, _ own: LockReading) -> LockReading {
         switch shared {

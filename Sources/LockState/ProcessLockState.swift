@@ -29,6 +29,9 @@ final class ProcessLockState: Sendable {
     /// Why keys are here although they should be in the kernel; nil if none are.
     var fallback: LockStateError? { held.value.state.withLock { $0.fallback } }
 
+    /// When what is unlocked here ends; nil for never, and if nothing is.
+    var deadline: BootTime? { held.value.state.withLock { $0.unlocked?.deadline } }
+
     /// The state at this moment.
     func current(expecting marks: [EpochMark], now: () -> BootTime) -> LockReading {
         held.value.state.withLock { state in

@@ -40,6 +40,15 @@ internal import CSodium
         }
     }
 
+    /// Copies `bytes`, and wipes them if nobody else has them: handed over with `consume`, they
+    /// are nowhere else any more.
+    package init(takingOver bytes: consuming [UInt8]) {
+        self.init(copying: bytes.span)
+        unsafe bytes.withUnsafeMutableBytes { memory in
+            if let start = memory.baseAddress { unsafe sodium_memzero(start, memory.count) }
+        }
+    }
+
     /// Makes `randomByteCount` bytes of libsodium's randomness.
     package init(randomByteCount: Int) {
         self.init(byteCount: randomByteCount)

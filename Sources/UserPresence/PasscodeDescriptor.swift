@@ -51,6 +51,28 @@ package struct PasscodeDescriptor: Hashable, Sendable {
         return input.prefix(count)
     }
 
+    /// Reads the passcode of this process from the descriptor that ``variable`` names, and closes
+    /// it, whatever comes of it; standard input stays open.
+    ///
+    /// - Throws: As ``read(allowsEmpty:until:)``; `unavailable(.descriptor)` also if the variable
+    ///   is not set, or not to be believed.
+    package static func readGiven(
+        within duration: Duration
+    ) throws(UserPresenceError) -> SecretBytes {
+        guard let text = Environment.ofProcess.value(variable) else {
+            throw failure("set \(variable) to the number of a descriptor")
+        }
+        let descriptor = try PasscodeDescriptor(text)
+        defer { descriptor.close() }
+        return try descriptor.read(until: Deadline(after: duration))
+    }
+
+    private func close() {
+        // What is opened next would become the standard input of the process.
+        guard number > 0 else { return }
+        _ = Descriptor(owning: number)
+    }
+
     /// Returns whether there was one.
     private func readByte(
         into input: inout SecretInput, until deadline: Deadline

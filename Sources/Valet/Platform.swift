@@ -18,6 +18,25 @@ public typealias KeychainFailure = KeychainModel.KeychainFailure
     public typealias Keychain = KeychainServices.Keychain
 #endif
 
+#if !(canImport(Darwin) || VALET_APPLE_BRANCHES)
+    extension Keychain {
+        /// Waits until items of an accessibility can be read.
+        ///
+        /// Without a passcode, and where there is no keychain, it returns at once: nothing has to
+        /// be unlocked then. What can be read may be locked again a moment later.
+        ///
+        /// - Throws: ``KeychainFailure``: `locked` when the deadline passes, `timedOut` if the
+        ///   state could not be found out by then, `userCancelled` if the task was cancelled. At
+        ///   once: `keyUnavailable` and `incomplete`, which waiting does not mend.
+        public static func waitUntilAvailable(
+            for accessibility: Accessibility, deadline: ContinuousClock.Instant
+        ) async throws(KeychainFailure) {
+            try await KeychainSession.current().waitUntilAvailable(
+                for: accessibility.protectionClass, deadline: deadline)
+        }
+    }
+#endif
+
 /// What differs between the systems.
 enum Platform {
     #if canImport(Darwin) || VALET_APPLE_BRANCHES

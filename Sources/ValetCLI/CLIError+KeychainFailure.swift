@@ -29,8 +29,8 @@ extension ExitCode {
                 .denied
             case .duplicateItem, .invalidRequest, .noSuchAttribute, .noSuchClass, .unimplemented,
                 .passcodeNotSet, .keyUnavailable, .incomplete, .newerFormat, .diskFull,
-                .inputOutput, .readOnly, .unsupportedFileSystem, .noHome, .outOfMemory,
-                .internalFault:
+                .inputOutput, .readOnly, .unsupportedFileSystem, .insufficientProtection, .noHome,
+                .outOfMemory, .internalFault:
                 .failure
             }
     }

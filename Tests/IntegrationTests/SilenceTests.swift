@@ -30,4 +30,8 @@ import Testing
     @Test func `keeps no key of an epoch that is over`() throws {
         try Scenario.run("canaries.after_changing")
     }
+
+    @Test func `leaves no passcode in memory`() throws {
+        try Scenario.run("leaks.after_unlocking")
+    }
 }

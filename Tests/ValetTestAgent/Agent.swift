@@ -72,7 +72,9 @@ import Valet
         case "fork": Forking.start(prefix: words[0])
         case "label": try label(words[0], words[1])
         case "ask": return Asking.ask(words)
+        case "app": return try Application.perform(words[0], Array(words.dropFirst()))
         case "leak": try Leak.handleSecret()
+        case "leakpasscode": try Leak.handlePasscode()
         case _ where EpochVerbs.verbs.contains(verb):
             return try EpochVerbs().perform(verb, words)
         default: return try Locking.perform(verb, words) ?? wrongUse(verb)

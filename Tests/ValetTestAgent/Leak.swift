@@ -36,6 +36,22 @@ enum Leak {
         guard isRight else { throw CocoaError(.fileReadCorruptFile) }
     }
 
+    /// Sets the secret as passcode, unlocks with it in every way that there is, and locks.
+    static func handlePasscode() throws {
+        _ = canary.withLock { $0.count }
+        let store = ItemStore(try .ofThisProcess(), stretching: .lowest)
+        try store.setPasscode(KeychainPasscode(SecretBytes(takingOver: bytes(seed: 1))))
+        try Keychain.lock(all: true)
+        try Application.finish { () async throws(KeychainFailure) in
+            try await Keychain.unlock(passcode: bytes(seed: 1))
+        }
+        try Keychain.lock(all: true)
+        var typed = bytes(seed: 1)
+        defer { for index in typed.indices { typed[index] = 0 } }
+        try Keychain.unlock(passcode: typed.span)
+        try Keychain.lock(all: true)
+    }
+
     /// The caller's copy is wiped here: it is not the library's to wipe.
     private static func secret() -> SecretValue {
         var bytes = bytes(seed: 1)

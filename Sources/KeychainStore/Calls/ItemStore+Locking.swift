@@ -70,6 +70,7 @@ extension ItemStore {
                     message: "a keychain without a passcode is always open",
                     hint: "set one with `valet passcode set`")
             }
+            defer { engine.announceLockState() }
             try translating(Self.locking) { try lockState.lock(all: all) }
             _ = engine.reading(facts, of: lockState)
             if waiting { try engine.awaitWriters(deadline) }

@@ -77,6 +77,7 @@ package final class ItemStore: Sendable {
         let deadline = Deadline(after: timeLimit)
         let now = now
         let slot = slot.value
+        if creating { try requireLevelOfNew(operation) }
         repeat {
             var wasReplaced = false
             let result = try slot.withEngine(location, deadline, creating: creating, operation) {

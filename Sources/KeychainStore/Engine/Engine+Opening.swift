@@ -192,6 +192,7 @@ extension Engine {
             guard let engine = try existing(location, directory, lock: lock) else {
                 throw KeychainFailure(.inputOutput, during: creating)
             }
+            LockStateWatch.wakeAll()
             return engine
         }
     }

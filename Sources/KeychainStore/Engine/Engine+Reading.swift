@@ -17,6 +17,7 @@ extension Engine {
                 try inTransaction(store, operation) { () throws(KeychainFailure) -> R? in
                     let reading = try currentState(store)
                     guard let state = try believed(reading, &doubts) else { return nil }
+                    try RequiredLevel.check(state.facts, operation)
                     return try body(store, state)
                 }
             }

@@ -57,9 +57,12 @@ extension Engine {
     private func state(
         _ store: StoreConnection, _ operation: String, _ doubts: inout EpochDoubts
     ) throws(KeychainFailure) -> KeychainState? {
-        if let seen = store.seenState, isOpen(seen) { return seen }
+        if let seen = store.seenState, isOpen(seen), RequiredLevel.isMet(by: seen.facts) {
+            return seen
+        }
         let reading = try load(store, operation)
         let state = try believed(reading, &doubts)
+        if let state { try RequiredLevel.check(state.facts, operation) }
         store.seenState = state
         return state
     }

@@ -30,7 +30,11 @@ extension Engine {
             let held = try lock.acquire(before: deadline)
             guard try isInPlace() else { return nil }
             let writer = try writer(deadline)
-            let (result, state) = try transact(writer, operation, body)
+            let (result, state) = try transact(writer, operation) {
+                (writer, state) throws(KeychainFailure) in
+                if isOfItems { try RequiredLevel.check(state.facts, operation) }
+                return try body(writer, state)
+            }
             tend(writer)
             let pause = isOfItems ? goOnWithEpochChange(writer, state) : 0
             _ = consume held

@@ -23,6 +23,8 @@ extension Engine {
         _ change: borrowing EpochChange, after facts: KeychainFacts, _ operation: String,
         _ deadline: Deadline
     ) throws(KeychainFailure) -> Bool {
+        // Begun or undone, keys were published.
+        defer { announceLockState() }
         var before: LockReading?
         do {
             try checkSpace(operation)

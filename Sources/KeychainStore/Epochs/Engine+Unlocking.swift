@@ -70,6 +70,7 @@ extension Engine {
             else { return false }
             try lockState.publish(facts.published(opened), until: end)
             _ = consume held
+            announceLockState()
             return true
         } catch {
             throw KeychainFailure(translating: error, during: operation)

@@ -19,6 +19,8 @@ package struct KeychainLocation: Hashable, Sendable {
     /// The name that the database has until it is complete.
     static let newDatabaseName = "keychain.db.new"
     static let lockName = "keychain.lock"
+    /// Touched by who changes the lock state, for who watches it; it holds nothing.
+    static let stateName = "keychain.state"
     static let deviceKeyName = "device.key"
 
     /// A keychain in `folder`, with its device key in the folder `device` inside.

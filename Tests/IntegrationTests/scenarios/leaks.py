@@ -18,8 +18,17 @@ def pattern(seed):
 
 def after_use(world):
     """Stored, read, removed: no part of the secret is left, and a canary is found."""
-    agent = world.agent()
-    agent.do("leak")
+    search(world, "leak")
+
+
+def after_unlocking(world):
+    """Set, unlocked with, locked: no part of the passcode is left."""
+    search(world, "leakpasscode", {"VALET_LOCK_STATE": "process"})
+
+
+def search(world, verb, env=None):
+    agent = world.agent(env=env)
+    agent.do(verb)
     regions = list(memory(agent.pid))
     expect(found(regions, pattern(2)), "the canary is not found: the search is worth nothing")
     places = found(regions, pattern(1))

@@ -169,14 +169,14 @@ class World:
 class Agent:
     """A process that uses the library, and must never write to its standard streams."""
 
-    def __init__(self, world, env=None, program=None, prefix=(), log=None):
+    def __init__(self, world, env=None, program=None, prefix=(), log=None, descriptors=()):
         self.world = world
         answers, theirs = os.pipe()
         self.answers, self.rest = answers, b""
         self.streams = tempfile.TemporaryFile(dir=world.folder)
         self.process = world.start(
             [*prefix, program or AGENT, str(theirs)], env, stdin=subprocess.PIPE,
-            stdout=self.streams, stderr=self.streams, pass_fds=(theirs,))
+            stdout=self.streams, stderr=self.streams, pass_fds=(theirs, *descriptors))
         os.close(theirs)
         self.pid = self.process.pid
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import Keybag
+internal import KeychainModel
+internal import Synchronization
+
+/// The least protection that this process accepts of a keychain whose items it reads or writes.
+package enum RequiredLevel {
+    /// The rank of a level, 0 for none. A child of `fork` inherits it.
+    private static let rank = Atomic<Int>(0)
+
+    /// Has every call for items refuse below `level` from now on. It can be raised, never lowered:
+    /// no part of a program takes back what another relies on.
+    package static func raise(to level: KeychainStatus.ProtectionLevel) {
+        rank.max(level.rank, ordering: .sequentiallyConsistent)
+    }
+
+    /// - Throws: ``KeychainFailure/Code/insufficientProtection``.
+    static func check(_ facts: KeychainFacts, _ operation: String) throws(KeychainFailure) {
+        // One load where nothing is required.
+        guard isSet else { return }
+        try check(facts.newest.level, operation, hint: "set a passcode with `valet passcode set`")
+    }
+
+    /// Whether the keychain has the level, as far as `facts` are still true.
+    static func isMet(by facts: KeychainFacts) -> Bool {
+        !isSet || facts.newest.level.rank >= rank.load(ordering: .sequentiallyConsistent)
+    }
+
+    static var isSet: Bool { rank.load(ordering: .relaxed) > 0 }
+
+    static func check(
+        _ level: KeychainStatus.ProtectionLevel, _ operation: String, hint: String
+    ) throws(KeychainFailure) {
+        let required = rank.load(ordering: .sequentiallyConsistent)
+        guard level.rank < required else { return }
+        let name = KeychainStatus.ProtectionLevel.allCases.first { $0.rank == required }
+        throw KeychainFailure(
+            .insufficientProtection, during: operation,
+            message: "the keychain's protection level is \(level.rawValue), "
+                + "and this program requires \(name?.rawValue ?? "more")",
+            hint: hint)
+    }
+}
+
+extension ItemStore {
+    /// Refuses to make a keychain of a level that the process does not accept.
+    ///
+    /// - Throws: ``KeychainFailure/Code/insufficientProtection``; what keeps the keychain from
+    ///   being opened.
+    func requireLevelOfNew(_ operation: String) throws(KeychainFailure) {
+        guard RequiredLevel.isSet else { return }
+        let isThere: Void? = try withEngineIfThere(operation, creating: false) { _ in }
+        guard isThere == nil else { return }
+        let source = DeviceSecretSource(location: location).preferred
+        try RequiredLevel.check(
+            source == .file ? .file : .credential, operation,
+            hint: "make the keychain first, with `valet passcode set`")
+    }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import KeychainModel
+
+extension Engine {
+    /// Tells whoever watches the keychain that its lock state may have changed.
+    ///
+    /// The change itself is done, and stays so if nobody can be told: who watches also looks from
+    /// time to time (``LockStateWatch``).
+    func announceLockState() {
+        if !directory.isReadOnly { try? directory.touch(KeychainLocation.stateName) }
+        LockStateWatch.wakeAll()
+    }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import Keybag
+package import KeychainModel
+internal import LockState
+internal import Sealing
+
+extension ItemStore {
+    fileprivate static let looking = "find out whether the keychain is locked"
+
+    /// Which items can be read now; creates nothing, opens no item.
+    ///
+    /// Costs some ten microseconds while the keychain is open; locked, also a look at the device
+    /// key. Waits for an epoch change to begin, as every call does.
+    /// - Throws: ``KeychainFailure`` if it cannot be found out: `timedOut`, `keychainDamaged`,
+    ///   `newerFormat`, `insecureFiles`, `inputOutput`.
+    package func availability() throws(KeychainFailure) -> KeychainAvailability {
+        do throws(KeychainFailure) {
+            return try reading(Self.looking) { (engine, deadline) throws(KeychainFailure) in
+                try engine.availability(deadline)
+            } ?? KeychainAvailability(state: .absent, openKeys: .all)
+        } catch {
+            // One of the two files alone: FORMAT §2.1.
+            guard error.code == .incomplete else { throw error }
+            return KeychainAvailability(state: .incomplete, openKeys: .none, fault: error)
+        }
+    }
+
+    /// The protection level recorded in the keychain; nil while there is none.
+    ///
+    /// - Throws: As ``availability()``.
+    package func protectionLevel() throws(KeychainFailure) -> KeychainStatus.ProtectionLevel? {
+        try reading(Self.looking) { (engine, deadline) throws(KeychainFailure) in
+            try engine.readFacts(Self.looking, deadline).newest.level
+        }
+    }
+}
+
+extension Engine {
+    /// An epoch change is waited for once, and one that begins in between.
+    private static let lookCount = 3
+
+    fileprivate func availability(
+        _ deadline: Deadline
+    ) throws(KeychainFailure) -> KeychainAvailability {
+        for attempt in 1...Self.lookCount {
+            let facts = try readFacts(ItemStore.looking, deadline)
+            let isLast = attempt == Self.lookCount
+            let found: KeychainAvailability? =
+                if let lockState = facts.lockState {
+                    try availability(facts, lockState, isLast: isLast)
+                } else {
+                    try availabilityWithoutPasscode(facts, deadline)
+                }
+            if let found { return found }
+            try awaitWriters(deadline)
+        }
+        throw KeychainFailure(
+            .timedOut, during: ItemStore.looking, message: "its keys were changed again and again")
+    }
+
+    /// - Returns: nil if the keys that are published are of another epoch, which may be about to
+    ///   begin: a look after that tells.
+    private func availability(
+        _ facts: KeychainFacts, _ lockState: LockStateStore, isLast: Bool
+    ) throws(KeychainFailure) -> KeychainAvailability? {
+        var found = KeychainAvailability(
+            state: .unlocked, level: facts.newest.level, openKeys: .all,
+            isAnnounced: !directory.isReadOnly)
+        switch lockState.current(expecting: facts.marks) {
+        case .locked(_, .otherEpoch) where !isLast, .beforeFirstUnlock(.otherEpoch) where !isLast:
+            return nil
+        case .unlocked: found.end = lockState.unlockedUntil
+        case .locked: (found.state, found.openKeys) = (.locked, .afterFirstUnlock)
+        case .beforeFirstUnlock: (found.state, found.openKeys) = (.beforeFirstUnlock, .none)
+        case .unknown(let error):
+            throw KeychainFailure(.inputOutput, during: ItemStore.looking, message: "\(error)")
+        }
+        found.isOfProcess = lockState.provider.place == .process
+        // What is open needs no device key; to open more takes it.
+        if found.openKeys != .all { try lookForDeviceKey(facts, &found) }
+        return found
+    }
+
+    /// - Returns: nil if a passcode was set in between.
+    private func availabilityWithoutPasscode(
+        _ facts: KeychainFacts, _ deadline: Deadline
+    ) throws(KeychainFailure) -> KeychainAvailability? {
+        var found = KeychainAvailability(
+            state: .noPasscode, level: facts.newest.level, openKeys: .all,
+            isAnnounced: !directory.isReadOnly)
+        // What this process has opened stays open.
+        guard lastKnownState?.facts !== facts else { return found }
+        try lookForDeviceKey(facts, &found)
+        if found.fault != nil { found.openKeys = .none }
+        return found
+    }
+
+    private func lookForDeviceKey(
+        _ facts: KeychainFacts, _ found: inout KeychainAvailability
+    ) throws(KeychainFailure) {
+        do throws(KeychainFailure) {
+            let secret = try source.secret(of: facts)
+            guard secret.id == facts.newest.deviceKeyID else {
+                throw KeychainFailure(
+                    .keyUnavailable, during: ItemStore.looking,
+                    message: "the device key is not the one that this keychain was made with",
+                    path: source.path(of: facts.newest.deviceSource),
+                    hint: "put this keychain's own device key back")
+            }
+        } catch {
+            switch error.code {
+            case .incomplete: found.state = .incomplete
+            case .keyUnavailable: found.state = .keyUnavailable
+            default: throw error
+            }
+            found.fault = error
+        }
+    }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import KeychainModel
+internal import LockState
+
+/// Which items of a keychain can be read at one moment.
+package struct KeychainAvailability: Hashable, Sendable {
+    /// The protection classes whose keys are open.
+    package enum OpenKeys: Hashable, Sendable {
+        case none, afterFirstUnlock, all
+    }
+
+    /// keys-and-states §1.5. Unlocked, a keychain whose device key is gone is still `unlocked`.
+    package var state: KeychainStatus.State
+    /// The level recorded in the keychain; nil while there is none.
+    package var level: KeychainStatus.ProtectionLevel?
+    /// What is open. Where there is no keychain or no passcode nothing has to be unlocked.
+    package var openKeys: OpenKeys
+    /// Why the device key is not there, in the states `keyUnavailable` and `incomplete`.
+    package var fault: KeychainFailure?
+    /// Whether the process unlocks for itself alone.
+    package var isOfProcess = false
+    /// Whether who changes the state can tell others: not where files can only be read.
+    package var isAnnounced = true
+    /// When the keychain locks by itself; nil if it does not.
+    var end: BootTime?
+
+    /// Whether items of that class can be read, if there are any.
+    package func isAvailable(_ protectionClass: ProtectionClass) -> Bool {
+        switch openKeys {
+        case .all: true
+        case .afterFirstUnlock: !protectionClass.needsUnlockedKeychain
+        case .none: false
+        }
+    }
+
+    /// How long the keychain stays unlocked, rounded up; nil if it has no end.
+    package var remaining: Duration? {
+        guard let end else { return nil }
+        let now = BootTime.now
+        return now < end ? .milliseconds(Int64(end.milliseconds - now.milliseconds)) : .zero
+    }
+}
+
+extension ProtectionClass {
+    /// Whether a lock takes its keys away.
+    fileprivate var needsUnlockedKeychain: Bool {
+        switch self {
+        case .whenUnlocked, .whenUnlockedThisDeviceOnly, .whenPasscodeSetThisDeviceOnly: true
+        case .afterFirstUnlock, .always, .afterFirstUnlockThisDeviceOnly, .alwaysThisDeviceOnly:
+            false
+        }
+    }
+}

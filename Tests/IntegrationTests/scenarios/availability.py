@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Applications that have to know whether the keychain is locked."""
+
+import contextlib
+import os
+import shutil
+import time
+
+from support import expect, mount, private_mounts
+
+KERNEL = {"VALET_LOCK_STATE": "kernel"}
+OWN = {"VALET_LOCK_STATE": "process"}
+
+
+@contextlib.contextmanager
+def locked(world, env):
+    """A keychain with a passcode; no key of it stays in the kernel."""
+    agent = world.agent(env=env)
+    agent.do("app setas ak a value-a")
+    agent.do("app setas ck c value-c")
+    agent.do("app passcode correct")
+    agent.do("app lockall")
+    try:
+        yield agent
+    finally:
+        agent.do("app lockall")
+        agent.end()
+
+
+def shared(world):
+    """A process is told what another one does; many watch at once."""
+    with locked(world, KERNEL) as owner:
+        watchers = [world.agent(env=KERNEL) for _ in range(3)]
+        for watcher in watchers:
+            watcher.do("app watch")
+            watcher.do("app watch")
+            watcher.do("app seen beforeFirstUnlock")
+        for verb, state in (("unlock correct", "unlocked"), ("lock", "locked"),
+                            ("unlock correct", "unlocked"), ("lockall", "beforeFirstUnlock")):
+            owner.do(f"app {verb}")
+            for watcher in watchers:
+                lists = watcher.do(f"app seen {state}").split()
+                expect(len(lists) == 2, "watchers:", lists)
+                expect(all(text.endswith(state) for text in lists), verb, lists)
+                expect(watcher.do("app state") == state, "state after", verb)
+        whole = "beforeFirstUnlock,unlocked,locked,unlocked,beforeFirstUnlock"
+        for watcher in watchers:
+            lists = watcher.do("app unwatch").split()
+            expect(lists == [whole + ",end"] * 2, "told:", lists)
+            unwatched(watcher)
+            watcher.end()
+        mode = os.stat(world.path("keychain.state"))
+        expect(mode.st_mode & 0o777 == 0o600 and mode.st_size == 0, "keychain.state:", mode)
+
+
+def unwatched(agent):
+    """Nobody waits: the thread that watches is gone."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        if not any("inotify" in file for file in open_files(agent)):
+            return
+        time.sleep(0.02)
+    expect(False, "the watch goes on:", open_files(agent))
+
+
+def open_files(agent):
+    folder = f"/proc/{agent.pid}/fd"
+    files = []
+    for name in os.listdir(folder):
+        with contextlib.suppress(FileNotFoundError):
+            files.append(os.readlink(f"{folder}/{name}"))
+    return files
+
+
+def deadline(world):
+    """A keychain that was unlocked for a time is told to be locked when that is over."""
+    with locked(world, KERNEL) as owner:
+        watcher = world.agent(env=KERNEL)
+        watcher.do("app watch")
+        watcher.do("app seen beforeFirstUnlock")
+        owner.do("app unlock correct 700")
+        expect("unlocked" in watcher.do("app seen locked"), "the end was not told")
+        expect(owner.do("app state") == "locked", "the owner does not know")
+        watcher.end()
+
+
+def read_only(world):
+    """Where nobody can touch a file, the state is looked at: unlocked and locked all the same."""
+    private_mounts()
+    with locked(world, KERNEL):
+        mount("--bind", world.home, world.home)
+        mount("-o", "remount,bind,ro", world.home)
+        watcher, other = world.agent(env=KERNEL), world.agent(env=KERNEL)
+        watcher.do("app watch")
+        watcher.do("app seen beforeFirstUnlock")
+        other.do("app unlock correct")
+        watcher.do("app seen unlocked")
+        expect(watcher.do("app getas ak a") == "value-a", "not readable")
+        other.do("app lock")
+        lists = watcher.do("app seen locked")
+        expect(lists == "beforeFirstUnlock,unlocked,locked", "told:", lists)
+        watcher.end()
+        other.end()
+        os.system(f"umount {world.home}")
+
+
+def creation(world):
+    """From no folder at all to a keychain with a passcode."""
+    watcher = world.agent(env=KERNEL)
+    watcher.do("app watch")
+    watcher.do("app seen absent")
+    owner = world.agent(env=KERNEL)
+    owner.do("app setas ak a value")
+    watcher.do("app seen noPasscode")
+    expect(watcher.do("app level") == "file", "level without a passcode")
+    owner.do("app passcode correct")
+    lists = watcher.do("app seen unlocked")
+    expect(lists == "absent,noPasscode,unlocked", "told:", lists)
+    expect(watcher.do("app level") == "passcode", "level with a passcode")
+    owner.do("app lockall")
+    watcher.do("app seen beforeFirstUnlock")
+    os.rename(world.path("device/device.key"), world.path("device/away"))
+    watcher.do("app seen incomplete")
+    answer = watcher.ask("app await ak 60000")
+    expect(answer.startswith("error incomplete"), "waiting without the device key:", answer)
+    os.rename(world.path("device/away"), world.path("device/device.key"))
+    watcher.do("app seen beforeFirstUnlock")
+    watcher.end()
+    owner.end()
+
+
+def waiting(world):
+    """Who waits goes on as soon as another process has unlocked."""
+    with locked(world, KERNEL) as owner:
+        waiter = world.agent(env=KERNEL)
+        for words in ("ak", "ck", "akpu"):
+            answer = waiter.ask(f"app await {words} 50")
+            expect(answer.startswith("error locked"), words, answer)
+        waiter.tell("app await ak 60000")
+        owner.do("app unlock correct")
+        expect(waiter.answer() == "ok ", "not told")
+        expect(waiter.do("app getas ak a") == "value-a", "not readable")
+        owner.do("app lock")
+        waiter.do("app await ck 0")
+        expect(waiter.do("app getas ck c") == "value-c", "not readable while locked")
+        answer = waiter.ask("app await aku 50")
+        expect(answer.startswith("error locked"), "aku", answer)
+        waiter.end()
+
+
+def own(world):
+    """Where each process unlocks for itself, it is told of what it does itself."""
+    with locked(world, OWN) as owner:
+        other = world.agent(env=OWN)
+        for agent in (owner, other):
+            agent.do("app watch")
+            agent.do("app seen beforeFirstUnlock")
+        owner.do("app unlockasync correct")
+        owner.do("app seen unlocked")
+        owner.do("app lock")
+        owner.do("app seen locked")
+        answer = owner.ask("app unlock wrong")
+        expect(answer.startswith("error authenticationFailed"), "wrong passcode:", answer)
+        owner.do("app unlock correct 300")
+        owner.do("app seen unlocked")
+        owner.do("app seen locked")
+        expect(other.do("app state") == "beforeFirstUnlock", "the other process was unlocked")
+        other.end()
+
+
+def given(text):
+    """The number of a descriptor that gives `text`."""
+    ours, theirs = os.pipe()
+    os.write(theirs, text)
+    os.close(theirs)
+    return ours
+
+
+def descriptor(world):
+    """A service is unlocked by its descriptor at its first call, once."""
+    with locked(world, OWN):
+        for call in ("app getas ak a", "app await ak 10000"):
+            number = given(b"correct\nrest")
+            agent = world.agent(
+                env={**OWN, "VALET_PASSCODE_FD": str(number)}, descriptors=(number,))
+            pipe = os.readlink(f"/proc/self/fd/{number}")
+            os.close(number)
+            expect(agent.do("app state") == "beforeFirstUnlock", "asking for the state unlocked")
+            expect(pipe in open_files(agent), "the descriptor was not inherited, or was read")
+            agent.do(call)
+            expect(agent.do("app getas ak a") == "value-a", "not readable")
+            expect(pipe not in open_files(agent), "the descriptor is open")
+            agent.do("app lockall")
+            answer = agent.ask("app getas ak a")
+            expect(answer.startswith("error locked"), "read twice:", answer)
+            agent.end()
+
+
+def wrong(world):
+    """A descriptor that gives nothing of use is told once, and not tried again."""
+    with locked(world, OWN):
+        for text, code in ((b"wrong\n", "authenticationFailed"), (b"", "authenticationFailed")):
+            number = given(text)
+            agent = world.agent(
+                env={**OWN, "VALET_PASSCODE_FD": str(number)}, descriptors=(number,))
+            os.close(number)
+            answer = agent.ask("app getas ak a")
+            expect(answer.startswith(f"error {code}"), text, answer)
+            answer = agent.ask("app getas ak a")
+            expect(answer.startswith("error locked"), "again:", answer)
+            agent.do("app unlock correct")
+            expect(agent.do("app getas ak a") == "value-a", "not unlocked by hand")
+            agent.do("app lockall")
+            agent.end()
+        closed = world.agent(env={**OWN, "VALET_PASSCODE_FD": "937"})
+        answer = closed.ask("app getas ak a")
+        expect(answer.startswith("error interactionNotAllowed"), "closed:", answer)
+        closed.end()
+
+
+def shared_descriptor(world):
+    """A descriptor does not unlock what all processes of the user share."""
+    with locked(world, KERNEL):
+        number = given(b"correct\n")
+        agent = world.agent(
+            env={**KERNEL, "VALET_PASSCODE_FD": str(number)}, descriptors=(number,))
+        pipe = os.readlink(f"/proc/self/fd/{number}")
+        os.close(number)
+        answer = agent.ask("app getas ak a")
+        expect(answer.startswith("error locked"), "shared:", answer)
+        expect(pipe in open_files(agent), "the descriptor was closed")
+        agent.end()
+
+
+def level(world):
+    """Below the level that a program requires nothing is read, found, written or made."""
+    agent = world.agent(env=OWN)
+    agent.do("app require passcode")
+    agent.do("app require file")
+    refusal = "error insufficientProtection"
+    answer = agent.ask("set key value")
+    expect(answer.startswith(refusal), "a keychain is made:", answer)
+    expect("level is file" in answer and "requires passcode" in answer, "not told:", answer)
+    expect(not os.path.exists(world.home), "something was made")
+    other = world.agent(env=OWN)
+    other.do("set key value")
+    for words in ("get key", "set key new", "remove key", "keys", "label a b"):
+        answer = agent.ask(words)
+        expect(answer.startswith(refusal), words, answer)
+    expect(agent.do("app find") == "-25291", "SecItemCopyMatching:", agent.do("app find"))
+    expect(agent.do("app can ak") == "false", "canAccessKeychain")
+    expect(agent.do("app state") == "noPasscode" and agent.do("app level") == "file", "state")
+    expect(other.do("get key") == "value", "the other program")
+    other.do("app passcode correct")
+    agent.do("app unlock correct")
+    expect(agent.do("get key") == "value", "at the level")
+    # Once it was used, raising still counts.
+    agent.do("app require tpm")
+    answer = agent.ask("get key")
+    expect(answer.startswith(refusal), "raised:", answer)
+    for one in (agent, other):
+        one.do("app lockall")
+        one.end()
+
+
+def canary(world):
+    """`canAccessKeychain()` says which accessibilities are open."""
+    for env in (KERNEL, OWN):
+        with locked(world, env) as agent:
+            def answers():
+                return [agent.do(f"app can {name}") for name in ("ak", "aku", "akpu", "ck", "cku")]
+
+            expect(answers() == ["false"] * 5, "before the first unlock:", answers())
+            agent.do("app unlock correct")
+            agent.do("app lock")
+            expect(answers() == ["false"] * 3 + ["true"] * 2, "locked, none written:", answers())
+            agent.do("app unlock correct")
+            expect(answers() == ["true"] * 5, "unlocked:", answers())
+            agent.do("app lock")
+            expect(answers() == ["false"] * 3 + ["true"] * 2, "locked:", answers())
+        shutil.rmtree(world.home)

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import KeychainModel
+import Testing
+
+@testable import KeychainServices
+@testable import KeychainStore
+
+@Suite(.timeLimit(.minutes(2))) struct `The changes of the lock state` {
+    @Test func `begin with the present, and tell of each lock and unlock`() async throws {
+        let keychain = try LockableKeychain.withPasscode()
+        var states = keychain.changes.makeAsyncIterator()
+        #expect(try await states.next() == .unlocked)
+        try keychain.session.lock(all: false)
+        #expect(try await states.next() == .locked)
+        try keychain.session.lock(all: true)
+        #expect(try await states.next() == .beforeFirstUnlock)
+        try keychain.unlock()
+        #expect(try await states.next() == .unlocked)
+    }
+
+    @Test func `tell of a keychain that comes into being, and of its passcode`() async throws {
+        let keychain = LockableKeychain()
+        var states = keychain.changes.makeAsyncIterator()
+        #expect(try await states.next() == .absent)
+        try keychain.add("a", .whenUnlocked)
+        #expect(try await states.next() == .noPasscode)
+        try keychain.setPasscode()
+        #expect(try await states.next() == .unlocked)
+    }
+
+    @Test func `tell of the end of an unlock's time`() async throws {
+        let keychain = try LockableKeychain.withPasscode()
+        try keychain.session.lock(all: false)
+        try keychain.unlock(for: .milliseconds(300))
+        var states: [Keychain.LockState] = []
+        for try await state in keychain.changes {
+            states.append(state)
+            if state == .locked { break }
+        }
+        #expect(states.last == .locked)
+    }
+
+    @Test func `tell of what this process does where no file can be touched`() async throws {
+        let keychain = try LockableKeychain.withPasscode()
+        let path = keychain.folder + "/keychain.state"
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: false)
+        var states = keychain.changes.makeAsyncIterator()
+        #expect(try await states.next() == .unlocked)
+        try keychain.session.lock(all: false)
+        let start = ContinuousClock.now
+        #expect(try await states.next() == .locked)
+        // Sooner than anybody looks of their own accord.
+        #expect(start.duration(to: .now) < .seconds(25))
+    }
+
+    @Test func `are told to many at once, to each from the present on`() async throws {
+        let keychain = try LockableKeychain.withPasscode()
+        let changes = keychain.changes
+        try await withThrowingTaskGroup(of: [Keychain.LockState].self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    var states: [Keychain.LockState] = []
+                    for try await state in changes {
+                        states.append(state)
+                        if state == .beforeFirstUnlock { break }
+                    }
+                    return states
+                }
+            }
+            try keychain.session.lock(all: true)
+            for try await states in group {
+                #expect(states.last == .beforeFirstUnlock)
+                #expect(states.count <= 2)
+            }
+        }
+    }
+
+    @Test func `do not repeat what who reads slowly has seen last`() async throws {
+        let keychain = try LockableKeychain.withPasscode()
+        var states = keychain.changes.makeAsyncIterator()
+        #expect(try await states.next() == .unlocked)
+        for _ in 0..<3 {
+            try keychain.session.lock(all: false)
+            try keychain.unlock()
+        }
+        try keychain.session.lock(all: true)
+        var last = Keychain.LockState.unlocked
+        while last != .beforeFirstUnlock {
+            let next = try await states.next()
+            #expect(next != last)
+            last = try #require(next)
+        }
+    }
+
+    @Test func `end with the task that reads them`() async throws {
+        let keychain = try LockableKeychain.withPasscode()
+        let task = Task {
+            var states: [Keychain.LockState] = []
+            for try await state in keychain.changes {
+                states.append(state)
+                unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            }
+            return states
+        }
+        #expect(try await task.value == [.unlocked])
+    }
+
+    @Test func `end with a failure, once, when the state can not be told`() async throws {
+        let keychain = try LockableKeychain.withPasscode()
+        keychain.store.close()
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o755], ofItemAtPath: keychain.folder)
+        var states = keychain.changes.makeAsyncIterator()
+        do throws(KeychainFailure) {
+            _ = try await states.next()
+            Issue.record("a state was told")
+        } catch {
+            #expect(error.code == .insecureFiles)
+        }
+        #expect(try await states.next() == nil)
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o700], ofItemAtPath: keychain.folder)
+    }
+}
+
+@Suite(.timeLimit(.minutes(2))) struct `Waiting for the keychain` {
+    private func wait(
+        _ keychain: LockableKeychain, _ protectionClass: ProtectionClass, _ limit: Duration
+    ) async -> KeychainFailure.Code? {
+        do throws(KeychainFailure) {
+            try await keychain.session.waitUntilAvailable(
+                for: protectionClass, deadline: .now + limit)
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+
+    @Test(arguments: ProtectionClass.allCases)
+    func `ends at once without files, without a passcode and unlocked`(
+        _ protectionClass: ProtectionClass
+    ) async throws {
+        let keychain = LockableKeychain()
+        #expect(await wait(keychain, protectionClass, .zero) == nil)
+        try keychain.add("a", .whenUnlocked)
+        #expect(await wait(keychain, protectionClass, .zero) == nil)
+        try keychain.setPasscode()
+        #expect(await wait(keychain, protectionClass, .zero) == nil)
+    }
+
+    @Test func `ends at the deadline while the class is closed`() async throws {
+        let keychain = try LockableKeychain.withPasscode()
+        try keychain.session.lock(all: false)
+        #expect(await wait(keychain, .whenUnlocked, .milliseconds(50)) == .locked)
+        #expect(await wait(keychain, .afterFirstUnlock, .zero) == nil)
+        try keychain.session.lock(all: true)
+        #expect(await wait(keychain, .afterFirstUnlock, .milliseconds(50)) == .locked)
+    }
+
+    @Test func `ends when the keychain is unlocked`() async throws {
+        let keychain = try LockableKeychain.withPasscode()
+        try keychain.session.lock(all: true)
+        async let answers = [
+            wait(keychain, .whenUnlocked, .seconds(60)),
+            wait(keychain, .afterFirstUnlock, .seconds(60)),
+        ]
+        try await onThread { () throws(KeychainFailure) in
+            try keychain.session.unlock(.text(LockableKeychain.passcode), for: nil)
+        }
+        #expect(await answers == [nil, nil])
+    }
+
+    @Test func `takes a value of kSecAttrAccessible, and no other text`() async throws {
+        #expect(TestKeychain.isConfigured)
+        try await Keychain.waitUntilAvailable(
+            for: kSecAttrAccessibleWhenUnlocked, deadline: .now)
+        do throws(KeychainFailure) {
+            try await Keychain.waitUntilAvailable(for: "whenUnlocked", deadline: .now)
+            Issue.record("another text was taken")
+        } catch {
+            #expect(error.code == .invalidRequest)
+        }
+    }
+
+    @Test func `ends when its task is cancelled`() async throws {
+        let keychain = try LockableKeychain.withPasscode()
+        try keychain.session.lock(all: false)
+        let task = Task { await wait(keychain, .whenUnlocked, .seconds(600)) }
+        try await Task.sleep(for: .milliseconds(20))
+        task.cancel()
+        #expect(await task.value == .userCancelled)
+    }
+
+    @Test func `fails at once when the device key is gone`() async throws {
+        let keychain = try LockableKeychain.withPasscode()
+        try keychain.session.lock(all: true)
+        try FileManager.default.removeItem(atPath: keychain.folder + "/device/device.key")
+        #expect(await wait(keychain, .whenUnlocked, .seconds(600)) == .incomplete)
+    }
+}

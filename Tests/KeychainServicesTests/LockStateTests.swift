@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import KeychainModel
+import Testing
+
+@testable import KeychainServices
+@testable import KeychainStore
+
+@Suite struct `The lock state` {
+    private let keychain = LockableKeychain()
+
+    @Test func `is absent where there is no keychain, and makes none`() throws {
+        #expect(try keychain.session.lockState() == .absent)
+        #expect(try keychain.session.protectionLevel() == nil)
+        #expect(!FileManager.default.fileExists(atPath: keychain.folder))
+    }
+
+    @Test func `follows passcode, lock and unlock`() throws {
+        try keychain.add("a", .whenUnlocked)
+        #expect(try keychain.session.lockState() == .noPasscode)
+        #expect(try keychain.session.protectionLevel() == .file)
+        try keychain.setPasscode()
+        #expect(try keychain.session.lockState() == .unlocked)
+        #expect(try keychain.session.protectionLevel() == .passcode)
+        try keychain.session.lock(all: false)
+        #expect(try keychain.session.lockState() == .locked)
+        try keychain.session.lock(all: true)
+        #expect(try keychain.session.lockState() == .beforeFirstUnlock)
+        #expect(try keychain.session.protectionLevel() == .passcode)
+        try keychain.unlock()
+        #expect(try keychain.session.lockState() == .unlocked)
+    }
+
+    @Test func `is locked when the time of an unlock is over`() throws {
+        try keychain.add("a", .whenUnlocked)
+        try keychain.setPasscode()
+        try keychain.session.lock(all: false)
+        try keychain.unlock(for: .milliseconds(1))
+        usleep(20_000)
+        #expect(try keychain.session.lockState() == .locked)
+    }
+
+    @Test func `says that the device key is gone, once it is needed`() throws {
+        try keychain.add("a", .whenUnlocked)
+        try keychain.setPasscode()
+        try FileManager.default.removeItem(atPath: keychain.folder + "/device/device.key")
+        #expect(try keychain.session.lockState() == .unlocked)
+        try keychain.session.lock(all: false)
+        #expect(try keychain.session.lockState() == .incomplete)
+        let found = try keychain.store.availability()
+        #expect(found.isAvailable(.afterFirstUnlock))
+        #expect(!found.isAvailable(.whenUnlocked))
+        #expect(found.fault?.code == .incomplete)
+    }
+
+    @Test func `says that the device key is another keychain's`() throws {
+        let other = LockableKeychain()
+        for one in [keychain, other] { try one.add("a", .whenUnlocked) }
+        try keychain.setPasscode()
+        try keychain.session.lock(all: true)
+        let path = keychain.folder + "/device/device.key"
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.copyItem(
+            atPath: other.folder + "/device/device.key", toPath: path)
+        #expect(try keychain.session.lockState() == .keyUnavailable)
+    }
+
+    @Test func `is incomplete with a lone device key`() throws {
+        try keychain.add("a", .whenUnlocked)
+        keychain.store.close()
+        for name in ["", "-wal", "-shm"] {
+            try? FileManager.default.removeItem(atPath: keychain.folder + "/keychain.db" + name)
+        }
+        #expect(try keychain.session.lockState() == .incomplete)
+    }
+
+    @Test func `is a failure when the files are not safe`() throws {
+        try keychain.add("a", .whenUnlocked)
+        keychain.store.close()
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o755], ofItemAtPath: keychain.folder)
+        let failure = #expect(throws: KeychainFailure.self) {
+            _ = try keychain.session.lockState()
+        }
+        #expect(failure?.code == .insecureFiles)
+        #expect(KeychainFailure.last == failure)
+    }
+
+    @Test(arguments: [
+        (Keychain.LockState.unlocked, ProtectionClass.allCases),
+        (
+            .locked,
+            [
+                .afterFirstUnlock, .always, .afterFirstUnlockThisDeviceOnly,
+                .alwaysThisDeviceOnly,
+            ]
+        ), (.beforeFirstUnlock, []),
+    ])
+    func `tells which classes are open`(
+        _ state: Keychain.LockState, _ classes: [ProtectionClass]
+    ) throws {
+        try keychain.add("a", .whenUnlocked)
+        try keychain.setPasscode()
+        if state != .unlocked { try keychain.session.lock(all: state == .beforeFirstUnlock) }
+        let found = try keychain.store.availability()
+        #expect(Keychain.LockState(found.state) == state)
+        #expect(ProtectionClass.allCases.filter(found.isAvailable) == classes)
+    }
+}
+
+@Suite struct `Protection levels` {
+    @Test func `rise with what it takes to get in`() {
+        let levels = Keychain.ProtectionLevel.allCases
+        #expect(levels == levels.sorted())
+        #expect(Set(levels).count == 5)
+        #expect(levels.map(\.rawValue) == KeychainStatus.ProtectionLevel.allCases.map(\.rawValue))
+    }
+}
+
+@Suite struct `Unlocking with a passcode` {
+    @Test func `refuses a wrong one, an empty one and one too long`() throws {
+        let keychain = try LockableKeychain.withPasscode()
+        try keychain.session.lock(all: false)
+        for (text, code) in [
+            ("wrong", KeychainFailure.Code.authenticationFailed), ("", .invalidRequest),
+            (String(repeating: "p", count: 1025), .invalidRequest),
+        ] {
+            let failure = #expect(throws: KeychainFailure.self) { try keychain.unlock(text) }
+            #expect(failure?.code == code)
+            #expect(try keychain.session.lockState() == .locked)
+        }
+    }
+
+    @Test func `is refused without a keychain, and does nothing without a passcode`() throws {
+        let keychain = LockableKeychain()
+        let failure = #expect(throws: KeychainFailure.self) { try keychain.unlock() }
+        #expect(failure?.code == .itemNotFound)
+        try keychain.add("a", .whenUnlocked)
+        try keychain.unlock("whatever")
+        let refusal = #expect(throws: KeychainFailure.self) {
+            try keychain.session.lock(all: false)
+        }
+        #expect(refusal?.code == .passcodeNotSet)
+    }
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import KeychainModel
+import KeychainServices
+import KeychainStore
+import SecretMemory
+import Synchronization
+import Valet
+
+/// Locks, unlocks and waits, through the API that applications have: the words after `app`.
+enum Application {
+    struct WrongUse: Error {}
+
+    static func perform(_ verb: String, _ words: [String]) throws -> String {
+        switch verb {
+        case "passcode": try setPasscode(words[0])
+        case "unlock": try unlock(words)
+        case "unlockasync": try unlockAsync(words[0])
+        case "lock": try Keychain.lock()
+        case "lockall": try Keychain.lock(all: true)
+        case "state": return try Keychain.lockState.rawValue
+        case "level": return try Keychain.protectionLevel?.rawValue ?? "none"
+        case "require": Keychain.requireProtectionLevel(try level(words[0]))
+        case "await": try wait(for: accessibility(words[0]), milliseconds: words[1])
+        case "watch": Recorder.shared.start()
+        case "seen": return Recorder.shared.seen(words[0])
+        case "unwatch": return Recorder.shared.stop()
+        case "can": return "\(valet(try accessibility(words[0])).canAccessKeychain())"
+        case "setas": try valet(accessibility(words[0])).setString(words[2], forKey: words[1])
+        case "getas": return try valet(accessibility(words[0])).string(forKey: words[1])
+        case "find": return "\(SecItemCall.count)"
+        default: throw WrongUse()
+        }
+        return ""
+    }
+
+    /// The least stretching: it is set often.
+    private static func setPasscode(_ text: String) throws {
+        let store = ItemStore(try .ofThisProcess(), stretching: .lowest)
+        try store.setPasscode(KeychainPasscode(SecretBytes(copying: Array(text.utf8).span)))
+    }
+
+    private static func unlock(_ words: [String]) throws {
+        let passcode = Array(words[0].utf8)
+        let duration = words.dropFirst().first.flatMap { Int($0) }
+        try Keychain.unlock(
+            passcode: passcode.span, for: duration.map { .milliseconds($0) })
+    }
+
+    private static func unlockAsync(_ text: String) throws {
+        try finish { () async throws(KeychainFailure) in
+            try await Keychain.unlock(passcode: Array(text.utf8))
+        }
+    }
+
+    private static func wait(for accessibility: Accessibility, milliseconds: String) throws {
+        let limit = Duration.milliseconds(Int(milliseconds) ?? 0)
+        try finish { () async throws(KeychainFailure) in
+            try await Keychain.waitUntilAvailable(for: accessibility, deadline: .now + limit)
+        }
+    }
+
+    /// Runs `body` as a task and waits for it.
+    static func finish(
+        _ body: @escaping @Sendable () async throws(KeychainFailure) -> Void
+    ) throws {
+        let done = DispatchSemaphore(value: 0)
+        let outcome = Outcome()
+        Task {
+            do throws(KeychainFailure) { try await body() } catch { outcome.keep(error) }
+            done.signal()
+        }
+        done.wait()
+        if let failure = outcome.failure { throw failure }
+    }
+
+    private static func level(_ name: String) throws -> Keychain.ProtectionLevel {
+        guard let level = Keychain.ProtectionLevel(rawValue: name) else { throw WrongUse() }
+        return level
+    }
+
+    private static func accessibility(_ name: String) throws -> Accessibility {
+        switch name {
+        case "ak": return .whenUnlocked
+        case "ck": return .afterFirstUnlock
+        case "aku": return .whenUnlockedThisDeviceOnly
+        case "cku": return .afterFirstUnlockThisDeviceOnly
+        case "akpu": return .whenPasscodeSetThisDeviceOnly
+        default: throw WrongUse()
+        }
+    }
+
+    private static func valet(_ accessibility: Accessibility) -> Valet {
+        guard let identifier = Identifier(nonEmpty: "integration") else {
+            preconditionFailure("the identifier is not empty")
+        }
+        return Valet.valet(with: identifier, accessibility: accessibility)
+    }
+}
+
+/// A request in the form of dictionaries.
+enum SecItemCall {
+    /// What a search for everything answers.
+    static var count: OSStatus {
+        let query: [String: Any] = [
+            kSecClass: kSecClassGenericPassword, kSecMatchLimit: kSecMatchLimitAll,
+            kSecReturnAttributes: true,
+        ]
+        return SecItemCopyMatching(query as CFDictionary, nil)
+    }
+}
+
+private final class Outcome: Sendable {
+    private let kept = Mutex<KeychainFailure?>(nil)
+
+    var failure: KeychainFailure? { kept.withLock { $0 } }
+
+    func keep(_ failure: KeychainFailure) { kept.withLock { $0 = failure } }
+}
+
+/// Remembers the lock states that it is told, each watcher's in a list of its own.
+final class Recorder: Sendable {
+    static let shared = Recorder()
+
+    private struct State {
+        var lists: [[String]] = []
+        var tasks: [Task<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    func start() {
+        let number = state.withLock { state in
+            state.lists.append([])
+            return state.lists.count - 1
+        }
+        let task = Task {
+            do throws(KeychainFailure) {
+                for try await change in Keychain.lockStateChanges { add(change.rawValue, number) }
+                add("end", number)
+            } catch {
+                add(error.code.rawValue, number)
+            }
+        }
+        state.withLock { $0.tasks.append(task) }
+    }
+
+    /// The lists, once each ends with `last`, or after 30 s.
+    func seen(_ last: String) -> String {
+        for _ in 0..<3000 {
+            if lists.allSatisfy({ $0.last == last }) { break }
+            usleep(10_000)
+        }
+        return lists.map { $0.joined(separator: ",") }.joined(separator: " ")
+    }
+
+    func stop() -> String {
+        for task in state.withLock({ $0.tasks }) { task.cancel() }
+        let lists = seen("end")
+        state.withLock { $0 = State() }
+        return lists
+    }
+
+    private var lists: [[String]] { state.withLock { $0.lists } }
+
+    private func add(_ text: String, _ number: Int) {
+        state.withLock { $0.lists[number].append(text) }
+    }
+}
