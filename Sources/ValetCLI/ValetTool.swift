@@ -28,7 +28,7 @@ package enum ValetTool {
     private static func perform(
         _ arguments: [String?], in context: Context
     ) throws(CLIError) -> ExitCode {
-        let parser = CommandLineParser(verbs: declaration.verbs)
+        let parser = CommandLineParser(declaration.table)
         switch try parser.parse(arguments) {
         case .version: try context.console.write("valet \(Version.current)\n")
         case .help(let name): try context.console.write(help(about: name))
@@ -42,16 +42,20 @@ package enum ValetTool {
     }
 
     private static func help(about name: String?) -> String {
-        guard let verb = declaration.verbs.first(where: { $0.name == name }) else {
-            return HelpText.text(for: declaration)
+        switch name.flatMap({ declaration.table[$0] }) {
+        case .verb(let verb): HelpText.text(for: verb)
+        case .group(let group): HelpText.text(for: group, in: declaration.table)
+        case nil: HelpText.text(for: declaration)
         }
-        return HelpText.text(for: verb)
     }
 
     private static let commands: [any Command.Type] = [
         SetCommand.self, GetCommand.self, ContainsCommand.self, RemoveCommand.self,
         ListCommand.self, StatusCommand.self, DoctorCommand.self,
     ]
+
+    /// The groups that commands of two words are in.
+    private static let groups: [GroupDeclaration] = []
 
     /// What the command takes and does.
     static let declaration = ToolDeclaration(
@@ -63,7 +67,7 @@ package enum ValetTool {
             "Secrets go to standard output and come from standard input or a prompt; everything "
                 + "else is said on standard error.",
         ],
-        verbs: commands.map { $0.declaration },
+        table: VerbTable(verbs: commands.map { $0.declaration }, groups: groups),
         environment: [
             ("VALET_HOME", "the folder of the keychain (default: ~/.local/share/valet)"),
             (

@@ -131,6 +131,85 @@ import Testing
     }
 }
 
+@Suite struct `Reading a command of commands` {
+    private static let key = ArgumentDeclaration(name: "KEY", help: "which key")
+
+    private let parser = CommandLineParser(
+        verbs: [
+            CommandDeclaration(name: "show", abstract: "show a thing"),
+            CommandDeclaration(name: "key turn", abstract: "turn it", arguments: [key]),
+            CommandDeclaration(
+                name: "key hide", abstract: "hide it",
+                options: [OptionDeclaration(name: "deep", help: "well")]),
+            CommandDeclaration(name: "key ring add", abstract: "add one"),
+        ],
+        groups: [
+            GroupDeclaration(name: "key", abstract: "what keys do"),
+            GroupDeclaration(name: "key ring", abstract: "many of them"),
+        ])
+
+    @Test(arguments: [
+        (["key", "hide"], "key hide"), (["key", "ring", "add"], "key ring add"),
+    ])
+    func `finds the verb behind the words`(_ words: [String], _ verb: String) throws {
+        #expect(try parser.parse(words) == .run(verb: verb, ParsedValues()))
+    }
+
+    @Test func `gives the words behind the verb to it`() throws {
+        let expected = ParsedValues(arguments: ["KEY": "ring"])
+        #expect(try parser.parse(["key", "turn", "ring"]) == .run(verb: "key turn", expected))
+    }
+
+    @Test(arguments: [
+        (["key", "--help"], "key"), (["key", "-h"], "key"), (["help", "key"], "key"),
+        (["key", "help"], "key"), (["key", "ring", "--help"], "key ring"),
+        (["help", "key", "ring"], "key ring"), (["key", "turn", "--help"], "key turn"),
+        (["help", "key", "turn"], "key turn"), (["key", "help", "turn"], "key turn"),
+        (["help", "key", "ring", "add"], "key ring add"),
+    ])
+    func `finds the request for help`(_ words: [String], _ about: String) throws {
+        #expect(try parser.parse(words) == .help(verb: about))
+    }
+
+    @Test(
+        arguments: [
+            ([], "expected a verb: show, key", "'valet --help' explains them"),
+            (
+                ["key"], "expected a verb of 'key': turn, hide, ring",
+                "'valet key --help' explains them"
+            ),
+            (
+                ["key", "ring"], "expected a verb of 'key ring': add",
+                "'valet key ring --help' explains them"
+            ),
+            (["key", "tunr"], "unknown verb 'key tunr'", "did you mean 'key turn'?"),
+            (["key", "zzz"], "unknown verb 'key zzz'", "'valet key --help' lists the verbs"),
+            (["key turn"], "unknown verb 'key turn'", "did you mean 'key turn'?"),
+            (["hide"], "unknown verb 'hide'", "did you mean 'key hide'?"),
+            (["help", "key", "trun"], "unknown verb 'key trun'", "did you mean 'key turn'?"),
+            (["help", "key", "turn", "x"], "unexpected argument 'x'", nil),
+            (
+                ["key", "--deep", "hide"], "'--deep' stands in front of the verb",
+                "it goes behind it"
+            ),
+            (
+                ["key", "--version"], "unknown option '--version'",
+                "'valet key --help' lists the verbs"
+            ),
+            (["key", "turn"], "expected KEY, which key", "usage: valet key turn [OPTIONS] KEY"),
+            (
+                ["key", "hide", "-x"], "unknown option '-x'",
+                "'valet key hide --help' lists the options"
+            ),
+        ] as [([String], String, String?)])
+    func `says what is wrong and what helps`(
+        _ words: [String], _ message: String, _ hint: String?
+    ) {
+        let error = #expect(throws: CLIError.self) { try parser.parse(words) }
+        #expect(error == .usage(message, hint: hint))
+    }
+}
+
 @Suite struct `Suggesting a word` {
     @Test(arguments: [("sett", "set"), ("ste", "set"), ("rem", "remove"), ("GET", nil)])
     func `finds the nearest`(_ word: String, _ expected: String?) {

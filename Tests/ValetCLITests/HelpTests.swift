@@ -6,7 +6,7 @@ import Testing
 @testable import ValetCLI
 
 @Suite struct `Help` {
-    private static let verbs = ValetTool.declaration.verbs
+    private static let table = ValetTool.declaration.table
 
     private static let open = CommandDeclaration(
         name: "open", abstract: "open a door",
@@ -64,16 +64,16 @@ import Testing
         #expect(HelpText.text(for: Self.open) == Self.page)
     }
 
-    @Test(arguments: verbs.map(\.name))
+    @Test(arguments: table.verbs.map(\.name))
     func `of every verb fits into 80 columns`(_ name: String) {
         let bench = Bench()
-        bench.run(name, "--help")
+        bench.run(words: name.split(separator: " ").map(String.init) + ["--help"])
         #expect(bench.console.outputText.split(separator: "\n").allSatisfy { $0.count <= 80 })
     }
 
-    @Test(arguments: verbs.map(\.name))
+    @Test(arguments: table.verbs.map(\.name))
     func `of every verb shows examples that the verb takes`(_ name: String) throws {
-        let verb = try #require(Self.verbs.first { $0.name == name })
+        let verb = try #require(Self.table.verbs.first { $0.name == name })
         #expect(!verb.examples.isEmpty)
         for example in verb.examples {
             let words = example.command.split(separator: " ").map(String.init)
@@ -83,7 +83,7 @@ import Testing
             let line = words[(start + 1)..<end].map { $0.filter { !")\"".contains($0) } }
             let own = line.prefix { $0 != "psql" }
             #expect(throws: Never.self) {
-                try CommandLineParser(verbs: Self.verbs).parse(Array(own))
+                try CommandLineParser(Self.table).parse(Array(own))
             }
         }
     }
@@ -91,10 +91,56 @@ import Testing
     @Test func `of the command names every verb and every exit code`() {
         let bench = Bench()
         #expect(bench.run("--help") == .success)
-        for verb in Self.verbs { #expect(bench.console.outputText.contains("\n  \(verb.name) ")) }
+        for word in Self.table.words(in: nil) {
+            #expect(bench.console.outputText.contains("\n  \(word) "))
+        }
         for code in ExitCode.allCases {
             #expect(bench.console.outputText.contains("\n  \(code.rawValue) "))
         }
+    }
+
+    private static let doors = VerbTable(
+        verbs: [open, CommandDeclaration(name: "window open", abstract: "open a window")],
+        groups: [
+            GroupDeclaration(
+                name: "window", abstract: "let air in", discussion: ["There are many."],
+                examples: [("valet window open", "Opens one.")])
+        ])
+
+    private static let groupPage = """
+        valet window - let air in
+
+        USAGE
+          valet window VERB [OPTIONS] [ARGUMENT]
+
+        There are many.
+
+        VERBS
+          open  open a window
+
+        OPTIONS
+          -h, --help  show this help
+
+        EXAMPLES
+          valet window open
+              Opens one.
+
+        'valet help window VERB' explains a verb.
+
+        """
+
+    @Test func `of a group shows its verbs`() throws {
+        let group = try #require(Self.doors.groups.first)
+        #expect(HelpText.text(for: group, in: Self.doors) == Self.groupPage)
+    }
+
+    @Test func `of the command shows a group once`() {
+        let tool = ToolDeclaration(
+            abstract: "", discussion: [], table: Self.doors, environment: [], examples: [])
+        let lines = HelpText.text(for: tool).split(separator: "\n").filter {
+            $0.hasPrefix("  open") || $0.hasPrefix("  window")
+        }
+        #expect(lines == ["  open    open a door", "  window  let air in"])
     }
 
     @Test func `is data, on standard output`() {

@@ -134,5 +134,5 @@ import Testing
         #expect(error?.code == .usage && error?.message == message)
     }
 
-    private let parser = CommandLineParser(verbs: ValetTool.declaration.verbs)
+    private let parser = CommandLineParser(verbs: ValetTool.declaration.table.verbs)
 }

@@ -2,6 +2,7 @@
 
 /// What a verb takes and does: everything that parsing and `--help` need.
 struct CommandDeclaration: Sendable {
+    /// All words that lead to it, as `backup create`.
     let name: String
     /// One line, lower case, no full stop.
     let abstract: String

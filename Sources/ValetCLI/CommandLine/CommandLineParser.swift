@@ -3,9 +3,18 @@
 /// Reads command lines by declarations, with the conventions of swift-argument-parser.
 ///
 /// Options stand behind the verb, in any order among the arguments: `--name value`,
-/// `--name=value`, `-h`, letters of flags together. `--` ends the options.
+/// `--name=value`, `-h`, letters of flags together. `--` ends the options. A verb of a group
+/// stands behind the group's name.
 struct CommandLineParser: Sendable {
-    let verbs: [CommandDeclaration]
+    private let table: VerbTable
+
+    init(verbs: [CommandDeclaration], groups: [GroupDeclaration] = []) {
+        table = VerbTable(verbs: verbs, groups: groups)
+    }
+
+    init(_ table: VerbTable) {
+        self.table = table
+    }
 
     /// What `arguments`, those after the program's name, ask for.
     ///
@@ -17,52 +26,93 @@ struct CommandLineParser: Sendable {
             guard let argument else { throw .usage("argument \(index + 1) is not UTF-8") }
             words.append(argument)
         }
-        guard let first = words.first else {
-            let names = verbs.map(\.name).joined(separator: ", ")
-            throw .usage("expected a verb: \(names)", hint: "'valet --help' explains them")
-        }
+        return try parse(words[...], in: nil)
+    }
+
+    private func parse(
+        _ words: ArraySlice<String>, in group: String?
+    ) throws(CLIError) -> ParsedCommandLine {
+        guard let first = words.first else { throw missing(in: group) }
+        let rest = words.dropFirst()
         switch first {
-        case "-h", "--help": return .help(verb: nil)
-        case "--version": return .version
-        case "help": return try help(Array(words.dropFirst()))
+        case "-h", "--help": return .help(verb: group)
+        case "--version" where group == nil: return .version
+        case "help": return try help(rest, in: group)
         default: break
         }
-        let verb = try declaration(of: first)
-        var scanner = ArgumentScanner(verb: verb, words: words.dropFirst())
+        switch try entry(first, in: group) {
+        case .group(let group): return try parse(rest, in: group.name)
+        case .verb(let verb): return try parse(rest, of: verb)
+        }
+    }
+
+    private func parse(
+        _ words: ArraySlice<String>, of verb: CommandDeclaration
+    ) throws(CLIError) -> ParsedCommandLine {
+        var scanner = ArgumentScanner(verb: verb, words: words)
         try scanner.scan()
         if scanner.values.has(.help) { return .help(verb: verb.name) }
         try scanner.checkArguments()
         return .run(verb: verb.name, scanner.values)
     }
 
-    private func help(_ words: [String]) throws(CLIError) -> ParsedCommandLine {
+    private func help(
+        _ words: ArraySlice<String>, in group: String?
+    ) throws(CLIError) -> ParsedCommandLine {
         guard let word = words.first, word != "--help", word != "-h" else {
-            return .help(verb: nil)
+            return .help(verb: group)
         }
-        guard words.count == 1 else { throw .usage("unexpected argument \(quoted(words[1]))") }
-        return .help(verb: try declaration(of: word).name)
+        let rest = words.dropFirst()
+        switch try entry(word, in: group) {
+        case .group(let group): return try help(rest, in: group.name)
+        case .verb(let verb):
+            if let extra = rest.first { throw .usage("unexpected argument \(quoted(extra))") }
+            return .help(verb: verb.name)
+        }
+    }
+}
+
+/// What is said where no verb is.
+extension CommandLineParser {
+    private func missing(in group: String?) -> CLIError {
+        let names = table.words(in: group).joined(separator: ", ")
+        let place = group.map { " of '\($0)'" } ?? ""
+        return .usage("expected a verb\(place): \(names)", hint: "\(helpLine(group)) explains them")
     }
 
-    private func declaration(of word: String) throws(CLIError) -> CommandDeclaration {
-        if let verb = verbs.first(where: { $0.name == word }) { return verb }
-        if word.hasPrefix("-") { throw misplaced(word) }
-        let nearest = Suggestion.nearest(to: word, among: verbs.map(\.name) + ["help"])
+    private func entry(_ word: String, in group: String?) throws(CLIError) -> VerbTable.Entry {
+        let name = VerbTable.name(word, in: group)
+        if !word.contains(" "), let entry = table[name] { return entry }
+        if word.hasPrefix("-") { throw misplaced(word, in: group) }
         throw .usage(
-            "unknown verb \(quoted(word))",
-            hint: nearest.map { "did you mean '\($0)'?" } ?? "'valet --help' lists the verbs")
+            "unknown verb \(quoted(name))",
+            hint: suggestion(for: word, in: group).map { "did you mean '\($0)'?" }
+                ?? "\(helpLine(group)) lists the verbs")
+    }
+
+    /// A verb of that group with a name like `word`, else one of another group with that name.
+    private func suggestion(for word: String, in group: String?) -> String? {
+        let nearest = Suggestion.nearest(to: word, among: table.words(in: group) + ["help"])
+        if let nearest { return VerbTable.name(nearest, in: group) }
+        return table.verbs.first { $0.name == word || $0.name.hasSuffix(" " + word) }?.name
     }
 
     /// The error for an option in front of the verb.
-    private func misplaced(_ word: String) -> CLIError {
+    private func misplaced(_ word: String, in group: String?) -> CLIError {
         let name = String(word.prefix { $0 != "=" })
-        let known = verbs.flatMap(\.allOptions).map(\.spelling)
+        let known = table.below(group).flatMap(\.allOptions).map(\.spelling)
         if known.contains(name) {
             return .usage("\(quoted(name)) stands in front of the verb", hint: "it goes behind it")
         }
-        let nearest = Suggestion.nearest(to: name, among: ["--help", "--version"])
+        let own = group == nil ? ["--help", "--version"] : ["--help"]
+        let nearest = Suggestion.nearest(to: name, among: own)
         return .usage(
             "unknown option \(quoted(name))",
-            hint: nearest.map { "did you mean '\($0)'?" } ?? "'valet --help' lists the verbs")
+            hint: nearest.map { "did you mean '\($0)'?" } ?? "\(helpLine(group)) lists the verbs")
+    }
+
+    private func helpLine(_ group: String?) -> String {
+        "'" + (["valet"] + [group].compactMap { $0 } + ["--help"]).joined(separator: " ") + "'"
     }
 }
 

@@ -22,13 +22,26 @@ struct HelpText {
         return help.finished
     }
 
+    /// The help of a group of verbs.
+    static func text(for group: GroupDeclaration, in table: VerbTable) -> String {
+        var help = HelpText()
+        help.lines.append("valet \(group.name) - \(group.abstract)")
+        help.section("Usage", ["valet \(group.name) VERB [OPTIONS] [ARGUMENT]"])
+        help.paragraphs(group.discussion)
+        help.list("Verbs", table.entries(in: group.name))
+        help.list("Options", [(OptionDeclaration.help.synopsis, OptionDeclaration.help.help)])
+        help.examples(group.examples)
+        help.lines += ["", "'valet help \(group.name) VERB' explains a verb."]
+        return help.finished
+    }
+
     /// The help of the whole command.
     static func text(for tool: ToolDeclaration) -> String {
         var help = HelpText()
         help.lines.append("valet - \(tool.abstract)")
         help.section("Usage", ["valet VERB [OPTIONS] [KEY]"])
         help.paragraphs(tool.discussion)
-        help.list("Verbs", tool.verbs.map { ($0.name, $0.abstract) })
+        help.list("Verbs", tool.table.entries(in: nil))
         let options: [OptionDeclaration] = [.help, .version]
         help.list("Options", options.map { ($0.synopsis, $0.help) })
         help.list("Environment", tool.environment.map { ($0.name, $0.help) })

@@ -2,7 +2,7 @@
 
 /// What a command line asks for.
 enum ParsedCommandLine: Hashable, Sendable {
-    /// The help of a verb; nil for that of the whole command.
+    /// The help of a verb or of a group; nil for that of the whole command.
     case help(verb: String?)
     case version
     case run(verb: String, ParsedValues)

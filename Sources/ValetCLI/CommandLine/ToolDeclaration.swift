@@ -5,7 +5,7 @@ struct ToolDeclaration: Sendable {
     let abstract: String
     /// Paragraphs.
     let discussion: [String]
-    let verbs: [CommandDeclaration]
+    let table: VerbTable
     let environment: [(name: String, help: String)]
     let examples: [(command: String, help: String)]
 }

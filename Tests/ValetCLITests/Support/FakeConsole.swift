@@ -50,6 +50,11 @@ struct Bench {
     /// Runs a command line; returns what it exits with.
     @discardableResult
     func run(_ words: String..., input: [UInt8]? = nil) -> ExitCode {
+        run(words: words, input: input)
+    }
+
+    @discardableResult
+    func run(words: [String], input: [UInt8]? = nil) -> ExitCode {
         if let input { console.input = input }
         console.output = []
         console.notes = []
