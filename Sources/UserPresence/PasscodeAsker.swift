@@ -18,6 +18,7 @@ package struct PasscodeAsker: Sendable {
     private let descriptor: PasscodeDescriptor?
     private let environment: Environment
     private let prefersTerminal: Bool
+    private let readsVariable: Bool
 
     /// Makes one for a process with `environment`.
     ///
@@ -25,26 +26,35 @@ package struct PasscodeAsker: Sendable {
     ///   - descriptor: what `--passcode-fd` named.
     ///   - prefersTerminal: whether a terminal is asked on directly even if there is a pinentry:
     ///     for a command, whose caller looks at that terminal.
+    ///   - readsVariable: whether `$VALET_PASSCODE_FD` counts: not for secrets that are no
+    ///     keychain's passcode.
     package init(
         descriptor: PasscodeDescriptor? = nil, environment: Environment = .ofProcess,
-        prefersTerminal: Bool = false
+        prefersTerminal: Bool = false, readsVariable: Bool = true
     ) {
         self.descriptor = descriptor
         self.environment = environment
         self.prefersTerminal = prefersTerminal
+        self.readsVariable = readsVariable
     }
 
     /// Makes one for this process.
     package static func forProcess(
-        descriptor: PasscodeDescriptor? = nil, prefersTerminal: Bool = false
+        descriptor: PasscodeDescriptor? = nil, prefersTerminal: Bool = false,
+        readsVariable: Bool = true
     ) -> PasscodeAsker {
-        PasscodeAsker(descriptor: descriptor, prefersTerminal: prefersTerminal)
+        PasscodeAsker(
+            descriptor: descriptor, prefersTerminal: prefersTerminal, readsVariable: readsVariable)
     }
 
     /// Whether a person answers, who may be told that the answer was wrong and asked again. A
     /// descriptor may hold further lines, but they answer further questions.
     package var isInteractive: Bool {
-        descriptor == nil && environment.value(PasscodeDescriptor.variable) == nil
+        descriptor == nil && variable == nil
+    }
+
+    private var variable: String? {
+        readsVariable ? environment.value(PasscodeDescriptor.variable) : nil
     }
 
     /// Gets the passcode.
@@ -70,7 +80,7 @@ package struct PasscodeAsker: Sendable {
 
     private func givenDescriptor() throws(UserPresenceError) -> PasscodeDescriptor? {
         if let descriptor { return descriptor }
-        guard let text = environment.value(PasscodeDescriptor.variable) else { return nil }
+        guard let text = variable else { return nil }
         return try PasscodeDescriptor(text)
     }
 

@@ -2,7 +2,7 @@
 
 internal import KeychainStore
 
-/// What `status` shows, in order.
+/// Facts that a verb shows, in order: a line of text for each, or a member of a JSON object.
 struct StatusReport: Sendable {
     /// One fact.
     struct Field: Sendable {
@@ -16,6 +16,30 @@ struct StatusReport: Sendable {
     }
 
     var fields: [Field]
+
+    /// Writes the facts; lines are left out where there is nothing to say.
+    func write(to console: any Console, asJSON: Bool) throws(CLIError) {
+        if asJSON {
+            let members = fields.map { JSON.Member(name: $0.member, value: $0.value) }
+            return try console.write(.object(members))
+        }
+        var text = ""
+        for field in fields {
+            guard let value = Self.text(field.value) else { continue }
+            let remark = field.remark.map { " (\($0))" } ?? ""
+            text += (field.label + ":").padded(to: 15) + value + remark + "\n"
+        }
+        try console.write(text)
+    }
+
+    private static func text(_ value: JSON) -> String? {
+        switch value {
+        case .string(let text): Escaping.printable(text)
+        case .integer(let digits): digits
+        case .boolean(let flag): flag ? "yes" : "no"
+        case .null, .array, .object: nil
+        }
+    }
 }
 
 extension StatusReport {

@@ -37,28 +37,8 @@ struct StatusCommand: Command {
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
         let keychain = try context.keychain(for: Requester())
-        let fields = try asking { () throws(KeychainFailure) in try keychain.report() }.fields
-        if writesJSON {
-            let members = fields.map { JSON.Member(name: $0.member, value: $0.value) }
-            try context.console.write(.object(members))
-            return .success
-        }
-        var text = ""
-        for field in fields {
-            guard let value = Self.text(field.value) else { continue }
-            let remark = field.remark.map { " (\($0))" } ?? ""
-            text += (field.label + ":").padded(to: 15) + value + remark + "\n"
-        }
-        try context.console.write(text)
+        let report = try asking { () throws(KeychainFailure) in try keychain.report() }
+        try report.write(to: context.console, asJSON: writesJSON)
         return .success
-    }
-
-    private static func text(_ value: JSON) -> String? {
-        switch value {
-        case .string(let text): Escaping.printable(text)
-        case .integer(let digits): digits
-        case .boolean(let flag): flag ? "yes" : "no"
-        case .null, .array, .object: nil
-        }
     }
 }
