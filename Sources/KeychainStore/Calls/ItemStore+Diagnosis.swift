@@ -61,6 +61,7 @@ extension Engine {
         found += problems.prefix(20).map { Finding(.damage, "database: \($0)", path: path) }
         if problems.isEmpty { found.append(Finding(.fine, "the database is sound", path: path)) }
         findings = found
+        findings += try examineKeys(deadline)
         let rows = try read("examine the keychain", deadline) {
             (store, state) throws(KeychainFailure) in
             try translating("examine the keychain") {

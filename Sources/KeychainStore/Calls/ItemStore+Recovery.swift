@@ -79,6 +79,7 @@ extension ItemStore {
         try changeKeys(Self.recovering, finishingFirst: false, progress) {
             (engine, facts) throws(KeychainFailure) in
             wasChanging = facts.older != nil
+            if place == .keyFile { try engine.source.checkGivenFileIsElsewhere() }
             let opener: RecoveryProtector
             do throws(KeybagError) {
                 let key = try text.withBytes { bytes throws(KeybagError) in
@@ -130,7 +131,7 @@ extension Engine {
     }
 
     /// How many rows are of `classes`.
-    fileprivate func rowCount(
+    func rowCount(
         of classes: [ProtectionClass], _ operation: String, _ deadline: Deadline
     ) throws(KeychainFailure) -> Int {
         try withReader(deadline) { (store) throws(KeychainFailure) in
