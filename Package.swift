@@ -102,7 +102,11 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
             ]),
         tests("Valet", ["KeychainModel", "KeychainServices", "TestSupport"]),
         tests(
-            "ValetCLI", ["KeychainModel", "KeychainStore", "SecretMemory", "ValetCommand"],
+            "ValetCLI",
+            [
+                "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory",
+                "UserPresence", "ValetCommand",
+            ],
             exclude: ["scripts", "terminal.py"]),
         .executableTarget(
             name: "ValetTestAgent",

@@ -97,6 +97,6 @@ extension StatusReport {
 
     private static let remarkOnFiles =
         "guards against other users and accidents, not against a thief of the disk"
-    private static let remarkOnRecovery =
+    static let remarkOnRecovery =
         "needs recovery: put the device key back, or run 'valet recovery use'"
 }

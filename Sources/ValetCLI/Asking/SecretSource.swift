@@ -19,10 +19,11 @@ extension SecretSource {
 
     /// Asks, and has `body` judge the answer; asks a person again if it says so.
     ///
-    /// - Parameter body: Returns what to tell the person in place of a result; at the last try
-    ///   that is thrown as an error with `code`.
+    /// - Parameters:
+    ///   - name: What is asked for; the module that asks speaks of passcodes.
+    ///   - body: Judges an answer; of the last one that is refused the error is thrown.
     func answer<R>(
-        to prompt: (_ problem: String?) -> PasscodePrompt,
+        naming name: String = "passcode", to prompt: (_ problem: String?) -> PasscodePrompt,
         _ body: (consuming SecretBytes) throws(CLIError) -> Judgement<R>
     ) throws(CLIError) -> R {
         var last: CLIError?
@@ -31,7 +32,7 @@ extension SecretSource {
             do throws(UserPresenceError) {
                 answer = try ask(prompt(last?.message))
             } catch {
-                throw CLIError(error)
+                throw CLIError(error, asking: name)
             }
             switch try body(answer) {
             case .accepted(let result): return result
@@ -47,4 +48,14 @@ enum Judgement<R> {
     case accepted(R)
     /// A person is told the message and asked again, or else the command ends with the error.
     case refused(CLIError)
+}
+
+extension CLIError {
+    /// What it means that nobody answered a question for what is called `name`.
+    init(_ error: UserPresenceError, asking name: String) {
+        let general = CLIError(error)
+        self.init(
+            general.code, general.message.replacing("passcode", with: name),
+            hint: general.hint?.replacing("passcode", with: name))
+    }
 }

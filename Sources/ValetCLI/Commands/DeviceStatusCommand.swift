@@ -34,11 +34,13 @@ struct DeviceStatusCommand: Command {
         try StatusReport(fields: [
             .init(member: "source", label: "Device key", value: .text(status.deviceKeyPlace?.name)),
             .init(member: "path", label: "Path", value: .text(status.deviceKeyPath)),
-            .init(member: "isAvailable", label: "Available", value: .flag(isAvailable)),
+            .init(
+                member: "isAvailable", label: "Available", value: .flag(isAvailable),
+                remark: status.needsRecovery ? StatusReport.remarkOnRecovery : nil),
             .init(member: "level", label: "Protection", value: .text(status.level?.rawValue)),
             .init(
-                member: "needsRecovery", label: "Needs recovery", value: .flag(status.needsRecovery)
-            ),
+                member: "needsRecovery", label: "", value: .flag(status.needsRecovery),
+                isShownAsText: false),
         ]).write(to: context.console, asJSON: writesJSON)
         return .success
     }

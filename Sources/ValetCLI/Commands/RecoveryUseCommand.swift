@@ -124,7 +124,7 @@ struct RecoveryUseCommand: Command {
     private func recoveryKey(
         of store: ItemStore, _ source: any SecretSource
     ) throws(CLIError) -> SecretBytes {
-        let key = try source.answer { problem in
+        let key = try source.answer(naming: "recovery key") { problem in
             var prompt = PasscodePrompt(
                 description: "The recovery key: 40 characters; hyphens do not matter.",
                 label: "Recovery key", previousError: problem)
