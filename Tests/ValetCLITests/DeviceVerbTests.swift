@@ -150,7 +150,9 @@ import Testing
 
     @Test func `doctor finds a key that a change left behind`() throws {
         let stray = ownKey + "." + String(repeating: "a", count: 32)
-        try Data().write(to: URL(fileURLWithPath: stray))
+        #expect(
+            FileManager.default.createFile(
+                atPath: stray, contents: Data(), attributes: [.posixPermissions: 0o600]))
         #expect(bench.run("doctor") == .success)
         #expect(
             bench.console.outputText.contains(

@@ -22,7 +22,18 @@ extension Engine {
                 findings.append(Finding(.fine, "a recovery key opens the keychain"))
             }
             findings += try changeFindings(facts) + strayKeys(facts)
-            return findings
+            return findings + deviceKeyFindings(facts)
+        }
+    }
+
+    /// An unlocked keychain works without its device key, until it is to be unlocked again.
+    private func deviceKeyFindings(_ facts: KeychainFacts) -> [Finding] {
+        guard facts.lockState != nil else { return [] }
+        do throws(KeychainFailure) {
+            _ = try source.secret(of: facts)
+            return []
+        } catch {
+            return [Finding(error)]
         }
     }
 

@@ -34,7 +34,7 @@ extension ItemStore {
 
 extension Finding {
     /// What a failure of the examination itself tells.
-    fileprivate init(_ failure: KeychainFailure) {
+    init(_ failure: KeychainFailure) {
         let severity: Severity =
             switch failure.code {
             case .damaged, .keychainDamaged: .damage
