@@ -89,6 +89,33 @@ import Testing
         #expect(bench.canRead("secret"))
     }
 
+    @Test func `bind takes the path that programs look at already`() throws {
+        bench.reopen(deviceKeyPath: keyPath)
+        #expect(bench.run("device", "bind", "--key-file", keyPath) == .success)
+        #expect(bench.canRead("secret"))
+    }
+
+    @Test func `that was lost from elsewhere is made anew by a recovery that says so`() throws {
+        #expect(bench.run("recovery", "create") == .success)
+        let key = String(bench.console.outputText.dropLast())
+        bench.run("device", "bind", "--key-file", keyPath)
+        try FileManager.default.removeItem(atPath: keyPath)
+        bench.reopen(deviceKeyPath: keyPath)
+        #expect(
+            bench.run("recovery", "use", "-y", "--recovery-key-fd", "3", lines: [key]) == .failure)
+        #expect(bench.console.notes.last?.contains("'--device-key=own-file --lower'") == true)
+        #expect(
+            bench.run(
+                "recovery", "use", "-y", "--recovery-key-fd", "3", "--device-key", "own-file",
+                lines: [key]) == .usage)
+        #expect(
+            bench.run(
+                "recovery", "use", "-y", "--recovery-key-fd=3", "--device-key=own-file",
+                "--lower", lines: [key]) == .success)
+        bench.reopen(deviceKeyPath: nil)
+        #expect(bench.canRead("secret"))
+    }
+
     @Test func `bind refuses a file that is no key, and changes nothing`() throws {
         try Data(repeating: 1, count: 31).write(to: URL(fileURLWithPath: keyPath))
         #expect(bench.run("device", "bind", "--key-file", keyPath) == .failure)

@@ -64,7 +64,9 @@ import Testing
     }
 
     @Test func `asks again when the two differ`() throws {
-        bench.person.answers = ["correct horse", "correct hose", "battery staple", "battery staple"]
+        bench.person.answers = [
+            "correct horse", "correct hose", "battery staple", "battery staple",
+        ]
         #expect(bench.run("passcode", "set") == .success)
         #expect(bench.person.problems == ["the two passcodes differ"])
         #expect(try bench.opens(with: "battery staple"))
@@ -134,7 +136,8 @@ import Testing
     }
 
     @Test func `lets a person mistype the old one twice`() throws {
-        bench.person.answers = ["wrong", "wrong", KeychainBench.passcode] + ["12345678", "12345678"]
+        bench.person.answers =
+            ["wrong", "wrong", KeychainBench.passcode] + ["12345678", "12345678"]
         #expect(bench.run("passcode", "change") == .success)
         #expect(bench.person.problems == ["wrong passcode", "wrong passcode"])
     }

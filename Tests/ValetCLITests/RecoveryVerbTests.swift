@@ -125,7 +125,8 @@ import Testing
 
     @Test func `use is refused where nobody can be asked`() throws {
         let key = try create()
-        #expect(use(["--set-passcode", "--recovery-key-fd", "3"], [key, "battery staple"]) == .usage)
+        #expect(
+            use(["--set-passcode", "--recovery-key-fd", "3"], [key, "battery staple"]) == .usage)
         #expect(bench.console.notes.last == "valet: hint: '--yes' does it without asking")
         #expect(try bench.opens(with: KeychainBench.passcode))
     }

@@ -127,7 +127,7 @@ extension ItemStore {
     }
 
     /// Keys that were published are of no use to anybody without a passcode.
-    private func lockStateAfterRemoval(_ operation: String) throws(KeychainFailure) {
+    func lockStateAfterRemoval(_ operation: String) throws(KeychainFailure) {
         try withEngine(operation) { (engine) throws(KeychainFailure) in
             let facts = try engine.readFacts(operation, Deadline(after: timeLimit))
             guard facts.lockState == nil else { return }

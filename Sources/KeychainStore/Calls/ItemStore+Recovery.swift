@@ -95,6 +95,7 @@ extension ItemStore {
         }
         // Two epochs were brought back as they were; new keys come now.
         if wasChanging { try rotateKeys(new, progress: progress) }
+        if new == nil { try lockStateAfterRemoval(Self.recovering) }
     }
 }
 

@@ -116,8 +116,18 @@ struct RecoveryUseCommand: Command {
                 with: key, settingPasscode: passcode, deviceKeyFrom: place
             ) { line.show($0, of: $1) }
         } catch {
-            throw CLIError(error)
+            throw self.error(error)
         }
+    }
+
+    /// A device key that is nowhere is what recoveries are for.
+    private func error(_ failure: KeychainFailure) -> CLIError {
+        let error = CLIError(failure)
+        guard failure.code == .keyUnavailable, place == nil else { return error }
+        return CLIError(
+            error.code, error.message,
+            hint: "put a device key there, or make one of the keychain's own: "
+                + "'--device-key=own-file --lower'")
     }
 
     /// The recovery key, which was tried; a person who mistypes it is asked again.
