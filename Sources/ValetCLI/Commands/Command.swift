@@ -21,7 +21,6 @@ struct Context {
     let console: any Console
     /// Opens the keychain as a requester sees it.
     let open: (Requester) throws(KeychainFailure) -> any ItemAccess
-
     /// The keychain as a whole, for verbs that serve all its owners at once.
     var store: () throws(KeychainFailure) -> ItemStore = { () throws(KeychainFailure) in
         ItemStore(try .ofThisProcess())
