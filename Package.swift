@@ -112,8 +112,8 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         tests(
             "ValetCLI",
             [
-                "Database", "KeychainModel", "KeychainStore", "SecretMemory", "UserPresence",
-                "ValetCommand",
+                "Database", "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory",
+                "UserPresence", "ValetCommand",
             ],
             exclude: ["scripts", "terminal.py"]),
         .executableTarget(

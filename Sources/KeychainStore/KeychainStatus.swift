@@ -19,6 +19,8 @@ package struct KeychainStatus: Sendable {
     package var folder: String
     /// Where the device key is read from; nil while there is no keychain.
     package var deviceKeyPath: String?
+    /// Where the device key comes from; nil while there is no keychain, and for a TPM.
+    package var deviceKeyPlace: DeviceKeyPlace?
     /// The level recorded in the keychain; nil while there is none.
     package var level: ProtectionLevel?
     /// 32 hexadecimal digits; nil while there is no keychain.
@@ -45,6 +47,11 @@ package struct KeychainStatus: Sendable {
     package var fileByteCount: Int64?
     /// Whether the file system can only be read.
     package var isReadOnly: Bool
+
+    /// Whether the device key is not there, and a recovery key could stand in for it.
+    package var needsRecovery: Bool {
+        hasRecoveryKey && (state == .incomplete || state == .keyUnavailable)
+    }
 }
 
 extension KeychainStatus.ProtectionLevel: Comparable {

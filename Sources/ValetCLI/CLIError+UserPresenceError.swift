@@ -5,15 +5,20 @@ internal import UserPresence
 extension CLIError {
     /// What it means for a command that nobody answered.
     init(_ error: UserPresenceError) {
-        var message = "could not \(error.operation): "
-        message +=
-            error.systemError == 0
-            ? error.code.explanation : Terminal.text(forSystemError: error.systemError)
+        let message = "could not \(error.operation): \(error.reason)"
         let code: ExitCode =
             switch error.code {
             case .tooLong, .empty: .usage
+            case .cancelled: .denied
             default: .failure
             }
         self.init(code, message, hint: error.hint)
+    }
+}
+
+extension UserPresenceError {
+    /// Why there is no answer, in words.
+    var reason: String {
+        systemError == 0 ? code.explanation : Terminal.text(forSystemError: systemError)
     }
 }

@@ -6,6 +6,7 @@ internal import SecretMemory
 protocol Console {
     var isInputTerminal: Bool { get }
     var isOutputTerminal: Bool { get }
+    var isErrorTerminal: Bool { get }
 
     /// All of standard input.
     ///
@@ -19,6 +20,8 @@ protocol Console {
     func write(_ bytes: Span<UInt8>) throws(CLIError)
     /// Writes a line to standard error. What cannot be written there is lost.
     func note(_ line: String)
+    /// Writes text without a newline to standard error. What cannot be written there is lost.
+    func show(_ text: String)
 }
 
 extension Console {
@@ -36,6 +39,19 @@ extension Console {
     func report(_ error: CLIError) {
         note("valet: error: \(error.message)")
         if let hint = error.hint { self.hint(hint) }
+    }
+
+    /// Has a person agree to what cannot be undone, unless that was done in advance.
+    ///
+    /// - Throws: ``ExitCode/usage`` where there is nobody to ask, ``ExitCode/denied`` for a no.
+    func requireConsent(to question: String, isGiven: Bool) throws(CLIError) {
+        guard !isGiven else { return }
+        guard isInputTerminal else {
+            throw .usage(
+                "this cannot be undone, and standard input is not a terminal to ask on",
+                hint: "'--yes' does it without asking")
+        }
+        guard try confirm(question) else { throw CLIError(.denied, "nothing was changed") }
     }
 
     /// Says what helps.

@@ -21,6 +21,10 @@ protocol ItemAccess {
     func report() throws(KeychainFailure) -> StatusReport
     /// What there is to say about the keychain's health.
     func diagnose() -> [Finding]
+    /// Whether opened keys stay in each process, so that this one has to unlock for itself.
+    func isUnlockedByProcess() throws(KeychainFailure) -> Bool
+    /// Unlocks the keychain.
+    func unlock(_ passcode: KeychainPasscode) throws(KeychainFailure)
 }
 
 /// The items that a search found.
@@ -58,4 +62,17 @@ extension KeychainSession: ItemAccess {
     func report() throws(KeychainFailure) -> StatusReport {
         StatusReport(try status())
     }
+
+    func isUnlockedByProcess() throws(KeychainFailure) -> Bool {
+        try store.status().isUnlockedByProcess
+    }
+
+    func unlock(_ passcode: KeychainPasscode) throws(KeychainFailure) {
+        try store.unlock(passcode)
+    }
+}
+
+extension KeychainStatus {
+    /// Whether opened keys stay in each process.
+    var isUnlockedByProcess: Bool { lockStateProvider == "process" }
 }

@@ -47,6 +47,7 @@ struct Terminal: Console {
 
     var isInputTerminal: Bool { isatty(0) == 1 }
     var isOutputTerminal: Bool { isatty(1) == 1 }
+    var isErrorTerminal: Bool { isatty(2) == 1 }
 
     func readInput(atMost byteCount: Int) throws(CLIError) -> SecretValue {
         var input = SecretInput(capacity: 64 << 10)
@@ -78,7 +79,11 @@ struct Terminal: Console {
     }
 
     func note(_ line: String) {
-        _ = Self.write(Array((line + "\n").utf8).span, to: 2)
+        show(line + "\n")
+    }
+
+    func show(_ text: String) {
+        _ = Self.write(Array(text.utf8).span, to: 2)
     }
 
     func askTwice(_ prompt: String) throws(CLIError) -> SecretValue {

@@ -51,12 +51,16 @@ package enum ValetTool {
 
     private static let commands: [any Command.Type] = [
         SetCommand.self, GetCommand.self, ContainsCommand.self, RemoveCommand.self,
-        ListCommand.self, StatusCommand.self, DoctorCommand.self, BackupCreateCommand.self,
+        ListCommand.self, StatusCommand.self, DoctorCommand.self,
+        UnlockCommand.self, LockCommand.self, PasscodeSetCommand.self,
+        PasscodeChangeCommand.self, PasscodeRemoveCommand.self, RecoveryCreateCommand.self,
+        RecoveryUseCommand.self, RecoveryRevokeCommand.self, DeviceStatusCommand.self,
+        DeviceBindCommand.self, RotateCommand.self, BackupCreateCommand.self,
         BackupListCommand.self, BackupVerifyCommand.self, BackupRestoreCommand.self,
     ]
 
     /// The groups that commands of two words are in.
-    private static let groups = [BackupOptions.group]
+    private static let groups: [GroupDeclaration] = KeyGroups.all + [BackupOptions.group]
 
     /// What the command takes and does.
     static let declaration = ToolDeclaration(
@@ -76,6 +80,19 @@ package enum ValetTool {
                 "a property list that names an application and its groups; --app and --group "
                     + "outrank it"
             ),
+            (
+                "VALET_PASSCODE_FD",
+                "a descriptor's number: the passcode comes through it, a line for each question"
+            ),
+            (
+                "VALET_DEVICE_KEY_FILE",
+                "the file with the device key, for a keychain that was bound to one"
+            ),
+            (
+                "VALET_LOCK_STATE",
+                "kernel or process: where opened keys lie (default: kernel for users that log in)"
+            ),
+            ("VALET_INTERACTION", "never: nobody is asked for a passcode"),
         ],
         examples: [
             ("valet set github-token", "Asks for a secret and stores it."),

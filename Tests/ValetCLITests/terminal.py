@@ -283,6 +283,98 @@ def backup_is_not_made_when_interrupted(command):
     check(not os.path.exists("new.backup"), "a backup was made")
 
 
+def answer(session, *pairs):
+    for prompt, text in pairs:
+        session.expect(prompt)
+        session.type(text)
+    return session.finish()
+
+
+def with_passcode(command, state):
+    """A keychain with a passcode, whose keys are shared (kernel) or not (process)."""
+    os.environ["VALET_LOCK_STATE"] = state
+    store(command, "k", b"v")
+    output, status = answer(
+        Session(command, "passcode", "set"), (b"New passcode: ", b"hunter2-hunter2\n"),
+        (b"New passcode, again: ", b"hunter2-hunter2\n"))
+    exits(status, 0)
+    check(b"hunter2" not in output, output)
+
+
+def lock(command):
+    os.environ["VALET_LOCK_STATE"] = "kernel"
+    Session(command, "lock", "--all").finish()
+
+
+@case
+def locked_and_not_asked(command):
+    """Where the state is shared, a verb does not ask: it says what to do."""
+    with_passcode(command, "kernel")
+    try:
+        exits(Session(command, "lock").finish()[1], 0)
+        output, status = Session(command, "get", "k").finish()
+        exits(status, 75)
+        check(b"run `valet unlock`" in output and b"Passcode" not in output, output)
+        _, status = answer(Session(command, "unlock"), (b"Passcode: ", b"hunter2-hunter2\n"))
+        exits(status, 0)
+        output, status = Session(command, "get", "k").finish()
+        exits(status, 0)
+        check(output == b"v\r\n", output)
+    finally:
+        lock(command)
+
+
+@case
+def wrong_passcode_three_times(command):
+    with_passcode(command, "kernel")
+    try:
+        session = Session(command, "unlock")
+        session.expect(b"Passcode: ")
+        session.type(b"1\n")
+        for _ in range(2):
+            session.expect(b"wrong passcode")
+            session.expect(b"Passcode: ")
+            session.type(b"2\n")
+        output, status = session.finish()
+        exits(status, 77)
+        check(b"valet: error: wrong passcode" in output, output)
+    finally:
+        lock(command)
+
+
+@case
+def locked_and_asked(command):
+    """Where each process has its own keys, a verb asks."""
+    with_passcode(command, "process")
+    output, status = answer(
+        Session(command, "get", "k"), (b"Passcode: ", b"1\n"),
+        (b"Passcode: ", b"hunter2-hunter2\n"))
+    exits(status, 0)
+    check(output.endswith(b"v\r\n") and b"hunter2" not in output, output)
+
+
+@case
+def short_passcode_is_refused_at_once(command):
+    output, status = answer(
+        Session(command, "passcode", "set"), *[(b"New passcode: ", b"hunter2\n")] * 3)
+    exits(status, 64)
+    check(b"again" not in output and b"--weak" in output, output)
+
+
+@case
+def passcode_remove_asks(command):
+    with_passcode(command, "process")
+    for text, code in ((b"n\n", 77), (b"y\n", 0)):
+        session = Session(command, "passcode", "remove")
+        session.expect(b"no item is destroyed")
+        session.expect(b"Remove the passcode? [y/N] ")
+        os.write(session.terminal, text)
+        if code == 0:
+            session.expect(b"Passcode: ")
+            session.type(b"hunter2-hunter2\n")
+        exits(session.finish()[1], code)
+
+
 def main(arguments):
     if arguments == ["--list"]:
         print("\n".join(CASES))

@@ -31,6 +31,16 @@ package enum GivenFile {
         unsafe access(path, F_OK) == 0
     }
 
+    /// Which file `path` leads to, through symbolic links, whatever it is; nil if to none.
+    ///
+    /// - Throws: ``DatabaseError`` if it cannot be told.
+    package static func identity(of path: String) throws(DatabaseError) -> FileIdentity? {
+        var status = stat()
+        guard unsafe stat(path, &status) != 0 else { return FileIdentity(status) }
+        if errno == ENOENT { return nil }
+        throw DatabaseError(errno: errno, during: "examine a file", path: path)
+    }
+
     private static func check(
         _ status: stat, path: String, during operation: String
     ) throws(DatabaseError) {

@@ -34,7 +34,7 @@ extension ItemStore {
 
 extension Finding {
     /// What a failure of the examination itself tells.
-    fileprivate init(_ failure: KeychainFailure) {
+    init(_ failure: KeychainFailure) {
         let severity: Severity =
             switch failure.code {
             case .damaged, .keychainDamaged: .damage
@@ -61,6 +61,7 @@ extension Engine {
         found += problems.prefix(20).map { Finding(.damage, "database: \($0)", path: path) }
         if problems.isEmpty { found.append(Finding(.fine, "the database is sound", path: path)) }
         findings = found
+        findings += try examineKeys(deadline)
         let rows = try read("examine the keychain", deadline) {
             (store, state) throws(KeychainFailure) in
             try translating("examine the keychain") {

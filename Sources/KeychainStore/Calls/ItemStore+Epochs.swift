@@ -11,7 +11,7 @@ internal import SecretMemory
 package typealias EpochProgress = (_ count: Int, _ total: Int) -> Void
 
 /// Where the device secret of a keychain is to come from.
-package enum DeviceKeyPlace: Sendable {
+package enum DeviceKeyPlace: CaseIterable, Hashable, Sendable {
     /// `device.key`, made by this library.
     case ownFile
     /// The systemd credential `valet.device-key`.
@@ -96,6 +96,7 @@ extension ItemStore {
     ) throws(KeychainFailure) {
         let operation = "change the keys"
         try changeKeys(operation, progress) { (engine, facts) throws(KeychainFailure) in
+            if place == .keyFile { try engine.source.checkGivenFileIsElsewhere() }
             let opener = try engine.protector(of: facts, passcode, operation)
             return try engine.change(
                 facts, .protector(opener),
@@ -140,7 +141,7 @@ extension ItemStore {
     }
 
     /// Keys that were published are of no use to anybody without a passcode.
-    private func lockStateAfterRemoval(_ operation: String) throws(KeychainFailure) {
+    func lockStateAfterRemoval(_ operation: String) throws(KeychainFailure) {
         try withEngine(operation) { (engine) throws(KeychainFailure) in
             let facts = try engine.readFacts(operation, Deadline(after: timeLimit))
             guard facts.lockState == nil else { return }
@@ -161,6 +162,16 @@ extension ItemStore {
 }
 
 extension DeviceKeyPlace {
+    /// nil for a TPM, which no keychain can be given yet.
+    init?(_ source: DeviceSource) {
+        switch source {
+        case .file: self = .ownFile
+        case .credential: self = .credential
+        case .path: self = .keyFile
+        case .tpm: return nil
+        }
+    }
+
     var source: DeviceSource {
         switch self {
         case .ownFile: .file

@@ -79,6 +79,7 @@ extension ItemStore {
         try changeKeys(Self.recovering, finishingFirst: false, progress) {
             (engine, facts) throws(KeychainFailure) in
             wasChanging = facts.older != nil
+            if place == .keyFile { try engine.source.checkGivenFileIsElsewhere() }
             let opener: RecoveryProtector
             do throws(KeybagError) {
                 let key = try text.withBytes { bytes throws(KeybagError) in
@@ -95,6 +96,7 @@ extension ItemStore {
         }
         // Two epochs were brought back as they were; new keys come now.
         if wasChanging { try rotateKeys(new, progress: progress) }
+        if new == nil { try lockStateAfterRemoval(Self.recovering) }
     }
 }
 
@@ -136,7 +138,7 @@ extension Engine {
     }
 
     /// How many rows are of `classes`.
-    fileprivate func rowCount(
+    func rowCount(
         of classes: [ProtectionClass], _ operation: String, _ deadline: Deadline
     ) throws(KeychainFailure) -> Int {
         try withReader(deadline) { (store) throws(KeychainFailure) in

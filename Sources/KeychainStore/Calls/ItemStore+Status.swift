@@ -53,6 +53,7 @@ extension Engine {
                 facts.epoch = settings.epoch.rawValue
                 facts.level = locked.level
                 facts.deviceKeyPath = source.path(of: locked.deviceSource)
+                facts.deviceKeyPlace = DeviceKeyPlace(locked.deviceSource)
                 facts.itemCount = try store.connection.count(.items)
                 facts.quarantinedRowCount = try store.connection.count(.quarantinedRows)
                 facts.fileByteCount = try byteCount()

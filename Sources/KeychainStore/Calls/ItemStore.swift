@@ -47,6 +47,15 @@ package final class ItemStore: Sendable {
         slot.value.close()
     }
 
+    /// The same keychain, as it is where `$VALET_DEVICE_KEY_FILE` names `path`.
+    ///
+    /// Both share opened files: close this one first.
+    package func takingDeviceKey(from path: String) -> ItemStore {
+        ItemStore(
+            KeychainLocation(location, deviceKeyPath: path), timeLimit: timeLimit,
+            stretching: stretching, clock: clock)
+    }
+
     /// The time, for an item's dates and a row's logical time.
     var now: Moment { Moment(nanoseconds: clock()) }
 

@@ -31,6 +31,16 @@ package struct KeychainLocation: Hashable, Sendable {
         deviceKeyPath = nil
     }
 
+    /// The same keychain, as it is where `$VALET_DEVICE_KEY_FILE` names `deviceKeyPath`.
+    ///
+    /// - Parameter deviceKeyPath: Absolute.
+    package init(_ location: KeychainLocation, deviceKeyPath: String) {
+        folder = location.folder
+        deviceFolder = location.deviceFolder
+        credentialPath = location.credentialPath
+        self.deviceKeyPath = Self.absolutePath(deviceKeyPath)
+    }
+
     /// The keychain that the environment names.
     ///
     /// - Throws: ``KeychainFailure/Code/noHome`` if no variable names an absolute path.

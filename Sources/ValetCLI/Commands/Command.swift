@@ -33,9 +33,31 @@ struct Context {
             descriptor: descriptor, prefersTerminal: true, readsVariable: false
         ).ask(prompt)
     }
+    /// Who answers questions for the keychain's passcode: a descriptor that an option names, else
+    /// that of `$VALET_PASSCODE_FD`, else a person.
+    var passcodes: (PasscodeDescriptor?) -> any SecretSource = {
+        PasscodeAsker.forProcess(descriptor: $0, prefersTerminal: true)
+    }
+    /// Who answers questions for a recovery key: a descriptor that an option names, else a person.
+    var recoveryKeys: (PasscodeDescriptor?) -> any SecretSource = {
+        PasscodeAsker.forProcess(descriptor: $0, prefersTerminal: true, readsVariable: false)
+    }
 
-    /// The keychain as `requester` sees it.
+    /// The keychain as `requester` sees it. Where each process unlocks for itself, the passcode is
+    /// asked for when a verb meets the keychain locked.
     func keychain(for requester: Requester) throws(CLIError) -> any ItemAccess {
-        try asking { () throws(KeychainFailure) in try open(requester) }
+        let keychain = try asking { () throws(KeychainFailure) in try open(requester) }
+        return UnlockingAccess(keychain, passcodes: passcodes(nil))
+    }
+
+    /// The keychain as a whole, with its status, once its device key was found.
+    ///
+    /// - Throws: ``ExitCode/notFound`` if there is no keychain, ``ExitCode/failure`` without key.
+    func usableStore() throws(CLIError) -> (ItemStore, KeychainStatus) {
+        try asking { () throws(KeychainFailure) in
+            let store = try store()
+            try store.checkDeviceKey()
+            return (store, try store.status())
+        }
     }
 }

@@ -26,6 +26,18 @@ struct StatusCommand: Command {
             ("quarantinedRows", "how many damaged rows were put aside"),
             ("byteCount", "the size of the database and its log"),
             ("isReadOnly", "true where nothing can be written"),
+            (
+                "lockState",
+                "where opened keys lie, kernel or process; null without a passcode"
+            ),
+            ("lockStateReason", "why there"),
+            ("recoveryKey", "whether a recovery key opens the keychain"),
+            (
+                "needsRecovery",
+                "true if the device key is gone, and a recovery key can stand in for it"
+            ),
+            ("isRotating", "true while one generation of keys gives way to the next"),
+            ("isErasePending", "true while old keys may still be on the disk"),
         ],
         examples: [("valet status --json | jq -r .level", "The level of protection.")])
 

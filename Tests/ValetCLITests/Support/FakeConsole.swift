@@ -9,11 +9,14 @@ import SecretMemory
 final class FakeConsole: Console {
     var isInputTerminal = false
     var isOutputTerminal = false
+    var isErrorTerminal = false
     var input: [UInt8] = []
     /// What `confirm` answers.
     var answer = false
     var output: [UInt8] = []
     var notes: [String] = []
+    /// What was shown without a newline.
+    var shown = ""
     var questions: [String] = []
 
     var outputText: String { String(decoding: output, as: UTF8.self) }
@@ -40,6 +43,8 @@ final class FakeConsole: Console {
     }
 
     func note(_ line: String) { notes.append(line) }
+
+    func show(_ text: String) { shown += text }
 }
 
 /// A command that runs against a keychain in memory.

@@ -16,6 +16,9 @@ final class FakeKeychain: ItemAccess {
     var omission: KeychainFailure?
     var findings: [Finding] = []
     var requesters: [Requester] = []
+    /// The passcode that takes `failure` away; nil where keys are shared.
+    var passcode: String?
+    var unlockCount = 0
 
     func open(_ requester: Requester) throws(KeychainFailure) -> any ItemAccess {
         requesters.append(requester)
@@ -85,6 +88,17 @@ final class FakeKeychain: ItemAccess {
     }
 
     func diagnose() -> [Finding] { findings }
+
+    func isUnlockedByProcess() throws(KeychainFailure) -> Bool { passcode != nil }
+
+    func unlock(_ passcode: KeychainPasscode) throws(KeychainFailure) {
+        unlockCount += 1
+        guard let known = self.passcode, passcode.isShort == (known.count < 8) else {
+            throw KeychainFailure(
+                .authenticationFailed, during: "unlock the keychain", message: "wrong passcode")
+        }
+        failure = nil
+    }
 
     private func fail() throws(KeychainFailure) {
         if let failure { throw failure }

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import Keybag
+internal import KeychainModel
+internal import LockState
+
+/// What `doctor` has to say about keys: docs/FORMAT.md §4.4.
+extension Engine {
+    /// Where opened keys lie, what a change of keys left undone, and what it left behind.
+    func examineKeys(_ deadline: Deadline) throws(KeychainFailure) -> [Finding] {
+        let operation = "examine the keys"
+        let facts = try readFacts(operation, deadline)
+        return try translating(operation) {
+            var findings: [Finding] = []
+            if let provider = facts.lockState?.provider {
+                let place = provider.place == .kernel ? "kernel" : "process"
+                findings.append(
+                    Finding(.fine, "opened keys lie in the \(place): \(provider.reason)"))
+            }
+            if try facts.newest.recoveryPublicKey != nil {
+                findings.append(Finding(.fine, "a recovery key opens the keychain"))
+            }
+            findings += try changeFindings(facts) + strayKeys(facts)
+            return findings + deviceKeyFindings(facts)
+        }
+    }
+
+    /// An unlocked keychain works without its device key, until it is to be unlocked again.
+    private func deviceKeyFindings(_ facts: KeychainFacts) -> [Finding] {
+        guard facts.lockState != nil else { return [] }
+        do throws(KeychainFailure) {
+            _ = try source.secret(of: facts)
+            return []
+        } catch {
+            return [Finding(error)]
+        }
+    }
+
+    private func changeFindings(_ facts: KeychainFacts) throws -> [Finding] {
+        if facts.older != nil {
+            return [
+                Finding(
+                    .warning, "a change of keys has not come to its end",
+                    hint: facts.lockState == nil
+                        ? "the next change of an item goes on with it"
+                        : KeychainFailure.unlockHint)
+            ]
+        }
+        guard try isErasePending() else { return [] }
+        return [
+            Finding(
+                .warning, "old keys may still be on the disk",
+                hint: "end programs that read the keychain for long; then change an item")
+        ]
+    }
+
+    /// Device keys that no keybag names.
+    private func strayKeys(_ facts: KeychainFacts) throws -> [Finding] {
+        let folder: KeychainDirectory
+        do throws(DatabaseError) {
+            folder = try KeychainDirectory.open(location.deviceFolder, creating: false)
+        } catch {
+            guard error.code == .missing else { throw error }
+            return []
+        }
+        let named = facts.keybags.filter { $0.deviceSource == .file }.map {
+            DeviceSecretSource.name(ofKey: $0.deviceKeyID)
+        }
+        let prefix = KeychainLocation.deviceKeyName + "."
+        return try folder.names().sorted().filter { name in
+            name.hasPrefix(prefix) && !named.contains(name)
+        }.map { name in
+            Finding(
+                .warning, "a device key that nothing needs: a change of keys did not come",
+                path: folder.path(of: name), hint: "`valet rotate` removes it")
+        }
+    }
+}

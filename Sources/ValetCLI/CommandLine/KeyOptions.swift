@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import UserPresence
+
+/// The options that verbs about passcodes and keys share, and their groups.
+enum KeyOptions {
+    static let passcodeDescriptor = OptionDeclaration(
+        name: "passcode-fd", valueName: "N",
+        help: "read the passcode from descriptor N: a line of it, without the newline")
+    static let newPasscodeDescriptor = OptionDeclaration(
+        name: "new-passcode-fd", valueName: "N",
+        help: "read the new passcode from descriptor N (default: the next line of what the answer "
+            + "before came through)")
+    static let weak = OptionDeclaration(
+        name: "weak", help: "accept a passcode of fewer than 8 characters")
+    static let yes = OptionDeclaration(name: "yes", letter: "y", help: "do not ask first")
+    static let lower = OptionDeclaration(
+        name: "lower", help: "accept that the keychain is protected less than now")
+
+    /// What every verb says that asks for the passcode.
+    static let askingDiscussion =
+        "A passcode is asked for on the terminal, or through pinentry where there is none, or "
+        + "read from a descriptor: --passcode-fd, else $VALET_PASSCODE_FD; never from the command "
+        + "line or the environment. A person who mistypes may try three times, a descriptor has "
+        + "one try. A descriptor gives a line for each question, in the order of the questions."
+
+    static let noKeychain: (code: ExitCode, help: String) = (.notFound, "there is no keychain")
+    static let wrongPasscode: (code: ExitCode, help: String) = (
+        .denied, "the passcode is wrong, or a person declined"
+    )
+
+    /// The descriptor that an option names; nil where it was not given.
+    static func descriptor(
+        _ option: OptionDeclaration, _ values: ParsedValues
+    ) throws(CLIError) -> PasscodeDescriptor? {
+        guard let text = values[option] else { return nil }
+        do throws(UserPresenceError) {
+            return try PasscodeDescriptor(text)
+        } catch {
+            throw .usage(
+                "'\(option.spelling)' does not take \(quoted(text))", hint: error.hint)
+        }
+    }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+internal import KeychainStore
+
+/// `valet lock`.
+struct LockCommand: Command {
+    private static let all = OptionDeclaration(
+        name: "all", help: "also take the keys that stay from the first unlock on")
+    private static let wait = OptionDeclaration(
+        name: "wait", help: "wait for the write that is under way: after that none is made")
+
+    static let declaration = CommandDeclaration(
+        name: "lock", abstract: "lock the keychain for all programs of the user",
+        discussion: [
+            "Items whose accessibility is when-unlocked, when-unlocked-this-device-only or "
+                + "when-passcode-set-this-device-only cannot be read or written from then on. "
+                + "The others can, as on a phone that was unlocked once; --all takes those away, "
+                + "too, as a start of the machine does. A keychain that is locked stays so. One "
+                + "without a passcode cannot be locked.",
+            "A call that another program began before may still end. With --wait no write does "
+                + "once this command has ended.",
+            "Where each program unlocks for itself (see 'valet unlock'), programs that have "
+                + "unlocked keep their keys until they lock or end, and this command fails.",
+        ],
+        options: [all, wait],
+        exitCodes: [
+            (.failure, "there is no passcode, or each program unlocks for itself"),
+            KeyOptions.noKeychain,
+            (.locked, "with --wait: a write did not end in time; the keychain is locked"),
+        ],
+        examples: [
+            ("valet lock", "When you leave."), ("valet lock --all --wait", "Before a log-out."),
+        ])
+
+    private let takesAll: Bool
+    private let waits: Bool
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        takesAll = values.has(Self.all)
+        waits = values.has(Self.wait)
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let (store, status) = try asking { () throws(KeychainFailure) in
+            let store = try context.store()
+            return (store, try store.status())
+        }
+        try asking { () throws(KeychainFailure) in
+            try store.lock(all: takesAll, waiting: waits)
+        }
+        guard !status.isUnlockedByProcess else {
+            throw CLIError(
+                .failure,
+                "each program unlocks for itself here, and none was locked: "
+                    + Escaping.printable(status.lockStateReason ?? "no reason"),
+                hint: "programs lock the keychain when they end")
+        }
+        context.console.note(
+            takesAll
+                ? "valet: the keychain is locked as after a start of the machine"
+                : "valet: the keychain is locked")
+        return .success
+    }
+}

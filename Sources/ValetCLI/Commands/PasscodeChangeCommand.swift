@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+internal import KeychainStore
+internal import UserPresence
+
+/// `valet passcode change`.
+struct PasscodeChangeCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "passcode change", abstract: "change the passcode",
+        discussion: [
+            "Takes the old passcode, then the new one. The keychain has new keys and is unlocked "
+                + "afterwards, and the old passcode opens nothing any more that is on the disk. "
+                + "Copies of the files that were made before, and backups, are as they were: to "
+                + "those the old passcode stays the key. A recovery key stays valid.",
+            KeyOptions.askingDiscussion
+                + " With --passcode-fd alone the old passcode is its first line, the new one its "
+                + "second.",
+        ],
+        options: [
+            KeyOptions.passcodeDescriptor, KeyOptions.newPasscodeDescriptor, KeyOptions.weak,
+        ],
+        exitCodes: [
+            KeyOptions.noKeychain,
+            (.failure, "there is no passcode to change, or something failed"),
+            (.usage, "the command line is wrong, or the new passcode is short or empty"),
+            KeyOptions.wrongPasscode,
+        ],
+        examples: [
+            ("valet passcode change", "Asks for the old one, then twice for the new one."),
+            (
+                "valet passcode change --passcode-fd 3 --new-passcode-fd 4",
+                "For scripts, with two descriptors."
+            ),
+        ])
+
+    private let descriptor: PasscodeDescriptor?
+    private let newDescriptor: PasscodeDescriptor?
+    private let allowsWeak: Bool
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
+        newDescriptor = try KeyOptions.descriptor(KeyOptions.newPasscodeDescriptor, values)
+        allowsWeak = values.has(KeyOptions.weak)
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let store = try context.storeWithPasscode()
+        let dialogue = context.dialogue(descriptor, new: newDescriptor)
+        let old = try dialogue.withPasscode(for: "The keychain's passcode, to change it.") {
+            (passcode) throws(KeychainFailure) in
+            try store.check(passcode)
+            return passcode
+        }
+        let new = try dialogue.choose(
+            allowingWeak: allowsWeak, for: "Choose a new passcode for the keychain.")
+        try context.changingKeys { (progress) throws(CLIError) in
+            try asking { () throws(KeychainFailure) in
+                try store.changePasscode(old, to: new, progress: progress)
+            }
+        }
+        try context.noteLockState("the passcode is changed", of: store)
+        return .success
+    }
+}
+
+extension Context {
+    /// The keychain as a whole, for verbs that need one with a passcode.
+    ///
+    /// - Throws: ``ExitCode/notFound`` if there is no keychain, ``ExitCode/failure`` if it has no
+    ///   passcode, or no device key.
+    func storeWithPasscode() throws(CLIError) -> ItemStore {
+        let (store, status) = try usableStore()
+        guard status.lockStateProvider != nil else {
+            throw CLIError(
+                .failure, "the keychain has no passcode", hint: "'valet passcode set' sets one")
+        }
+        return store
+    }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+internal import KeychainStore
+internal import UserPresence
+
+/// `valet passcode remove`.
+struct PasscodeRemoveCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "passcode remove", abstract: "remove the passcode, and what needs it",
+        discussion: [
+            "Says how many items there are whose accessibility is "
+                + "when-passcode-set-this-device-only, which are destroyed, and asks first. All "
+                + "other items stay. The keychain has new keys and is always open afterwards: "
+                + "who has its files and the device key has everything.",
+            KeyOptions.askingDiscussion,
+        ],
+        options: [KeyOptions.passcodeDescriptor, KeyOptions.yes],
+        exitCodes: [
+            KeyOptions.noKeychain,
+            (.failure, "there is no passcode to remove, or something failed"),
+            (.usage, "the command line is wrong, or there is nobody to ask and no --yes"),
+            KeyOptions.wrongPasscode,
+        ],
+        examples: [
+            ("valet passcode remove", "Asks whether to, and for the passcode."),
+            ("valet passcode remove --yes --passcode-fd 3", "For scripts."),
+        ])
+
+    private let descriptor: PasscodeDescriptor?
+    private let isAgreed: Bool
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
+        isAgreed = values.has(KeyOptions.yes)
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let store = try context.storeWithPasscode()
+        let count = try asking { () throws(KeychainFailure) in try store.itemsThatNeedPasscode() }
+        context.console.note(
+            "valet: without a passcode, \(Self.loss(count)); the keychain is always open")
+        try context.console.requireConsent(to: "Remove the passcode?", isGiven: isAgreed)
+        let dialogue = context.dialogue(descriptor, new: nil)
+        let passcode = try dialogue.withPasscode(for: "The keychain's passcode, to remove it.") {
+            (passcode) throws(KeychainFailure) in
+            try store.check(passcode)
+            return passcode
+        }
+        try context.changingKeys { (progress) throws(CLIError) in
+            try asking { () throws(KeychainFailure) in
+                try store.removePasscode(passcode, progress: progress)
+            }
+        }
+        context.console.note("valet: the passcode is removed")
+        return .success
+    }
+
+    private static func loss(_ count: Int) -> String {
+        switch count {
+        case 0: "no item is destroyed"
+        case 1: "1 item that needs one is destroyed"
+        default: "\(count) items that need one are destroyed"
+        }
+    }
+}

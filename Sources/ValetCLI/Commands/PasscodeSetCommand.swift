@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+internal import KeychainStore
+internal import UserPresence
+
+/// `valet passcode set`.
+struct PasscodeSetCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "passcode set", abstract: "set the first passcode",
+        discussion: [
+            "From then on the keychain can be locked, and items whose accessibility is "
+                + "when-passcode-set-this-device-only can be stored. Creates the keychain if "
+                + "there is none. The keychain has new keys and is unlocked afterwards; what the "
+                + "old keys opened is erased from the disk. Other programs go on meanwhile.",
+            "The passcode is stretched with Argon2id, for about a quarter of a second on this "
+                + "machine. One of fewer than 8 characters is refused, because who has the disk "
+                + "can guess it at leisure.",
+            KeyOptions.askingDiscussion,
+        ],
+        options: [KeyOptions.passcodeDescriptor, KeyOptions.weak],
+        exitCodes: [
+            (.failure, "a passcode is set already, or something failed"),
+            (.usage, "the command line is wrong, or the passcode is short or empty"),
+            (.denied, "a person declined"),
+        ],
+        examples: [
+            ("valet passcode set", "Asks for a passcode, twice."),
+            ("valet passcode set --passcode-fd 3", "For scripts, which open descriptor 3 for it."),
+        ])
+
+    private let descriptor: PasscodeDescriptor?
+    private let allowsWeak: Bool
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
+        allowsWeak = values.has(KeyOptions.weak)
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let store = try asking { () throws(KeychainFailure) in try context.store() }
+        let status = try asking { () throws(KeychainFailure) in
+            let status = try store.status()
+            if status.state != .absent { try store.checkDeviceKey() }
+            return status
+        }
+        guard status.lockStateProvider == nil else {
+            throw CLIError(
+                .failure, "a passcode is set already",
+                hint: "'valet passcode change' changes it")
+        }
+        let passcode = try context.dialogue(descriptor, new: nil).choose(
+            allowingWeak: allowsWeak, for: "Choose a passcode for the keychain.")
+        try context.changingKeys { (progress) throws(CLIError) in
+            try asking { () throws(KeychainFailure) in
+                try store.setPasscode(passcode, progress: progress)
+            }
+        }
+        try context.noteLockState("the passcode is set", of: store)
+        return .success
+    }
+}
+
+extension Context {
+    /// Asks for passcodes: through the descriptors that options named, else as ``passcodes`` does.
+    func dialogue(
+        _ descriptor: PasscodeDescriptor?, new: PasscodeDescriptor?
+    ) -> PasscodeDialogue {
+        PasscodeDialogue(current: passcodes(descriptor), new: passcodes(new ?? descriptor))
+    }
+
+    /// Says on standard error what was done, and for whom the keychain is open now.
+    func noteLockState(_ what: String, of store: ItemStore) throws(CLIError) {
+        let status = try asking { () throws(KeychainFailure) in try store.status() }
+        switch (status.state, status.isUnlockedByProcess) {
+        case (.unlocked, false): console.note("valet: \(what); the keychain is unlocked")
+        case (_, true):
+            console.note(
+                "valet: \(what); every program asks for it (\(status.lockStateReason ?? ""))")
+        default: console.note("valet: \(what)")
+        }
+    }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+internal import KeychainStore
+internal import SecretMemory
+internal import UserPresence
+
+/// `valet recovery create`.
+struct RecoveryCreateCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "recovery create", abstract: "make a recovery key, and show it once",
+        discussion: [
+            "Writes the key to standard output, 40 characters in groups of four with a check at "
+                + "the end. It is nowhere else: write it down, and keep the paper apart from the "
+                + "machine. Creates the keychain if there is none.",
+            "The key stays valid when the passcode changes and the keychain gets new keys. One "
+                + "that was made before opens the keychain no longer; copies of the keychain "
+                + "from before it still opens, which 'valet rotate' does not change.",
+            KeyOptions.askingDiscussion,
+        ],
+        options: [KeyOptions.passcodeDescriptor], exitCodes: [KeyOptions.wrongPasscode],
+        examples: [
+            ("valet recovery create", "Shows it on the terminal."),
+            ("valet recovery create | lpr", "Prints it."),
+        ])
+
+    private let descriptor: PasscodeDescriptor?
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let store = try asking { () throws(KeychainFailure) in try context.store() }
+        let status = try asking { () throws(KeychainFailure) in
+            let status = try store.status()
+            if status.state != .absent { try store.checkDeviceKey() }
+            return status
+        }
+        let passcode = try context.dialogue(descriptor, new: nil).passcode(
+            of: store, for: "The keychain's passcode, to make a recovery key.")
+        let text: SecretBytes
+        do throws(KeychainFailure) {
+            text = try store.createRecoveryKey(passcode)
+        } catch {
+            throw CLIError(error)
+        }
+        if status.hasRecoveryKey {
+            context.console.note(
+                "valet: the recovery key that was made before opens the keychain no longer")
+        }
+        try Self.write(text, to: context.console)
+        guard context.console.isOutputTerminal else { return .success }
+        context.console.note(
+            "valet: write this down and keep it apart from the machine: it is shown once, and "
+                + "opens the keychain without the passcode")
+        context.console.hint("'valet recovery use' takes it; clear the screen afterwards")
+        return .success
+    }
+
+    private static func write(
+        _ text: borrowing SecretBytes, to console: any Console
+    ) throws(CLIError) {
+        do throws(CLIError) {
+            try text.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
+                try console.write(bytes)
+            }
+            try console.write("\n")
+        } catch {
+            throw CLIError(
+                error.code, error.message,
+                hint: "this recovery key is lost: run 'valet recovery create' again")
+        }
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+internal import KeychainStore
+internal import UserPresence
+
+/// `valet recovery revoke`.
+struct RecoveryRevokeCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "recovery revoke", abstract: "have the recovery key open the keychain no longer",
+        discussion: [
+            "Gives the keychain new keys, as 'valet rotate' does, that the recovery key does not "
+                + "open. Copies of the keychain's files that were made before stay readable "
+                + "with it.",
+            KeyOptions.askingDiscussion,
+        ],
+        options: [KeyOptions.passcodeDescriptor],
+        exitCodes: [
+            (.failure, "there is no recovery key, or something failed"), KeyOptions.noKeychain,
+            KeyOptions.wrongPasscode,
+        ],
+        examples: [("valet recovery revoke", "When the paper was lost.")])
+
+    private let descriptor: PasscodeDescriptor?
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let (store, status) = try context.usableStore()
+        guard status.hasRecoveryKey else {
+            throw CLIError(.failure, "the keychain has no recovery key")
+        }
+        let passcode = try context.dialogue(descriptor, new: nil).passcode(
+            of: store, for: "The keychain's passcode, to revoke the recovery key.")
+        try context.changingKeys { (progress) throws(CLIError) in
+            try asking { () throws(KeychainFailure) in
+                try store.rotateKeys(passcode, revokingRecoveryKey: true, progress: progress)
+            }
+        }
+        context.console.note("valet: no recovery key opens the keychain any more")
+        return .success
+    }
+}

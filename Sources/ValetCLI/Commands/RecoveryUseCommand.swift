@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+internal import KeychainStore
+internal import SecretMemory
+internal import UserPresence
+
+/// `valet recovery use`.
+struct RecoveryUseCommand: Command {
+    private static let keyDescriptor = OptionDeclaration(
+        name: "recovery-key-fd", valueName: "N",
+        help: "read the recovery key from descriptor N: a line of it")
+    private static let setsPasscode = OptionDeclaration(
+        name: "set-passcode", help: "have the keychain open with a new passcode")
+    private static let deviceKey = OptionDeclaration(
+        name: "device-key", valueName: "PLACE",
+        help: "where the device key comes from afterwards (default: where it came from)",
+        choices: DeviceKeyPlace.allCases.map(\.name))
+
+    static let declaration = CommandDeclaration(
+        name: "recovery use", abstract: "bring the keychain back with the recovery key",
+        discussion: [
+            "For a keychain whose passcode or device key is lost. Says first how many items "
+                + "cannot come back, and asks: those for this device only if the device key is "
+                + "lost, else those that need the passcode. They are kept in quarantine, where "
+                + "nothing opens them. Everything else comes back, under new keys and with a new "
+                + "device key; the recovery key stays valid.",
+            "The key is asked for on the terminal, or through pinentry where there is none, or "
+                + "read with --recovery-key-fd; never from the command line or the environment. "
+                + "Lower case is fine, spaces and hyphens do not matter, and O, I and L are taken "
+                + "for what they look like. A mistyped key says so: it has check characters.",
+            "A keychain that had a passcode needs a new one, with --set-passcode: typed twice, or "
+                + "read with --new-passcode-fd, or from the second line of the other descriptor. "
+                + "--lower does without. --device-key=own-file makes a file of the keychain's "
+                + "own; credential and key-file ($VALET_DEVICE_KEY_FILE) must be there. 'valet "
+                + "device bind' explains them.",
+        ],
+        options: [
+            keyDescriptor, setsPasscode, KeyOptions.newPasscodeDescriptor, KeyOptions.weak,
+            deviceKey, KeyOptions.lower, KeyOptions.yes,
+        ],
+        exitCodes: [
+            (.failure, "there is no recovery key, or no device key at its place"),
+            KeyOptions.noKeychain,
+            (.usage, "the command line is wrong, or there is nobody to ask and no --yes"),
+            (.denied, "the recovery key is mistyped or another one's, or a person declined"),
+        ],
+        examples: [
+            ("valet recovery use --set-passcode", "After the passcode was forgotten."),
+            ("valet recovery use --device-key own-file --lower", "After a credential was lost."),
+        ])
+
+    private let keyDescriptor: PasscodeDescriptor?
+    private let newDescriptor: PasscodeDescriptor?
+    private let setsPasscode: Bool
+    private let allowsWeak: Bool
+    private let place: DeviceKeyPlace?
+    private let isLoweringAllowed: Bool
+    private let isAgreed: Bool
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        keyDescriptor = try KeyOptions.descriptor(Self.keyDescriptor, values)
+        newDescriptor = try KeyOptions.descriptor(KeyOptions.newPasscodeDescriptor, values)
+        setsPasscode = values.has(Self.setsPasscode) || newDescriptor != nil
+        allowsWeak = values.has(KeyOptions.weak)
+        place = values[Self.deviceKey].flatMap(DeviceKeyPlace.init(name:))
+        isLoweringAllowed = values.has(KeyOptions.lower)
+        isAgreed = values.has(KeyOptions.yes)
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let store = try asking { () throws(KeychainFailure) in try context.store() }
+        try check(try asking { () throws(KeychainFailure) in try store.status() })
+        let count = try asking { () throws(KeychainFailure) in try store.itemsLostByRecovery() }
+        context.console.note("valet: \(Self.loss(count))")
+        try context.console.requireConsent(to: "Recover the keychain?", isGiven: isAgreed)
+        try recover(store, context)
+        try context.noteLockState("the keychain is recovered", of: store)
+        let place = try asking { () throws(KeychainFailure) in
+            try store.status().deviceKeyPlace
+        }
+        let path = store.location.deviceKeyPath
+        if self.place != nil, let requirement = place?.requirement(path: path) {
+            context.console.hint(requirement)
+        }
+        return .success
+    }
+
+    private func check(_ status: KeychainStatus) throws(CLIError) {
+        guard status.state != .absent else {
+            throw CLIError(.notFound, "there is no keychain to recover")
+        }
+        guard status.hasRecoveryKey else {
+            throw CLIError(.failure, "the keychain has no recovery key")
+        }
+        let protection = Protection(status)
+        try protection.check(
+            lowering: isLoweringAllowed,
+            to: Protection(
+                hasPasscode: setsPasscode,
+                isKeyElsewhere: place.map { $0 != .ownFile } ?? protection.isKeyElsewhere))
+    }
+
+    private func recover(_ store: ItemStore, _ context: Context) throws(CLIError) {
+        let key = try recoveryKey(of: store, context.recoveryKeys(keyDescriptor))
+        var passcode: KeychainPasscode?
+        if setsPasscode {
+            let dialogue = context.dialogue(newDescriptor ?? keyDescriptor, new: nil)
+            passcode = try dialogue.choose(
+                allowingWeak: allowsWeak, for: "Choose a passcode for the keychain.")
+        }
+        let line = ProgressLine("sealing items anew", on: context.console)
+        defer { line.end() }
+        do throws(KeychainFailure) {
+            try store.recover(
+                with: key, settingPasscode: passcode, deviceKeyFrom: place
+            ) { line.show($0, of: $1) }
+        } catch {
+            throw self.error(error)
+        }
+    }
+
+    /// A device key that is nowhere is what recoveries are for.
+    private func error(_ failure: KeychainFailure) -> CLIError {
+        let error = CLIError(failure)
+        guard failure.code == .keyUnavailable, place == nil else { return error }
+        return CLIError(
+            error.code, error.message,
+            hint: "put a device key there, or make one of the keychain's own: "
+                + "'--device-key=own-file --lower'")
+    }
+
+    /// The recovery key, which was tried; a person who mistypes it is asked again.
+    private func recoveryKey(
+        of store: ItemStore, _ source: any SecretSource
+    ) throws(CLIError) -> SecretBytes {
+        let key = try source.answer(naming: "recovery key") { problem in
+            var prompt = PasscodePrompt(
+                description: "The recovery key: 40 characters; hyphens do not matter.",
+                label: "Recovery key", previousError: problem)
+            prompt.timeout = .seconds(300)
+            return prompt
+        } _: { (answer) throws(CLIError) -> Judgement<SecretValue> in
+            do throws(KeychainFailure) {
+                try store.checkRecoveryKey(answer)
+            } catch {
+                guard error.code == .authenticationFailed else { throw CLIError(error) }
+                return .refused(CLIError(.denied, error.message))
+            }
+            return .accepted(SecretValue(answer))
+        }
+        return key.withBytes { SecretBytes(copying: $0) }
+    }
+
+    private static func loss(_ count: Int) -> String {
+        switch count {
+        case 0: "every item comes back"
+        case 1: "1 item cannot come back"
+        default: "\(count) items cannot come back"
+        }
+    }
+}

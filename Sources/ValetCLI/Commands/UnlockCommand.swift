@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+internal import KeychainStore
+internal import UserPresence
+
+/// `valet unlock`.
+struct UnlockCommand: Command {
+    private static let duration = OptionDeclaration(
+        name: "for", valueName: "DURATION",
+        help: "lock again after that time: 90s, 15m, 8h, 2d, 1h30m (default: never)")
+
+    static let declaration = CommandDeclaration(
+        name: "unlock", abstract: "unlock the keychain for all programs of the user",
+        discussion: [
+            "Puts the opened keys into the kernel's keyring of the user, where every program of "
+                + "the same user finds them, until 'valet lock', the end of the --for time, or "
+                + "the end of the machine's run. The time runs on while the machine sleeps. An "
+                + "unlocked keychain can be unlocked again, for another time. A keychain without "
+                + "a passcode is always open, and this does nothing.",
+            "Services and other users that do not log in have no keyring that is shared: there "
+                + "each program unlocks for itself, and this command has nothing to unlock and "
+                + "fails. Give such programs the passcode through a descriptor, and its number "
+                + "in $VALET_PASSCODE_FD; the verbs of this command that meet a locked keychain "
+                + "take it from there, too, or ask. 'valet status' says which of both it is; "
+                + "VALET_LOCK_STATE=kernel or =process chooses.",
+            KeyOptions.askingDiscussion,
+        ],
+        options: [duration, KeyOptions.passcodeDescriptor],
+        exitCodes: [
+            (.failure, "each program unlocks for itself here, or something failed"),
+            KeyOptions.noKeychain, KeyOptions.wrongPasscode,
+        ],
+        examples: [
+            ("valet unlock", "Asks for the passcode."),
+            ("valet unlock --for 8h", "For a working day."),
+            ("valet unlock --passcode-fd 3", "For scripts, which open descriptor 3 for it."),
+        ])
+
+    private let duration: Duration?
+    private let descriptor: PasscodeDescriptor?
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        duration = try DurationText.value(of: Self.duration, in: values)
+        descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let (store, status) = try context.usableStore()
+        guard status.lockStateProvider != nil else {
+            context.console.note("valet: the keychain has no passcode and is always open")
+            return .success
+        }
+        try Self.checkIsShared(status)
+        let dialogue = context.dialogue(descriptor, new: nil)
+        try dialogue.withPasscode(for: "Unlock the keychain.") {
+            (passcode) throws(KeychainFailure) in
+            try store.unlock(passcode, for: duration)
+        }
+        // The kernel may have had no room.
+        try Self.checkIsShared(asking { () throws(KeychainFailure) in try store.status() })
+        let time = duration.map { " for " + DurationText.text($0) } ?? ""
+        context.console.note("valet: the keychain is unlocked\(time)")
+        return .success
+    }
+
+    private static func checkIsShared(_ status: KeychainStatus) throws(CLIError) {
+        guard status.isUnlockedByProcess else { return }
+        throw CLIError(
+            .failure,
+            "each program unlocks for itself here, and this one has nothing to unlock: "
+                + Escaping.printable(status.lockStateReason ?? "no reason"),
+            hint: "give programs the passcode through a descriptor, and its number in "
+                + "$VALET_PASSCODE_FD")
+    }
+}

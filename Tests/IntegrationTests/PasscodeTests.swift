@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@Suite(.serialized) struct `A keychain with a passcode` {
+    @Test(arguments: User.allCases)
+    func `is locked and unlocked for all processes at once`(_ user: User) throws {
+        try Scenario.run("passcodes.shared_state", as: user)
+    }
+
+    @Test(arguments: User.allCases)
+    func `locks itself when its time is over`(_ user: User) throws {
+        try Scenario.run("passcodes.deadline", as: user)
+    }
+
+    @Test(arguments: User.allCases)
+    func `never waits for an answer where nobody can be asked`(_ user: User) throws {
+        try Scenario.run("passcodes.without_asking", as: user)
+    }
+
+    @Test(arguments: User.allCases)
+    func `is unlocked for one command where each process has its own keys`(_ user: User) throws {
+        try Scenario.run("passcodes.own_state", as: user)
+    }
+
+    @Test(arguments: User.allCases)
+    func `comes back with the recovery key`(_ user: User) throws {
+        try Scenario.run("passcodes.recovery", as: user)
+    }
+
+    @Test(arguments: User.allCases)
+    func `opens with a device key that is kept elsewhere`(_ user: User) throws {
+        try Scenario.run("passcodes.key_file", as: user)
+    }
+}

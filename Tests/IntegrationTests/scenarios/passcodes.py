@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A keychain with a passcode: processes that share its lock state, or each have their own."""
+
+import contextlib
+import json
+import os
+import time
+
+from support import expect
+
+PASSCODE = "correct horse"
+SHARED = {"VALET_LOCK_STATE": "kernel"}
+ALONE = {"VALET_LOCK_STATE": "process"}
+
+
+class Lines:
+    """A descriptor that gives lines, and then its end."""
+
+    def __init__(self, *lines):
+        self.number, write = os.pipe()
+        os.write(write, "".join(line + "\n" for line in lines).encode())
+        os.close(write)
+
+    def __enter__(self):
+        return self.number
+
+    def __exit__(self, *_):
+        os.close(self.number)
+
+
+def run(world, *words, lines=(), option="--passcode-fd", env=SHARED, variable=False):
+    """Runs the command with a descriptor that an option or the variable names."""
+    with Lines(*lines) as number:
+        if variable:
+            env = {**env, "VALET_PASSCODE_FD": str(number)}
+        elif lines:
+            words = (*words, option, str(number))
+        return world.run(*words, env=env, pass_fds=(number,))
+
+
+def do(world, *words, **options):
+    outcome = run(world, *words, **options)
+    expect(outcome.code == 0, " ".join(words), outcome)
+    expect(PASSCODE not in outcome.err + outcome.out.decode(), "the passcode is shown")
+    return outcome
+
+
+def ends(code, outcome, *texts):
+    expect(outcome.code == code, f"not {code}:", outcome)
+    for text in texts:
+        expect(text in outcome.err, f"{text!r} is missing:", outcome)
+
+
+@contextlib.contextmanager
+def keychain(world):
+    """A keychain with a passcode and two items, whose keys do not stay in the kernel."""
+    world.set("a", "value of a")
+    world.set("f", "value of f", "--accessibility", "after-first-unlock")
+    try:
+        do(world, "passcode", "set", lines=[PASSCODE])
+        yield
+    finally:
+        world.run("lock", "--all", env=SHARED)
+
+
+def value(world, key, *words, **options):
+    outcome = run(world, "get", key, *words, **options)
+    return outcome.out.decode() if outcome.code == 0 else outcome.code
+
+
+def state(world):
+    return json.loads(do(world, "status", "--json").out)["state"]
+
+
+AFTER = ("--accessibility", "after-first-unlock")
+
+
+def shared_state(world):
+    """One process locks and unlocks for all."""
+    with keychain(world):
+        expect(state(world) == "unlocked", "not unlocked by setting")
+        expect(value(world, "a") == "value of a", "unlocked")
+        do(world, "lock", "--wait")
+        expect(state(world) == "locked", "not locked")
+        ends(75, run(world, "get", "a"), "run `valet unlock`")
+        expect(value(world, "f", *AFTER) == "value of f", "after the first unlock")
+        do(world, "lock", "--all")
+        expect(state(world) == "beforeFirstUnlock", "not locked as after a start")
+        expect(value(world, "f", *AFTER) == 75, "before the first unlock")
+        ends(77, run(world, "unlock", lines=["wrong"]), "wrong passcode")
+        ends(77, run(world, "unlock", lines=["wrong", PASSCODE]), "wrong passcode")
+        expect(state(world) == "beforeFirstUnlock", "unlocked by a wrong one")
+        do(world, "unlock", lines=[PASSCODE])
+        expect(value(world, "a") == "value of a", "unlocked again")
+        do(world, "lock")
+        do(world, "unlock", lines=[PASSCODE], variable=True)
+        expect(state(world) == "unlocked", "not unlocked by the variable")
+
+
+def deadline(world):
+    """Unlocked for a time, the keychain locks by itself."""
+    with keychain(world):
+        do(world, "unlock", "--for", "1s", lines=[PASSCODE])
+        time.sleep(1.2)
+        expect(state(world) == "locked", "not locked")
+        do(world, "unlock", "--for=1h", lines=[PASSCODE])
+        expect(value(world, "a") == "value of a", "unlocked again")
+
+
+def without_asking(world):
+    """Nobody to ask: a locked keychain answers, and does not wait."""
+    with keychain(world):
+        do(world, "lock", "--all")
+        ends(1, run(world, "unlock"), "there is no terminal and no pinentry")
+        ends(1, run(world, "unlock", env={**SHARED, "VALET_INTERACTION": "never"}),
+             "questions are turned off")
+        ends(75, run(world, "get", "a", lines=[PASSCODE], variable=True))
+        ends(64, run(world, "passcode", "remove", lines=[PASSCODE]), "--yes")
+
+
+def own_state(world):
+    """Where each process unlocks for itself, the verbs ask, and unlocking is of no use."""
+    with keychain(world):
+        do(world, "lock", "--all")
+        for lines in ([], [PASSCODE]):
+            ends(1, run(world, "unlock", lines=lines, env=ALONE),
+                 "each program unlocks for itself here", "$VALET_PASSCODE_FD")
+        ends(1, run(world, "lock", env=ALONE), "each program unlocks for itself here")
+        ends(75, run(world, "get", "a", env=ALONE), "$VALET_PASSCODE_FD")
+        got = value(world, "a", lines=[PASSCODE], variable=True, env=ALONE)
+        expect(got == "value of a", "with the variable:", got)
+        ends(77, run(world, "get", "a", lines=["wrong"], variable=True, env=ALONE),
+             "wrong passcode")
+        do(world, "passcode", "change", lines=[PASSCODE, "battery staple"], env=ALONE)
+        got = value(world, "a", lines=["battery staple"], variable=True, env=ALONE)
+        expect(got == "value of a", "with the new one:", got)
+        expect(state(world) == "beforeFirstUnlock", "others were unlocked, too")
+
+
+def recovery(world):
+    """The key on paper brings back what may leave the device."""
+    with keychain(world):
+        world.set("d", "v", "--accessibility", "when-unlocked-this-device-only", env=SHARED)
+        key = do(world, "recovery", "create", lines=[PASSCODE]).out.decode().strip()
+        do(world, "lock", "--all")
+        os.remove(world.path("device/device.key"))
+        ends(1, run(world, "unlock", lines=[PASSCODE]), "run `valet recovery use`")
+        words = ("recovery", "use", "--yes", "--set-passcode")
+        mistyped = key[:-1] + ("0" if key[-1] != "0" else "1")
+        ends(77, run(world, *words, lines=[mistyped, "x"], option="--recovery-key-fd"),
+             "the check characters do not fit")
+        outcome = do(world, *words, lines=[key, "battery staple"], option="--recovery-key-fd")
+        ends(0, outcome, "1 item cannot come back", "the keychain is recovered")
+        expect(value(world, "a") == "value of a", "what may migrate")
+        ends(44, run(world, "get", "d", "--accessibility", "when-unlocked-this-device-only"))
+        do(world, "lock")
+        do(world, "unlock", lines=["battery staple"])
+        world.run("doctor", env=SHARED)
+
+
+def key_file(world):
+    """A keychain that is bound to a file opens where the variable names it, and nowhere else."""
+    with keychain(world):
+        path = os.path.join(world.folder, "given.key")
+        with open(path, "wb") as file:
+            os.fchmod(file.fileno(), 0o600)
+            file.write(os.urandom(32))
+        outcome = do(world, "device", "bind", "--key-file", path, lines=[PASSCODE])
+        ends(0, outcome, f"VALET_DEVICE_KEY_FILE={path}")
+        expect(not os.path.exists(world.path("device/device.key")), "the old key is left")
+        do(world, "lock", "--all")
+        ends(1, run(world, "unlock", lines=[PASSCODE]), "VALET_DEVICE_KEY_FILE")
+        there = {**SHARED, "VALET_DEVICE_KEY_FILE": path}
+        do(world, "unlock", lines=[PASSCODE], env=there)
+        expect(value(world, "a", env=there) == "value of a", "unlocked")
+        ends(64, run(world, "device", "bind", "--own-file", lines=[PASSCODE], env=there),
+             "'--lower' does it all the same")

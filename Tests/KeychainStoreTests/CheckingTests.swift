@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Database
+import Foundation
+import KeychainModel
+import LockState
+import SecretMemory
+import Testing
+
+@testable import KeychainStore
+
+/// A keychain with a passcode. No key of it stays in the kernel.
+private final class LockableStore {
+    let keychain = TestStore()
+    let store: ItemStore
+
+    init() throws {
+        store = ItemStore(KeychainLocation(folder: keychain.folder), stretching: .lowest)
+        _ = try store.add(
+            Addition(.generic("a"), value: .text("v")), for: keychain.caller)
+        try store.setPasscode(Self.passcode("right"))
+    }
+
+    deinit {
+        try? store.lock(all: true)
+        store.close()
+    }
+
+    static func bytes(_ text: String) -> SecretBytes {
+        SecretBytes(copying: Array(text.utf8).span)
+    }
+
+    static func passcode(_ text: String) throws -> KeychainPasscode {
+        try KeychainPasscode(bytes(text))
+    }
+
+    func facts() throws -> KeychainFacts {
+        try store.withEngine("test") { (engine) throws(KeychainFailure) in
+            try engine.readFacts("test", Deadline(after: .seconds(5)))
+        }
+    }
+
+    func code(_ body: () throws(KeychainFailure) -> Void) -> KeychainFailure.Code? {
+        do throws(KeychainFailure) {
+            try body()
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+}
+
+@Suite struct `Checking what a person typed` {
+    private let lockable: LockableStore
+    private var store: ItemStore { lockable.store }
+
+    init() throws { lockable = try LockableStore() }
+
+    @Test func `tells the passcode from another, and unlocks nothing`() throws {
+        try store.lock(all: true)
+        let (right, wrong) = (
+            try LockableStore.passcode("right"), try LockableStore.passcode("wrong")
+        )
+        #expect(lockable.code { () throws(KeychainFailure) in try store.check(right) } == nil)
+        #expect(
+            lockable.code { () throws(KeychainFailure) in try store.check(wrong) }
+                == .authenticationFailed)
+        #expect(try store.status().state == .beforeFirstUnlock)
+    }
+
+    @Test func `finds no passcode where there is none`() throws {
+        try store.removePasscode(LockableStore.passcode("right"))
+        let passcode = try LockableStore.passcode("right")
+        #expect(
+            lockable.code { () throws(KeychainFailure) in try store.check(passcode) }
+                == .passcodeNotSet)
+    }
+
+    @Test func `tells the recovery key from others and from none`() throws {
+        let typed = LockableStore.bytes("V1")
+        func message(_ text: borrowing SecretBytes) -> String? {
+            do throws(KeychainFailure) {
+                try store.checkRecoveryKey(text)
+                return nil
+            } catch {
+                return error.code == .authenticationFailed ? error.message : "\(error)"
+            }
+        }
+        let old = try store.createRecoveryKey(LockableStore.passcode("right"))
+        let new = try store.createRecoveryKey(LockableStore.passcode("right"))
+        #expect(message(new) == nil)
+        #expect(message(old) == "the recovery key is another one's")
+        #expect(message(typed) == "wrong length: 2 characters instead of 40")
+        try store.rotateKeys(LockableStore.passcode("right"), revokingRecoveryKey: true)
+        #expect(message(new) == "there is no recovery key")
+    }
+
+    @Test func `counts the items that need the passcode`() throws {
+        #expect(try store.itemsThatNeedPasscode() == 0)
+        _ = try store.add(
+            Addition(.generic("b", as: .whenPasscodeSetThisDeviceOnly), value: .text("v")),
+            for: lockable.keychain.caller)
+        #expect(try store.itemsThatNeedPasscode() == 1)
+    }
+
+    @Test func `misses the device key`() throws {
+        #expect(lockable.code { () throws(KeychainFailure) in try store.checkDeviceKey() } == nil)
+        try FileManager.default.removeItem(atPath: store.location.deviceFolder + "/device.key")
+        #expect(
+            lockable.code { () throws(KeychainFailure) in try store.checkDeviceKey() }
+                == .incomplete)
+        // It works while it is unlocked; doctor knows better.
+        #expect(store.diagnose().contains { $0.severity == .broken })
+    }
+}
+
+@Suite struct `Opened keys of a keychain that lost its passcode` {
+    private func remains(after body: (ItemStore) throws -> Void) throws -> Bool {
+        let lockable = try LockableStore()
+        let facts = try lockable.facts()
+        try body(lockable.store)
+        switch LockStates.store(of: facts.settings.keychainID).current(expecting: facts.marks) {
+        case .beforeFirstUnlock: return false
+        case .unlocked, .locked, .unknown: return true
+        }
+    }
+
+    @Test func `are there while nothing was removed`() throws {
+        #expect(try remains { _ in })
+    }
+
+    @Test func `are gone after it was removed`() throws {
+        #expect(try !remains { try $0.removePasscode(LockableStore.passcode("right")) })
+    }
+
+    @Test func `are gone after a recovery that sets none`() throws {
+        let remains = try remains { store in
+            let key = try store.createRecoveryKey(LockableStore.passcode("right"))
+            try store.recover(with: key, settingPasscode: nil)
+        }
+        #expect(!remains)
+    }
+}
+
+@Suite struct `Binding a keychain to its own device key` {
+    @Test func `is refused when it is rotated or recovered, and nothing is lost`() throws {
+        let keychain = TestStore()
+        let own = keychain.folder + "/device/device.key"
+        let location = KeychainLocation(
+            KeychainLocation(folder: keychain.folder), deviceKeyPath: own)
+        let store = ItemStore(location, stretching: .lowest)
+        defer { store.close() }
+        // Made with a device key of its own, before the variable was set.
+        _ = try keychain.store.add(
+            Addition(.generic("a"), value: .text("v")), for: keychain.caller)
+        let key = try keychain.store.createRecoveryKey(nil)
+        keychain.reopen()
+        func isRefused(_ body: () throws(KeychainFailure) -> Void) -> Bool {
+            do throws(KeychainFailure) {
+                try body()
+                return false
+            } catch {
+                return error.code == .invalidRequest && error.path == own
+            }
+        }
+        #expect(
+            isRefused { () throws(KeychainFailure) in
+                try store.rotateKeys(nil, movingDeviceKeyTo: .keyFile)
+            })
+        #expect(
+            isRefused { () throws(KeychainFailure) in
+                try store.recover(with: key, settingPasscode: nil, deviceKeyFrom: .keyFile)
+            })
+        #expect(try store.value(of: .exact("a"), for: keychain.caller) != nil)
+        #expect(try store.status().deviceKeyPlace == .ownFile)
+    }
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import KeychainModel
+import KeychainStore
+import Testing
+
+@testable import ValetCLI
+
+@Suite struct `valet passcode set` {
+    private let bench: KeychainBench
+
+    init() throws { bench = try KeychainBench() }
+
+    @Test func `asks a person twice`() throws {
+        bench.add("secret")
+        bench.person.answers = ["correct horse", "correct horse"]
+        #expect(bench.run("passcode", "set") == .success)
+        #expect(bench.person.labels == ["New passcode", "New passcode, again"])
+        #expect(try bench.opens(with: "correct horse"))
+        #expect(bench.canRead("secret"))
+    }
+
+    @Test func `takes a line of a descriptor, once`() throws {
+        #expect(
+            bench.run("passcode", "set", "--passcode-fd", "3", lines: ["correct horse", "second"])
+                == .success)
+        #expect(bench.descriptors[3]?.answers == ["second"])
+        #expect(try bench.opens(with: "correct horse"))
+    }
+
+    @Test func `says how the keychain is afterwards, and not the passcode`() throws {
+        bench.run("passcode", "set", "--passcode-fd", "3", lines: ["correct horse"])
+        let note = try #require(bench.console.notes.first)
+        #expect(note.hasPrefix("valet: the passcode is set; "))
+        #expect(bench.console.output.isEmpty && bench.console.notes.count == 1)
+        #expect(!bench.everything.contains("horse"))
+    }
+
+    @Test func `refuses a short one before it is asked twice`() throws {
+        bench.person.answers = ["short", "1234567", "äöüäöüä", "never asked"]
+        #expect(bench.run("passcode", "set") == .usage)
+        #expect(bench.person.labels == ["New passcode", "New passcode", "New passcode"])
+        #expect(
+            bench.person.problems == [
+                "the passcode has fewer than 8 characters",
+                "the passcode has fewer than 8 characters",
+            ])
+        #expect(bench.console.notes.last?.contains("'--weak'") == true)
+        #expect(try bench.store.status().state == .absent)
+    }
+
+    @Test func `refuses a short one of a descriptor at once`() throws {
+        #expect(
+            bench.run("passcode", "set", "--passcode-fd", "3", lines: ["short", "long enough"])
+                == .usage)
+        #expect(bench.descriptors[3]?.answers == ["long enough"])
+        #expect(try bench.store.status().state == .absent)
+    }
+
+    @Test func `takes a short one that is wanted`() throws {
+        #expect(
+            bench.run("passcode", "set", "--weak", "--passcode-fd", "3", lines: ["1"]) == .success)
+        #expect(try bench.opens(with: "1"))
+    }
+
+    @Test func `asks again when the two differ`() throws {
+        bench.person.answers = [
+            "correct horse", "correct hose", "battery staple", "battery staple",
+        ]
+        #expect(bench.run("passcode", "set") == .success)
+        #expect(bench.person.problems == ["the two passcodes differ"])
+        #expect(try bench.opens(with: "battery staple"))
+    }
+
+    @Test func `gives up after three tries`() throws {
+        bench.person.answers = ["aaaaaaaa", "b", "aaaaaaaa", "b", "aaaaaaaa", "b", "no more"]
+        #expect(bench.run("passcode", "set") == .failure)
+        #expect(bench.person.answers == ["no more"])
+        #expect(bench.console.notes == ["valet: error: the two passcodes differ"])
+        #expect(try bench.store.status().state == .absent)
+    }
+
+    @Test func `changes nothing when nobody answers`() throws {
+        bench.add("secret")
+        #expect(bench.run("passcode", "set") == .failure)
+        #expect(try bench.store.status().state == .noPasscode)
+    }
+
+    @Test func `asks nobody when there is a passcode already`() throws {
+        let bench = try KeychainBench.withPasscode()
+        #expect(bench.run("passcode", "set") == .failure)
+        #expect(bench.person.prompts.isEmpty)
+        #expect(
+            bench.console.notes == [
+                "valet: error: a passcode is set already",
+                "valet: hint: 'valet passcode change' changes it",
+            ])
+    }
+
+    @Test(arguments: ["1", "2", "x", "-3", "03", "1e3"])
+    func `refuses what is no descriptor before anything else`(_ number: String) throws {
+        #expect(bench.run("passcode", "set", "--passcode-fd=\(number)") == .usage)
+        #expect(bench.console.notes.first?.contains("'--passcode-fd' does not take") == true)
+    }
+}
+
+@Suite struct `valet passcode change` {
+    private let bench: KeychainBench
+
+    init() throws { bench = try KeychainBench.withPasscode() }
+
+    @Test func `asks for the old one, then twice for the new one`() throws {
+        bench.person.answers = [KeychainBench.passcode, "battery staple", "battery staple"]
+        #expect(bench.run("passcode", "change") == .success)
+        #expect(bench.person.labels == ["Passcode", "New passcode", "New passcode, again"])
+        #expect(try bench.opens(with: "battery staple"))
+        #expect(try !bench.opens(with: KeychainBench.passcode))
+        #expect(bench.canRead("secret"))
+    }
+
+    @Test func `takes two lines of one descriptor`() throws {
+        #expect(
+            bench.run(
+                "passcode", "change", "--passcode-fd", "3",
+                lines: [KeychainBench.passcode, "battery staple"]) == .success)
+        #expect(try bench.opens(with: "battery staple"))
+    }
+
+    @Test func `takes lines of two descriptors`() throws {
+        bench.descriptors[4] = ScriptedAnswers(["battery staple"], isInteractive: false)
+        #expect(
+            bench.run(
+                "passcode", "change", "--passcode-fd", "3", "--new-passcode-fd", "4",
+                lines: [KeychainBench.passcode]) == .success)
+        #expect(try bench.opens(with: "battery staple"))
+    }
+
+    @Test func `lets a person mistype the old one twice`() throws {
+        bench.person.answers =
+            ["wrong", "wrong", KeychainBench.passcode] + ["12345678", "12345678"]
+        #expect(bench.run("passcode", "change") == .success)
+        #expect(bench.person.problems == ["wrong passcode", "wrong passcode"])
+    }
+
+    @Test func `is denied with the wrong one, and asks for no new one`() throws {
+        bench.person.answers = ["wrong", "wrong", "wrong", "new passcode"]
+        #expect(bench.run("passcode", "change") == .denied)
+        #expect(bench.person.answers == ["new passcode"])
+        #expect(bench.console.notes == ["valet: error: wrong passcode"])
+        #expect(try bench.opens(with: KeychainBench.passcode))
+    }
+
+    @Test func `gives a descriptor one try`() throws {
+        #expect(
+            bench.run(
+                "passcode", "change", "--passcode-fd", "3",
+                lines: ["wrong", KeychainBench.passcode, "battery staple"]) == .denied)
+        #expect(try bench.opens(with: KeychainBench.passcode))
+    }
+
+    @Test func `refuses a short new one`() throws {
+        #expect(
+            bench.run(
+                "passcode", "change", "--passcode-fd", "3", lines: [KeychainBench.passcode, "123"])
+                == .usage)
+        #expect(try bench.opens(with: KeychainBench.passcode))
+    }
+
+    @Test(arguments: ["change", "remove"])
+    func `needs a passcode, as removing does`(_ verb: String) throws {
+        let bench = try KeychainBench()
+        #expect(bench.run("passcode", verb) == .notFound)
+        bench.add("secret")
+        #expect(bench.run("passcode", verb) == .failure)
+        #expect(bench.console.notes.first == "valet: error: the keychain has no passcode")
+        #expect(bench.person.prompts.isEmpty)
+    }
+}
+
+@Suite struct `valet passcode remove` {
+    private let bench: KeychainBench
+
+    init() throws {
+        bench = try KeychainBench.withPasscode()
+        bench.add("bound", as: .whenPasscodeSetThisDeviceOnly)
+    }
+
+    @Test func `says what is destroyed, asks, and asks for the passcode`() throws {
+        bench.console.isInputTerminal = true
+        bench.console.answer = true
+        bench.person.answers = [KeychainBench.passcode]
+        #expect(bench.run("passcode", "remove") == .success)
+        #expect(
+            bench.console.notes == [
+                "valet: without a passcode, 1 item that needs one is destroyed; the keychain is "
+                    + "always open", "valet: the passcode is removed",
+            ])
+        #expect(bench.console.questions == ["Remove the passcode?"])
+        #expect(try bench.store.status().state == .noPasscode)
+        #expect(bench.canRead("secret"))
+        #expect(!bench.canRead("bound", as: .whenPasscodeSetThisDeviceOnly))
+    }
+
+    @Test func `changes nothing for a no`() throws {
+        bench.console.isInputTerminal = true
+        #expect(bench.run("passcode", "remove") == .denied)
+        #expect(bench.person.prompts.isEmpty)
+        #expect(bench.canRead("bound", as: .whenPasscodeSetThisDeviceOnly))
+    }
+
+    @Test func `is refused where nobody can be asked`() throws {
+        #expect(
+            bench.run("passcode", "remove", "--passcode-fd", "3", lines: [KeychainBench.passcode])
+                == .usage)
+        #expect(bench.console.notes.last == "valet: hint: '--yes' does it without asking")
+        #expect(try bench.opens(with: KeychainBench.passcode))
+    }
+
+    @Test func `is done unasked in a script that says so`() throws {
+        #expect(
+            bench.run(
+                "passcode", "remove", "--yes", "--passcode-fd", "3",
+                lines: [KeychainBench.passcode]) == .success)
+        #expect(bench.console.questions.isEmpty)
+        #expect(try bench.store.status().state == .noPasscode)
+    }
+
+    @Test func `is denied with the wrong one`() throws {
+        #expect(
+            bench.run("passcode", "remove", "-y", "--passcode-fd", "3", lines: ["wrong"])
+                == .denied)
+        #expect(bench.canRead("bound", as: .whenPasscodeSetThisDeviceOnly))
+    }
+}
