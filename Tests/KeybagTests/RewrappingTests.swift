@@ -39,7 +39,7 @@ import Testing
         let keybag = try rewrapped()
         #expect(code { _ = try old.unlock(keybag) } == .wrongDeviceSecret)
         #expect(
-            code { _ = try old.unlock(keybag, secret: next.deviceSecret) } == .wrongPasscode)
+            code { _ = try old.unlock(keybag, secret: next.deviceSecret) } == .needsProtector)
         #expect(
             code { _ = try next.unlock(keybag, passcode: Array("another".utf8)) }
                 == .wrongPasscode)
@@ -80,7 +80,7 @@ import Testing
         let parsed = try LockedKeybag(parsing: keybag.encoded)
         let keys = try parsed.unlock(with: device, settings: PasscodeSample.settings)
         #expect(keys.openClasses == Array(ProtectionClass.allCases.dropLast()))
-        #expect(try keys.ids == Array(old.unlock().ids.dropLast()))
+        #expect(try keys.classIDs == Array(old.unlock().classIDs.dropLast()))
         #expect(try keybag.keyID(of: .whenPasscodeSetThisDeviceOnly) == nil)
     }
 
@@ -91,7 +91,7 @@ import Testing
             as: Self.place, protector: next.protector(), settings: TestKeybag.settings)
         let (before, after) = (try device.unlock(device.locked), try next.unlock(keybag))
         #expect(after.openClasses == ProtectionClass.allCases)
-        #expect(Array(after.ids.dropLast()) == before.ids)
+        #expect(Array(after.classIDs.dropLast()) == before.classIDs)
     }
 
     @Test(arguments: [false, true])
@@ -108,7 +108,7 @@ import Testing
             recoveredBy: RecoveryProtector(RecoveryKey(seed), deviceSecret: secret),
             as: KeybagPlace(deviceSource: .path, recovery: publicKey), protector: next.protector(),
             settings: PasscodeSample.settings)
-        let (before, after) = (try old.unlock().ids, try next.unlock(keybag).ids)
+        let (before, after) = (try old.unlock().classIDs, try next.unlock(keybag).classIDs)
         let kept = hasDeviceSecret ? 6 : 3
         #expect(Array(after.prefix(kept)) == Array(before.prefix(kept)))
         #expect(Set(after.dropFirst(kept)).isDisjoint(with: before))
@@ -139,5 +139,12 @@ import Testing
                 try old.locked.keyID(of: protectionClass)
                     == keys.keys(of: protectionClass)?.keyID)
         }
+    }
+}
+
+extension UnlockedKeybag {
+    /// The ids of the class keys, in the order of the classes.
+    fileprivate var classIDs: [KeyID] {
+        ProtectionClass.allCases.compactMap { keys(of: $0)?.keyID }
     }
 }
