@@ -167,8 +167,9 @@ import Testing
         #expect(parsed.records[.argon2] == nil)
     }
 
-    @Test func `does not come after the last one`() throws {
-        let last = try TestKeybag(epoch: Epoch(.max))
+    @Test(arguments: [UInt64.max, UInt64(Int64.max)])
+    func `does not come after the last one`(_ epoch: UInt64) throws {
+        let last = try TestKeybag(epoch: Epoch(epoch))
         #expect(
             code {
                 _ = try LockedKeybag(

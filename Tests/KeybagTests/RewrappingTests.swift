@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import KeychainModel
+import Sealing
+import SecretMemory
+import Testing
+
+@testable import Keybag
+
+/// docs/FORMAT.md §4.4.
+@Suite struct `A keybag that gives way` {
+    let old: PasscodeSample
+    /// What opens the next epoch: another device secret and another passcode.
+    let next: PasscodeSample
+    let seed = Randomness.bytes(20)
+    static let place = KeybagPlace(deviceSource: .file, recovery: nil)
+
+    init() throws {
+        old = try PasscodeSample(epoch: Epoch(4))
+        next = try PasscodeSample()
+    }
+
+    private func rewrapped(_ place: KeybagPlace = place) throws -> LockedKeybag {
+        try LockedKeybag(
+            rewrapping: old.locked, openedBy: old.protector(), as: place,
+            protector: next.protector(), settings: PasscodeSample.settings)
+    }
+
+    @Test func `has the same keys behind what opens the next epoch`() throws {
+        let keybag = try rewrapped()
+        #expect(keybag.epoch == Epoch(4) && keybag.keychainID == old.locked.keychainID)
+        let (before, after) = (try old.unlock(), try next.unlock(keybag))
+        #expect(after.openClasses == ProtectionClass.allCases)
+        #expect(after.ids == before.ids)
+        #expect(after.index.id == before.index.id)
+    }
+
+    @Test func `is not opened by what opened it before`() throws {
+        let keybag = try rewrapped()
+        #expect(code { _ = try old.unlock(keybag) } == .wrongDeviceSecret)
+        #expect(
+            code { _ = try old.unlock(keybag, secret: next.deviceSecret) } == .needsProtector)
+        #expect(
+            code { _ = try next.unlock(keybag, passcode: Array("another".utf8)) }
+                == .wrongPasscode)
+    }
+
+    @Test func `shares no wrap with what it was`() throws {
+        let keybag = try rewrapped()
+        for (tag, body) in old.locked.records {
+            #expect(keybag.records[tag] != body, "record \(tag)")
+        }
+        #expect(keybag.mac != old.locked.mac)
+    }
+
+    @Test func `is taken over by nobody who cannot open it`() throws {
+        let wrong = try old.protector(passcode: Array("another".utf8))
+        #expect(
+            code {
+                _ = try LockedKeybag(
+                    rewrapping: old.locked, openedBy: wrong, as: Self.place,
+                    protector: next.protector(), settings: PasscodeSample.settings)
+            } == .wrongPasscode)
+        var settings = PasscodeSample.settings
+        settings[3] ^= 1
+        #expect(
+            code {
+                _ = try LockedKeybag(
+                    rewrapping: old.locked, openedBy: old.protector(), as: Self.place,
+                    protector: next.protector(), settings: settings)
+            } == .tampered)
+    }
+
+    @Test func `has no key that needs a passcode once that is removed`() throws {
+        let secret = Randomness.bytes(32)
+        let device = try TestKeybag.protector(secret)
+        let keybag = try LockedKeybag(
+            rewrapping: old.locked, openedBy: old.protector(), as: Self.place, protector: device,
+            settings: PasscodeSample.settings)
+        let parsed = try LockedKeybag(parsing: keybag.encoded)
+        let keys = try parsed.unlock(with: device, settings: PasscodeSample.settings)
+        #expect(keys.openClasses == Array(ProtectionClass.allCases.dropLast()))
+        #expect(try keys.classIDs == Array(old.unlock().classIDs.dropLast()))
+        #expect(try keybag.keyID(of: .whenPasscodeSetThisDeviceOnly) == nil)
+    }
+
+    @Test func `has a new key that needs a passcode when one is set`() throws {
+        let device = try TestKeybag(epoch: Epoch(4))
+        let keybag = try LockedKeybag(
+            rewrapping: device.locked, openedBy: TestKeybag.protector(device.deviceSecret),
+            as: Self.place, protector: next.protector(), settings: TestKeybag.settings)
+        let (before, after) = (try device.unlock(device.locked), try next.unlock(keybag))
+        #expect(after.openClasses == ProtectionClass.allCases)
+        #expect(Array(after.classIDs.dropLast()) == before.classIDs)
+    }
+
+    @Test(arguments: [false, true])
+    func `has new keys in place of those that a recovery does not open`(
+        _ hasDeviceSecret: Bool
+    ) throws {
+        let publicKey = RecoveryKey(seed).publicKey
+        let sealed = try old.locked.addingRecoveryKey(
+            publicKey, with: old.protector(), settings: PasscodeSample.settings)
+        let secret: DeviceSecret? =
+            hasDeviceSecret ? try DeviceSecret(copying: old.deviceSecret.span) : nil
+        let keybag = try LockedKeybag(
+            rewrapping: sealed,
+            recoveredBy: RecoveryProtector(RecoveryKey(seed), deviceSecret: secret),
+            as: KeybagPlace(deviceSource: .path, recovery: publicKey), protector: next.protector(),
+            settings: PasscodeSample.settings)
+        let (before, after) = (try old.unlock().classIDs, try next.unlock(keybag).classIDs)
+        let kept = hasDeviceSecret ? 6 : 3
+        #expect(Array(after.prefix(kept)) == Array(before.prefix(kept)))
+        #expect(Set(after.dropFirst(kept)).isDisjoint(with: before))
+        #expect(keybag.deviceSource == .path)
+    }
+
+    @Test(arguments: [false, true])
+    func `is opened by the recovery key that it is given, and by no other`(
+        _ isGiven: Bool
+    ) throws {
+        let place = KeybagPlace(
+            deviceSource: .file, recovery: isGiven ? RecoveryKey(seed).publicKey : nil)
+        var sample = next
+        sample.locked = try rewrapped(place)
+        if isGiven {
+            let keys = try sample.recover(RecoveryKey(seed))
+            #expect(try Set(keys.ids).isSubset(of: old.unlock().ids))
+        }
+        #expect(
+            code { _ = try sample.recover(.random()) }
+                == (isGiven ? .wrongRecoveryKey : .noRecoveryKey))
+    }
+
+    @Test func `names its keys as rows do`() throws {
+        let keys = try old.unlock()
+        for protectionClass in ProtectionClass.allCases {
+            #expect(
+                try old.locked.keyID(of: protectionClass)
+                    == keys.keys(of: protectionClass)?.keyID)
+        }
+    }
+}
+
+extension UnlockedKeybag {
+    /// The ids of the class keys, in the order of the classes.
+    fileprivate var classIDs: [KeyID] {
+        ProtectionClass.allCases.compactMap { keys(of: $0)?.keyID }
+    }
+}

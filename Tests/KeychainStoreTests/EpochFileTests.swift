@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Keybag
+import KeychainModel
+import Sealing
+import SecretMemory
+import Testing
+
+@testable import KeychainStore
+
+/// What lies beside the device key while keys are changed, and what somebody put there.
+@Suite struct `The folder of the device key` {
+    let epochs = EpochStore()
+    let folder: String
+
+    init() throws {
+        folder = epochs.keychain.folder + "/device"
+        try epochs.add("a")
+    }
+
+    private var names: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: folder).sorted() }
+    }
+
+    private func mark() throws {
+        let path = epochs.keychain.folder + "/erase.pending"
+        #expect(FileManager.default.createFile(atPath: path, contents: nil))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+    }
+
+    private func plant(_ name: String, _ contents: Data = Data(count: 122)) throws {
+        let path = folder + "/" + name
+        #expect(FileManager.default.createFile(atPath: path, contents: contents))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+    }
+
+    @Test func `is tidied by the next write after a change that did not come`() throws {
+        try plant("device.key.0123456789abcdef0123456789abcdef")
+        try mark()
+        epochs.store.close()
+        try epochs.add("b")
+        #expect(try names == ["device.key"])
+        #expect(try !epochs.store.status().isErasePending)
+    }
+
+    @Test func `keeps what has another name`() throws {
+        try plant("device.keys")
+        try plant("notes")
+        try epochs.store.rotateKeys(nil)
+        #expect(try names == ["device.key", "device.keys", "notes"])
+    }
+
+    @Test func `is not followed out of by a link`() throws {
+        let outside = TestStore.newFolder()
+        #expect(FileManager.default.createFile(atPath: outside, contents: Data("mine".utf8)))
+        defer { try? FileManager.default.removeItem(atPath: outside) }
+        try FileManager.default.createSymbolicLink(
+            atPath: folder + "/device.key.0123456789abcdef0123456789abcdef",
+            withDestinationPath: outside)
+        #expect(epochs.code { try epochs.store.rotateKeys(nil) } == .insecureFiles)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: outside)) == Data("mine".utf8))
+        // The change itself has come to its end.
+        #expect(try epochs.value("a") == "value of a")
+        let status = try epochs.store.status()
+        #expect(status.epoch == 2 && !status.isRotating && status.isErasePending)
+    }
+
+    @Test func `leads to the device key while it has the name of its own`() throws {
+        try epochs.store.rotateKeys(nil)
+        let file = try DeviceSecretSource(location: epochs.store.location).given(by: .file)
+        let name = DeviceSecretSource.name(ofKey: file.secret.id)
+        try FileManager.default.moveItem(
+            atPath: folder + "/device.key", toPath: folder + "/" + name)
+        epochs.store.close()
+        #expect(try epochs.value("a") == "value of a")
+        try mark()
+        epochs.store.close()
+        try epochs.add("b")
+        #expect(try names == ["device.key"])
+    }
+
+    @Test func `says which device key is unsafe`() throws {
+        try epochs.store.rotateKeys(nil)
+        let file = try DeviceSecretSource(location: epochs.store.location).given(by: .file)
+        let path = folder + "/" + DeviceSecretSource.name(ofKey: file.secret.id)
+        try FileManager.default.moveItem(atPath: folder + "/device.key", toPath: path)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+        epochs.store.close()
+        #expect(epochs.code { _ = try epochs.value("a") } == .insecureFiles)
+    }
+}
