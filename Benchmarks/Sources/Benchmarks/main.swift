@@ -11,13 +11,15 @@ enum Task: String {
     case measure
     /// Read, or write, the same few items again and again: for profilers and tracers.
     case read, write
+    /// Print how long a read takes, in microseconds: a number that is there, or a locked answer.
+    case get, locked
 }
 
 let arguments = CommandLine.arguments
 guard arguments.count == 4, let task = Task(rawValue: arguments[1]), let count = Int(arguments[2])
 else {
     FileHandle.standardError.write(
-        Data("usage: Benchmarks populate|measure|read|write COUNT RAW-DATABASE\n".utf8))
+        Data("usage: Benchmarks populate|measure|read|write|get|locked COUNT RAW-DATABASE\n".utf8))
     exit(64)
 }
 
@@ -40,6 +42,10 @@ case .measure:
     try Measurement(itemCount: count, raw: RawStore(path: arguments[3], .rowid)).run()
 case .read:
     for number in 0..<count { _ = try valet.object(forKey: Measurement.key(number % 10)) }
+case .get: print(String(format: "%.2f", try Availability.read(from: valet, itemCount: count)))
+case .locked:
+    let (median, slowest) = Availability.lockedAnswers(of: Measurement.lockable("benchmark"))
+    print(String(format: "%.2f %.2f", median, slowest))
 case .write:
     for number in 0..<count {
         let value = Data(Measurement.value(number))
