@@ -14,6 +14,12 @@ struct Measurement {
         return Valet.valet(with: identifier, accessibility: .afterFirstUnlock)
     }
 
+    /// One whose items a lock takes away.
+    static func lockable(_ name: String) -> Valet {
+        guard let identifier = Identifier(nonEmpty: name) else { preconditionFailure("a name") }
+        return Valet.valet(with: identifier, accessibility: .whenUnlocked)
+    }
+
     static func key(_ number: Int) -> String { "key-\(number)" }
 
     /// 64 bytes that differ from one write to the next: the same ones again would cost nothing.

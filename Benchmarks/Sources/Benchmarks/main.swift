@@ -11,13 +11,17 @@ enum Task: String {
     case measure
     /// Read, write or list the same items again and again: for profilers and tracers.
     case read, write, list
+    /// Print how long a read takes, in microseconds: a number that is there, or a locked answer.
+    case get, locked
 }
 
 let arguments = CommandLine.arguments
 guard arguments.count == 4, let task = Task(rawValue: arguments[1]), let count = Int(arguments[2])
 else {
     FileHandle.standardError.write(
-        Data("usage: Benchmarks populate|measure|read|write|list COUNT RAW-DATABASE\n".utf8))
+        Data(
+            "usage: Benchmarks populate|measure|read|write|list|get|locked COUNT RAW-DATABASE\n"
+                .utf8))
     exit(64)
 }
 
@@ -43,6 +47,10 @@ case .read:
 case .list:
     let many = Measurement.valet("ten-thousand")
     for _ in 0..<count { _ = try many.allKeys() }
+case .get: print(String(format: "%.2f", try Availability.read(from: valet, itemCount: count)))
+case .locked:
+    let (median, slowest) = Availability.lockedAnswers(of: Measurement.lockable("benchmark"))
+    print(String(format: "%.2f %.2f", median, slowest))
 case .write:
     for number in 0..<count {
         let value = Data(Measurement.value(number))

@@ -23,11 +23,11 @@ extension Engine {
         _ change: borrowing EpochChange, after facts: KeychainFacts, _ operation: String,
         _ deadline: Deadline
     ) throws(KeychainFailure) -> Bool {
-        // Begun or undone, keys were published.
-        defer { announceLockState() }
         var before: LockReading?
         do {
             try checkSpace(operation)
+            // Begun or undone, keys were published.
+            defer { announceLockState() }
             return try write(operation, deadline, of: facts) { writer in
                 let new = try change.keybags(after: facts)
                 let opened = try new.unlock(with: change.protector)
