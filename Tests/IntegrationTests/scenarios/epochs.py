@@ -147,7 +147,7 @@ def chosen(world, every):
     other = [call for call in every if call not in changing]
     if world.is_thorough:
         return changing + spread(other, 30)
-    return spread(changing, 5) + spread(other, 1)
+    return spread(changing, 4) + spread(other, 1)
 
 
 def verify(world, change, expected=None):

@@ -21,13 +21,13 @@ def beside_others(world):
     writer, reader = Agent(world, VARIABLES), Agent(world, VARIABLES)
     for agent in (writer, reader):
         agent.do("set between before")
-    writer.tell("writes until-rotated")
-    reader.tell("reads between")
+    end = f"{world.folder}/end"
+    writer.tell(f"writes until-rotated {end}")
+    reader.tell(f"reads between {end}")
     begin = time.monotonic()
     changer.do("rotate", timeout=1200)
     seconds = time.monotonic() - begin
-    for agent in (writer, reader):
-        os.kill(agent.pid, signal.SIGUSR1)
+    open(end, "w").close()
     slowest = {name: agent.answer(60) for name, agent in (("writer", writer), ("reader", reader))}
     for name, answer in slowest.items():
         expect(answer.startswith("ok"), name, answer)
@@ -50,14 +50,15 @@ def stopped_writer(world):
     changer.do("classes")
     writer.do("set early value")
     for attempt in range(10 if world.is_thorough else 2):
-        writer.tell("writes until-rotated")
+        end = f"{world.folder}/end-{attempt}"
+        writer.tell(f"writes until-rotated {end}")
         time.sleep(0.1 + 0.013 * attempt)
         os.kill(writer.pid, signal.SIGSTOP)
         # Stopped inside a write it holds the lock, and the change has to wait.
         answer = changer.ask("rotate")
         expect(answer.startswith(("ok", "error timedOut")), answer)
         os.kill(writer.pid, signal.SIGCONT)
-        os.kill(writer.pid, signal.SIGUSR1)
+        open(end, "w").close()
         answer = writer.answer(60)
         expect(answer.startswith("ok"), answer)
         for agent in (changer, writer):
