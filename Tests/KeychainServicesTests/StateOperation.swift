@@ -58,9 +58,6 @@ enum StateOperation: String, CaseIterable, Sendable {
         ]
         let one: CFDictionary = [kSecAttrAccount: "a"]
         let value: CFDictionary = [kSecValueData: Data("new".utf8)]
-        let all: CFDictionary = [kSecMatchLimit: kSecMatchLimitAll]
-        let data: CFDictionary = [kSecReturnData: true]
-        let attributes: CFDictionary = [kSecReturnAttributes: true]
         let accessible: CFDictionary = [kSecAttrAccessible: protectionClass.code]
         let available: CFDictionary = [kSecAttrAccessible: Self.available.code]
         switch self {
@@ -76,19 +73,31 @@ enum StateOperation: String, CaseIterable, Sendable {
         case .deleteByDate: try service.delete(query + [kSecAttrCreationDate: Self.date])
         case .deleteSynchronizable:
             try service.delete(query + one + [kSecAttrSynchronizable: true])
-        case .copyData, .copyMissing: _ = try service.copyMatching(query + one + data)
-        case .copyAttributes: _ = try service.copyMatching(query + one + attributes)
-        case .exists: _ = try service.copyMatching(query + one)
         case .copyByReference:
+            let data: CFDictionary = [kSecReturnData: true]
             _ = try service.copyMatching(fixture.reference(self, protectionClass) + data)
-        case .copyAllOfMixedClasses:
-            _ = try service.copyMatching(query + all + attributes)
-        case .copyOneBeforeAvailable, .copyOneAfterAvailable:
-            _ = try service.copyMatching(query + data)
-        case .copyAvailableClass:
-            _ = try service.copyMatching(query + all + attributes + available)
+        case .copyData, .copyMissing, .copyAttributes, .exists, .copyAllOfMixedClasses,
+            .copyOneBeforeAvailable, .copyOneAfterAvailable, .copyAvailableClass:
+            _ = try service.copyMatching(query + search)
         case .set, .typedValue, .typedContains, .typedMissing, .typedAccounts:
             try performTyped(protectionClass, session)
+        }
+    }
+
+    /// What is asked for, and what is wanted of it.
+    private var search: CFDictionary {
+        let one: CFDictionary = [kSecAttrAccount: "a"]
+        let all: CFDictionary = [kSecMatchLimit: kSecMatchLimitAll]
+        let data: CFDictionary = [kSecReturnData: true]
+        let attributes: CFDictionary = [kSecReturnAttributes: true]
+        return switch self {
+        case .copyData, .copyMissing: one + data
+        case .copyAttributes: one + attributes
+        case .copyAllOfMixedClasses: all + attributes
+        case .copyOneBeforeAvailable, .copyOneAfterAvailable: data
+        case .copyAvailableClass:
+            all + attributes + [kSecAttrAccessible: Self.available.code]
+        default: one
         }
     }
 
