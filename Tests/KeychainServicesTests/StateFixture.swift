@@ -16,7 +16,8 @@ final class StateFixture: Sendable {
     private static let passcode = "the passcode"
 
     init(_ state: TableState) throws {
-        folder = FileManager.default.temporaryDirectory
+        folder =
+            FileManager.default.temporaryDirectory
             .appendingPathComponent("valet-states-\(UUID().uuidString)").path
         let store = ItemStore(
             KeychainLocation(folder: folder), stretching: .lowest,

@@ -58,9 +58,6 @@ enum StateOperation: String, CaseIterable, Sendable {
         ]
         let one: CFDictionary = [kSecAttrAccount: "a"]
         let value: CFDictionary = [kSecValueData: Data("new".utf8)]
-        let all: CFDictionary = [kSecMatchLimit: kSecMatchLimitAll]
-        let data: CFDictionary = [kSecReturnData: true]
-        let attributes: CFDictionary = [kSecReturnAttributes: true]
         let accessible: CFDictionary = [kSecAttrAccessible: protectionClass.code]
         let available: CFDictionary = [kSecAttrAccessible: Self.available.code]
         switch self {
@@ -76,6 +73,21 @@ enum StateOperation: String, CaseIterable, Sendable {
         case .deleteByDate: try service.delete(query + [kSecAttrCreationDate: Self.date])
         case .deleteSynchronizable:
             try service.delete(query + one + [kSecAttrSynchronizable: true])
+        case .set, .typedValue, .typedContains, .typedMissing, .typedAccounts:
+            try performTyped(protectionClass, session)
+        default: try copy(query, protectionClass, service, fixture)
+        }
+    }
+
+    private func copy(
+        _ query: CFDictionary, _ protectionClass: ProtectionClass, _ service: SecItemService,
+        _ fixture: StateFixture
+    ) throws(KeychainFailure) {
+        let one: CFDictionary = [kSecAttrAccount: "a"]
+        let all: CFDictionary = [kSecMatchLimit: kSecMatchLimitAll]
+        let data: CFDictionary = [kSecReturnData: true]
+        let attributes: CFDictionary = [kSecReturnAttributes: true]
+        switch self {
         case .copyData, .copyMissing: _ = try service.copyMatching(query + one + data)
         case .copyAttributes: _ = try service.copyMatching(query + one + attributes)
         case .exists: _ = try service.copyMatching(query + one)
@@ -86,9 +98,9 @@ enum StateOperation: String, CaseIterable, Sendable {
         case .copyOneBeforeAvailable, .copyOneAfterAvailable:
             _ = try service.copyMatching(query + data)
         case .copyAvailableClass:
-            _ = try service.copyMatching(query + all + attributes + available)
-        case .set, .typedValue, .typedContains, .typedMissing, .typedAccounts:
-            try performTyped(protectionClass, session)
+            _ = try service.copyMatching(
+                query + all + attributes + [kSecAttrAccessible: Self.available.code])
+        default: preconditionFailure("\(self) has no call")
         }
     }
 

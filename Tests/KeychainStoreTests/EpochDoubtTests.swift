@@ -93,7 +93,9 @@ import Testing
             // As a process sees it that remembers nothing.
             try published.lockState.lock(all: true)
             try published.lockState.publish(published.after, until: nil)
-        } _: { try $0.publish($1, until: nil) }
+        } _: {
+            try $0.publish($1, until: nil)
+        }
         #expect(answers == Dictionary(uniqueKeysWithValues: names.map { ($0, "value of \($0)") }))
     }
 
@@ -105,7 +107,9 @@ import Testing
             // Unlocking puts one key in place after the other: this is the moment between.
             try published.lockState.publish(published.after, until: nil)
             try published.lockState.lock(all: false)
-        } _: { try $0.publish($1, until: nil) }
+        } _: {
+            try $0.publish($1, until: nil)
+        }
         #expect(answers == Dictionary(uniqueKeysWithValues: open.map { ($0, "value of \($0)") }))
     }
 
