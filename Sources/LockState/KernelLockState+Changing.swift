@@ -83,6 +83,9 @@ extension KernelLockState {
         if let found { try Self.retire(found) }
     }
 
+    /// Waits until nobody believes a check that was made before.
+    func awaitChecks() { usleep(1000) }
+
     /// Revokes, then unlinks: in the other order who remembers the key could still use it.
     static func retire(_ key: KeySerial) throws(LockStateError) {
         try unlessGone { () throws(LockStateError) in try KernelKeyring.revoke(key) }

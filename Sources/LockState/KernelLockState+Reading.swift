@@ -25,6 +25,19 @@ extension KernelLockState {
         }
     }
 
+    /// Whether `keys` are those remembered, and still good, or were in this millisecond.
+    func isUnlocked(with keys: OpenedKeys, now: () -> BootTime) -> Bool {
+        guard let last = place(of: keys), last.deadline.map({ now() < $0 }) ?? true else {
+            return false
+        }
+        // Before the check, so that it is never believed for longer.
+        let moment = BootTime.now
+        if last.lastCheck == moment { return true }
+        guard KernelKeyring.isGood(last.key) else { return false }
+        noteCheck(of: keys, at: moment)
+        return true
+    }
+
     private func with(
         _ unlocked: Found, _ marks: [EpochMark], _ now: () -> BootTime
     ) -> LockReading {

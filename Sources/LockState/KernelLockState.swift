@@ -41,6 +41,8 @@ final class KernelLockState: Sendable {
         /// Nil when the keychain was locked.
         let unlocked: Found?
         let keys: OpenedKeys
+        /// When the kernel last said that the key is good; to the millisecond.
+        var lastCheck: BootTime?
     }
 
     private final class Memory: Sendable {
@@ -48,6 +50,30 @@ final class KernelLockState: Sendable {
     }
 
     var remembered: Remembered? { memory.value.remembered.withLock { $0 } }
+
+    /// Where keys were read from, until when they are good, and when the kernel last said so.
+    struct Place {
+        let key: KeySerial
+        let deadline: BootTime?
+        let lastCheck: BootTime?
+    }
+
+    /// The place of `keys`; nil unless they are those of an unlocked keychain, and were read last.
+    func place(of keys: OpenedKeys) -> Place? {
+        memory.value.remembered.withLock { remembered in
+            guard remembered?.keys === keys, let unlocked = remembered?.unlocked else { return nil }
+            return Place(
+                key: unlocked.key, deadline: unlocked.payload.deadline,
+                lastCheck: remembered?.lastCheck)
+        }
+    }
+
+    /// Notes that `keys` were good at `moment`.
+    func noteCheck(of keys: OpenedKeys, at moment: BootTime) {
+        memory.value.remembered.withLock { remembered in
+            if remembered?.keys === keys { remembered?.lastCheck = moment }
+        }
+    }
 
     /// Forgets what was read; the keys are wiped once nobody uses them any more.
     func forget() { remember(nil) }

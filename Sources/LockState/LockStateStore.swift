@@ -58,6 +58,16 @@ package final class LockStateStore: Sendable {
         return isElsewhere ? kernel.remembered?.unlocked?.payload.deadline : process.deadline
     }
 
+    /// Whether `keys`, which ``current(expecting:)`` gave, are still those of the keychain, and it
+    /// is unlocked: what every read asks. False is no answer: ask for the state.
+    ///
+    /// One system call in each millisecond: who locks waits for as long before it says that it has
+    /// (docs/decisions/0013-kernel-keys.md).
+    package func isUnlocked(with keys: OpenedKeys) -> Bool {
+        guard chosen.place == .kernel else { return process.isUnlocked(with: keys, now: now) }
+        return kernel.isUnlocked(with: keys, now: now)
+    }
+
     /// What the kernel says, unless this process knows of more keys.
     private func better(_ shared: LockReading, _ own: LockReading) -> LockReading {
         switch shared {
@@ -115,7 +125,7 @@ package final class LockStateStore: Sendable {
     }
 
     /// Locks: takes the keys that need an unlocked keychain away from every process that shares
-    /// them. Does nothing if it is locked.
+    /// them. Does nothing if it is locked. Takes a millisecond, after which nobody uses them.
     ///
     /// - Parameter all: Also takes the keys that stay from the first unlock on, as a reboot does.
     /// - Throws: ``LockStateError/Code/refused``, `other`: others may still have the keys.
@@ -126,6 +136,7 @@ package final class LockStateStore: Sendable {
         do throws(LockStateError) {
             try kernel.end(.whileUnlocked)
             if all { try kernel.end(.afterFirstUnlock) }
+            kernel.awaitChecks()
         } catch {
             // Nothing of ours is where nothing could be put.
             guard error.code == .refused, fallback?.code == .refused else { throw error }

@@ -50,6 +50,16 @@ final class ProcessLockState: Sendable {
         }
     }
 
+    /// Whether `keys` are those that are held, and still good.
+    func isUnlocked(with keys: OpenedKeys, now: () -> BootTime) -> Bool {
+        held.value.state.withLock { state in
+            guard state.unlockedKeys === keys, let deadline = state.unlocked?.deadline else {
+                return state.unlockedKeys === keys
+            }
+            return now() < deadline
+        }
+    }
+
     /// Unlocks.
     ///
     /// - Parameter fallback: Why the keys could not be put into the kernel.

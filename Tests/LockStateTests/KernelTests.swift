@@ -118,6 +118,18 @@ extension Kernel {
             #expect(try sample.read(other) == "unlocked 1\(KernelSample.all)")
         }
 
+        @Test func `are given up at once by whoever believes the last answer`() throws {
+            let other = sample.fresh()
+            try sample.publish()
+            for _ in 0..<20 {
+                let keys = try #require(other.current(expecting: sample.samples.marks([1])).keys)
+                for _ in 0..<100 where !other.isUnlocked(with: keys) { Issue.record("locked") }
+                try sample.store.lock(all: false)
+                #expect(!other.isUnlocked(with: keys))
+                try sample.publish()
+            }
+        }
+
         @Test func `are all gone when all is locked`() throws {
             let other = sample.fresh()
             try sample.publish()

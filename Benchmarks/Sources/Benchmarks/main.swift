@@ -36,6 +36,8 @@ case .populate:
         try valet.setObject(Data(Measurement.value(number)), forKey: key)
     }
     raw.run("COMMIT")
+    try Measurement.lockable("benchmark").setObject(
+        Data(Measurement.value(0)), forKey: Measurement.key(0))
     let many = Measurement.valet("ten-thousand")
     for number in 0..<10_000 {
         try many.setObject(Data(Measurement.value(number)), forKey: Measurement.key(number))

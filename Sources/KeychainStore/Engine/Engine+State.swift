@@ -66,6 +66,7 @@ extension Engine {
     /// Whether the keys that `state` holds are those that are open at this moment.
     func isOpen(_ state: KeychainState) -> Bool {
         guard let lockState = state.facts.lockState else { return true }
+        if let opened = state.opened, lockState.isUnlocked(with: opened) { return true }
         return reading(state.facts, of: lockState).keys === state.opened
     }
 

@@ -75,7 +75,9 @@ extension Engine {
         _ facts: KeychainFacts, openedBy opener: borrowing AnyProtector, _ operation: String
     ) throws(KeychainFailure) {
         let deadline = Deadline(after: .seconds(5))
-        guard try publish(facts, openedBy: opener, until: nil, operation, deadline) else { return }
+        // Unlocked already, it stays so for no longer than somebody wanted.
+        let end = facts.lockState?.unlockedUntil
+        guard try publish(facts, openedBy: opener, until: end, operation, deadline) else { return }
         _ = try finishEpochChange(before: .never)
     }
 
