@@ -52,21 +52,28 @@ import Testing
     private func withReaders(_ changes: () throws -> Void) throws -> Set<String> {
         let answers = Answers()
         let isOver = Atomic<Bool>(false)
+        let hasBegun = DispatchSemaphore(value: 0)
         let group = DispatchGroup()
         let folder = epochs.keychain.folder
         for number in 0..<8 {
             // Every other one has files and keys of its own.
             let path = folder + String(repeating: "/.", count: number % 2 == 0 ? 0 : number)
             let store = ItemStore(KeychainLocation(folder: path))
-            DispatchQueue.global().async(group: group) {
+            // Threads of its own: those of a queue may all be busy elsewhere.
+            group.enter()
+            Thread.detachNewThread {
                 let reader = Reader(store: store, answers: answers)
+                reader.read(number)
+                hasBegun.signal()
                 var round = number
                 while !isOver.load(ordering: .relaxed) {
-                    reader.read(round)
                     round += 1
+                    reader.read(round)
                 }
+                group.leave()
             }
         }
+        for _ in 0..<8 { #expect(hasBegun.wait(timeout: .now() + 60) == .success) }
         let result = Result { try changes() }
         isOver.store(true, ordering: .relaxed)
         group.wait()
@@ -200,12 +207,14 @@ import Testing
         let epochs = epochs
         let answers = Answers()
         let isOver = Atomic<Bool>(false)
+        let hasBegun = DispatchSemaphore(value: 0)
         let group = DispatchGroup()
         let folder = epochs.keychain.folder
         let written = Mutex<[String: String]>([:])
         for number in 0..<4 {
             let path = folder + String(repeating: "/.", count: number % 2 == 0 ? 0 : number)
-            DispatchQueue.global().async(group: group) {
+            group.enter()
+            Thread.detachNewThread {
                 let writer = Writer(
                     number: number, store: ItemStore(KeychainLocation(folder: path)))
                 var step = 0
@@ -215,10 +224,13 @@ import Testing
                         return "done"
                     }
                     step += 1
+                    hasBegun.signal()
                 }
                 written.withLock { $0.merge(writer.items) { $1 } }
+                group.leave()
             }
         }
+        for _ in 0..<4 { #expect(hasBegun.wait(timeout: .now() + 60) == .success) }
         let result = Result {
             for _ in 0..<6 { try epochs.store.rotateKeys(passcode) }
         }
@@ -227,6 +239,11 @@ import Testing
         try result.get()
         #expect(answers.kinds == ["write: done"])
         let expected = written.withLock { $0 }
+        try check(expected)
+    }
+
+    /// Checks that nothing but `expected`, values by account, was written, and all of it.
+    private func check(_ expected: [String: String]) throws {
         let found = try epochs.items(.generic([.service: .text("written")]))
         #expect(found.count == expected.count)
         #expect(found.allSatisfy { $0.text == expected[$0.account ?? ""] })

@@ -52,6 +52,28 @@ import Testing
         #expect(try epochs.store.status().epoch == 2)
     }
 
+    @Test func `leave the device key in use alone when another file has its next name`() throws {
+        try epochs.add("a")
+        let folder = URL(fileURLWithPath: epochs.keychain.folder)
+        let path = folder.appendingPathComponent("device/device.key")
+        let key = try Data(contentsOf: path)
+        let keyID = key[26..<42].map { String(format: "%02x", $0) }.joined()
+        let planted = path.appendingPathExtension(keyID)
+        for file in [planted, folder.appendingPathComponent("erase.pending")] {
+            #expect(
+                FileManager.default.createFile(
+                    atPath: file.path, contents: Data("x".utf8),
+                    attributes: [.posixPermissions: 0o600]))
+        }
+        epochs.store.close()
+        try epochs.add("b")
+        #expect(try !epochs.store.status().isErasePending)
+        #expect(!FileManager.default.fileExists(atPath: planted.path))
+        #expect(try Data(contentsOf: path) == key)
+        epochs.store.close()
+        #expect(try epochs.value("a") == "value of a")
+    }
+
     @Test func `are refused to a wrong passcode, and change nothing`() throws {
         try epochs.add("a")
         try epochs.store.setPasscode(first.get())
@@ -192,6 +214,19 @@ import Testing
         try epochs.store.recover(with: text, settingPasscode: nil)
         #expect(epochs.readable(of: Self.names) == Set(Self.migratable))
         #expect(try epochs.store.status().quarantinedRowCount == 3)
+    }
+
+    @Test func `is not given up for a device key that others may read`() throws {
+        try epochs.add("a", as: .whenUnlockedThisDeviceOnly)
+        let text = try epochs.store.createRecoveryKey(nil)
+        let path = epochs.keychain.folder + "/device/device.key"
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+        epochs.store.close()
+        #expect(
+            epochs.code { try epochs.store.recover(with: text, settingPasscode: nil) }
+                == .insecureFiles)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        #expect(try epochs.value("a") == "value of a")
     }
 
     @Test func `is not opened by a key that was revoked, or is another's`() throws {

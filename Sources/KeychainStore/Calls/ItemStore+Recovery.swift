@@ -50,7 +50,7 @@ extension ItemStore {
         try withEngine(Self.recovering) { (engine) throws(KeychainFailure) in
             let deadline = Deadline(after: timeLimit)
             let facts = try engine.readFacts(Self.recovering, deadline)
-            let hasDeviceKey = engine.deviceSecretAtHand(facts) != nil
+            let hasDeviceKey = try engine.deviceSecretAtHand(facts) != nil
             let lost = ProtectionClass.allCases.filter { protectionClass in
                 hasDeviceKey
                     ? protectionClass == .whenPasscodeSetThisDeviceOnly
@@ -80,12 +80,13 @@ extension ItemStore {
             (engine, facts) throws(KeychainFailure) in
             wasChanging = facts.older != nil
             if place == .keyFile { try engine.source.checkGivenFileIsElsewhere() }
+            let secret = try engine.deviceSecretAtHand(facts)
             let opener: RecoveryProtector
             do throws(KeybagError) {
                 let key = try text.withBytes { bytes throws(KeybagError) in
                     try RecoveryKey(parsing: bytes)
                 }
-                opener = RecoveryProtector(key, deviceSecret: engine.deviceSecretAtHand(facts))
+                opener = RecoveryProtector(key, deviceSecret: secret)
             } catch {
                 throw KeychainFailure(translating: error, during: Self.recovering)
             }
@@ -101,11 +102,23 @@ extension ItemStore {
 }
 
 extension Engine {
-    /// The device secret of the keychain, if it is still there.
-    fileprivate func deviceSecretAtHand(_ facts: KeychainFacts) -> DeviceSecret? {
-        guard let secret = try? source.secret(of: facts), secret.id == facts.newest.deviceKeyID
-        else { return nil }
-        return secret
+    /// The device secret of the keychain; nil if it is lost.
+    ///
+    /// - Throws: ``KeychainFailure`` if it is there and cannot be read: to go on without it would
+    ///   cost items that it opens.
+    fileprivate func deviceSecretAtHand(
+        _ facts: KeychainFacts
+    ) throws(KeychainFailure) -> DeviceSecret? {
+        do throws(KeychainFailure) {
+            let secret = try source.secret(of: facts)
+            guard secret.id == facts.newest.deviceKeyID else { return nil }
+            return secret
+        } catch {
+            switch error.code {
+            case .incomplete, .keyUnavailable, .keychainDamaged: return nil
+            default: throw error
+            }
+        }
     }
 
     /// Puts a keybag in the place of the one of `facts` that a recovery key opens, too.

@@ -13,6 +13,7 @@ extension Engine {
     /// it has been overwritten with zeros.
     private static let largestRewrite = 64 << 20
     private static let patience = Duration.seconds(1)
+    private static let rewritePatience = Duration.seconds(30)
     /// In nanoseconds.
     private static let erasureInterval: Int64 = 60_000_000_000
 
@@ -93,7 +94,7 @@ extension Engine {
             try connection.checkpoint(.truncate)
             let size = try directory.check(file: KeychainLocation.databaseName)?.byteCount ?? 0
             if size <= Self.largestRewrite {
-                connection.deadline = .never
+                connection.deadline = Deadline(after: Self.rewritePatience)
                 try connection.vacuum()
                 connection.deadline = Deadline(after: Self.patience)
                 try connection.checkpoint(.truncate)
@@ -118,13 +119,15 @@ extension Engine {
         let usual = KeychainLocation.deviceKeyName
         let new = DeviceSecretSource.name(ofKey: facts.newest.deviceKeyID)
         let names = try folder.names()
-        if facts.newest.deviceSource == .file, names.contains(new) {
+        let keyID = facts.newest.deviceKeyID
+        // Nothing takes the place of the key in use but that very key.
+        if facts.newest.deviceSource == .file, holds(new, keyID), !holds(usual, keyID) {
             if names.contains(usual) { try folder.overwriteAndRemove(usual) }
             try folder.rename(new, to: usual, replacing: false)
         }
         for name in try folder.names() where name == usual || name.hasPrefix(usual + ".") {
             // Somebody may have named the very file as the one to be used.
-            guard !holds(name, facts.newest.deviceKeyID) else { continue }
+            guard !holds(name, keyID) else { continue }
             try folder.overwriteAndRemove(name)
         }
     }

@@ -76,7 +76,8 @@ extension Engine {
     ) throws(KeychainFailure) {
         let deadline = Deadline(after: .seconds(5))
         // Unlocked already, it stays so for no longer than somebody wanted.
-        let end = facts.lockState?.unlockedUntil
+        let isUnlocked = if case .unlocked = facts.lockReading { true } else { false }
+        let end = isUnlocked ? facts.lockState?.unlockedUntil : nil
         guard try publish(facts, openedBy: opener, until: end, operation, deadline) else { return }
         _ = try finishEpochChange(before: .never)
     }

@@ -113,7 +113,7 @@ struct EpochWriter {
         let keyIDs = try ProtectionClass.allCases.compactMap {
             try state.facts.newest.keyID(of: $0)
         }
-        // Parameters that are left are NULL, which is in no list.
+        // A keybag without a passcode has a key less: its parameter stays NULL.
         let rows = Statement(
             """
             SELECT 1 FROM item WHERE key_id NOT IN (
