@@ -93,7 +93,7 @@ package final class LockStateStore: Sendable {
             return
         }
         do throws(LockStateError) {
-            try kernel.publish(firstUnlock: firstUnlock, unlocked: unlocked, now: now())
+            try kernel.publish([firstUnlock, unlocked], now: now())
             process.lock(all: true)
         } catch {
             guard error.code == .quotaExceeded || error.code == .refused else { throw error }
@@ -110,6 +110,17 @@ package final class LockStateStore: Sendable {
         try update { unlocked throws(LockStateError) in
             try payloads(epochs, unlocked.deadline)
         }
+    }
+
+    /// Replaces the keys that stay from the first unlock on, and unlocks nothing.
+    ///
+    /// - Throws: ``LockStateError/Code/wrongKeys``, `quotaExceeded`, `refused`, `other`.
+    package func replaceFirstUnlockKeys(with epochs: [EpochKeys]) throws(LockStateError) {
+        let (firstUnlock, _) = try payloads(epochs, nil)
+        guard chosen.place == .kernel, process.fallback == nil else {
+            return try process.publish(firstUnlock: firstUnlock)
+        }
+        try kernel.publish([firstUnlock], now: now())
     }
 
     /// Has the keychain stay unlocked until `deadline`, for ever if that is nil; never undoes a

@@ -75,6 +75,16 @@ final class ProcessLockState: Sendable {
         }
     }
 
+    /// Puts keys in the place of those that stay while the keychain is locked; it stays locked.
+    func publish(firstUnlock: KeyPayload) throws(LockStateError) {
+        let lockedKeys = try OpenedKeys(firstUnlock: firstUnlock, unlocked: nil)
+        held.value.state.withLock { state in
+            state = State(
+                firstUnlock: firstUnlock, lockedKeys: lockedKeys, cause: state.cause,
+                fallback: state.fallback)
+        }
+    }
+
     /// Changes what is held while the keychain stays unlocked.
     ///
     /// - Parameter change: Makes the new payloads from those that are held.
