@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Database
+import Dispatch
 import Foundation
 import Keybag
 import KeychainModel
 import LockState
 import Sealing
 import SecretMemory
+import Synchronization
 import Testing
 
 @testable import KeychainStore
@@ -153,6 +155,30 @@ import Testing
         #expect(try epochs.state() == .locked)
         #expect(try epochs.store.status().isRotating)
         try recover(with: text)
+    }
+
+    @Test func `looks again when the keys have changed`() throws {
+        let other = ItemStore(
+            KeychainLocation(folder: epochs.keychain.folder + "/."), stretching: .lowest)
+        let (passcode, hasEnded) = (passcode, DispatchSemaphore(value: 0))
+        let isOver = Atomic<Bool>(false)
+        let codes = Mutex<Set<KeychainFailure.Code?>>([])
+        Thread.detachNewThread {
+            while !isOver.load(ordering: .relaxed) {
+                let code = failure { try other.rotateKeys(passcode) }
+                codes.withLock { _ = $0.insert(code) }
+            }
+            hasEnded.signal()
+        }
+        for _ in 0..<6 {
+            let code = failure { _ = try epochs.store.createRecoveryKey(passcode) }
+            codes.withLock { _ = $0.insert(code) }
+        }
+        isOver.store(true, ordering: .relaxed)
+        #expect(hasEnded.wait(timeout: .now() + 60) == .success)
+        // Either may give up on the other who was quicker each time, and says so.
+        #expect(codes.withLock { $0.subtracting([nil, .timedOut]) } == [])
+        #expect(epochs.keychain.damage() == [])
     }
 
     @Test func `is refused to a wrong passcode, and changes nothing`() throws {
