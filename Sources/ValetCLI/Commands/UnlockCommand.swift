@@ -22,7 +22,7 @@ struct UnlockCommand: Command {
                 + "comes first. Times run on while the machine sleeps. An unlocked keychain can "
                 + "be unlocked again, for other times. A keychain without a passcode is always "
                 + "open, and this does nothing.",
-            "Used is a keychain when any program of the user reads, looks for, stores or removes "
+            "The keychain is used when any program of the user reads, looks for, stores or removes "
                 + "a secret that is only there while it is unlocked; 'valet status' and 'valet "
                 + "doctor' do not use it, nor do programs that wait for it. It may lock up to an "
                 + "eighth of the --auto-lock time early, and never late.",
