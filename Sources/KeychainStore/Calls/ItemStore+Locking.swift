@@ -10,33 +10,38 @@ extension ItemStore {
     private static let unlocking = "unlock the keychain"
     private static let locking = "lock the keychain"
 
-    /// Unlocks the keychain for everyone who shares its lock state, and for `duration` if that is
-    /// not nil; unlocked already, it stays so for that long instead.
+    /// Unlocks the keychain for everyone who shares its lock state.
+    ///
+    /// - Parameters:
+    ///   - duration: For how long, however much it is used; nil for until it is locked.
+    ///   - idle: After how long without use it locks itself; nil for never. An unlocked keychain
+    ///     gets these limits instead of its own.
     ///
     /// Does nothing for a keychain without a passcode. Goes on with an epoch change that was left
     /// undone, for as long as a call may take.
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain,
     ///   `authenticationFailed` for a wrong passcode, `incomplete`, `keyUnavailable`, `timedOut`.
     package func unlock(
-        _ passcode: KeychainPasscode, for duration: Duration? = nil
+        _ passcode: KeychainPasscode, for duration: Duration? = nil, autoLock idle: Duration? = nil
     ) throws(KeychainFailure) {
         try untilUnchanged(Self.unlocking) { (engine, facts) throws(KeychainFailure) in
             guard facts.lockState != nil else { return true }
-            return try unlock(engine, facts, passcode, for: duration)
+            return try unlock(engine, facts, passcode, for: duration, autoLock: idle)
         }
     }
 
     /// - Returns: Whether it was done: not if the keychain has changed in the meantime.
     private func unlock(
         _ engine: Engine, _ facts: KeychainFacts, _ passcode: KeychainPasscode,
-        for duration: Duration?
+        for duration: Duration?, autoLock idle: Duration?
     ) throws(KeychainFailure) -> Bool {
         let protector = try engine.protector(of: facts, passcode, Self.unlocking)
         let deadline = Deadline(after: timeLimit)
-        let end = duration.map { BootTime.now.advanced(by: $0) }
+        let limits = UnlockLimits(
+            end: duration.map { BootTime.now.advanced(by: $0) }, idle: idle)
         let isPublished = try WrongPasscodes.counting { () throws(KeychainFailure) in
             try engine.publish(
-                facts, openedBy: protector, until: end, Self.unlocking, deadline)
+                facts, openedBy: protector, within: limits, Self.unlocking, deadline)
         }
         if isPublished { _ = try? engine.finishEpochChange(before: deadline) }
         return isPublished

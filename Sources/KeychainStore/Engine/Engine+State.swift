@@ -57,7 +57,8 @@ extension Engine {
     private func failure(_ cause: LockCause) -> KeychainFailure {
         KeychainFailure(
             .locked, during: Self.opening, message: cause.explanation,
-            hint: KeychainFailure.unlockHint)
+            hint: KeychainFailure.unlockHint(
+                ofProcess: facts.lockState?.provider.place == .process))
     }
 
     /// What `failure` comes down to. Where it is that something is locked, and the device key is
