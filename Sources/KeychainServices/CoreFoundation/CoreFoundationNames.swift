@@ -27,6 +27,21 @@ public typealias CFError = NSError
 public typealias CFTypeID = UInt
 /// A count, or a place in a list.
 public typealias CFIndex = Int
+/// Bits that stand for options.
+public typealias CFOptionFlags = UInt
+/// A span of time in seconds.
+public typealias CFTimeInterval = Double
+/// Seconds since the start of 2001.
+public typealias CFAbsoluteTime = Double
+/// Nothing, as an object.
+public typealias CFNull = NSNull
+
+/// What the code of an error belongs to.
+public typealias CFErrorDomain = CFString
+/// Four characters in a number, the first in the highest byte: a creator, a type.
+public typealias FourCharCode = UInt32
+/// Four characters in a number, by an older name.
+public typealias OSType = UInt32
 
 /// What a call says of its success: 0, or one of the `errSec…` codes.
 public typealias OSStatus = Int32
@@ -38,3 +53,5 @@ public let kCFBooleanTrue: CFBoolean! = NSNumber(value: true)
 // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
 /// No, as an object.
 public let kCFBooleanFalse: CFBoolean! = NSNumber(value: false)
+/// Nothing, as an object; no attribute takes it.
+public let kCFNull: CFNull = NSNull()
