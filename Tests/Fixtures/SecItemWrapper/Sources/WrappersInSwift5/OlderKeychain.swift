@@ -8,6 +8,16 @@ import Security
 
 let olderKeychainErrorDomain = "OlderKeychain"
 
+extension CFError {
+    /// The same error, made anew of its parts.
+    var remade: NSError {
+        let domain = CFErrorGetDomain(self) as String
+        let code = CFErrorGetCode(self) as Int
+        let userInfo = CFErrorCopyUserInfo(self) as [String: Any]
+        return NSError(domain: domain, code: code, userInfo: userInfo)
+    }
+}
+
 class OlderKeychain: NSObject {
     // On Apple's systems `as CFDictionary` alone would do.
     static func cf(_ dictionary: NSDictionary) -> CFDictionary {
@@ -33,6 +43,36 @@ class OlderKeychain: NSObject {
         let status = SecItemAdd(cf(query), nil)
         if status != errSecSuccess { error = self.error(status) }
         return status == errSecSuccess
+    }
+
+    /// An object of any class that can be archived, under a name that may be anything.
+    static func archive(_ object: NSArray, _ name: String) -> OSStatus {
+        let archived = try? NSKeyedArchiver.archivedData(
+            withRootObject: object, requiringSecureCoding: false)
+        let encodedName: Data? = name.data(using: String.Encoding.utf8)
+        var query: [String: Any] = [kSecClass as String: kSecClassGenericPassword]
+        query[kSecAttrGeneric as String] = encodedName
+        query[kSecAttrAccount as String] = encodedName
+        var item = query
+        item[kSecValueData as String] = archived as NSData?
+        let status = SecItemAdd(item as CFDictionary, nil)
+        guard status == errSecDuplicateItem else { return status }
+        let changes = [kSecValueData: archived!]
+        return SecItemUpdate(query as CFDictionary, changes as CFDictionary)
+    }
+
+    static func unarchive(_ name: String) -> NSArray? {
+        let query: [String: AnyObject] = [
+            kSecClass as String: kSecClassGenericPassword as AnyObject,
+            kSecAttrGeneric as String: Data(name.utf8) as AnyObject,
+            kSecReturnData as String: kCFBooleanTrue,
+        ]
+        var result: AnyObject?
+        guard SecItemCopyMatching(query as CFDictionary, &result) == noErr,
+            let data = result as? NSData
+        else { return nil }
+        return try? NSKeyedUnarchiver.unarchivedObject(
+            ofClass: NSArray.self, from: Data(referencing: data))
     }
 
     static func password(service: String, account: String, error: inout NSError?) -> NSData? {

@@ -72,11 +72,17 @@ func helperFailures() throws -> [String] {
     let saved = OlderKeychain.password(service: "old", account: "a", error: &error)
     let accounts = OlderKeychain.allAccounts(service: "old")
     let none = OlderKeychain.password(service: "old", account: "b", error: &error)
+    let isArchived =
+        OlderKeychain.archive(["a", "b"], "list") == 0
+        && OlderKeychain.archive(["c"], "list") == 0
+    let unarchived = OlderKeychain.unarchive("list")
     let words = OlderKeychain.describe(OlderKeychain.cfError(errSecParam))
     let flag = true
     return failures([
         ("old code saves", isSaved && saved == data), ("old code lists", accounts?.count == 1),
         ("old code says what is missing", none == nil && error?.code == -25300),
+        ("objects are archived", isArchived && unarchived == ["c"]),
+        ("an error is remade", OlderKeychain.cfError(-4)?.takeRetainedValue().remade.code == -4),
         ("errors have accessors", words == "NSOSStatusErrorDomain -50 words"),
         ("no error is none", OlderKeychain.describe(nil) == "none"),
         ("keys are random", try OlderKeychain.randomKey(32) != OlderKeychain.randomKey(32)),
