@@ -13,7 +13,7 @@ extension CFError {
     var remade: NSError {
         let domain = CFErrorGetDomain(self) as String
         let code = CFErrorGetCode(self) as Int
-        let userInfo = CFErrorCopyUserInfo(self) as [String: Any]
+        let userInfo = CFErrorCopyUserInfo(self) as? [String: Any]
         return NSError(domain: domain, code: code, userInfo: userInfo)
     }
 }
