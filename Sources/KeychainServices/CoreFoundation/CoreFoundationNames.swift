@@ -25,26 +25,20 @@ public typealias CFArray = [Any]
 public typealias CFError = NSError
 /// The number of a type.
 public typealias CFTypeID = UInt
+/// The bits of a set of options.
+public typealias CFOptionFlags = UInt
 /// A count, or a place in a list.
 public typealias CFIndex = Int
-/// Bits that stand for options.
-public typealias CFOptionFlags = UInt
-/// A span of time in seconds.
-public typealias CFTimeInterval = Double
-/// Seconds since the start of 2001.
-public typealias CFAbsoluteTime = Double
-/// Nothing, as an object.
-public typealias CFNull = NSNull
-
-/// What the code of an error belongs to.
-public typealias CFErrorDomain = CFString
-/// Four characters in a number, the first in the highest byte: a creator, a type.
-public typealias FourCharCode = UInt32
-/// Four characters in a number, by an older name.
-public typealias OSType = UInt32
 
 /// What a call says of its success: 0, or one of the `errSec…` codes.
 public typealias OSStatus = Int32
+
+/// What memory comes from. There is one, and nobody holds it.
+public final class CFAllocator: Sendable {
+    private init() {}
+}
+/// The allocator that everybody uses.
+public let kCFAllocatorDefault: CFAllocator? = nil
 
 // Optional in name only, as on Apple's systems, so that `kCFBooleanTrue!` builds, too.
 // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
@@ -53,5 +47,3 @@ public let kCFBooleanTrue: CFBoolean! = NSNumber(value: true)
 // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
 /// No, as an object.
 public let kCFBooleanFalse: CFBoolean! = NSNumber(value: false)
-/// Nothing, as an object; no attribute takes it.
-public let kCFNull: CFNull = NSNull()
