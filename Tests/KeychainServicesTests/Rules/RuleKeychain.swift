@@ -87,7 +87,7 @@ final class RuleKeychain {
             }
         case .keys:
             if let found = object as? [String: Any] {
-                return Answer.keys(Set(found.keys)).description
+                return Answer.keys(keys(of: found)).description
             }
         case .has(let values):
             if let found = object as? [String: Any] {
@@ -103,11 +103,16 @@ final class RuleKeychain {
             if let found = object as? [[String: Any]], let first = found.first,
                 found.allSatisfy({ $0.keys == first.keys })
             {
-                return Answer.list(found.count, Set(first.keys)).description
+                return Answer.list(found.count, keys(of: first)).description
             }
         case .texts, .status: break
         }
         return object.map { "\(type(of: $0)) \($0)" } ?? "nothing"
+    }
+
+    /// Access control is not what these rules are about.
+    private func keys(of dictionary: [String: Any]) -> Set<String> {
+        Set(dictionary.keys).subtracting([kSecAttrAccessControl])
     }
 
     private func isReference(_ data: Data) -> Bool {
