@@ -23,7 +23,10 @@ _UNSAFE_FILES = ("Sources/KeychainServices/SecItem.swift", "Sources/LockState/Ke
 # The system's calls of asking: a file each for descriptors, signals, terminals and programs.
 _UNSAFE_FOLDERS = ("Sources/UserPresence/System/",)
 # Apple declares these as optional in name only, and code that says so has to build.
-_IMPLICIT = {"Sources/KeychainServices/CoreFoundationNames.swift": r"CFBoolean!"}
+_IMPLICIT = {
+    "Sources/KeychainServices/CoreFoundation/CoreFoundationNames.swift": r"CFBoolean!",
+    "Sources/KeychainServices/CoreFoundation/CFErrorAccessors.swift": r"CF(String|Dictionary)!",
+}
 _SQL = re.compile(r"\b(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA)\b")
 _SQL_LINE = re.compile(r"(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA)\s")
 

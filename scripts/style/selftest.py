@@ -101,7 +101,8 @@ _GOOD = [
                                  "sqlite3_finalize(d)\n"),
     ("Sources/Valet/Platform.swift", "#if os(Linux)\n#else\n    import Security\n#endif\n"
                                      "let a = unsafe b\n"),
-    ("Sources/KeychainServices/CoreFoundationNames.swift", "let a: CFBoolean! = b\n"),
+    ("Sources/KeychainServices/CoreFoundation/CoreFoundationNames.swift",
+     "let a: CFBoolean! = b\n"),
     ("Benchmarks/Package.swift", "raw:// swift-tools-version: 6.3\n" + _SPDX),
     ("Tests/KeychainStoreTests/A.swift", "@testable import Keybag\n"),
     ("Sources/Valet/Valet+ObjectiveC.swift",
