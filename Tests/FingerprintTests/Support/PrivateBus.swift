@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Database
+import Foundation
+import SystemBus
+import TestValues
+
+/// A message bus of the test's own, in a temporary folder. Dropping it ends it.
+final class PrivateBus {
+    static let program = "/usr/bin/dbus-daemon"
+
+    let folder: TestFolder
+    private let daemon: Child
+
+    init() throws {
+        folder = try TestFolder()
+        // polkitd leaves root behind before it connects.
+        unsafe _ = chmod(folder.path, 0o711)
+        try folder.write(Array(Self.configuration(folder.path).utf8), to: "bus.conf", mode: 0o644)
+        daemon = try Child(
+            Self.program, ["--config-file=\(folder.path("bus.conf"))", "--nofork", "--nopidfile"])
+        guard Wait.until(seconds: 10, { unsafe access(path, F_OK) == 0 }) else {
+            throw POSIXError(.ETIMEDOUT)
+        }
+    }
+
+    var path: String { folder.path("bus.sock") }
+
+    var place: BusPlace { BusPlace(path: path, owner: geteuid()) }
+
+    /// What leads programs that believe it to this bus.
+    var environment: [String: String] { ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(path)"] }
+
+    func connect() throws -> SystemBus {
+        try SystemBus(place, Patience(until: Deadline(after: .seconds(10))))
+    }
+
+    /// Waits until somebody owns a name.
+    func waitForOwner(of name: String) throws {
+        let patience = Patience(until: Deadline(after: .seconds(10)))
+        var bus = try connect()
+        let isThere = Wait.until(seconds: 10) {
+            do throws(SystemBusError) {
+                _ = try bus.service(name, ownedBy: .max, patience)
+                return true
+            } catch {
+                guard error.code == .serviceAbsent else { return error.code == .untrusted }
+                return false
+            }
+        }
+        guard isThere else { throw POSIXError(.ETIMEDOUT) }
+    }
+
+    func end() { daemon.end() }
+
+    /// As the machine's own, but for the names that may be owned, and without activation.
+    private static func configuration(_ folder: String) -> String {
+        """
+        <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+         "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+        <busconfig>
+          <type>system</type>
+          <listen>unix:path=\(folder)/bus.sock</listen>
+          <auth>EXTERNAL</auth>
+          <policy context="default">
+            <allow user="*"/>
+            <allow own="*"/>
+            <allow send_type="method_call"/>
+            <allow send_type="signal"/>
+            <allow send_requested_reply="true" send_type="method_return"/>
+            <allow send_requested_reply="true" send_type="error"/>
+            <allow receive_type="method_call"/>
+            <allow receive_type="method_return"/>
+            <allow receive_type="error"/>
+            <allow receive_type="signal"/>
+          </policy>
+        </busconfig>
+        """
+    }
+}

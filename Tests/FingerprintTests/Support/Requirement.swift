@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// What a test may miss on a developer's machine. With `REQUIRE_ALL=1` nothing may be missing that
+/// the user who runs it could have.
+enum Requirement {
+    private static let isStrict = ProcessInfo.processInfo.environment["REQUIRE_ALL"] == "1"
+
+    private static func isPossible(_ programs: [String]) -> Bool {
+        isStrict || programs.allSatisfy { unsafe access($0, X_OK) == 0 }
+    }
+
+    static let hasBus = isPossible([PrivateBus.program])
+
+    /// polkitd starts as root, and fprintd believes no other.
+    static let hasReader =
+        geteuid() == 0
+        && isPossible([PrivateBus.program, ReaderFixture.authority, ReaderFixture.service])
+}
+
+extension Trait where Self == ConditionTrait {
+    static var needsBus: Self {
+        .enabled(if: Requirement.hasBus, "needs the Debian package dbus-daemon")
+    }
+
+    static var needsReader: Self {
+        .enabled(
+            if: Requirement.hasReader,
+            "needs root, and the Debian packages dbus-daemon, polkitd and fprintd")
+    }
+}
