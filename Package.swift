@@ -80,7 +80,7 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         tests(
             "UserPresence", ["Database", "SecretMemory", "ValetTestAgent"],
             exclude: ["fake-pinentry", "person.py"]),
-        tests("Fingerprint", ["Database", "SystemBus", "TestValues"]),
+        tests("Fingerprint", ["Database", "SystemBus", "TestValues", "ValetTestAgent"]),
         tests("Sealing", ["SecretMemory", "TestValues"]),
         tests("KeychainModel", []),
         tests("Keybag", ["KeychainModel", "SecretMemory", "Sealing", "TestValues"]),
@@ -122,8 +122,8 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         .executableTarget(
             name: "ValetTestAgent",
             dependencies: [
-                "CForkSupport", "Database", "KeychainModel", "KeychainServices", "KeychainStore",
-                "SecretMemory", "UserPresence", "Valet",
+                "CForkSupport", "Database", "Fingerprint", "KeychainModel", "KeychainServices",
+                "KeychainStore", "SecretMemory", "UserPresence", "Valet",
             ],
             path: "Tests/ValetTestAgent", swiftSettings: strict),
         .testTarget(

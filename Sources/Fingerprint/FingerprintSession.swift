@@ -124,7 +124,7 @@ struct FingerprintSession: ~Copyable {
             } catch {
                 throw FingerprintError(error)
             }
-            switch try VerifyStatus(signal) {
+            switch try VerifyStatus(signal.member, signal.arguments) {
             case .retry(let reason, goesOn: true): report(.retry(reason))
             case .some(let status): return status
             case nil: continue

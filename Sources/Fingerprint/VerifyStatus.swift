@@ -11,13 +11,13 @@ enum VerifyStatus: Equatable {
     case unplugged
     case failed
 
-    /// Reads one; `nil` for a signal of another kind.
+    /// Reads the signal of that name; `nil` for one of another kind.
     ///
     /// - Throws: `malformed` for what no version of fprintd says: a result is never guessed.
-    init?(_ signal: BusSignal) throws(FingerprintError) {
-        guard signal.member == "VerifyStatus" else { return nil }
-        guard signal.arguments.count == 2, let result = signal.arguments[0].text,
-            case .flag(let isOver) = signal.arguments[1]
+    init?(_ member: String, _ arguments: [BusValue]) throws(FingerprintError) {
+        guard member == "VerifyStatus" else { return nil }
+        guard arguments.count == 2, let result = arguments[0].text,
+            case .flag(let isOver) = arguments[1]
         else { throw FingerprintError(.malformed) }
         switch (result, isOver) {
         case ("verify-match", true): self = .match

@@ -26,22 +26,15 @@ final class Child {
         if process.isRunning { Glibc.kill(process.processIdentifier, number) }
     }
 
-    /// Asks it to end, waits for two seconds, then ends it.
+    /// Ends it at once. It may have inherited that SIGTERM is blocked.
     func end() {
-        signal(SIGCONT)
-        signal(SIGTERM)
-        if !Wait.until(seconds: 2, { !process.isRunning }) { kill() }
-    }
-
-    /// Ends it at once.
-    func kill() {
         signal(SIGKILL)
         _ = Wait.until(seconds: 5, { !process.isRunning })
     }
 
     /// Waits for it to end by itself; its exit code, or `nil` if it does not.
-    func exitCode() -> Int32? {
-        guard Wait.until(seconds: 10, { !process.isRunning }) else { return nil }
+    func exitCode(within seconds: Double = 10) -> Int32? {
+        guard Wait.until(seconds: seconds, { !process.isRunning }) else { return nil }
         return process.terminationStatus
     }
 }

@@ -9,7 +9,8 @@ enum LocalSocket {
     static func send(_ text: String, to path: String) -> Bool {
         let number = make()
         defer { close(number) }
-        guard unsafe withAddress(path, { unsafe connect(number, $0, $1) }) == 0 else { return false }
+        let code = unsafe withAddress(path) { unsafe connect(number, $0, $1) }
+        guard code == 0 else { return false }
         let bytes = Array(text.utf8)
         return unsafe write(number, bytes, bytes.count) == bytes.count
     }

@@ -7,8 +7,8 @@ import TestValues
 
 @testable import Fingerprint
 
-/// The real fprintd with libfprint's virtual reader, and polkitd, on a bus of their own. Dropping it
-/// ends all of them.
+/// The real fprintd with libfprint's virtual reader, and polkitd, on a bus of their own. Dropping
+/// it ends all of them.
 final class ReaderFixture {
     enum Prints {
         /// The right index finger of root, of the name `enrolled`.
