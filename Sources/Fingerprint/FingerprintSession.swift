@@ -22,7 +22,7 @@ struct FingerprintSession: ~Copyable {
     static let manager = BusObject(
         path: "/net/reactivated/Fprint/Manager", interface: "net.reactivated.Fprint.Manager")
     static let deviceInterface = "net.reactivated.Fprint.Device"
-    /// How long fprintd may take to let go of the reader.
+    /// How long fprintd may take to let go of the reader, and to say what became of it.
     private static let grace = Duration.seconds(1)
 
     var bus: SystemBus
@@ -68,12 +68,13 @@ struct FingerprintSession: ~Copyable {
             // Asked again: what is enrolled can be changed up to the claim, and not after it.
             guard let device = try device(path) else { throw FingerprintError(.unplugged) }
             try scan(on: device, report)
-            release(object)
+            release(object, Patience(until: Deadline(after: Self.grace)))
             return device.state
         } catch {
-            release(object)
-            throw error.code == .readerFailed && isGone(path)
-                ? FingerprintError(.unplugged, underlying: error) : error
+            let patience = Patience(until: Deadline(after: Self.grace))
+            release(object, patience)
+            guard error.code == .readerFailed, isGone(path, patience) else { throw error }
+            throw FingerprintError(.unplugged, underlying: error)
         }
     }
 
@@ -133,8 +134,7 @@ struct FingerprintSession: ~Copyable {
     }
 
     /// Lets go of the reader. What fails here ends with the connection.
-    private mutating func release(_ device: BusObject) {
-        let patience = Patience(until: Deadline(after: Self.grace))
+    private mutating func release(_ device: BusObject, _ patience: Patience) {
         for member in ["VerifyStop", "Release"] {
             _ = try? bus.call(
                 BusCall(member, of: device, on: service, to: "let go of the reader"), patience)
@@ -142,8 +142,7 @@ struct FingerprintSession: ~Copyable {
     }
 
     /// Whether a reader that failed is there no longer: fprintd calls both the same.
-    private mutating func isGone(_ path: String) -> Bool {
-        let patience = Patience(until: Deadline(after: Self.grace))
+    private mutating func isGone(_ path: String, _ patience: Patience) -> Bool {
         guard let paths = try? devicePaths(patience) else { return false }
         return !paths.contains(path)
     }

@@ -93,6 +93,14 @@ func failure(
         #expect(failure(of: reader)?.hint?.contains("fprintd") == true)
     }
 
+    @Test(.needsReader) func `is served by what the bus starts`() throws {
+        let bus = try PrivateBus(activating: ReaderFixture.service)
+        let reader = FingerprintReader(bus: bus.place, serviceUser: 0)
+        // Nobody asked polkit, which is not there.
+        #expect(failure(of: reader)?.code == .notPermitted)
+        #expect(failure(of: reader)?.code == .notPermitted)
+    }
+
     @Test(.needsBus) func `is looked for on a bus of any name`() throws {
         let bus = try PrivateBus()
         let odd = bus.folder.path("odd, na%me;é=.sock")

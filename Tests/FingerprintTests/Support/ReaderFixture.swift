@@ -26,8 +26,8 @@ final class ReaderFixture {
 
     init(_ prints: Prints = .enrolled, hasReader: Bool = true, hasAuthority: Bool = true) throws {
         bus = try PrivateBus()
-        authority =
-            hasAuthority ? try Child(Self.authority, ["--no-debug"], bus.environment) : nil
+        let environment = Self.environment(path: bus.folder.path)
+        authority = hasAuthority ? try Child(Self.authority, ["--no-debug"], environment) : nil
         bus.folder.makeFolder("prints")
         if prints == .enrolled {
             let print = try Self.enrolledPrint.get()
@@ -55,15 +55,22 @@ final class ReaderFixture {
         FingerprintReader(bus: bus.place, serviceUser: serviceUser, environment: environment)
     }
 
-    /// Starts fprintd. Of all drivers it gets the virtual one alone: a reader of this machine is
-    /// nobody's business here.
+    /// What leads programs to the bus in a folder, and fprintd to its prints and its reader. Of all
+    /// drivers it gets the virtual one alone: a reader of this machine is nobody's business here.
+    static func environment(path: String) -> [String: String] {
+        [
+            "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(path)/bus.sock",
+            "STATE_DIRECTORY": path + "/prints", "FP_DRIVERS_WHITELIST": "virtual_device",
+            "FP_VIRTUAL_DEVICE": path + "/reader.sock",
+        ]
+    }
+
+    /// Starts fprintd.
     static func start(on bus: PrivateBus, hasReader: Bool = true, by user: UInt32? = nil) throws
         -> Child
     {
-        var environment = bus.environment
-        environment["STATE_DIRECTORY"] = bus.folder.path("prints")
-        environment["FP_DRIVERS_WHITELIST"] = "virtual_device"
-        if hasReader { environment["FP_VIRTUAL_DEVICE"] = bus.folder.path("reader.sock") }
+        var environment = environment(path: bus.folder.path)
+        if !hasReader { environment["FP_VIRTUAL_DEVICE"] = nil }
         guard let user else { return try Child(service, ["-t"], environment) }
         return try Child(
             "/usr/bin/setpriv",
