@@ -96,7 +96,7 @@ struct FingerprintSession: ~Copyable {
         while true {
             try call("VerifyStart", of: device.object, "any", to: "verify the finger")
             report(.waiting(reader: device.name, gesture: device.gesture))
-            let status = try result(report)
+            let status = try result(of: device.object, report)
             // What fprintd has ended has to be stopped as well, before it can be started again.
             if status != .match {
                 try call("VerifyStop", of: device.object, to: "verify the finger")
@@ -116,7 +116,7 @@ struct FingerprintSession: ~Copyable {
 
     /// Waits until fprintd has done with one verification.
     private mutating func result(
-        _ report: (FingerprintEvent) -> Void
+        of device: BusObject, _ report: (FingerprintEvent) -> Void
     ) throws(FingerprintError) -> VerifyStatus {
         while true {
             let signal: BusSignal
@@ -125,6 +125,7 @@ struct FingerprintSession: ~Copyable {
             } catch {
                 throw FingerprintError(error)
             }
+            guard signal.object == device else { continue }
             switch try VerifyStatus(signal.member, signal.arguments) {
             case .retry(let reason, goesOn: true): report(.retry(reason))
             case .some(let status): return status
@@ -136,8 +137,13 @@ struct FingerprintSession: ~Copyable {
     /// Lets go of the reader. What fails here ends with the connection.
     private mutating func release(_ device: BusObject, _ patience: Patience) {
         for member in ["VerifyStop", "Release"] {
-            _ = try? bus.call(
-                BusCall(member, of: device, on: service, to: "let go of the reader"), patience)
+            let call = BusCall(member, of: device, on: service, to: "let go of the reader")
+            do throws(SystemBusError) {
+                try bus.call(call, patience)
+            } catch {
+                // One call at a time: fprintd gets confused by the second within the first.
+                guard case .refused = error.code else { return }
+            }
         }
     }
 

@@ -40,10 +40,7 @@ package struct SystemBus: ~Copyable {
         try addMatch(
             "type='signal',sender='\(BusCall.bus)',path='\(BusCall.busPath)',"
                 + "interface='\(BusCall.bus)',member='NameOwnerChanged',arg0='\(owner)'", patience)
-        let call = BusCall("GetConnectionUnixUser", .text(owner), to: operation)
-        guard case .number(let number) = try self.call(call, patience).first else {
-            throw SystemBusError(.malformed, during: operation)
-        }
+        let number = try self.user(of: owner, patience, operation)
         guard number == Int64(user) else {
             throw SystemBusError(
                 .untrusted, during: operation,
@@ -123,6 +120,24 @@ package struct SystemBus: ~Copyable {
         } catch {
             guard case .refused = error.code else { throw error }
             throw SystemBusError(.serviceAbsent, during: operation)
+        }
+    }
+
+    /// The user whose process has a unique name.
+    private mutating func user(
+        of owner: String, _ patience: Patience, _ operation: String
+    ) throws(SystemBusError) -> Int64 {
+        let question = BusCall("GetConnectionUnixUser", .text(owner), to: operation)
+        do throws(SystemBusError) {
+            guard case .number(let number) = try call(question, patience).first else {
+                throw SystemBusError(.malformed, during: operation)
+            }
+            return number
+        } catch {
+            guard case .refused(let reason) = error.code, Self.meansAbsence(reason) else {
+                throw error
+            }
+            throw SystemBusError(.serviceEnded, during: operation)
         }
     }
 

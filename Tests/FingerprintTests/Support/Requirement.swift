@@ -17,7 +17,10 @@ enum Requirement {
     /// polkitd starts as root, and fprintd believes no other.
     static let hasReader =
         geteuid() == 0
-        && isPossible([PrivateBus.program, ReaderFixture.authority, ReaderFixture.service])
+        && isPossible([
+            PrivateBus.program, ReaderFixture.authority, ReaderFixture.service,
+            "/usr/bin/dbus-send", "/usr/bin/setpriv",
+        ])
 
     /// A bus at the system's own path takes a view of the files of one's own.
     static let canHide = hasReader && (isStrict || isAllowed)
@@ -30,7 +33,7 @@ enum Requirement {
 
 extension Trait where Self == ConditionTrait {
     static var needsBus: Self {
-        .enabled(if: Requirement.hasBus, "needs the Debian package dbus-daemon")
+        .enabled(if: Requirement.hasBus, "needs the Debian package dbus")
     }
 
     static var needsMounts: Self {
@@ -40,6 +43,6 @@ extension Trait where Self == ConditionTrait {
     static var needsReader: Self {
         .enabled(
             if: Requirement.hasReader,
-            "needs root, and the Debian packages dbus-daemon, polkitd and fprintd")
+            "needs root, and the Debian packages dbus, polkitd and fprintd")
     }
 }
