@@ -28,7 +28,8 @@ final class PrivateBus {
         daemon = try Child(
             Self.program, ["--config-file=\(folder.path("bus.conf"))", "--nofork", "--nopidfile"],
             ReaderFixture.environment(path: folder.path))
-        guard Wait.until(seconds: 10, { unsafe access(path, F_OK) == 0 }) else {
+        // That the socket is there is not enough: it listens a moment later.
+        guard Wait.until(seconds: 10, { LocalSocket.send("", to: path) }) else {
             throw POSIXError(.ETIMEDOUT)
         }
     }
