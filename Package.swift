@@ -46,6 +46,8 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         library("Sealing", ["CSodium", "SecretMemory"]),
         library("Database", ["CSQLite", "CLinux"]),
         library("UserPresence", ["CLinux", "Database", "SecretMemory"]),
+        library("SystemBus", ["Database"]),
+        library("Fingerprint", ["Database", "Sealing", "SystemBus"]),
         library("Keybag", ["KeychainModel", "SecretMemory", "Sealing"]),
         library("LockState", ["CLinux", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
         library("Backup", ["Database", "KeychainModel", "SecretMemory", "Sealing"]),
@@ -78,6 +80,7 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         tests(
             "UserPresence", ["Database", "SecretMemory", "ValetTestAgent"],
             exclude: ["fake-pinentry", "person.py"]),
+        tests("Fingerprint", ["Database", "SystemBus", "TestValues", "ValetTestAgent"]),
         tests("Sealing", ["SecretMemory", "TestValues"]),
         tests("KeychainModel", []),
         tests("Keybag", ["KeychainModel", "SecretMemory", "Sealing", "TestValues"]),
@@ -119,8 +122,8 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         .executableTarget(
             name: "ValetTestAgent",
             dependencies: [
-                "CForkSupport", "Database", "KeychainModel", "KeychainServices", "KeychainStore",
-                "SecretMemory", "UserPresence", "Valet",
+                "CForkSupport", "Database", "Fingerprint", "KeychainModel", "KeychainServices",
+                "KeychainStore", "SecretMemory", "UserPresence", "Valet",
             ],
             path: "Tests/ValetTestAgent", swiftSettings: strict),
         .testTarget(
@@ -137,6 +140,11 @@ let package = Package(
     name: "Valet",
     platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9)],
     products: products,
+    traits: [
+        .trait(
+            name: "Fingerprint",
+            description: "Fingerprints, through fprintd; libsystemd is loaded when it is needed.")
+    ],
     targets: targets,
     swiftLanguageModes: [.v6]
 )

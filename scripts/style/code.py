@@ -15,7 +15,8 @@ _PUBLIC_TYPE = (r"^(?:@\w+(?:\([^)\n]*\))?\s+)*(?:\w+[ \t]+)*?(?:public|open)[ \
                 r"(?:\w+[ \t]+)*?" + _TYPE)
 # What may stand between a declaration and its documentation: an Objective-C name.
 _OBJECTIVE_C = ("#if canImport(ObjectiveC)", "#endif")
-_RELEASES = ("sqlite3_finalize", "sqlite3_close(?:_v2)?", "sodium_free", "Esys_FlushContext")
+_RELEASES = ("sqlite3_finalize", "sqlite3_close(?:_v2)?", "sodium_free", "Esys_FlushContext",
+             "library.unref", "library.closeUnref")
 # One file each: the calls that write through a pointer, the system's calls on macOS, and the
 # kernel's on keys.
 _UNSAFE_FILES = ("Sources/KeychainServices/SecItem.swift", "Sources/LockState/KernelKeyring.swift",
@@ -101,7 +102,7 @@ def _unsafe_lines(file):
 
 
 def _unsafe(file):
-    if file.module in ("SecretMemory", "Database", "TPM", "Sealing"):
+    if file.module in ("SecretMemory", "Database", "SystemBus", "TPM", "Sealing"):
         return
     if file.path not in _UNSAFE_FILES and not file.path.startswith(_UNSAFE_FOLDERS):
         for line in _unsafe_lines(file):

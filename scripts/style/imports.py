@@ -9,6 +9,8 @@ ALLOWED = {
     "Sealing": "CSodium SecretMemory",
     "Database": "CSQLite CLinux",
     "UserPresence": "CLinux Database SecretMemory",
+    "SystemBus": "Database",
+    "Fingerprint": "Database Sealing SystemBus",
     "Keybag": "KeychainModel SecretMemory Sealing",
     "LockState": "CLinux KeychainModel Keybag SecretMemory Sealing",
     "Backup": "Database KeychainModel SecretMemory Sealing",
