@@ -9,6 +9,7 @@ ALLOWED = {
     "Sealing": "CSodium SecretMemory",
     "Database": "CSQLite CLinux",
     "UserPresence": "CLinux Database SecretMemory",
+    "TPM": "CTPM2 CLinux Database SecretMemory Sealing",
     "Keybag": "KeychainModel SecretMemory Sealing",
     "LockState": "CLinux KeychainModel Keybag SecretMemory Sealing",
     "Backup": "Database KeychainModel SecretMemory Sealing",
