@@ -42,19 +42,19 @@
                 return secret
             } catch {
                 try setAuthorization(SecretBytes(byteCount: 0), of: loaded.handle)
-                throw try explained(error, before)
+                throw explained(error, before)
             }
         }
 
-        /// A refused authorization value, with what the TPM says of tries now.
-        private func explained(
-            _ error: TPMError, _ before: DictionaryAttack
-        ) throws(TPMError) -> TPMError {
+        /// A refused authorization value, with what the TPM says of tries now, if it does.
+        private func explained(_ error: TPMError, _ before: DictionaryAttack) -> TPMError {
             if error.response?.says(.lockout) == true {
                 return error.meaning(.lockedOut(before.recoveryInterval))
             }
             guard error.code == .wrongAuthorization(triesLeft: nil) else { return error }
-            return error.meaning(.wrongAuthorization(triesLeft: try dictionaryAttack.triesLeft))
+            let left: Int?
+            do throws(TPMError) { left = try dictionaryAttack.triesLeft } catch { left = nil }
+            return error.meaning(.wrongAuthorization(triesLeft: left))
         }
 
         private func load(
@@ -65,18 +65,20 @@
             guard publicArea.publicArea.objectAttributes == attributes else {
                 throw error(.malformed)
             }
-            let session = try TPMSession(.authorization, saltedWith: root)
-            let (key, handle) = (root.object.handle, session.handle)
+            let key = root.object.handle
             do throws(TPMError) {
                 return try TPMObject(self, .flush) { (made) throws(TPMError) in
+                    // The key has no value to prove, and the TPM itself encrypted what it is given:
+                    // a session would only take its time.
                     try unsafe check(
                         functions.Esys_Load(
-                            pointer, key, handle, ESYS_TR_NONE, ESYS_TR_NONE, &privateArea,
-                            &publicArea, &made))
+                            pointer, key, ESYS_TR_PASSWORD, ESYS_TR_NONE, ESYS_TR_NONE,
+                            &privateArea, &publicArea, &made))
                 }
             } catch {
                 // The key is the right one by its name: it is the object that does not fit.
-                throw error.response?.isAboutInput == true ? error.meaning(.damaged) : error
+                let isObject = error.code == .refused && error.response?.isAboutInput == true
+                throw isObject ? error.meaning(.damaged) : error
             }
         }
 

@@ -67,10 +67,8 @@ package struct TPMResponse: Hashable, Sendable, CustomStringConvertible {
 extension TPMResponse {
     /// The base codes that are told apart: TPM 2.0 Library part 2, 6.6.3.
     enum Base: UInt32 {
-        case handle = 0x08b
         case authFail = 0x08e
         case policyFail = 0x09d
-        case integrity = 0x09f
         case badAuth = 0x0a2
         case initialize = 0x100
         case failure = 0x101

@@ -135,6 +135,18 @@ import Testing
     }
 }
 
+@Suite struct `The index of an erasure secret` {
+    @Test func `is one that the owner may give`() {
+        for number: UInt32 in [0x0180_0000, 0x01bf_ffff] {
+            #expect(NVIndex(rawValue: number)?.rawValue == number)
+        }
+        for number: UInt32 in [0, 0x017f_ffff, 0x01c0_0000, 0x8100_0001, .max] {
+            #expect(NVIndex(rawValue: number) == nil)
+        }
+        #expect(NVIndex(rawValue: NVIndex.random().rawValue) != nil)
+    }
+}
+
 @Suite struct `Registers of a platform` {
     @Test func `are read from what a person writes`() {
         let cases: [(String, [Int]?)] = [

@@ -93,9 +93,12 @@ import Testing
         }
     }
 
-    @Test func `uses the machine's storage root key where there is one`() throws {
+    @Test(arguments: RawTPM.StorageKey.allCases)
+    func `uses the machine's storage root key where there is one`(
+        _ kind: RawTPM.StorageKey
+    ) throws {
         let before = try tpm.device.seal(1)
-        try RawTPM(tpm.socket).persistStorageKey()
+        try RawTPM(tpm.socket).persistStorageKey(kind)
         #expect(try tpm.device.status(until: .soon).hasPersistentStorageRootKey)
         let object = try tpm.device.seal(1)
         #expect(object.storageRootKeyName != before.storageRootKeyName)

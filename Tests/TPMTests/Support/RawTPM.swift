@@ -99,13 +99,29 @@ final class RawTPM {
         try command(0x129, on: 0x4000_0001, [0, UInt8(value.count)] + value)
     }
 
-    /// Makes a storage key with another unique field than the template's; loaded afterwards.
-    func makeStorageKey() throws -> UInt32 {
-        // TPM2B_SENSITIVE_CREATE, then TPMT_PUBLIC: ECC, SHA-256, attributes, no policy, AES-128
-        // in CFB, no scheme, P-256, no derivation, x, y.
+    enum StorageKey: CaseIterable, Sendable {
+        /// P-256 with another unique field than the template's.
+        case ecc
+        /// As Windows makes it.
+        case rsa
+
+        /// What follows SHA-256, attributes, no policy, AES-128 in CFB and no scheme.
+        fileprivate var parameters: [UInt8] {
+            switch self {
+            // P-256, no derivation, x, y.
+            case .ecc: [0, 3, 0, 0x10, 0, 1, 7, 0, 1, 7]
+            // 2,048 bits, the usual exponent, no unique field.
+            case .rsa: [8, 0, 0, 0, 0, 0, 0, 0]
+            }
+        }
+    }
+
+    /// Makes a storage key that is not the template's; loaded afterwards.
+    func makeStorageKey(_ kind: StorageKey = .ecc) throws -> UInt32 {
+        // TPM2B_SENSITIVE_CREATE, then TPMT_PUBLIC.
         let area: [UInt8] =
-            [0, 0x23, 0, 0x0b, 0, 3, 4, 0x72, 0, 0, 0, 6, 0, 0x80, 0, 0x43, 0, 0x10, 0, 3, 0, 0x10]
-            + [0, 1, 7, 0, 1, 7]
+            [0, kind == .ecc ? 0x23 : 1, 0, 0x0b, 0, 3, 4, 0x72, 0, 0, 0, 6, 0, 0x80, 0, 0x43]
+            + [0, 0x10] + kind.parameters
         let parameters: [UInt8] =
             [0, 4, 0, 0, 0, 0, 0, UInt8(area.count)] + area + [0, 0, 0, 0, 0, 0]
         let answer = try command(0x131, on: 0x4000_0001, parameters)
@@ -113,8 +129,8 @@ final class RawTPM {
     }
 
     /// Makes that key persistent where machines keep theirs.
-    func persistStorageKey() throws {
-        let key = try makeStorageKey()
+    func persistStorageKey(_ kind: StorageKey = .ecc) throws {
+        let key = try makeStorageKey(kind)
         try command(0x120, on: 0x4000_0001, more: [key], [0x81, 0, 0, 1])
         try command(0x165, [UInt8(key >> 24), 0, 0, UInt8(truncatingIfNeeded: key)])
     }
