@@ -30,7 +30,9 @@ extension Engine {
                     try find(name, group, state, store, opening: opening)
                 }
                 switch answer {
-                case .found(let value): return value
+                case .found(let value):
+                    renewIfUsed(state.facts, deadline)
+                    return value
                 case .absent: return nil
                 case .stale: store.forgetWhatWasSeen()
                 }
