@@ -57,6 +57,24 @@ import Testing
         }
     }
 
+    @Test func `shows neither secret nor value to who listens on the bus`() throws {
+        let proxy = try TPMProxy(in: folder, before: tpm.socket) { _, _ in .pass }
+        let device = TPMDevice(.socket(path: proxy.socket))
+        let object = try device.seal(1, pin: 2)
+        _ = try device.unseal(object, pin: 2)
+        let index = try device.keepErasureSecret(
+            .sample(3), beside: object, authorization: .sample(4), owner: SecretBytes([]),
+            until: .soon)
+        _ = try device.erasureSecret(
+            at: index, beside: object, authorization: .sample(4), until: .soon)
+        let traffic = proxy.traffic
+        for number: UInt8 in 1...4 {
+            #expect(!traffic.contains(SecretBytes.sample(number).array.prefix(8)))
+        }
+        // A control: what is no secret is found.
+        #expect(traffic.contains(object.publicArea))
+    }
+
     /// TPM and tpm2-tss both take zeros off the end of a value: they have to agree.
     @Test(arguments: [1, 2, 31, 32])
     func `takes values that end in zeros`(_ zeros: Int) throws {

@@ -26,6 +26,7 @@ final class TPMProxy: Sendable {
     private let target: String
     private let listener: Int32
     private let commands = Mutex<[UInt32]>([])
+    private let bytes = Mutex<[UInt8]>([])
     private let decide: @Sendable (_ code: UInt32, _ number: Int) -> Action
 
     /// - Parameter decide: What becomes of the command of that code, the how many-eth it is.
@@ -56,6 +57,9 @@ final class TPMProxy: Sendable {
     /// The codes of all commands so far.
     var seen: [UInt32] { commands.withLock { $0 } }
 
+    /// All bytes that went to the TPM and came from it.
+    var traffic: [UInt8] { bytes.withLock { $0 } }
+
     // The thread's accept fails then, and closes it.
     deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
@@ -75,6 +79,7 @@ final class TPMProxy: Sendable {
             case .pass:
                 Self.send(command, to: tpm)
                 guard let answer = Self.message(from: tpm) else { return }
+                bytes.withLock { $0 += command + answer }
                 Self.send(answer, to: client)
             case .answer(let bytes): Self.send(bytes, to: client)
             case .hangUp: return
