@@ -28,6 +28,9 @@ _IMPLICIT = {
     "Sources/KeychainServices/CoreFoundation/CoreFoundationNames.swift": r"CFBoolean!",
     "Sources/KeychainServices/CoreFoundation/CFErrorAccessors.swift": r"CF(String|Dictionary)!",
 }
+# The modules of which a package trait builds more than what says that it is not built
+# (docs/decisions/0021-traits.md).
+_TRAITS = {"TPM": "TPM"}
 _SQL = re.compile(r"\b(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA)\b")
 _SQL_LINE = re.compile(r"(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA)\s")
 
@@ -92,9 +95,20 @@ def _conditions(file):
     is_allowed = (re.fullmatch(r"Sources/(Valet|KeychainSwift)/Platform.swift", file.path)
                   or file.path == "Sources/ValetCLI/Terminal.swift"
                   or file.name.endswith("+ObjectiveC.swift"))
-    if not is_allowed:
-        for line, _ in file.matches(r"^[ \t]*(#(?:if|elseif))\b"):
-            yield line, "condition", "`#if` belongs into Platform.swift or …+ObjectiveC.swift"
+    if is_allowed or _is_behind_trait(file):
+        return
+    for line, _ in file.matches(r"^[ \t]*(#(?:if|elseif))\b"):
+        yield (line, "condition", "`#if` belongs into Platform.swift or …+ObjectiveC.swift,"
+               " or around a whole file of a trait's module")
+
+
+def _is_behind_trait(file):
+    """Whether all of the file is there with its module's trait only, or without it only."""
+    trait = _TRAITS.get(file.module)
+    lines = [line for line in file.code_lines if line.strip()]
+    conditions = [line for line in lines if line.lstrip().startswith("#")]
+    return bool(trait and conditions and lines[0] in (f"#if {trait}", f"#if !{trait}")
+                and lines[-1] == "#endif" and conditions == [lines[0], lines[-1]])
 
 
 def _unsafe_lines(file):

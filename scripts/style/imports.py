@@ -11,6 +11,7 @@ ALLOWED = {
     "UserPresence": "CLinux Database SecretMemory",
     "SystemBus": "Database",
     "Fingerprint": "Database Sealing SystemBus",
+    "TPM": "CTPM2 CLinux Database SecretMemory Sealing",
     "Keybag": "KeychainModel SecretMemory Sealing",
     "LockState": "CLinux KeychainModel Keybag SecretMemory Sealing",
     "Backup": "Database KeychainModel SecretMemory Sealing",
