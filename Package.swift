@@ -156,7 +156,7 @@ var products: [Product] = [
     ]
 #else
     let valet = library("Valet", ["KeychainModel", "SecItemRequests"])
-    valet.exclude = ["StoreKeychain.swift"]
+    valet.exclude = ["StoreKeychain.swift", "Conveniences/Valet.KeyChanges.swift"]
     let keychainSwift = library("KeychainSwift", ["KeychainModel", "SecItemRequests"])
     keychainSwift.exclude = ["StorePasswords.swift"]
     targets += [library("SecItemRequests", ["KeychainModel"]), valet, keychainSwift]

@@ -23,6 +23,11 @@ package struct KeychainSession: Sendable {
         self.script = script
     }
 
+    /// The same session, with the script as this task has it.
+    var ofThisTask: KeychainSession {
+        KeychainSession(store, caller, script: script?.ofThisTask)
+    }
+
     /// The session of this process: its keychain, its application identifier.
     ///
     /// Found at first use, the same ever after; but see ``SessionOverride``.
@@ -79,6 +84,27 @@ package struct KeychainSession: Sendable {
     ) throws(KeychainFailure) {
         try asking(.replace(query, item)) { () throws(KeychainFailure) in
             try store.replace(query, with: Addition(item, value: value), for: caller)
+        }
+    }
+
+    /// Sets all items as ``set(_:value:)`` sets one, or does nothing at all.
+    package func set(
+        _ items: [(item: NewItem, value: SecretValue)]
+    ) throws(KeychainFailure) {
+        try asking(.transfer(items.map(\.item))) { () throws(KeychainFailure) in
+            try store.set(items.map { Addition($0.item, value: $0.value) }, for: caller)
+        }
+    }
+
+    /// The values of the items with these accounts, all of one moment; what is not there, or has no
+    /// value, is missing.
+    ///
+    /// - Throws: `damaged` if one of them cannot be read.
+    package func values(
+        of accounts: Set<String>, in service: PasswordService
+    ) throws(KeychainFailure) -> [String: SecretValue] {
+        try asking(.values(accounts, service)) { () throws(KeychainFailure) in
+            try store.values(of: accounts, in: service, for: caller)
         }
     }
 

@@ -14,6 +14,8 @@ package enum SessionCall: Hashable, Sendable {
     case transfer([NewItem])
     /// Reads items, with their values or without.
     case copy(ItemQuery, readsValues: Bool)
+    /// Reads the values of the items with these accounts.
+    case values(Set<String>, PasswordService)
     /// Looks whether an item is there.
     case contains(ItemQuery)
     /// Changes items.
@@ -30,4 +32,7 @@ package protocol CallScript: AnyObject, Sendable {
     func perform<R>(
         _ call: SessionCall, in session: KeychainSession, _ body: () throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R
+
+    /// A script that does on every thread what this one does in the task that asks.
+    var ofThisTask: any CallScript { get }
 }

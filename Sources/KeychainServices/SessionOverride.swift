@@ -65,6 +65,16 @@ package enum SessionOverride {
         return try result.get()
     }
 
+    /// `body`, in the session that is in effect here, on whatever thread it is called.
+    fileprivate static func carrying<R, E: Error>(
+        _ body: @escaping @Sendable () throws(E) -> R
+    ) -> @Sendable () throws(E) -> R {
+        guard use.load(ordering: .relaxed) != unused, let session = session?.ofThisTask else {
+            return body
+        }
+        return { () throws(E) -> R in try with(session, body) }
+    }
+
     /// From now on every call outside of ``with(_:_:)`` fails: none reaches the process's own
     /// keychain by mistake. Cannot be taken back.
     package static func require() {
@@ -73,5 +83,14 @@ package enum SessionOverride {
 
     private static func enter() {
         _ = use.compareExchange(expected: unused, desired: used, ordering: .relaxed)
+    }
+}
+
+extension KeychainSession {
+    /// `body`, as it uses the session that this task does when another thread calls it.
+    package static func carrying<R, E: Error>(
+        _ body: @escaping @Sendable () throws(E) -> R
+    ) -> @Sendable () throws(E) -> R {
+        SessionOverride.carrying(body)
     }
 }

@@ -63,6 +63,26 @@ enum Platform {
         static let takesAnyGroupPrefix = false
     #endif
 
+    /// The last failure of this thread, where it is known in full.
+    static var lastFailure: KeychainFailure? {
+        #if canImport(Darwin) || VALET_APPLE_BRANCHES
+            nil
+        #else
+            KeychainFailure.last
+        #endif
+    }
+
+    /// `body`, which uses the keychain that this task does on whatever thread it is called.
+    static func carrying<R, E: Error>(
+        _ body: @escaping @Sendable () throws(E) -> R
+    ) -> @Sendable () throws(E) -> R {
+        #if canImport(Darwin) || VALET_APPLE_BRANCHES
+            body
+        #else
+            KeychainSession.carrying(body)
+        #endif
+    }
+
     /// Makes `failure` the last one of this thread.
     static func keep(_ failure: KeychainFailure) {
         #if !(canImport(Darwin) || VALET_APPLE_BRANCHES)

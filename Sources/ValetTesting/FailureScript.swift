@@ -23,6 +23,15 @@ final class FailureScript: CallScript {
     func perform<R>(
         _ call: SessionCall, in session: KeychainSession, _ body: () throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
+        try perform(call, in: session, failing: ActiveFailure.all, body)
+    }
+
+    var ofThisTask: any CallScript { CarriedScript(self, ActiveFailure.all) }
+
+    fileprivate func perform<R>(
+        _ call: SessionCall, in session: KeychainSession, failing: [ActiveFailure],
+        _ body: () throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
         guard begin() else {
             throw KeychainFailure(
                 .invalidRequest, during: call.operation,
@@ -31,7 +40,7 @@ final class FailureScript: CallScript {
         }
         defer { finish { $0.activeCalls -= 1 } }
         let met = MetCall(call, session)
-        for failure in ActiveFailure.all { try failure.meet(met) }
+        for failure in failing { try failure.meet(met) }
         return try body()
     }
 
@@ -58,4 +67,23 @@ final class FailureScript: CallScript {
         }
         if isLast { remove() }
     }
+}
+
+/// A script with the failures of the task that it was made in, for another thread.
+final class CarriedScript: CallScript {
+    private let script: FailureScript
+    private let failures: [ActiveFailure]
+
+    fileprivate init(_ script: FailureScript, _ failures: [ActiveFailure]) {
+        self.script = script
+        self.failures = failures
+    }
+
+    func perform<R>(
+        _ call: SessionCall, in session: KeychainSession, _ body: () throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
+        try script.perform(call, in: session, failing: failures, body)
+    }
+
+    var ofThisTask: any CallScript { self }
 }

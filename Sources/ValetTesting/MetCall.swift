@@ -21,6 +21,7 @@ struct MetCall {
         case .add(let item), .set(let item), .replace(_, let item):
             item.attributes[.account] == .text(account)
         case .transfer(let items): items.contains { $0.attributes[.account] == .text(account) }
+        case .values(let accounts, _): accounts.contains(account)
         case .copy(let query, _), .contains(let query), .update(let query, _),
             .delete(let query):
             query.attributes[.account].map { $0 == .text(account) }
@@ -56,6 +57,7 @@ struct MetCall {
         case .replace(let query, let item):
             item.protectionClass.isClosed || meetsClosed(query, key)
         case .copy(let query, _), .contains(let query): meetsClosed(query, key)
+        case .values(_, let service): meetsClosed(service.query, key)
         case .update(let query, let changes):
             meetsClosed(query, key)
                 || changes.protectionClass?.isClosed == true && !found(query, key: key).isEmpty
@@ -74,6 +76,7 @@ struct MetCall {
     private func opensItems(_ key: String?) -> Bool {
         switch call {
         case .copy(let query, _), .update(let query, _): !found(query, key: key).isEmpty
+        case .values(_, let service): !found(service.query, key: key).isEmpty
         case .add, .set, .replace, .transfer, .contains, .delete: false
         }
     }
@@ -82,6 +85,7 @@ struct MetCall {
         switch call {
         case .copy(let query, readsValues: true), .update(let query, _):
             !found(query, key: key).isEmpty
+        case .values(_, let service): !found(service.query, key: key).isEmpty
         case .add, .set, .replace, .transfer, .contains, .delete, .copy(_, readsValues: false):
             false
         }
@@ -91,7 +95,13 @@ struct MetCall {
     private func found(_ query: ItemQuery, key: String?) -> [StoredItem] {
         let found = try? session.store.copy(query, .attributes, for: session.caller).items
         return (found ?? []).filter { item in
-            key.map { item.attributes[.account] == .text($0) } ?? true
+            let account = item.attributes[.account]
+            if case .values(let accounts, _) = call {
+                guard case .text(let text)? = account, accounts.contains(text) else {
+                    return false
+                }
+            }
+            return key.map { account == .text($0) } ?? true
         }
     }
 }
@@ -124,7 +134,7 @@ extension SessionCall {
         case .set, .replace: "set an item"
         case .transfer: "move items"
         case .copy(_, readsValues: true): "read an item"
-        case .copy(_, readsValues: false): "read items"
+        case .copy(_, readsValues: false), .values: "read items"
         case .contains: "look for an item"
         case .update: "update items"
         case .delete: "delete items"
@@ -135,7 +145,7 @@ extension SessionCall {
     var writes: Bool {
         switch self {
         case .add, .set, .replace, .transfer, .update, .delete: true
-        case .copy, .contains: false
+        case .copy, .values, .contains: false
         }
     }
 }

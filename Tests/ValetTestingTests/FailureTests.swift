@@ -134,6 +134,22 @@ struct FailureRow: Sendable, CustomTestStringConvertible {
         }
     }
 
+    @Test func `reaches what is asynchronous, and what asks for several keys`() async throws {
+        let identifier = try #require(Identifier(nonEmpty: "id"))
+        let valet = Valet.valet(with: identifier, accessibility: .whenUnlocked)
+        try await valet.asynchronous.setString("x", forKey: "key")
+        #expect(try valet.string(forKey: "key") == "x")
+        try await withKeychainFailure(.damaged.forKey("key")) {
+            await #expect(throws: KeychainError.couldNotAccessKeychain) {
+                try await valet.asynchronous.string(forKey: "key")
+            }
+            #expect(try valet.objects(forKeys: ["other"]) == [:])
+            #expect(throws: KeychainError.couldNotAccessKeychain) {
+                try valet.objects(forKeys: ["key"])
+            }
+        }
+    }
+
     @Test func `changes nothing outside of temporary keychains`() async {
         let code = await withKeychainFailure(.diskFull) { () async -> OSStatus in
             await Task.detached { withTemporaryKeychain { Door.secItem.set("key") } }.value

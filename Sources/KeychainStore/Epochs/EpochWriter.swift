@@ -14,6 +14,8 @@ struct EpochWriter {
 
     let writer: StoreWriter
     let state: KeychainState
+    /// Rows of its epochs stay as they are.
+    var others: KeychainState?
 
     private var connection: Connection { writer.connection }
 
@@ -99,13 +101,19 @@ struct EpochWriter {
             last = found.number
             count += 1
             if case .row(let row) = found {
-                if state.isNewest(row.header) { continue }
+                if state.isNewest(row.header) || others?.knows(row.header) == true { continue }
                 byteCount += row.secret?.count ?? 0
             }
             rows.append(found)
         }
         for row in rows { try access.sealAnew(row) }
         return (count, nil)
+    }
+
+    /// Seals all rows of the older epoch anew in one go.
+    func sealAllRows() throws {
+        var next: Int64? = .min
+        while let number = next { next = try sealRows(above: number).next }
     }
 
     /// Whether a row names a key of another epoch than the newest.
