@@ -139,7 +139,7 @@ struct FailureRow: Sendable, CustomTestStringConvertible {
         let valet = Valet.valet(with: identifier, accessibility: .whenUnlocked)
         try await valet.asynchronous.setString("x", forKey: "key")
         #expect(try valet.string(forKey: "key") == "x")
-        try await withKeychainFailure(.damaged.forKey("key")) {
+        try await withKeychainFailure(.damaged.forKey("key")) { () async throws in
             await #expect(throws: KeychainError.couldNotAccessKeychain) {
                 try await valet.asynchronous.string(forKey: "key")
             }
