@@ -52,6 +52,8 @@ _BAD = {
                        "#if canImport(ObjectiveC)\n    @objc(A)\n#endif\npublic class A {}\n")],
     "sql": [(_DATABASE, 'let a = """\n    SELECT \\(b) FROM c\n    """\n'),
             (_DATABASE, 'let a = "PRAGMA user_version = \\(b)"\n')],
+    "injection": [("Sources/Valet/A.swift", "SessionOverride.with(session, body)\n"),
+                  ("Sources/ValetCLI/A.swift", "KeychainSession(store, caller, script: a)\n")],
     "release": [(_DATABASE, "sqlite3_close_v2(a)\nsqlite3_close(b)\n"),
                 (_DATABASE, "sqlite3_finalize(a)\nsqlite3_finalize(b)\n"),
                 ("Sources/SecretMemory/A.swift", "sodium_free(a)\nsodium_free(b)\n")],
@@ -62,7 +64,11 @@ _BAD = {
     "c-import": [(_DATABASE, "import CSQLite\n"), (_DATABASE, "package import CSQLite\n")],
     "module": [("Sources/Novelty/A.swift", "")],
     "manifest": [("Package.swift", 'library("Keybag", ["KeychainModel", "Database"]),\n')],
-    "exported-import": [(_DATABASE, "@_exported import Glibc\n")],
+    "exported-import": [(_DATABASE, "@_exported import Glibc\n"),
+                        ("Sources/KeychainSwift/Platform.swift",
+                         "@_exported public import KeychainServices\n"),
+                        ("Sources/KeychainSwift/A.swift",
+                         "@_exported public import let KeychainServices.noErr\n")],
     "spi": [(_DATABASE, "@_spi(Private) import Glibc\n")],
     "testable": [("Tests/KeybagTests/A.swift", "@testable import Database\n"),
                  ("Tests/KeybagTests/A.swift", "@testable import KeychainStore\n")],
@@ -102,12 +108,29 @@ _GOOD = [
     ("Sources/Database/B.swift", "import Glibc\n// sqlite3_finalize(a) is called below.\n"
                                  'let a = """\n    SELECT b FROM c\n    """\n'
                                  "sqlite3_finalize(d)\n"),
-    ("Sources/Valet/Platform.swift", "#if os(Linux)\n#else\n    import Security\n#endif\n"
-                                     "let a = unsafe b\n"),
+    ("Sources/SecItemRequests/Platform.swift",
+     "#if os(Linux)
+#else
+    import Security
+#endif
+let a = unsafe b
+"),
+    ("Sources/KeychainSwift/Platform.swift",
+     "@_exported public import let KeychainServices.noErr
+"),
     ("Sources/KeychainServices/CoreFoundation/CoreFoundationNames.swift",
-     "let a: CFBoolean! = b\n"),
-    ("Sources/TPM/A.swift", "// A\n\n#if TPM\n    internal import CTPM2\n#endif\n"),
-    ("Sources/TPM/B.swift", "#if !TPM\nlet a = 1\n#endif\n"),
+     "let a: CFBoolean! = b
+"),
+    ("Sources/TPM/A.swift", "// A
+
+#if TPM
+    internal import CTPM2
+#endif
+"),
+    ("Sources/TPM/B.swift", "#if !TPM
+let a = 1
+#endif
+"),
     ("Benchmarks/Package.swift", "raw:// swift-tools-version: 6.3\n" + _SPDX),
     ("Tests/KeychainStoreTests/A.swift", "@testable import Keybag\n"),
     ("Sources/Valet/Valet+ObjectiveC.swift",
