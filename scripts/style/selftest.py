@@ -109,28 +109,13 @@ _GOOD = [
                                  'let a = """\n    SELECT b FROM c\n    """\n'
                                  "sqlite3_finalize(d)\n"),
     ("Sources/SecItemRequests/Platform.swift",
-     "#if os(Linux)
-#else
-    import Security
-#endif
-let a = unsafe b
-"),
+     "#if os(Linux)\n#else\n    import Security\n#endif\nlet a = unsafe b\n"),
     ("Sources/KeychainSwift/Platform.swift",
-     "@_exported public import let KeychainServices.noErr
-"),
+     "@_exported public import let KeychainServices.noErr\n"),
     ("Sources/KeychainServices/CoreFoundation/CoreFoundationNames.swift",
-     "let a: CFBoolean! = b
-"),
-    ("Sources/TPM/A.swift", "// A
-
-#if TPM
-    internal import CTPM2
-#endif
-"),
-    ("Sources/TPM/B.swift", "#if !TPM
-let a = 1
-#endif
-"),
+     "let a: CFBoolean! = b\n"),
+    ("Sources/TPM/A.swift", "// A\n\n#if TPM\n    internal import CTPM2\n#endif\n"),
+    ("Sources/TPM/B.swift", "#if !TPM\nlet a = 1\n#endif\n"),
     ("Benchmarks/Package.swift", "raw:// swift-tools-version: 6.3\n" + _SPDX),
     ("Tests/KeychainStoreTests/A.swift", "@testable import Keybag\n"),
     ("Sources/Valet/Valet+ObjectiveC.swift",
