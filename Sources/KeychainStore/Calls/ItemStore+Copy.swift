@@ -50,10 +50,12 @@ extension ItemStore {
         let groups = try caller.groups(searching: query.accessGroup, during: Self.copying)
         let found = try reading(Self.copying) { (engine, deadline) throws(KeychainFailure) in
             let (rows, state) = try engine.rows(query, groups, Self.copying, deadline)
-            return try translating(Self.copying) {
+            let found = try translating(Self.copying) {
                 try RowOpener(query: query, parts: parts, state: state, access: access)
                     .open(rows)
             }
+            engine.renewIfUsed(state.facts, deadline)
+            return found
         }
         guard let found, !found.items.isEmpty || !found.demands.isEmpty else {
             throw found?.damage ?? KeychainFailure(.itemNotFound, during: Self.copying)

@@ -41,7 +41,9 @@ extension Engine {
                     try find(request, group, state, store)
                 }
                 switch answer {
-                case .found(let value): return value
+                case .found(let value):
+                    renewIfUsed(state.facts, deadline)
+                    return value
                 case .absent: return nil
                 case .stale: store.forgetWhatWasSeen()
                 }
