@@ -91,7 +91,10 @@ package struct KeychainSession: Sendable {
         _ items: [(item: NewItem, value: SecretValue)]
     ) throws(KeychainFailure) {
         try asking { () throws(KeychainFailure) in
-            try store.set(items.map { Addition($0.item, value: $0.value) }, for: caller)
+            let additions = try items.map { (item) throws(KeychainFailure) in
+                Addition(try bound(item.item, AuthenticationPolicy()), value: item.value)
+            }
+            try store.set(additions, for: caller)
         }
     }
 
