@@ -27,13 +27,20 @@ func tests(
         exclude: exclude, swiftSettings: strict)
 }
 
+// The headers of tpm2-tss, which nobody needs who builds without the trait.
+let tpm2: Target.Dependency = .target(name: "CTPM2", condition: .when(traits: ["TPM"]))
+
 // In dependency order; docs/ARCHITECTURE.md says what each module may use.
 var targets: [Target] = [library("KeychainModel")]
-var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
+var products: [Product] = [
+    .library(name: "Valet", targets: ["Valet"]),
+    .library(name: "KeychainSwift", targets: ["KeychainSwift"]),
+]
 
 #if os(Linux)
     products += [
         .library(name: "Security", targets: ["Security"]),
+        .library(name: "ValetTesting", targets: ["ValetTesting"]),
         .executable(name: "valet", targets: ["ValetCommand"]),
     ]
     targets += [
@@ -42,10 +49,14 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "CTPM2", providers: [.apt(["libtss2-dev"])]),
         library("SecretMemory", ["CSodium", "CLinux"]),
         library("Sealing", ["CSodium", "SecretMemory"]),
         library("Database", ["CSQLite", "CLinux"]),
         library("UserPresence", ["CLinux", "Database", "SecretMemory"]),
+        library("SystemBus", ["Database"]),
+        library("Fingerprint", ["Database", "Sealing", "SystemBus"]),
+        library("TPM", [tpm2, "CLinux", "Database", "SecretMemory", "Sealing"]),
         library("Keybag", ["KeychainModel", "SecretMemory", "Sealing"]),
         library("LockState", ["CLinux", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
         library("Backup", ["Database", "KeychainModel", "SecretMemory", "Sealing"]),
@@ -58,7 +69,20 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         library(
             "KeychainServices",
             ["Database", "KeychainModel", "KeychainStore", "SecretMemory", "UserPresence"]),
-        library("Valet", ["KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory"]),
+        library("SecItemRequests", ["KeychainModel", "KeychainServices"]),
+        library(
+            "Valet",
+            [
+                "KeychainModel", "KeychainServices", "KeychainStore", "SecItemRequests",
+                "SecretMemory",
+            ]),
+        library(
+            "KeychainSwift",
+            [
+                "KeychainModel", "KeychainServices", "KeychainStore", "SecItemRequests",
+                "SecretMemory",
+            ]),
+        library("ValetTesting", ["KeychainModel", "KeychainServices", "KeychainStore"]),
         library("Security", ["KeychainModel", "KeychainServices"]),
         library(
             "ValetCLI",
@@ -78,7 +102,12 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         tests(
             "UserPresence", ["Database", "SecretMemory", "ValetTestAgent"],
             exclude: ["fake-pinentry", "person.py"]),
+        tests("Fingerprint", ["Database", "SystemBus", "TestValues", "ValetTestAgent"]),
         tests("Sealing", ["SecretMemory", "TestValues"]),
+        .executableTarget(
+            name: "TPMTestAgent", dependencies: ["Database", "SecretMemory", "TPM"],
+            path: "Tests/TPMTestAgent", swiftSettings: strict),
+        tests("TPM", ["Database", "SecretMemory", "Sealing", "TestValues", "TPMTestAgent"]),
         tests("KeychainModel", []),
         tests("Keybag", ["KeychainModel", "SecretMemory", "Sealing", "TestValues"]),
         .target(
@@ -108,7 +137,17 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
                 "KeychainModel", "KeychainStore", "SecretMemory", "Security", "TestSupport",
                 "TestValues",
             ]),
-        tests("Valet", ["KeychainModel", "KeychainServices", "TestSupport"]),
+        tests("SecItemRequests", ["KeychainModel"]),
+        tests("Valet", ["KeychainModel", "KeychainServices", "SecItemRequests", "TestSupport"]),
+        tests(
+            "KeychainSwift",
+            ["KeychainModel", "KeychainServices", "TestSupport", "Valet", "ValetTesting"]),
+        tests(
+            "ValetTesting",
+            [
+                "KeychainModel", "KeychainServices", "KeychainStore", "KeychainSwift",
+                "SecretMemory", "Valet",
+            ]),
         tests(
             "ValetCLI",
             [
@@ -119,8 +158,8 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         .executableTarget(
             name: "ValetTestAgent",
             dependencies: [
-                "CForkSupport", "Database", "KeychainModel", "KeychainServices", "KeychainStore",
-                "SecretMemory", "UserPresence", "Valet",
+                "CForkSupport", "Database", "Fingerprint", "KeychainModel", "KeychainServices",
+                "KeychainStore", "SecretMemory", "UserPresence", "Valet",
             ],
             path: "Tests/ValetTestAgent", swiftSettings: strict),
         .testTarget(
@@ -128,15 +167,23 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
             exclude: ["scenarios"], swiftSettings: strict),
     ]
 #else
-    let apple = library("Valet", ["KeychainModel"])
-    apple.exclude = ["StoreKeychain.swift", "Conveniences/Valet.KeyChanges.swift"]
-    targets += [apple]
+    let valet = library("Valet", ["KeychainModel", "SecItemRequests"])
+    valet.exclude = ["StoreKeychain.swift", "Conveniences/Valet.KeyChanges.swift"]
+    let keychainSwift = library("KeychainSwift", ["KeychainModel", "SecItemRequests"])
+    keychainSwift.exclude = ["StorePasswords.swift"]
+    targets += [library("SecItemRequests", ["KeychainModel"]), valet, keychainSwift]
 #endif
 
 let package = Package(
     name: "Valet",
     platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9)],
     products: products,
+    traits: [
+        .trait(name: "TPM", description: "Keys in a TPM 2.0, through tpm2-tss (libtss2-dev)"),
+        .trait(
+            name: "Fingerprint",
+            description: "Fingerprints, through fprintd; libsystemd is loaded when it is needed"),
+    ],
     targets: targets,
     swiftLanguageModes: [.v6]
 )

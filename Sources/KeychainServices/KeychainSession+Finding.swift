@@ -16,7 +16,8 @@ extension KeychainSession {
         _ query: ItemQuery, _ parts: ItemParts,
         _ policy: AuthenticationPolicy = AuthenticationPolicy()
     ) throws(KeychainFailure) -> [StoredItem] {
-        try asking { () throws(KeychainFailure) in
+        let call = SessionCall.copy(query, readsValues: parts.contains(.value))
+        return try asking(call) { () throws(KeychainFailure) in
             let found = try authenticating(policy, policy.searchRule, "read items") {
                 (access) throws(KeychainFailure) in
                 try store.copy(query, parts, for: caller, access)
@@ -31,7 +32,7 @@ extension KeychainSession {
     ///
     /// - Throws: As ``copy(_:_:_:)``.
     package func attributes(of query: ItemQuery) throws(KeychainFailure) -> [StoredItem] {
-        try asking { () throws(KeychainFailure) in
+        try asking(.copy(query, readsValues: false)) { () throws(KeychainFailure) in
             // Whether the fingers are still the same is not asked: what is there is shown.
             let access = PersonAccess(.naming, enrolment: .known(nil))
             switch try store.copy(query, .attributes, for: caller, access) {
@@ -51,7 +52,7 @@ extension KeychainSession {
     package func value(
         of name: PasswordName, _ policy: AuthenticationPolicy = AuthenticationPolicy()
     ) throws(KeychainFailure) -> SecretValue? {
-        try asking { () throws(KeychainFailure) in
+        try asking(.copy(name.query, readsValues: true)) { () throws(KeychainFailure) in
             try authenticating(policy, policy.searchRule, "read an item") {
                 (access) throws(KeychainFailure) in
                 try store.value(of: name, for: caller, access)
@@ -66,7 +67,7 @@ extension KeychainSession {
     package func value(
         of query: ItemQuery, _ policy: AuthenticationPolicy = AuthenticationPolicy()
     ) throws(KeychainFailure) -> SecretValue? {
-        try asking { () throws(KeychainFailure) in
+        try asking(.copy(query, readsValues: true)) { () throws(KeychainFailure) in
             try authenticating(policy, policy.searchRule, "read an item") {
                 (access) throws(KeychainFailure) in
                 try store.value(of: query, for: caller, access)
@@ -79,7 +80,7 @@ extension KeychainSession {
     package func contains(
         _ name: PasswordName, _ policy: AuthenticationPolicy = AuthenticationPolicy()
     ) throws(KeychainFailure) -> Bool {
-        try asking { () throws(KeychainFailure) in
+        try asking(.contains(name.query)) { () throws(KeychainFailure) in
             try looking(policy) { (enrolment) throws(KeychainFailure) in
                 try store.contains(name, for: caller, enrolment: enrolment)
             }
@@ -90,7 +91,7 @@ extension KeychainSession {
     package func contains(
         _ query: ItemQuery, _ policy: AuthenticationPolicy = AuthenticationPolicy()
     ) throws(KeychainFailure) -> Bool {
-        try asking { () throws(KeychainFailure) in
+        try asking(.contains(query)) { () throws(KeychainFailure) in
             try looking(policy) { (enrolment) throws(KeychainFailure) in
                 try store.contains(query, for: caller, enrolment: enrolment)
             }

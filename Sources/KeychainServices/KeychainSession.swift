@@ -13,18 +13,27 @@ package struct KeychainSession: Sendable {
     package let store: ItemStore
     /// The application that asks.
     package let caller: Caller
+    /// What comes before each call for items; nil but in tests.
+    private let script: (any CallScript)?
 
     /// A session of `caller` in `store`.
-    package init(_ store: ItemStore, _ caller: Caller) {
+    package init(_ store: ItemStore, _ caller: Caller, script: (any CallScript)? = nil) {
         self.store = store
         self.caller = caller
+        self.script = script
+    }
+
+    /// The same session, with the script as this task has it.
+    var ofThisTask: KeychainSession {
+        KeychainSession(store, caller, script: script?.ofThisTask)
     }
 
     /// The session of this process: its keychain, its application identifier.
     ///
-    /// Found at first use, the same ever after.
+    /// Found at first use, the same ever after; but see ``SessionOverride``.
     /// - Throws: `noHome`, and what keeps a declaration of the application from being used.
     package static func current() throws(KeychainFailure) -> KeychainSession {
+        if let other = try SessionOverride.current() { return other }
         if let known = SessionSlot.current.value.known { return known }
         return try remembering { () throws(KeychainFailure) in
             let location = try KeychainLocation.ofThisProcess()
@@ -64,7 +73,7 @@ package struct KeychainSession: Sendable {
         _ item: NewItem, value: SecretValue?, _ policy: AuthenticationPolicy,
         _ rule: PersonAccess.Rule
     ) throws(KeychainFailure) -> StoredItem {
-        try asking { () throws(KeychainFailure) in
+        try asking(.add(item)) { () throws(KeychainFailure) in
             let addition = Addition(try bound(item, policy), value: value)
             return try authenticating(policy, rule, "add an item") {
                 (access) throws(KeychainFailure) in
@@ -81,8 +90,20 @@ package struct KeychainSession: Sendable {
         _ item: NewItem, value: SecretValue,
         _ policy: AuthenticationPolicy = AuthenticationPolicy()
     ) throws(KeychainFailure) {
-        try asking { () throws(KeychainFailure) in
+        try asking(.set(item)) { () throws(KeychainFailure) in
             try store.set(Addition(try bound(item, policy), value: value), for: caller)
+        }
+    }
+
+    /// Gives the item that `query` finds the value and the class of `item`, or adds `item`; deletes
+    /// what else `query` finds. All of it or nothing.
+    ///
+    /// - Throws: As ``add(_:value:)``, but for `duplicateItem`; `locked` if a match is.
+    package func replace(
+        _ query: ItemQuery, with item: NewItem, value: SecretValue
+    ) throws(KeychainFailure) {
+        try asking(.replace(query, item)) { () throws(KeychainFailure) in
+            try store.replace(query, with: Addition(item, value: value), for: caller)
         }
     }
 
@@ -90,7 +111,7 @@ package struct KeychainSession: Sendable {
     package func set(
         _ items: [(item: NewItem, value: SecretValue)]
     ) throws(KeychainFailure) {
-        try asking { () throws(KeychainFailure) in
+        try asking(.transfer(items.map(\.item))) { () throws(KeychainFailure) in
             let additions = try items.map { (item) throws(KeychainFailure) in
                 Addition(try bound(item.item, AuthenticationPolicy()), value: item.value)
             }
@@ -105,7 +126,7 @@ package struct KeychainSession: Sendable {
     package func values(
         of accounts: Set<String>, in service: PasswordService
     ) throws(KeychainFailure) -> [String: SecretValue] {
-        try asking { () throws(KeychainFailure) in
+        try asking(.values(accounts, service)) { () throws(KeychainFailure) in
             try store.values(of: accounts, in: service, for: caller)
         }
     }
@@ -114,7 +135,7 @@ package struct KeychainSession: Sendable {
     package func add(
         _ items: [(item: NewItem, value: SecretValue?)], removing: [PersistentReference]
     ) throws(KeychainFailure) {
-        try asking { () throws(KeychainFailure) in
+        try asking(.transfer(items.map(\.item))) { () throws(KeychainFailure) in
             let additions = try items.map { (item) throws(KeychainFailure) in
                 Addition(try bound(item.item, AuthenticationPolicy()), value: item.value)
             }
@@ -126,7 +147,7 @@ package struct KeychainSession: Sendable {
     package func accounts(
         of service: PasswordService
     ) throws(KeychainFailure) -> [AttributeValue] {
-        try asking { () throws(KeychainFailure) in
+        try asking(.copy(service.query, readsValues: false)) { () throws(KeychainFailure) in
             let found = try store.accounts(of: service, for: caller)
             if let damage = found.damage { KeychainFailure.last = damage }
             return found.accounts
@@ -142,7 +163,7 @@ package struct KeychainSession: Sendable {
         _ query: ItemQuery, _ changes: ItemChanges, value: SecretValue? = nil,
         _ policy: AuthenticationPolicy = AuthenticationPolicy()
     ) throws(KeychainFailure) -> Int {
-        try asking { () throws(KeychainFailure) in
+        try asking(.update(query, changes)) { () throws(KeychainFailure) in
             var changes = changes
             if let accessControl = changes.accessControl {
                 changes.accessControl = try bound(accessControl, policy)
@@ -160,7 +181,7 @@ package struct KeychainSession: Sendable {
     /// - Throws: `itemNotFound` if none matches.
     @discardableResult
     package func delete(_ query: ItemQuery) throws(KeychainFailure) -> Int {
-        try asking { () throws(KeychainFailure) in
+        try asking(.delete(query)) { () throws(KeychainFailure) in
             try store.delete(query, for: caller)
         }
     }
@@ -180,9 +201,10 @@ extension KeychainSession {
     /// Runs `body`, a call for items, and keeps what it throws as the thread's last failure.
     @inline(__always)
     func asking<R>(
-        _ body: () throws(KeychainFailure) -> R
+        _ call: @autoclosure () -> SessionCall, _ body: () throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
         try remembering { () throws(KeychainFailure) in
+            if let script { return try script.perform(call(), in: self, body) }
             do throws(KeychainFailure) {
                 return try body()
             } catch {
