@@ -68,7 +68,7 @@ var products: [Product] = [
             ]),
         library(
             "KeychainServices",
-            ["KeychainModel", "KeychainStore", "SecretMemory", "UserPresence"]),
+            ["Database", "KeychainModel", "KeychainStore", "SecretMemory", "UserPresence"]),
         library("SecItemRequests", ["KeychainModel", "KeychainServices"]),
         library(
             "Valet",

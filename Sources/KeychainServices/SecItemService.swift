@@ -20,7 +20,8 @@ struct SecItemService: Sendable {
             try check(group, .add)
         }
         let value = request.value.map { SecretValue(copying: $0.span) }
-        let item = try session().add(request.item, value: value)
+        let item = try session().add(
+            request.item, value: value, request.interaction.policy, .demanding)
         return SecItemResult(returning: request.returning, isList: false)
             .added(item, request.value)
     }
@@ -32,10 +33,11 @@ struct SecItemService: Sendable {
         try check(request.search, .copyMatching)
         let session = try session()
         let result = SecItemResult(returning: request.returning, isList: request.isList)
+        let policy = request.search.interaction.policy
         if request.returning == .data && !request.isList {
-            return try session.value(of: request.search.query)?.data as NSData?
+            return try session.value(of: request.search.query, policy)?.data as NSData?
         }
-        return result.found(try session.copy(request.search.query, result.parts))
+        return result.found(try session.copy(request.search.query, result.parts, policy))
     }
 
     func update(
@@ -46,7 +48,9 @@ struct SecItemService: Sendable {
         if let group = request.changes.accessGroup { try check(group, .update) }
         try check(request.search, .update)
         let value = request.value.map { SecretValue(copying: $0.span) }
-        try session().update(request.search.query, request.changes, value: value)
+        try session().update(
+            request.search.query, request.changes, value: value,
+            request.search.interaction.policy)
     }
 
     func delete(_ query: CFDictionary) throws(KeychainFailure) {

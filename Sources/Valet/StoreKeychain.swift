@@ -40,8 +40,12 @@ struct StoreKeychain: KeychainBackend {
     }
 
     func copy(_ query: ItemQuery, withValues: Bool) throws(KeychainFailure) -> [FoundItem] {
-        let parts: ItemParts = withValues ? [.attributes, .value] : .attributes
-        return try KeychainSession.current().copy(query, parts).map(FoundItem.init)
+        let session = try KeychainSession.current()
+        // Nobody is asked for names alone.
+        let items =
+            try withValues
+            ? session.copy(query, [.attributes, .value]) : session.attributes(of: query)
+        return items.map(FoundItem.init)
     }
 
     func copy(matching dictionary: [String: Any]) throws(KeychainFailure) -> [FoundItem] {
