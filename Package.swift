@@ -57,7 +57,7 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
             ]),
         library(
             "KeychainServices",
-            ["KeychainModel", "KeychainStore", "SecretMemory", "UserPresence"]),
+            ["Database", "KeychainModel", "KeychainStore", "SecretMemory", "UserPresence"]),
         library("Valet", ["KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory"]),
         library("Security", ["KeychainModel", "KeychainServices"]),
         library(

@@ -14,6 +14,7 @@ extension LockedKeybag {
         }
         if let body = records[.argon2] { _ = try Argon2Record(parsing: body) }
         _ = try recoveryPublicKey
+        for pair in PresencePair.allCases { _ = try publicKey(of: pair) }
     }
 
     /// Whether the record has to be there, or must not be; nil if it may.
@@ -27,7 +28,9 @@ extension LockedKeybag {
         case .classKey, .indexKey: true
         case .rootByRecoveryKey: records[.recoveryPublicKey] != nil
         case .recoveryPublicKey: records[.rootByRecoveryKey] != nil
-        case .presencePasscode, .presencePerson, .syncCircle: nil
+        case .presencePasscode: protector != .device && records[.presencePerson] != nil
+        case .presencePerson: protector != .device && records[.presencePasscode] != nil
+        case .syncCircle: nil
         }
     }
 }

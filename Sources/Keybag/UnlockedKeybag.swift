@@ -13,15 +13,20 @@ package final class UnlockedKeybag: Sendable {
     package let epoch: Epoch
     /// Hashes what is searched.
     package let index: IndexKey
+    /// The secret half of the presence pair `person`, open while the keychain is unlocked; nil if
+    /// it is not open or does not exist.
+    package let person: AgreementSecret?
     private let classes: [ClassKeys?]
 
     /// Puts together what was opened: the index key and those classes that there are, each once.
     package init(
-        keychainID: KeychainID, epoch: Epoch, index: consuming IndexKey, classes: [ClassKeys]
+        keychainID: KeychainID, epoch: Epoch, index: consuming IndexKey, classes: [ClassKeys],
+        person: consuming AgreementSecret? = nil
     ) {
         self.keychainID = keychainID
         self.epoch = epoch
         self.index = index
+        self.person = person
         var table = [ClassKeys?](repeating: nil, count: 1 + ProtectionClass.allCases.count)
         for keys in classes { table[Int(keys.protectionClass.rawValue)] = keys }
         self.classes = table

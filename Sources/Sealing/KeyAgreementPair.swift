@@ -5,12 +5,12 @@ internal import SecretMemory
 /// An X25519 pair of keys (RFC 7748): what is sealed to the public half, the secret half opens.
 package struct KeyAgreementPair: ~Copyable, Sendable {
     /// The secret half; any 32 bytes will do, X25519 sets the bits that it needs.
-    package let secret: SymmetricKey<Purpose.Agreement>
+    package let secret: AgreementSecret
     /// The public half.
     package let publicKey: PublicKey
 
     /// The pair of a secret half.
-    package init(secret: consuming SymmetricKey<Purpose.Agreement>) {
+    package init(secret: consuming AgreementSecret) {
         self.secret = secret
         publicKey = self.secret.withBytes { secret in
             PublicKey { (publicKey: inout MutableSpan<UInt8>) in
@@ -21,6 +21,9 @@ package struct KeyAgreementPair: ~Copyable, Sendable {
 
     /// Makes a random pair.
     package static func random() -> KeyAgreementPair { KeyAgreementPair(secret: .random()) }
+
+    /// Gives up the pair for its secret half.
+    package consuming func intoSecret() -> AgreementSecret { secret }
 
     /// The secret that this pair shares with the owner of another.
     ///

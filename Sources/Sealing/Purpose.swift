@@ -84,6 +84,8 @@ package typealias ValueSubkey = SymmetricKey<Purpose.Value>
 package typealias IndexKEK = SymmetricKey<Purpose.IndexKEK>
 /// What searchable attributes are hashed with.
 package typealias IndexKey = SymmetricKey<Purpose.Index>
+/// The secret half of an X25519 pair.
+package typealias AgreementSecret = SymmetricKey<Purpose.Agreement>
 /// What wraps the secret half of a presence pair.
 package typealias PresenceKEK = SymmetricKey<Purpose.PresenceKEK>
 /// What wraps the key of a backup.

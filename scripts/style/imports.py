@@ -13,7 +13,7 @@ ALLOWED = {
     "LockState": "CLinux KeychainModel Keybag SecretMemory Sealing",
     "Backup": "Database KeychainModel SecretMemory Sealing",
     "KeychainStore": "Backup Database KeychainModel Keybag LockState SecretMemory Sealing",
-    "KeychainServices": "KeychainModel KeychainStore SecretMemory UserPresence Foundation",
+    "KeychainServices": "Database KeychainModel KeychainStore SecretMemory UserPresence Foundation",
     "Valet": "KeychainModel KeychainServices KeychainStore SecretMemory Foundation",
     "Security": "KeychainModel KeychainServices",
     "ValetCLI": "KeychainModel KeychainServices KeychainStore SecretMemory UserPresence CLinux"

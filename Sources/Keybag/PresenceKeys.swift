@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Sealing
+package import SecretMemory
+
+/// The opened presence pairs of one epoch; they lie in guarded memory and are wiped with the last
+/// owner.
+package final class PresenceKeys: Sendable {
+    /// The keychain that the pairs belong to.
+    package let keychainID: KeychainID
+    /// The generation of keys.
+    package let epoch: Epoch
+    /// The pair that takes the passcode; nil if it is not open.
+    package let passcode: KeyAgreementPair?
+    /// The pair that takes a person; nil if it is not open.
+    package let person: KeyAgreementPair?
+
+    /// Puts together what was opened.
+    package init(
+        keychainID: KeychainID, epoch: Epoch, passcode: consuming KeyAgreementPair?,
+        person: consuming KeyAgreementPair?
+    ) {
+        self.keychainID = keychainID
+        self.epoch = epoch
+        self.passcode = passcode
+        self.person = person
+    }
+
+    /// Opens what was sealed to the public half of a pair.
+    ///
+    /// - Returns: nil if the pair is not open.
+    /// - Throws: ``Sealing/SealingError``: as ``Sealing/PublicKeySealing``.
+    package func open(
+        _ sealed: Span<UInt8>, to pair: PresencePair, associatedData: Span<UInt8>
+    ) throws(SealingError) -> SecretBytes? {
+        switch pair {
+        case .passcode: try open(sealed, passcode, associatedData)
+        case .person: try open(sealed, person, associatedData)
+        }
+    }
+
+    private func open(
+        _ sealed: Span<UInt8>, _ pair: borrowing KeyAgreementPair?, _ associatedData: Span<UInt8>
+    ) throws(SealingError) -> SecretBytes? {
+        switch pair {
+        case .none: return nil
+        case .some(let pair):
+            return try PublicKeySealing.open(
+                sealed, associatedData: associatedData, with: pair, keychainID: keychainID,
+                epoch: epoch)
+        }
+    }
+}
