@@ -33,6 +33,7 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
 
 #if os(Linux)
     products += [
+        .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
         .library(name: "Security", targets: ["Security"]),
         .executable(name: "valet", targets: ["ValetCommand"]),
     ]
@@ -59,6 +60,7 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
             "KeychainServices",
             ["Database", "KeychainModel", "KeychainStore", "SecretMemory", "UserPresence"]),
         library("Valet", ["KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory"]),
+        library("LocalAuthentication", ["KeychainModel", "KeychainServices"]),
         library("Security", ["KeychainModel", "KeychainServices"]),
         library(
             "ValetCLI",

@@ -18,6 +18,9 @@ enum SecItemKey {
     static let persistentReference = "v_PersistentRef"
     static let usesDataProtectionKeychain = "nleg"
     static let synchronizableAny = "syna"
+    static let authenticationContext = "u_AuthCtx"
+    static let authenticationUI = "u_AuthUI"
+    static let authenticationUIFail = "u_AuthUIF"
 }
 
 extension ItemQuery {
@@ -55,7 +58,12 @@ extension NewItem {
     var dictionary: [String: Any] {
         var dictionary = attributes.secItemDictionary(itemClass)
         dictionary[Attribute.accessGroup.rawValue] = accessGroup?.rawValue
-        dictionary[Attribute.accessible.rawValue] = protectionClass.code
+        // An access control carries its protection class, and both together are refused.
+        if let accessControl {
+            dictionary[Attribute.accessControl.rawValue] = Platform.object(for: accessControl)
+        } else {
+            dictionary[Attribute.accessible.rawValue] = protectionClass.code
+        }
         if isSynchronizable { dictionary[Attribute.synchronizable.rawValue] = true }
         return dictionary
     }

@@ -6,6 +6,7 @@ internal import KeychainModel
 /// What a valet asks of the keychain that the platform has.
 protocol KeychainBackend: Sendable {
     /// Adds an item, or gives the item that has its primary key this value and keeps the rest.
+    /// Asks nobody, whatever the item demands.
     ///
     /// - Throws: `duplicateItem` if that item has another protection class.
     func set(_ item: NewItem, value: Data) throws(KeychainFailure)
@@ -15,11 +16,30 @@ protocol KeychainBackend: Sendable {
     /// - Throws: `itemNotFound` if there is none.
     func value(of name: PasswordName) throws(KeychainFailure) -> Data?
 
+    /// The value of the item of that name, which a person has to be there for; nil for an item
+    /// without one. Waits for the person, unless the authentication is one already.
+    ///
+    /// - Throws: `itemNotFound` if there is none, also of an item that is bound to fingers which
+    ///   are enrolled no longer; `userCancelled`, `authenticationFailed`.
+    func value(
+        of name: PasswordName, _ authentication: Authentication
+    ) throws(KeychainFailure) -> Data?
+
     /// Whether there is an item of that name; opens no value.
     func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool
 
+    /// The same of an item that a person has to be there for. Nobody is asked, and what somebody
+    /// proved before does not count; an item that is bound to fingers which are enrolled no longer
+    /// is none.
+    func containsProtected(_ name: PasswordName) throws(KeychainFailure) -> Bool
+
     /// The accounts of a service's items, as far as they are text; none if there are none.
     func accounts(of service: PasswordService) throws(KeychainFailure) -> Set<String>
+
+    /// The same of items that a person has to be there for.
+    func accounts(
+        of service: PasswordService, _ authentication: Authentication
+    ) throws(KeychainFailure) -> Set<String>
 
     /// The items that match, at least one, in no order.
     ///

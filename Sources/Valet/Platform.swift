@@ -4,6 +4,7 @@ internal import Foundation
 public import KeychainModel
 
 #if canImport(Darwin) || VALET_APPLE_BRANCHES
+    internal import LocalAuthentication
     internal import Security
 #else
     public import KeychainServices
@@ -72,6 +73,56 @@ enum Platform {
     }
 }
 
+/// A person who is asked, and what they have proved so far.
+// Sendable because a context may be used from every thread.
+struct Authentication: @unchecked Sendable {
+    private let context: LAContext
+    private var prompt: String?
+
+    /// A person who has proved nothing yet.
+    init() {
+        self.init(LAContext())
+    }
+
+    /// The person that `context` asks.
+    init(_ context: LAContext) {
+        self.context = context
+    }
+
+    /// The same person, who is asked with these words.
+    func saying(_ prompt: String) -> Authentication {
+        var authentication = self
+        authentication.prompt = prompt.isEmpty ? nil : prompt
+        return authentication
+    }
+
+    /// Forgets what was proved, for good.
+    func forget() { context.invalidate() }
+
+    /// `query` for what the person may read.
+    func added(to query: [String: Any]) -> [String: Any] {
+        if let prompt { context.localizedReason = prompt }
+        return query.merging([SecItemKey.authenticationContext: context]) { $1 }
+    }
+
+    #if !(canImport(Darwin) || VALET_APPLE_BRANCHES)
+        /// How a call of the embedded keychain asks the person.
+        var policy: AuthenticationPolicy {
+            AuthenticationPolicy(.allow, reason: prompt, authenticator: context)
+        }
+    #endif
+}
+
+extension Platform {
+    /// The access control as the SecItem functions take it.
+    static func object(for accessControl: AccessControl) -> Any? {
+        let flags = SecAccessControlCreateFlags(
+            rawValue: CFOptionFlags(accessControl.constraints.rawValue))
+        let protection = accessControl.protectionClass.code as CFString
+        return unsafe SecAccessControlCreateWithFlags(nil, protection, flags, nil)
+    }
+}
+
 extension Data {
     /// Copies `bytes`.
     init(copying bytes: Span<UInt8>) {
@@ -111,7 +162,7 @@ struct PlatformSecItem: SecItemFunctions {
         public func migrateObjectsFromPreCatalina() throws {
             var query = sandbox.query.dictionary
             query[SecItemKey.usesDataProtectionKeychain] = false
-            try migrate(try find(query), removing: false)
+            try migrate(try backend.find(query), removing: false)
         }
     }
 #endif

@@ -27,7 +27,7 @@ struct SecItemKeychain: KeychainBackend {
     func set(_ item: NewItem, value: Data) throws(KeychainFailure) {
         // Two rounds: another process may add the item in between, or delete it.
         for _ in 0..<2 {
-            let status = functions.update(item.query.dictionary, [SecItemKey.data: value])
+            let status = makeWayOrUpdate(item, value: value)
             guard status == KeychainFailure.Code.itemNotFound.status else {
                 return try check(status, "set an item")
             }
@@ -41,22 +41,64 @@ struct SecItemKeychain: KeychainBackend {
         throw KeychainFailure(.duplicateItem, during: "set an item")
     }
 
+    /// Gives an item another value, which would ask whoever an access control demands: such an
+    /// item is deleted, and `itemNotFound` the answer. The system has no call that does both.
+    private func makeWayOrUpdate(_ item: NewItem, value: Data) -> Int32 {
+        guard item.accessControl != nil else {
+            return functions.update(item.query.dictionary, [SecItemKey.data: value])
+        }
+        let status = functions.delete(item.query.dictionary)
+        return status == 0 ? KeychainFailure.Code.itemNotFound.status : status
+    }
+
     func value(of name: PasswordName) throws(KeychainFailure) -> Data? {
-        var dictionary = name.query.searchDictionary
-        dictionary[SecItemKey.returnData] = true
-        return try copy(dictionary, "read an item") as? Data
+        try value(name.query.searchDictionary)
+    }
+
+    func value(
+        of name: PasswordName, _ authentication: Authentication
+    ) throws(KeychainFailure) -> Data? {
+        try value(authentication.added(to: name.query.searchDictionary))
+    }
+
+    private func value(_ query: [String: Any]) throws(KeychainFailure) -> Data? {
+        var query = query
+        query[SecItemKey.returnData] = true
+        return try copy(query, "read an item") as? Data
     }
 
     func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool {
-        let status = functions.copy(name.query.searchDictionary).status
+        try contains(functions.copy(name.query.searchDictionary).status)
+    }
+
+    func containsProtected(_ name: PasswordName) throws(KeychainFailure) -> Bool {
+        var query = name.query.searchDictionary
+        query[SecItemKey.authenticationUI] = SecItemKey.authenticationUIFail
+        let status = functions.copy(query).status
+        // A person would be asked for it, so that it is there. A locked device says the same.
+        guard status != KeychainFailure.Code.interactionNotAllowed.status else { return true }
+        return try contains(status)
+    }
+
+    private func contains(_ status: Int32) throws(KeychainFailure) -> Bool {
         guard status != KeychainFailure.Code.itemNotFound.status else { return false }
         try check(status, "look for an item")
         return true
     }
 
     func accounts(of service: PasswordService) throws(KeychainFailure) -> Set<String> {
+        try accounts(service.query.searchDictionary)
+    }
+
+    func accounts(
+        of service: PasswordService, _ authentication: Authentication
+    ) throws(KeychainFailure) -> Set<String> {
+        try accounts(authentication.added(to: service.query.searchDictionary))
+    }
+
+    private func accounts(_ query: [String: Any]) throws(KeychainFailure) -> Set<String> {
         do {
-            let items = try copy(service.query, withValues: false)
+            let items = try items(matching: query, withValues: false)
             return Set(items.compactMap { $0.account.base as? String })
         } catch  where error.code == .itemNotFound {
             return []

@@ -8,28 +8,63 @@ internal import SecretMemory
 
 /// The embedded keychain, asked by typed requests.
 struct StoreKeychain: KeychainBackend {
+    /// Asked for at every call.
+    let session: @Sendable () throws(KeychainFailure) -> KeychainSession
+
+    /// The keychain of this process.
+    init() {
+        session = { () throws(KeychainFailure) in try KeychainSession.current() }
+    }
+
+    /// Another keychain, or another application's view of it.
+    init(_ session: KeychainSession) {
+        self.session = { session }
+    }
+
     func set(_ item: NewItem, value: Data) throws(KeychainFailure) {
-        try KeychainSession.current().set(item, value: SecretValue(copying: value.span))
+        try session().set(item, value: SecretValue(copying: value.span))
     }
 
     func value(of name: PasswordName) throws(KeychainFailure) -> Data? {
-        try KeychainSession.current().value(of: name).map(Data.init)
+        try session().value(of: name).map(Data.init)
+    }
+
+    func value(
+        of name: PasswordName, _ authentication: Authentication
+    ) throws(KeychainFailure) -> Data? {
+        try session().value(of: name, authentication.policy).map(Data.init)
     }
 
     func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool {
-        try KeychainSession.current().contains(name)
+        try session().contains(name)
+    }
+
+    func containsProtected(_ name: PasswordName) throws(KeychainFailure) -> Bool {
+        try session().contains(name)
     }
 
     func accounts(of service: PasswordService) throws(KeychainFailure) -> Set<String> {
-        let accounts = try KeychainSession.current().accounts(of: service)
+        let accounts = try session().accounts(of: service)
         var keys = Set<String>(minimumCapacity: accounts.count)
         for case .text(let account) in accounts { keys.insert(account) }
         return keys
     }
 
+    func accounts(
+        of service: PasswordService, _ authentication: Authentication
+    ) throws(KeychainFailure) -> Set<String> {
+        do throws(KeychainFailure) {
+            let items = try session().copy(service.query, .attributes, authentication.policy)
+            return Set(items.compactMap { FoundItem($0).account.base as? String })
+        } catch {
+            guard error.code == .itemNotFound else { throw error }
+            return []
+        }
+    }
+
     func copy(_ query: ItemQuery, withValues: Bool) throws(KeychainFailure) -> [FoundItem] {
         let parts: ItemParts = withValues ? [.attributes, .value] : .attributes
-        return try KeychainSession.current().copy(query, parts).map(FoundItem.init)
+        return try session().copy(query, parts).map(FoundItem.init)
     }
 
     func copy(matching dictionary: [String: Any]) throws(KeychainFailure) -> [FoundItem] {
@@ -37,14 +72,14 @@ struct StoreKeychain: KeychainBackend {
     }
 
     func delete(_ query: ItemQuery) throws(KeychainFailure) {
-        try KeychainSession.current().delete(query)
+        try session().delete(query)
     }
 
     func add(
         _ items: [(item: NewItem, value: Data)], removing: [FoundItem]
     ) throws(TransferFailure) {
         do {
-            try KeychainSession.current().add(
+            try session().add(
                 items.map { ($0.item, SecretValue(copying: $0.value.span)) },
                 removing: try references(removing))
         } catch {

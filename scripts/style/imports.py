@@ -15,11 +15,14 @@ ALLOWED = {
     "KeychainStore": "Backup Database KeychainModel Keybag LockState SecretMemory Sealing",
     "KeychainServices": "Database KeychainModel KeychainStore SecretMemory UserPresence Foundation",
     "Valet": "KeychainModel KeychainServices KeychainStore SecretMemory Foundation",
+    "LocalAuthentication": "KeychainModel KeychainServices",
     "Security": "KeychainModel KeychainServices",
     "ValetCLI": "KeychainModel KeychainServices KeychainStore SecretMemory UserPresence CLinux"
                 " Foundation",
     "ValetCommand": "ValetCLI",
 }
+# The names that code for Apple's systems imports.
+RE_EXPORTS = ("LocalAuthentication", "Security")
 ANYWHERE = {"Glibc", "Synchronization"}
 # `@testable import` of a module by another module's tests, and why.
 TESTABLE = {
@@ -30,7 +33,7 @@ TESTABLE = {
 }
 # Apple's own modules, in the files that are about Apple's systems.
 APPLE = {
-    "Sources/Valet/Platform.swift": {"Security", "Darwin"},
+    "Sources/Valet/Platform.swift": {"LocalAuthentication", "Security", "Darwin"},
     "+ObjectiveC.swift": {"ObjectiveC"},
 }
 
@@ -43,8 +46,8 @@ _TARGET = r'library\(\s*"(\w+)"\s*,\s*\[([^\]]*)\]'
 def check(file):
     for line, match in file.matches(_IMPORT):
         attributes, access, name = match.groups()
-        if "@_exported" in attributes and file.module != "Security":
-            yield line, "exported-import", "only Sources/Security re-exports"
+        if "@_exported" in attributes and file.module not in RE_EXPORTS:
+            yield line, "exported-import", f"only {' and '.join(RE_EXPORTS)} re-export"
         if "@_spi" in attributes:
             yield line, "spi", "@_spi is not used"
         is_testable = file.module == name + "Tests" or (file.module, name) in TESTABLE

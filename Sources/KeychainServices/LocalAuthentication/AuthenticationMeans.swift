@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import KeychainModel
+internal import KeychainStore
 package import UserPresence
 
 /// What a person is asked with.

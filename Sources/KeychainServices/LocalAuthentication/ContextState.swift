@@ -32,16 +32,13 @@ final class ContextState: Sendable {
     }
 
     let means: AuthenticationMeans
-    private let findStore: @Sendable () throws(KeychainFailure) -> ItemStore
+    private let ownStore: ItemStore?
     private let turn = FairLock()
     private let state = Mutex(State())
 
-    init(
-        _ means: AuthenticationMeans,
-        store: @escaping @Sendable () throws(KeychainFailure) -> ItemStore
-    ) {
+    init(_ means: AuthenticationMeans, store: ItemStore?) {
         self.means = means
-        findStore = store
+        ownStore = store
     }
 
     /// What applications set; credentials are lost once the context is invalidated.
@@ -75,29 +72,29 @@ final class ContextState: Sendable {
 
     /// Whether `demands` are proved, or could be; asks nobody.
     func check(_ demands: [AccessControl]) throws(AuthenticationRefusal) {
-        let known = try rememberedProof()
+        let store = try store()
+        let known = try rememberedProof().flatMap { store.isCurrent($0) ? $0 : nil }
         guard !demands.allSatisfy({ known?.satisfies($0) ?? false }) else { return }
         let authentication = authentication(
-            in: try store(), nil, Deadline(after: .seconds(5)), PromptCancellation())
+            in: store, nil, Deadline(after: .seconds(5)), PromptCancellation())
         _ = try authentication.way(to: demands, beside: known)
     }
 
     /// Has all of `demands` proved, and remembers it. Blocks while a person is asked.
     ///
-    /// - Parameter isStale: Tells a proof that opens nothing any more.
+    /// - Parameter store: The keychain; nil for the context's own.
     func prove(
-        _ demands: [AccessControl], reason: String?, in store: ItemStore?, until deadline: Deadline,
-        isStale: (PresenceProof) -> Bool = { _ in false }
+        _ demands: [AccessControl], reason: String?, in store: ItemStore?, until deadline: Deadline
     ) throws(AuthenticationRefusal) -> PresenceProof {
         guard turn.acquire(before: deadline) else { throw .timedOut }
         defer { turn.release() }
         let question = PromptCancellation()
         let remembered = try begin(question)
         defer { state.withLock { $0.question = nil } }
-        let known = remembered.flatMap { isStale($0) ? nil : $0 }
+        let store = if let store { store } else { try self.store() }
+        let known = remembered.flatMap { store.isCurrent($0) ? $0 : nil }
         if let known, demands.allSatisfy(known.satisfies) { return known }
-        let authentication = authentication(
-            in: try store ?? self.store(), reason, deadline, question)
+        let authentication = authentication(in: store, reason, deadline, question)
         let proof = try authentication.prove(demands, beside: known)
         try keep(proof)
         return proof
@@ -121,8 +118,9 @@ final class ContextState: Sendable {
     }
 
     private func store() throws(AuthenticationRefusal) -> ItemStore {
+        if let ownStore { return ownStore }
         do throws(KeychainFailure) {
-            return try findStore()
+            return try KeychainSession.current().store
         } catch {
             throw .keychain(error)
         }

@@ -15,10 +15,8 @@ extension LAContext: AuthenticationContext {
         }
     }
 
-    /// What was proved already.
-    package func rememberedProof() throws(KeychainFailure) -> PresenceProof? {
-        try refusing { () throws(AuthenticationRefusal) in try state.rememberedProof() }
-    }
+    /// What was proved already; nil for nothing, and once the context is invalidated.
+    package var rememberedProof: PresenceProof? { try? state.rememberedProof() }
 
     /// The fingers that are enrolled.
     package func enrolment() throws(KeychainFailure) -> [UInt8]? { state.enrolment }

@@ -3,7 +3,7 @@
 internal import Database
 public import Foundation
 internal import KeychainModel
-internal import KeychainStore
+package import KeychainStore
 internal import SecretMemory
 
 /// Authenticates a person, and remembers it for as long as it lives.
@@ -17,14 +17,13 @@ open class LAContext: NSObject, @unchecked Sendable {
 
     /// A context that has asked nobody.
     public override convenience init() {
-        self.init(.ofProcess) { () throws(KeychainFailure) in try KeychainSession.current().store }
+        self.init(.ofProcess)
     }
 
-    /// A context that asks with `means`, and proves for the keychain that `store` finds.
-    package init(
-        _ means: AuthenticationMeans,
-        store: @escaping @Sendable () throws(KeychainFailure) -> ItemStore
-    ) {
+    /// A context that asks with `means`.
+    ///
+    /// - Parameter store: The keychain that policies are evaluated for; nil for the process's own.
+    package init(_ means: AuthenticationMeans, store: ItemStore? = nil) {
         state = ContextState(means, store: store)
         super.init()
     }
