@@ -26,6 +26,24 @@ package final class PresenceKeys: Sendable {
         self.person = person
     }
 
+    /// Whether `pair` is open and the one whose public half `recipient` is.
+    package func has(_ pair: PresencePair, of recipient: Recipient) -> Bool {
+        guard keychainID == recipient.keychainID, epoch == recipient.epoch else { return false }
+        let publicKey =
+            switch pair {
+            case .passcode: Self.publicKey(of: passcode)
+            case .person: Self.publicKey(of: person)
+            }
+        return publicKey == recipient.publicKey
+    }
+
+    private static func publicKey(of pair: borrowing KeyAgreementPair?) -> PublicKey? {
+        switch pair {
+        case .none: nil
+        case .some(let pair): pair.publicKey
+        }
+    }
+
     /// Opens what was sealed to the public half of a pair.
     ///
     /// - Returns: nil if the pair is not open.

@@ -21,9 +21,13 @@ package struct BootTime: Hashable, Comparable, Sendable {
         let whole = UInt64(max(0, seconds)).multipliedReportingOverflow(by: 1000)
         let part = UInt64(max(0, attoseconds) / 1_000_000_000_000_000)
         guard !whole.overflow else { return BootTime(milliseconds: .max) }
-        let (later, first) = milliseconds.addingReportingOverflow(whole.partialValue)
-        let (sum, second) = later.addingReportingOverflow(part)
-        return BootTime(milliseconds: first || second ? .max : sum)
+        return advanced(byMilliseconds: whole.partialValue).advanced(byMilliseconds: part)
+    }
+
+    /// The moment so much later; at most the end of time.
+    func advanced(byMilliseconds count: UInt64) -> BootTime {
+        let (later, isTooLate) = milliseconds.addingReportingOverflow(count)
+        return BootTime(milliseconds: isTooLate ? .max : later)
     }
 
     package static func < (left: BootTime, right: BootTime) -> Bool {

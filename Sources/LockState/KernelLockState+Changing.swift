@@ -43,8 +43,7 @@ extension KernelLockState {
         }
     }
 
-    /// Changes what is published while the keychain stays unlocked: other epochs, or a later
-    /// deadline.
+    /// Changes what is published while the keychain stays unlocked: other epochs.
     ///
     /// In place, since a key that was revoked meanwhile stays revoked: nothing that is not an
     /// unlock undoes a lock.
@@ -66,12 +65,44 @@ extension KernelLockState {
             guard let key = found else { break }
             // Gone between the two: replaced, and the next search finds what took its place.
             let isUpdated: Void? = try Self.unlessGone { () throws(LockStateError) in
-                try KernelKeyring.update(key, payload: payload.encoded())
-                try KernelKeyring.setTimeout(payload.timeout(from: now), of: key)
+                try Self.write(payload, to: key, now)
             }
             if isUpdated != nil { return }
         }
         throw LockStateError(.notUnlocked, during: .update)
+    }
+
+    /// Makes the time longer that is left, after a use; never undoes a lock.
+    ///
+    /// The caller keeps everybody else from changing the keys meanwhile: what was read is written
+    /// again, to no other key than it was read from.
+    func renew(_ now: () -> BootTime) throws(LockStateError) {
+        switch lookUp(.whileUnlocked, [], now) {
+        case .failed(let error): throw error
+        case .absent: use.follow(nil)
+        case .found(let found):
+            let (moment, period) = (now(), found.payload.period)
+            guard let due = period.renewalMoment, due <= moment else {
+                // Somebody else was here before.
+                return noteRenewal(found)
+            }
+            let payload = found.payload.lasting(period.renewed(at: moment))
+            let isRenewed: Void? = try Self.unlessGone { () throws(LockStateError) in
+                try Self.write(payload, to: found.key, moment)
+            }
+            if isRenewed == nil {
+                use.follow(nil)
+            } else {
+                noteRenewal(Found(key: found.key, payload: payload))
+            }
+        }
+    }
+
+    private static func write(
+        _ payload: KeyPayload, to key: KeySerial, _ now: BootTime
+    ) throws(LockStateError) {
+        try KernelKeyring.update(key, payload: payload.encoded())
+        try KernelKeyring.setTimeout(payload.timeout(from: now), of: key)
     }
 
     /// Locks: takes the keys of one scope away from everybody. Does nothing if they are not there.
@@ -94,7 +125,7 @@ extension KernelLockState {
 
     /// What `body` returns; nil if the key that it is about is not there (any more).
     @discardableResult
-    private static func unlessGone<R>(
+    static func unlessGone<R>(
         _ body: () throws(LockStateError) -> R
     ) throws(LockStateError) -> R? {
         do throws(LockStateError) {

@@ -85,13 +85,25 @@ extension KernelLockState {
         _ firstUnlock: Found, _ unlocked: Found?, _ reading: (OpenedKeys) -> LockReading
     ) -> LockReading {
         do throws(LockStateError) {
-            let keys = try OpenedKeys(
-                firstUnlock: firstUnlock.payload, unlocked: unlocked?.payload)
+            let keys =
+                if let known = knownKeys(firstUnlock, unlocked) { known } else {
+                    try OpenedKeys(firstUnlock: firstUnlock.payload, unlocked: unlocked?.payload)
+                }
             remember(Remembered(firstUnlock: firstUnlock, unlocked: unlocked, keys: keys))
             return reading(keys)
         } catch {
             return unknown(error)
         }
+    }
+
+    /// The keys that are remembered, if they are those that were read: only their time is another.
+    private func knownKeys(_ firstUnlock: Found, _ unlocked: Found?) -> OpenedKeys? {
+        guard let last = remembered,
+            last.firstUnlock.payload.holdsSameKeys(as: firstUnlock.payload),
+            let before = last.unlocked, let unlocked,
+            before.payload.holdsSameKeys(as: unlocked.payload)
+        else { return nil }
+        return last.keys
     }
 
     private func unknown(_ error: LockStateError) -> LockReading {
@@ -140,9 +152,12 @@ extension KernelLockState {
         guard payload.scope == scope, payload.keychainID == keychainID else {
             return .absent(.invalid(LockStateError(.wrongKeys, during: .read)))
         }
-        guard !payload.hasEnded(at: now()) else {
+        guard !payload.period.hasEnded(at: now()) else {
             Self.end(found.key)
             return .absent(.deadlinePassed)
+        }
+        guard !payload.period.isRenewedLater(than: now()) else {
+            return .absent(.invalid(LockStateError(.malformed, during: .read)))
         }
         guard payload.contains(marks) else { return .absent(.otherEpoch) }
         return .found(found)

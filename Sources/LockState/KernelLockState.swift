@@ -16,8 +16,12 @@ final class KernelLockState: Sendable {
     /// A child of fork begins with nothing: a thread of its parent may have held the lock.
     private let memory = ProcessLocal<Memory> { _ in Memory() }
 
-    init(keychainID: KeychainID) {
+    /// Told of the period that was read last.
+    let use: IdleUse
+
+    init(keychainID: KeychainID, use: IdleUse) {
         self.keychainID = keychainID
+        self.use = use
         unlockedName = KeyScope.whileUnlocked.description(of: keychainID)
         firstUnlockName = KeyScope.afterFirstUnlock.description(of: keychainID)
     }
@@ -39,7 +43,7 @@ final class KernelLockState: Sendable {
     struct Remembered: Sendable {
         let firstUnlock: Found
         /// Nil when the keychain was locked.
-        let unlocked: Found?
+        var unlocked: Found?
         let keys: OpenedKeys
         /// When the kernel last said that the key is good; to the millisecond.
         var lastCheck: BootTime?
@@ -85,7 +89,19 @@ final class KernelLockState: Sendable {
         }
     }
 
+    /// Notes that the keys at `found.key`, which stay the same, may be used for another time.
+    func noteRenewal(_ found: Found) {
+        memory.value.remembered.withLock { remembered in
+            guard let unlocked = remembered?.unlocked, unlocked.key == found.key,
+                unlocked.payload.holdsSameKeys(as: found.payload)
+            else { return }
+            remembered?.unlocked = found
+        }
+        use.follow(found.payload.period)
+    }
+
     func remember(_ remembered: Remembered?) {
+        if let unlocked = remembered?.unlocked { use.follow(unlocked.payload.period) }
         memory.value.remembered.withLock { $0 = remembered }
     }
 }

@@ -21,7 +21,7 @@ extension KeyPayload {
             writer.write(scope.tag, to: &bytes)
             writer.write(UInt8(epochs.count), to: &bytes)
             for part in epochs { part.write(with: &writer, to: &bytes) }
-            writer.write(deadline?.milliseconds ?? 0, to: &bytes)
+            for number in period.numbers { writer.write(number, to: &bytes) }
             let checksum = Digest(of: bytes.span.extracting(first: writer.position))
             writer.write(checksum, to: &bytes)
         }
@@ -29,7 +29,7 @@ extension KeyPayload {
 
     private var byteCount: Int {
         let parts = epochs.reduce(0) { $0 + $1.byteCount }
-        return 8 + 2 + 16 + 1 + 1 + parts + 8 + Self.checksumByteCount
+        return 8 + 2 + 16 + 1 + 1 + parts + 3 * 8 + Self.checksumByteCount
     }
 }
 
@@ -37,6 +37,13 @@ extension KeyPayload.Part {
     fileprivate var byteCount: Int {
         let indexByteCount = index == nil ? 0 : IndexKey.byteCount
         return 8 + 32 + indexByteCount + 1 + classes.count * (1 + 16 + 32 + 32)
+            + personByteCount
+    }
+
+    /// The flag, and the secret if there is one; nothing beside the index key.
+    private var personByteCount: Int {
+        guard index == nil else { return 0 }
+        return person == nil ? 1 : 1 + AgreementSecret.byteCount
     }
 
     fileprivate func write(
@@ -54,6 +61,13 @@ extension KeyPayload.Part {
             writer.write(keys.keyID, to: &bytes)
             writer.write(keys.attributes, to: &bytes)
             writer.write(keys.value, to: &bytes)
+        }
+        guard index == nil else { return }
+        switch person {
+        case .some(let person):
+            writer.write(UInt8(1), to: &bytes)
+            writer.write(person, to: &bytes)
+        case .none: writer.write(UInt8(0), to: &bytes)
         }
     }
 }

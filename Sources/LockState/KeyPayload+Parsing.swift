@@ -22,12 +22,13 @@ extension KeyPayload {
         }
         let epochs = try Self.epochs(scope, of: bytes, with: &reader)
         let deadline: UInt64 = try reader.integer(of: bytes)
-        guard reader.isAtEnd, deadline == 0 || scope == .whileUnlocked else {
-            throw .malformedPayload
-        }
-        self.init(
-            keychainID: keychainID, scope: scope, epochs: epochs,
-            deadline: deadline == 0 ? nil : BootTime(milliseconds: deadline))
+        let idle: UInt64 = try reader.integer(of: bytes)
+        let end: UInt64 = try reader.integer(of: bytes)
+        guard reader.isAtEnd,
+            let period = UnlockPeriod(deadline: deadline, idle: idle, end: end),
+            period == .unlimited || scope == .whileUnlocked
+        else { throw .malformedPayload }
+        self.init(keychainID: keychainID, scope: scope, epochs: epochs, period: period)
     }
 
     private static func checkHead(
@@ -68,14 +69,29 @@ extension KeyPayload {
         _ mark: EpochMark, _ scope: KeyScope, of bytes: Span<UInt8>,
         with reader: inout PayloadReader
     ) throws(LockStateError) -> Part {
-        guard scope == .afterFirstUnlock else {
+        switch scope {
+        case .whileUnlocked:
             let classes = try classes(scope, of: bytes, with: &reader)
-            return Part(mark: mark, classes: classes, index: nil)
+            return Part(
+                mark: mark, classes: classes, person: try person(of: bytes, with: &reader))
+        case .afterFirstUnlock:
+            let place = try reader.next(IndexKey.byteCount)
+            let classes = try classes(scope, of: bytes, with: &reader)
+            return Part(
+                mark: mark, classes: classes, index: try IndexKey(payload: bytes.extracting(place)))
         }
-        let place = try reader.next(IndexKey.byteCount)
-        let classes = try classes(scope, of: bytes, with: &reader)
-        return Part(
-            mark: mark, classes: classes, index: try IndexKey(payload: bytes.extracting(place)))
+    }
+
+    private static func person(
+        of bytes: Span<UInt8>, with reader: inout PayloadReader
+    ) throws(LockStateError) -> AgreementSecret? {
+        switch try reader.integer(of: bytes, as: UInt8.self) {
+        case 0: return nil
+        case 1:
+            let place = try reader.next(AgreementSecret.byteCount)
+            return try AgreementSecret(payload: bytes.extracting(place))
+        default: throw .malformedPayload
+        }
     }
 
     private static func classes(

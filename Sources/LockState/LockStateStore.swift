@@ -13,7 +13,8 @@ package final class LockStateStore: Sendable {
     private let chosen: LockStateProvider
     private let now: @Sendable () -> BootTime
     private let kernel: KernelLockState
-    private let process = ProcessLockState()
+    private let process: ProcessLockState
+    private let use = IdleUse()
 
     /// Touches nothing yet.
     package init(
@@ -23,7 +24,8 @@ package final class LockStateStore: Sendable {
         self.keychainID = keychainID
         self.now = now
         chosen = provider
-        kernel = KernelLockState(keychainID: keychainID)
+        kernel = KernelLockState(keychainID: keychainID, use: use)
+        process = ProcessLockState(use: use)
     }
 
     /// Where the keys lie: another place than was chosen once the kernel had to be avoided.
@@ -51,12 +53,14 @@ package final class LockStateStore: Sendable {
         return .beforeFirstUnlock(.kernelRefuses(error))
     }
 
-    /// Until when the keychain is unlocked, as far as ``current(expecting:)`` saw it last; nil for
-    /// no end, and while it is locked.
-    package var unlockedUntil: BootTime? {
-        let isElsewhere = chosen.place == .kernel && process.fallback == nil
-        return isElsewhere ? kernel.remembered?.unlocked?.payload.deadline : process.deadline
+    /// For how long the keychain is unlocked, as far as ``current(expecting:)`` saw it last: others
+    /// may have used it since. Nil while it is locked.
+    package var unlockPeriod: UnlockPeriod? {
+        isShared ? kernel.remembered?.unlocked?.payload.period : process.period
     }
+
+    /// Whether the keys lie where other processes change them, too.
+    package var isShared: Bool { chosen.place == .kernel && process.fallback == nil }
 
     /// Whether `keys`, which ``current(expecting:)`` gave, are still those of the keychain, and it
     /// is unlocked: what every read asks. False is no answer: ask for the state.
@@ -77,17 +81,19 @@ package final class LockStateStore: Sendable {
         }
     }
 
-    /// Unlocks: publishes the opened keys of one or two epochs, in rising order, until `deadline`.
+    /// Unlocks: publishes the opened keys of one or two epochs, in rising order, within
+    /// `limits`.
     ///
-    /// Replaces what was published before, and its deadline. Where the kernel has no room or
+    /// Replaces what was published before, and its limits. Where the kernel has no room or
     /// refuses, the keys stay in this process; ``provider`` tells.
     ///
     /// - Throws: ``LockStateError/Code/wrongKeys`` for keys that are not of this keychain,
     ///   ``LockStateError/Code/other``.
     package func publish(
-        _ epochs: [EpochKeys], until deadline: BootTime?
+        _ epochs: [EpochKeys], within limits: UnlockLimits
     ) throws(LockStateError) {
-        let (firstUnlock, unlocked) = try payloads(epochs, deadline)
+        let period = UnlockPeriod(limits, from: now())
+        let (firstUnlock, unlocked) = try payloads(epochs, period)
         guard chosen.place == .kernel else {
             try process.publish(firstUnlock: firstUnlock, unlocked: unlocked)
             return
@@ -102,25 +108,23 @@ package final class LockStateStore: Sendable {
     }
 
     /// Replaces the published keys by those of other epochs while the keychain stays unlocked;
-    /// never undoes a lock. The deadline stays as it is.
+    /// never undoes a lock. Limits and deadline stay as they are.
     ///
     /// - Throws: ``LockStateError/Code/notUnlocked`` if the keychain is not unlocked;
     ///   ``LockStateError/Code/wrongKeys``, `quotaExceeded`, `refused`, `other`.
     package func replaceKeys(with epochs: [EpochKeys]) throws(LockStateError) {
-        try update { unlocked throws(LockStateError) in
-            try payloads(epochs, unlocked.deadline)
+        guard isShared else {
+            try process.update(now: now()) { unlocked throws(LockStateError) in
+                try payloads(epochs, unlocked.period)
+            }
+            return
         }
-    }
-
-    /// Has the keychain stay unlocked until `deadline`, for ever if that is nil; never undoes a
-    /// lock, and never brings the end nearer: to do that, unlock anew.
-    ///
-    /// - Throws: ``LockStateError/Code/notUnlocked`` if the keychain is not unlocked;
-    ///   ``LockStateError/Code/refused``, `other`.
-    package func renewDeadline(_ deadline: BootTime?) throws(LockStateError) {
-        try update { unlocked throws(LockStateError) in
-            let later = unlocked.deadline.flatMap { old in deadline.map { max(old, $0) } }
-            return (nil, unlocked.renewed(until: later))
+        switch kernel.lookUp(.whileUnlocked, [], now) {
+        case .failed(let error): throw error
+        case .absent: throw LockStateError(.notUnlocked, during: .update)
+        case .found(let found):
+            let (firstUnlock, unlocked) = try payloads(epochs, found.payload.period)
+            try kernel.update(firstUnlock: firstUnlock, unlocked: unlocked, now: now())
         }
     }
 
@@ -151,30 +155,46 @@ package final class LockStateStore: Sendable {
     }
 
     private func payloads(
-        _ epochs: [EpochKeys], _ deadline: BootTime?
+        _ epochs: [EpochKeys], _ period: UnlockPeriod
     ) throws(LockStateError) -> (KeyPayload, KeyPayload) {
         (
-            try KeyPayload(.afterFirstUnlock, of: keychainID, from: epochs, deadline: nil),
-            try KeyPayload(.whileUnlocked, of: keychainID, from: epochs, deadline: deadline)
+            try KeyPayload(.afterFirstUnlock, of: keychainID, from: epochs, period: .unlimited),
+            try KeyPayload(.whileUnlocked, of: keychainID, from: epochs, period: period)
         )
     }
+}
 
-    private func update(
-        _ change: (_ unlocked: KeyPayload) throws(LockStateError) -> (KeyPayload?, KeyPayload)
-    ) throws(LockStateError) {
-        guard chosen.place == .kernel, process.fallback == nil else {
-            try process.update(now: now()) { first, unlocked throws(LockStateError) in
-                let (newFirst, newUnlocked) = try change(unlocked)
-                return (newFirst ?? first, newUnlocked)
-            }
-            return
-        }
-        switch kernel.lookUp(.whileUnlocked, [], now) {
-        case .failed(let error): throw error
-        case .absent: throw LockStateError(.notUnlocked, during: .update)
-        case .found(let found):
-            let (firstUnlock, unlocked) = try change(found.payload)
-            try kernel.update(firstUnlock: firstUnlock, unlocked: unlocked, now: now())
-        }
+/// Auto-lock: docs/decisions/0020-auto-lock.md.
+extension LockStateStore {
+    /// Notes that keys are used which are there only while the keychain is unlocked. Without
+    /// idle time that is one comparison; with it, also a look at the clock.
+    package func noteUse() { use.note(now) }
+
+    /// Whether a use was noted that makes the time longer that is left: ``renew()`` is due.
+    package var isRenewalDue: Bool { use.isDue }
+
+    /// Makes the time longer that is left, if nobody has meanwhile; never undoes a lock, and never
+    /// brings the end nearer.
+    ///
+    /// Where keys are shared the caller holds the lock of writers, so that nobody publishes other
+    /// keys meanwhile.
+    /// - Throws: ``LockStateError/Code/refused``, `other`.
+    package func renew() throws(LockStateError) {
+        if isShared { try kernel.renew(now) } else { process.renew(now: now()) }
+    }
+
+    /// Does without renewing for a sixty-fourth of the idle time, in which others are busy with the
+    /// keys.
+    package func postponeRenewal() {
+        guard let idle = unlockPeriod?.limits.idleMilliseconds else { return use.follow(nil) }
+        use.postpone(until: now().advanced(byMilliseconds: idle / 64 + 1))
+    }
+
+    /// Whether so much time has passed without use that a renewal is worth waiting for.
+    package var isRenewalUrgent: Bool {
+        guard let period = unlockPeriod, let deadline = period.deadline,
+            let idle = period.limits.idleMilliseconds
+        else { return false }
+        return deadline <= now().advanced(byMilliseconds: idle / 2)
     }
 }

@@ -34,30 +34,26 @@ package final class OpenedKeys: Sendable {
     init(firstUnlock: KeyPayload, unlocked: KeyPayload?) throws(LockStateError) {
         var epochs: [EpochKeys] = []
         for first in firstUnlock.epochs {
-            var classes = first.classes
-            if let unlocked {
-                guard let more = unlocked.epochs.first(where: { $0.mark == first.mark }) else {
-                    continue
-                }
-                classes += more.classes
-            }
-            epochs.append(try first.opened(firstUnlock.keychainID, classes))
+            let more = unlocked?.epochs.first { $0.mark == first.mark }
+            guard unlocked == nil || more != nil else { continue }
+            epochs.append(try first.opened(firstUnlock.keychainID, and: more))
         }
         self.epochs = epochs
     }
 }
 
 extension KeyPayload.Part {
-    /// The keys of this epoch, of `classes`.
+    /// The keys of this epoch, with `more` of them while the keychain is unlocked.
     fileprivate func opened(
-        _ keychainID: KeychainID, _ classes: [ClassKeys]
+        _ keychainID: KeychainID, and more: KeyPayload.Part?
     ) throws(LockStateError) -> EpochKeys {
         switch index {
         case .some(let index):
             EpochKeys(
                 UnlockedKeybag(
                     keychainID: keychainID, epoch: mark.epoch, index: try index.copied(),
-                    classes: classes),
+                    classes: classes + (more?.classes ?? []),
+                    person: try more?.copiedPerson()),
                 digest: mark.digest)
         case .none: throw LockStateError(.malformed, during: .parse)
         }

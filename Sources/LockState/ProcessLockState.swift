@@ -10,9 +10,12 @@ internal import Synchronization
 /// The same rules as in the kernel. A child of fork begins before the first unlock.
 final class ProcessLockState: Sendable {
     private let held = ProcessLocal<Held> { _ in Held() }
+    /// Told of the period that what is held has.
+    private let use: IdleUse
+
+    init(use: IdleUse) { self.use = use }
 
     fileprivate struct State {
-        var firstUnlock: KeyPayload?
         var unlocked: KeyPayload?
         var lockedKeys: OpenedKeys?
         var unlockedKeys: OpenedKeys?
@@ -29,14 +32,14 @@ final class ProcessLockState: Sendable {
     /// Why keys are here although they should be in the kernel; nil if none are.
     var fallback: LockStateError? { held.value.state.withLock { $0.fallback } }
 
-    /// When what is unlocked here ends; nil for never, and if nothing is.
-    var deadline: BootTime? { held.value.state.withLock { $0.unlocked?.deadline } }
+    /// For how long what is unlocked here is; nil if nothing is.
+    var period: UnlockPeriod? { held.value.state.withLock { $0.unlocked?.period } }
 
     /// The state at this moment.
     func current(expecting marks: [EpochMark], now: () -> BootTime) -> LockReading {
         held.value.state.withLock { state in
             if let unlocked = state.unlocked, let keys = state.unlockedKeys {
-                if unlocked.hasEnded(at: now()) {
+                if unlocked.period.hasEnded(at: now()) {
                     state.lock(because: .deadlinePassed)
                 } else if keys.contains(marks) {
                     return .unlocked(keys)
@@ -70,27 +73,40 @@ final class ProcessLockState: Sendable {
         let unlockedKeys = try OpenedKeys(firstUnlock: firstUnlock, unlocked: unlocked)
         held.value.state.withLock { state in
             state = State(
-                firstUnlock: firstUnlock, unlocked: unlocked, lockedKeys: lockedKeys,
-                unlockedKeys: unlockedKeys, fallback: fallback)
+                unlocked: unlocked, lockedKeys: lockedKeys, unlockedKeys: unlockedKeys,
+                fallback: fallback)
         }
+        use.follow(unlocked.period)
     }
 
-    /// Changes what is held while the keychain stays unlocked.
+    /// Makes the time longer that is left, after a use; does nothing once it is over.
+    func renew(now: BootTime) {
+        let period: UnlockPeriod? = held.value.state.withLock { state in
+            guard let unlocked = state.unlocked, !unlocked.period.hasEnded(at: now) else {
+                return nil
+            }
+            let renewed = unlocked.lasting(unlocked.period.renewed(at: now))
+            state.unlocked = renewed
+            return renewed.period
+        }
+        use.follow(period)
+    }
+
+    /// Changes the keys that are held while the keychain stays unlocked.
     ///
-    /// - Parameter change: Makes the new payloads from those that are held.
+    /// - Parameter change: Makes the new payloads from the one that is held.
     /// - Throws: ``LockStateError/Code/notUnlocked`` if the keychain is not unlocked.
     func update(
         now: BootTime,
-        _ change: (_ firstUnlock: KeyPayload, _ unlocked: KeyPayload)
-            throws(LockStateError) -> (KeyPayload, KeyPayload)
+        _ change: (_ unlocked: KeyPayload) throws(LockStateError) -> (KeyPayload, KeyPayload)
     ) throws(LockStateError) {
         try held.value.state.withLock { state throws(LockStateError) in
-            guard let firstUnlock = state.firstUnlock, let unlocked = state.unlocked,
-                !unlocked.hasEnded(at: now)
+            guard let unlocked = state.unlocked,
+                !unlocked.period.hasEnded(at: now)
             else { throw LockStateError(.notUnlocked, during: .update) }
-            let (first, second) = try change(firstUnlock, unlocked)
+            let (first, second) = try change(unlocked)
             state = State(
-                firstUnlock: first, unlocked: second,
+                unlocked: second,
                 lockedKeys: try OpenedKeys(firstUnlock: first, unlocked: nil),
                 unlockedKeys: try OpenedKeys(firstUnlock: first, unlocked: second),
                 fallback: state.fallback)

@@ -13,6 +13,13 @@ extension SymmetricKey {
             throw LockStateError(.malformed, during: .parse)
         }
     }
+
+    /// Another owner of the same key.
+    borrowing func copied() throws(LockStateError) -> SymmetricKey {
+        try withBytes { (bytes: Span<UInt8>) throws(LockStateError) in
+            try SymmetricKey(payload: bytes)
+        }
+    }
 }
 
 extension FixedBytes {

@@ -92,9 +92,9 @@ import Testing
         let answers = try readers(of: names) { published in
             // As a process sees it that remembers nothing.
             try published.lockState.lock(all: true)
-            try published.lockState.publish(published.after, until: nil)
+            try published.lockState.publish(published.after, within: .none)
         } _: {
-            try $0.publish($1, until: nil)
+            try $0.publish($1, within: .none)
         }
         #expect(answers == Dictionary(uniqueKeysWithValues: names.map { ($0, "value of \($0)") }))
     }
@@ -105,10 +105,10 @@ import Testing
             .map { "\($0)" }
         let answers = try readers(of: open) { published in
             // Unlocking puts one key in place after the other: this is the moment between.
-            try published.lockState.publish(published.after, until: nil)
+            try published.lockState.publish(published.after, within: .none)
             try published.lockState.lock(all: false)
         } _: {
-            try $0.publish($1, until: nil)
+            try $0.publish($1, within: .none)
         }
         #expect(answers == Dictionary(uniqueKeysWithValues: open.map { ($0, "value of \($0)") }))
     }
@@ -117,7 +117,7 @@ import Testing
         try withEngine { engine in
             let published = try published(engine)
             try published.lockState.lock(all: true)
-            try published.lockState.publish(published.after, until: nil)
+            try published.lockState.publish(published.after, within: .none)
         }
         for protectionClass in ProtectionClass.allCases {
             let name = "\(protectionClass)"

@@ -12,7 +12,9 @@ package struct SampleKeys: Sendable {
     package init(_ keychainID: KeychainID) { self.keychainID = keychainID }
 
     /// The keys of epoch `number`, of all classes or without the one that needs a passcode.
-    package func epoch(_ number: UInt64, withPasscodeClass: Bool = true) throws -> EpochKeys {
+    package func epoch(
+        _ number: UInt64, withPasscodeClass: Bool = true, withPerson: Bool = false
+    ) throws -> EpochKeys {
         var classes: [ClassKeys] = []
         for protectionClass in ProtectionClass.allCases
         where withPasscodeClass || protectionClass != .whenPasscodeSetThisDeviceOnly {
@@ -24,8 +26,18 @@ package struct SampleKeys: Sendable {
         }
         let index: IndexKey = try key("index", nil, number)
         let keybag = UnlockedKeybag(
-            keychainID: keychainID, epoch: Epoch(number), index: index, classes: classes)
+            keychainID: keychainID, epoch: Epoch(number), index: index, classes: classes,
+            person: withPerson ? try key("person", nil, number) : nil)
         return EpochKeys(keybag, digest: mark(number).digest)
+    }
+
+    /// Whether the secret half of the presence pair `person` is there, and the right one.
+    package func hasPerson(_ keys: EpochKeys, of number: UInt64) throws -> Bool {
+        let expected: AgreementSecret = try key("person", nil, number)
+        switch keys.keybag.person {
+        case .some(let person): return person.isEqual(to: expected)
+        case .none: return false
+        }
     }
 
     /// The keys of several epochs.

@@ -43,10 +43,13 @@ import Synchronization
         let numbers = words.dropFirst(2).first.map(Self.numbers) ?? []
         switch words[0] {
         case "publish":
-            try store.publish(samples.epochs(numbers), until: Self.deadline(words.last))
+            try store.publish(samples.epochs(numbers), within: Self.limits(words.last))
             return store.provider.place.rawValue
         case "replace": try store.replaceKeys(with: samples.epochs(numbers))
-        case "renew": try store.renewDeadline(Self.deadline(words.last))
+        case "use":
+            store.noteUse()
+            guard store.isRenewalDue else { return "early" }
+            try store.renew()
         case "lock": try store.lock(all: words.last == "all")
         case "read": return try samples.text(store.current(expecting: samples.marks(numbers)))
         case "threads": return try Self.readOnThreads(store, samples, numbers)
@@ -66,9 +69,13 @@ import Synchronization
         return store
     }
 
-    /// `-` for none, or milliseconds from now.
-    private static func deadline(_ word: String?) -> BootTime? {
-        word.flatMap { Int($0) }.map { BootTime.now.advanced(by: .milliseconds($0)) }
+    /// `-` for none, milliseconds from now, or `idle` and the milliseconds.
+    private static func limits(_ word: String?) -> UnlockLimits {
+        guard let word, word.hasPrefix("idle") else {
+            let end = word.flatMap { Int($0) }.map { BootTime.now.advanced(by: .milliseconds($0)) }
+            return UnlockLimits(end: end)
+        }
+        return UnlockLimits(idle: Int(word.dropFirst(4)).map { .milliseconds($0) })
     }
 
     private static func numbers(_ word: String) -> [UInt64] {

@@ -17,7 +17,7 @@ extension Kernel {
         ) throws -> [UInt8] {
             let samples = samples ?? sample.samples
             return try KeyPayload(
-                scope, of: samples.keychainID, from: samples.epochs(epochs), deadline: nil
+                scope, of: samples.keychainID, from: samples.epochs(epochs), period: .unlimited
             ).bytes
         }
 
@@ -84,7 +84,8 @@ extension Kernel {
             // Everything but searching, without which the kernel says neither yes nor no.
             _ = valet_keyctl(KEYCTL_SETPERM, key.rawValue, 0x3727_0000)
             defer { _ = valet_keyctl(KEYCTL_SETPERM, key.rawValue, 0x3f2f_0000) }
-            let kernel = KernelLockState(keychainID: sample.samples.keychainID)
+            let kernel = KernelLockState(
+                keychainID: sample.samples.keychainID, use: IdleUse())
             let reading = kernel.current(expecting: sample.samples.marks([1])) { sample.clock.now }
             guard case .unknown(let error) = reading else {
                 Issue.record("\(reading)")

@@ -29,8 +29,13 @@ final class KernelSample {
         try samples.text((store ?? self.store).current(expecting: samples.marks(epochs)))
     }
 
-    func publish(_ epochs: [UInt64] = [1], for milliseconds: UInt64? = nil) throws {
-        try store.publish(samples.epochs(epochs), until: clock.moment(after: milliseconds))
+    func publish(
+        _ epochs: [UInt64] = [1], for milliseconds: UInt64? = nil, idle: Int? = nil
+    ) throws {
+        try store.publish(
+            samples.epochs(epochs),
+            within: UnlockLimits(
+                end: clock.moment(after: milliseconds), idle: idle.map { .milliseconds($0) }))
     }
 
     func name(_ scope: KeyScope) -> String { scope.description(of: samples.keychainID) }
@@ -165,33 +170,16 @@ extension Kernel {
             #expect(try sample.read() == "locked 1\(KernelSample.first) deadlinePassed")
         }
 
-        @Test func `stay longer when their time is renewed, never shorter`() throws {
-            let other = sample.fresh()
-            try sample.publish(for: 100)
-            #expect(try sample.read(other) == "unlocked 1\(KernelSample.all)")
-            try sample.store.renewDeadline(BootTime(milliseconds: 1_050))
-            sample.clock.advance(by: 99)
-            #expect(try sample.read(other) == "unlocked 1\(KernelSample.all)")
-            try sample.store.renewDeadline(BootTime(milliseconds: 1_200))
-            sample.clock.advance(by: 50)
-            #expect(try sample.read(other) == "unlocked 1\(KernelSample.all)")
-            try sample.store.renewDeadline(nil)
-            sample.clock.advance(by: 1_000_000)
-            #expect(try sample.read(other) == "unlocked 1\(KernelSample.all)")
-            #expect(try keyEntry(sample.serial(.whileUnlocked)).contains(" perm "))
-        }
-
         @Test func `are not renewed or replaced once they are locked`() throws {
-            try sample.publish()
+            try sample.publish(idle: 800)
             let key = try sample.serial(.whileUnlocked)
+            sample.clock.advance(by: 700)
             try sample.store.lock(all: false)
-            let errors = [
-                #expect(throws: LockStateError.self) { try sample.store.renewDeadline(nil) },
-                #expect(throws: LockStateError.self) {
-                    try sample.store.replaceKeys(with: sample.samples.epochs([1, 2]))
-                },
-            ]
-            #expect(errors.map { $0?.code } == [.notUnlocked, .notUnlocked])
+            try sample.store.renew()
+            let error = #expect(throws: LockStateError.self) {
+                try sample.store.replaceKeys(with: sample.samples.epochs([1, 2]))
+            }
+            #expect(error?.code == .notUnlocked)
             // Even who found the key before the lock cannot bring it back.
             let late = #expect(throws: LockStateError.self) {
                 try KernelKeyring.update(key, payload: SecretBytes(byteCount: 1))
@@ -242,7 +230,7 @@ extension Kernel {
             try sample.publish([1, 2])
             let first = try KeyPayload(
                 .afterFirstUnlock, of: sample.samples.keychainID,
-                from: sample.samples.epochs([2]), deadline: nil)
+                from: sample.samples.epochs([2]), period: .unlimited)
             try sample.plant(first.bytes, as: .afterFirstUnlock)
             #expect(try sample.read(sample.fresh(), [1, 2]) == "before otherEpoch")
             #expect(try sample.read(sample.fresh(), [2]) == "unlocked 2\(KernelSample.all)")
@@ -251,7 +239,7 @@ extension Kernel {
         @Test func `are half there, and locked, when an unlock was killed in the middle`() throws {
             let first = try KeyPayload(
                 .afterFirstUnlock, of: sample.samples.keychainID,
-                from: sample.samples.epochs([1]), deadline: nil)
+                from: sample.samples.epochs([1]), period: .unlimited)
             try sample.plant(first.bytes, as: .afterFirstUnlock)
             #expect(try sample.read() == "locked 1\(KernelSample.first) notUnlocked")
             try sample.publish()

@@ -30,11 +30,13 @@ extension KeyPayload {
     let samples = SampleKeys(.random())
 
     private func payload(
-        _ scope: KeyScope, _ epochs: [UInt64] = [1], _ deadline: UInt64? = 1_000
+        _ scope: KeyScope, _ epochs: [UInt64] = [1]
     ) throws -> KeyPayload {
-        try KeyPayload(
-            scope, of: samples.keychainID, from: samples.epochs(epochs),
-            deadline: deadline.map(BootTime.init(milliseconds:)))
+        let limits = UnlockLimits(end: BootTime(milliseconds: 1_000), idle: .milliseconds(700))
+        return try KeyPayload(
+            scope, of: samples.keychainID,
+            from: epochs.map { try samples.epoch($0, withPerson: true) },
+            period: UnlockPeriod(limits, from: BootTime(milliseconds: 200)))
     }
 
     @Test(arguments: KeyScope.allCases, [[1], [7, 8], [1, .max]] as [[UInt64]])
@@ -45,8 +47,9 @@ extension KeyPayload {
         #expect(parsed.scope == scope)
         #expect(parsed.keychainID == samples.keychainID)
         #expect(parsed.epochs.map(\.mark) == samples.marks(epochs))
-        let deadline = scope == .whileUnlocked ? BootTime(milliseconds: 1_000) : nil
-        #expect(parsed.deadline == deadline)
+        #expect(parsed.period == payload.period)
+        #expect(
+            parsed.period.numbers == (scope == .whileUnlocked ? [900, 700, 1_000] : [0, 0, 0]))
     }
 
     @Test func `puts together the keys that it took apart`() throws {
@@ -55,16 +58,22 @@ extension KeyPayload {
         let keys = try OpenedKeys(firstUnlock: first, unlocked: unlocked)
         let all = "[ak ck dk aku cku dku akpu]"
         #expect(try samples.text(.unlocked(keys)) == "unlocked 4\(all) 5\(all)")
+        for (number, epoch) in zip([4, 5] as [UInt64], keys.epochs) {
+            #expect(try samples.hasPerson(epoch, of: number))
+        }
         let fewer = try OpenedKeys(firstUnlock: first, unlocked: nil)
         #expect(
             try samples.text(.locked(fewer, .notUnlocked))
                 == "locked 4[ck dk cku dku] 5[ck dk cku dku] notUnlocked")
+        for (number, epoch) in zip([4, 5] as [UInt64], fewer.epochs) {
+            #expect(try !samples.hasPerson(epoch, of: number))
+        }
     }
 
     @Test func `may lack the class that recovery does not open`() throws {
         let keys = try samples.epoch(1, withPasscodeClass: false)
         let payload = try KeyPayload(
-            .whileUnlocked, of: samples.keychainID, from: [keys], deadline: nil)
+            .whileUnlocked, of: samples.keychainID, from: [keys], period: .unlimited)
         let parsed = try KeyPayload(parsing: payload.bytes.span)
         #expect(
             parsed.epochs[0].classes.map(\.protectionClass) == [
@@ -138,7 +147,8 @@ extension KeyPayload {
     @Test func `is not made of the keys of another keychain`() throws {
         let keys = try SampleKeys(.random()).epochs([1])
         let error = #expect(throws: LockStateError.self) {
-            try KeyPayload(.afterFirstUnlock, of: samples.keychainID, from: keys, deadline: nil)
+            try KeyPayload(
+                .afterFirstUnlock, of: samples.keychainID, from: keys, period: .unlimited)
         }
         #expect(error?.code == .wrongKeys)
     }
@@ -147,7 +157,7 @@ extension KeyPayload {
         let first = try payload(.afterFirstUnlock)
         let locked = try OpenedKeys(firstUnlock: first, unlocked: nil).epochs
         let error = #expect(throws: LockStateError.self) {
-            try KeyPayload(.whileUnlocked, of: samples.keychainID, from: locked, deadline: nil)
+            try KeyPayload(.whileUnlocked, of: samples.keychainID, from: locked, period: .unlimited)
         }
         #expect(error?.code == .wrongKeys)
     }
@@ -171,7 +181,9 @@ extension KeyPayload {
         #expect(payload.bytes == bytes)
         #expect(payload.keychainID.bytes == (try vector.bytes("keychain")))
         #expect(try payload.scope.tag == vector.text("scope").utf8.first)
-        #expect(try payload.deadline?.milliseconds ?? 0 == vector.number("deadline"))
+        #expect(
+            try payload.period.numbers
+                == ["deadline", "idle", "end"].map { try vector.number($0) })
         let epochs = vector.texts("epoch").map { UInt64($0) }
         #expect(payload.epochs.map(\.mark.epoch.rawValue) == epochs)
         #expect(payload.epochs.map { $0.mark.digest.bytes } == (try vector.list("digest")))
@@ -182,6 +194,13 @@ extension KeyPayload {
             }
         }
         #expect(indexes == (try vector.list("index")))
+        let persons = payload.epochs.compactMap { part -> [UInt8]? in
+            switch part.person {
+            case .some(let person): person.withBytes(copy)
+            case .none: nil
+            }
+        }
+        #expect(persons == (try vector.list("person")))
         let classes = payload.epochs.flatMap(\.classes)
         let numbers = vector.texts("class").map { UInt8($0) }
         #expect(classes.map(\.protectionClass.rawValue) == numbers)

@@ -45,8 +45,13 @@ struct ProcessSample {
         try samples.text(store.current(expecting: samples.marks(epochs)))
     }
 
-    func publish(_ epochs: [UInt64] = [1], for milliseconds: UInt64? = nil) throws {
-        try store.publish(samples.epochs(epochs), until: clock.moment(after: milliseconds))
+    func publish(
+        _ epochs: [UInt64] = [1], for milliseconds: UInt64? = nil, idle: Int? = nil
+    ) throws {
+        try store.publish(
+            samples.epochs(epochs),
+            within: UnlockLimits(
+                end: clock.moment(after: milliseconds), idle: idle.map { .milliseconds($0) }))
     }
 }
 
@@ -90,29 +95,6 @@ private let forked = ProcessSample()
         sample.clock.advance(by: 99)
         #expect(try sample.read() == "unlocked \(Self.all)")
         sample.clock.advance(by: 1)
-        #expect(try sample.read() == "locked \(Self.first) deadlinePassed")
-    }
-
-    @Test func `stay longer when their time is renewed, never shorter`() throws {
-        try sample.publish(for: 100)
-        try sample.store.renewDeadline(BootTime(milliseconds: 1_050))
-        sample.clock.advance(by: 99)
-        #expect(try sample.read() == "unlocked \(Self.all)")
-        try sample.store.renewDeadline(BootTime(milliseconds: 1_200))
-        sample.clock.advance(by: 100)
-        #expect(try sample.read() == "unlocked \(Self.all)")
-        try sample.store.renewDeadline(nil)
-        sample.clock.advance(by: 1_000_000)
-        #expect(try sample.read() == "unlocked \(Self.all)")
-    }
-
-    @Test func `are not renewed once they are gone`() throws {
-        try sample.publish(for: 100)
-        sample.clock.advance(by: 100)
-        let error = #expect(throws: LockStateError.self) {
-            try sample.store.renewDeadline(nil)
-        }
-        #expect(error?.code == .notUnlocked)
         #expect(try sample.read() == "locked \(Self.first) deadlinePassed")
     }
 

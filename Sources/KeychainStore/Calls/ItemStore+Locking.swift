@@ -20,7 +20,7 @@ extension ItemStore {
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain,
     ///   `authenticationFailed` for a wrong passcode, `incomplete`, `keyUnavailable`, `timedOut`.
     package func unlock(
-        _ passcode: KeychainPasscode, for duration: Duration? = nil
+        _ passcode: KeychainPasscode, for duration: Duration? = nil, idle: Duration? = nil
     ) throws(KeychainFailure) {
         for _ in 0..<Self.attemptCount {
             let isDone = try withEngine(Self.unlocking) { (engine) throws(KeychainFailure) in
@@ -28,7 +28,7 @@ extension ItemStore {
                 guard facts.lockState != nil else { return true }
                 return try engine.unlessChanged(facts, timeLimit) {
                     () throws(KeychainFailure) in
-                    try unlock(engine, facts, passcode, for: duration)
+                    try unlock(engine, facts, passcode, for: duration, idle: idle)
                 }
             }
             if isDone { return }
@@ -40,14 +40,15 @@ extension ItemStore {
     /// - Returns: Whether it was done: not if the keychain has changed in the meantime.
     private func unlock(
         _ engine: Engine, _ facts: KeychainFacts, _ passcode: KeychainPasscode,
-        for duration: Duration?
+        for duration: Duration?, idle: Duration?
     ) throws(KeychainFailure) -> Bool {
         let protector = try engine.protector(of: facts, passcode, Self.unlocking)
         let deadline = Deadline(after: timeLimit)
-        let end = duration.map { BootTime.now.advanced(by: $0) }
+        let limits = UnlockLimits(
+            end: duration.map { BootTime.now.advanced(by: $0) }, idle: idle)
         let isPublished = try WrongPasscodes.counting { () throws(KeychainFailure) in
             try engine.publish(
-                facts, openedBy: protector, until: end, Self.unlocking, deadline)
+                facts, openedBy: protector, within: limits, Self.unlocking, deadline)
         }
         if isPublished { _ = try? engine.finishEpochChange(before: deadline) }
         return isPublished

@@ -178,7 +178,7 @@ extension KeychainFacts {
         switch lockState.current(expecting: old.marks) {
         case .unlocked: try lockState.replaceKeys(with: published(opened))
         case .locked:
-            try lockState.publish(published(opened), until: nil)
+            try lockState.publish(published(opened), within: .none)
             try lockState.lock(all: false)
         case .beforeFirstUnlock, .unknown: return
         }

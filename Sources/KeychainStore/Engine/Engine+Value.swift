@@ -8,6 +8,8 @@ internal import SecretMemory
 /// An item's value; the value is nil for an item without one.
 struct FoundValue {
     let value: SecretValue?
+    /// Whether the item needs a person: it was not opened then.
+    var needsPerson = false
 }
 
 /// The fast path: one statement that also tells whether the keys at hand are still the right ones.
@@ -120,6 +122,9 @@ private struct ValueLookup {
         guard isThere else { return .absent }
         let header = try RowHeader(value: run, primaryKey: place.primaryKey)
         guard fits(header) else { return .absent }
+        guard header.flags.presence == nil else {
+            return .found(FoundValue(value: nil, needsPerson: true))
+        }
         guard opening else { return .found(FoundValue(value: try check(header))) }
         guard !run.isNull(8) else {
             return .found(FoundValue(value: try nothing(header, run)))
@@ -148,7 +153,8 @@ private struct ValueLookup {
 
     private func open(_ row: ValueRow) throws(RowFailure) -> SecretValue {
         try state.cipher(opening: row.header).openValue(
-            row.header, names: row.names, details: row.details, secret: row.secret.span)
+            ValueParts(header: row.header, names: row.names, details: row.details),
+            row.secret.span)
     }
 
     /// An item without a value: its details say so, or the value was taken away.

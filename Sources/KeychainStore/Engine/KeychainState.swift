@@ -69,7 +69,8 @@ final class KeychainState: Sendable {
                 .passcodeNotSet, during: operation,
                 hint: "set a passcode first, or choose another accessibility")
         }
-        return ItemCipher(keychainID: settings.keychainID, keys: keys)
+        return ItemCipher(
+            keychainID: settings.keychainID, keys: keys, recipients: newest.recipients)
     }
 
     /// What opens the row of `header`.
@@ -79,7 +80,8 @@ final class KeychainState: Sendable {
     func cipher(opening header: RowHeader) throws(RowFailure) -> ItemCipher {
         guard let epoch = epoch(of: header) else { throw .seal }
         guard let keys = epoch.keys.keys(of: header.protectionClass) else { throw .locked }
-        return ItemCipher(keychainID: settings.keychainID, keys: keys)
+        return ItemCipher(
+            keychainID: settings.keychainID, keys: keys, recipients: epoch.recipients)
     }
 
     /// The epoch whose key the row of `header` names.

@@ -31,6 +31,7 @@ extension Engine {
             return try write(operation, deadline, of: facts) { writer in
                 let new = try change.keybags(after: facts)
                 let opened = try new.unlock(with: change.protector)
+                keep(forResealing: try new.proof(with: change.protector))
                 // First: it is what leads to a device key that no keybag came to name.
                 try createMarker()
                 try writeDeviceKey(of: change)

@@ -75,10 +75,13 @@ extension Engine {
         _ facts: KeychainFacts, openedBy opener: borrowing AnyProtector, _ operation: String
     ) throws(KeychainFailure) {
         let deadline = Deadline(after: .seconds(5))
-        // Unlocked already, it stays so for no longer than somebody wanted.
+        // Unlocked already, it stays so within the limits that somebody set.
         let isUnlocked = if case .unlocked = facts.lockReading { true } else { false }
-        let end = isUnlocked ? facts.lockState?.unlockedUntil : nil
-        guard try publish(facts, openedBy: opener, until: end, operation, deadline) else { return }
+        let limits = isUnlocked ? facts.lockState?.unlockPeriod?.limits : nil
+        guard
+            try publish(
+                facts, openedBy: opener, within: limits ?? .none, operation, deadline)
+        else { return }
         _ = try finishEpochChange(before: .never)
     }
 

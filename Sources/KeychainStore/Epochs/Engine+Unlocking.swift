@@ -58,7 +58,7 @@ extension Engine {
     ///   `keychainDamaged`.
     func publish(
         _ facts: KeychainFacts, openedBy protector: borrowing AnyProtector,
-        until end: BootTime?, _ operation: String, _ deadline: Deadline
+        within limits: UnlockLimits, _ operation: String, _ deadline: Deadline
     ) throws(KeychainFailure) -> Bool {
         guard let lockState = facts.lockState else { return true }
         do {
@@ -68,7 +68,8 @@ extension Engine {
             let held = directory.isReadOnly ? nil : try lock.acquire(before: deadline)
             guard try isInPlace(), try readFacts(operation, deadline).settings == facts.settings
             else { return false }
-            try lockState.publish(facts.published(opened), until: end)
+            if facts.older != nil { keep(forResealing: try facts.proof(with: protector)) }
+            try lockState.publish(facts.published(opened), within: limits)
             _ = consume held
             announceLockState()
             return true

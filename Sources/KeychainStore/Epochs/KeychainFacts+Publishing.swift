@@ -36,7 +36,7 @@ extension LockStateStore {
             try replaceKeys(with: keys)
         } catch {
             guard error.code == .notUnlocked else { throw error }
-            try publish(keys, until: nil)
+            try publish(keys, within: .none)
         }
     }
 }

@@ -68,7 +68,7 @@ extension Engine {
         let protector = try protector(of: facts, passcode, operation)
         return try WrongPasscodes.counting { () throws(KeychainFailure) in
             try translating(operation) {
-                PresenceProof(.passcode, keys: try facts.presenceKeys(with: protector))
+                try facts.proof(with: protector)
             }
         }
     }
@@ -76,9 +76,7 @@ extension Engine {
 
 extension KeychainFacts {
     /// Opens the presence pairs of all epochs.
-    ///
-    /// - Throws: As ``LockedKeybag/unlock(with:settings:)``.
-    func presenceKeys(
+    private func presenceKeys(
         with protector: borrowing some Protector & ~Copyable
     ) throws(KeybagError) -> [PresenceKeys] {
         var opened: [PresenceKeys] = []
@@ -88,6 +86,13 @@ extension KeychainFacts {
                     with: protector, settings: settings.authenticatedBytes(of: keybag.epoch)))
         }
         return opened
+    }
+
+    /// The proof of who has `protector`.
+    func proof(
+        with protector: borrowing some Protector & ~Copyable
+    ) throws(KeybagError) -> PresenceProof {
+        PresenceProof(.passcode, keys: try presenceKeys(with: protector))
     }
 
     fileprivate func requirePasscode(_ operation: String) throws(KeychainFailure) {

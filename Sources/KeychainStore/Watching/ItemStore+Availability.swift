@@ -71,7 +71,7 @@ extension Engine {
         switch lockState.current(expecting: facts.marks) {
         case .locked(_, .otherEpoch) where !isLast, .beforeFirstUnlock(.otherEpoch) where !isLast:
             return nil
-        case .unlocked: found.end = lockState.unlockedUntil
+        case .unlocked: found.end = lockState.unlockPeriod?.deadline
         case .locked: (found.state, found.openKeys) = (.locked, .afterFirstUnlock)
         case .beforeFirstUnlock: (found.state, found.openKeys) = (.beforeFirstUnlock, .none)
         case .unknown(let error):

@@ -25,18 +25,26 @@ def part(number, epoch):
             + named("value", number, epoch))
 
 
-def keys(scope, epoch, classes=None, count=None):
-    """The section of one epoch."""
+def keys(scope, epoch, classes=None, count=None, person=b"\0"):
+    """The section of one epoch; person is the flag of the presence pair and what follows it."""
     classes = classes or {"u": [1, 4, 7], "f": [2, 3, 5, 6]}[scope]
     index = named("index", epoch) if scope == "f" else b""
     return (u64(epoch) + named("keybag", epoch) + index
             + u8(len(classes) if count is None else count)
-            + b"".join(part(number, epoch) for number in classes))
+            + b"".join(part(number, epoch) for number in classes)
+            + (person if scope == "u" else b""))
 
 
-def body(scope, epochs, deadline=0, magic=b"VALETKEY", version=1, count=None):
+def present(epoch):
+    return b"\1" + named("person", epoch)
+
+
+def body(scope, epochs, deadline=0, magic=b"VALETKEY", version=1, count=None, idle=0, end=None):
+    """Without an end of its own, it is the deadline."""
+    end = deadline if end is None else end
     return (magic + u16(version) + KC + scope.encode()
-            + u8(len(epochs) if count is None else count) + b"".join(epochs) + u64(deadline))
+            + u8(len(epochs) if count is None else count) + b"".join(epochs) + u64(deadline)
+            + u64(idle) + u64(end))
 
 
 def summed(body):
@@ -52,12 +60,17 @@ def write(name, expect, payload, **fields):
     (FOLDER / f"{name}.txt").write_text("\n".join(lines) + "\n")
 
 
-def success(name, scope, epochs, deadline=0, classes=None):
+def success(name, scope, epochs, deadline=0, classes=None, idle=0, end=None, persons=()):
+    """persons: the epochs with the secret half of a presence pair."""
+    end = deadline if end is None else end
     classes = classes or {"u": [1, 4, 7], "f": [2, 3, 5, 6]}[scope]
     every = [(number, epoch) for epoch in epochs for number in classes]
+    sections = [keys(scope, n, classes, person=present(n) if n in persons else b"\0")
+                for n in epochs]
     write(
-        name, "success", summed(body(scope, [keys(scope, n, classes) for n in epochs], deadline)),
-        scope=scope, deadline=deadline, epoch=epochs, digest=[named("keybag", n) for n in epochs],
+        name, "success", summed(body(scope, sections, deadline, idle=idle, end=end)),
+        scope=scope, deadline=deadline, idle=idle, end=end, epoch=epochs,
+        person=[named("person", n) for n in persons], digest=[named("keybag", n) for n in epochs],
         index=[named("index", n) for n in epochs] if scope == "f" else [],
         **{"class": [number for number, _ in every]},
         key_id=[named("id", *one)[:16] for one in every],
@@ -72,6 +85,12 @@ def main():
     success("unlocked-without-deadline", "u", [1])
     success("unlocked-by-recovery", "u", [2], 1, [1, 4])
     success("unlocked-two-epochs", "u", [7, 8], 2**64 - 1)
+    success("unlocked-until-unused", "u", [3], 86_400_000, idle=900_000, end=0)
+    success("unlocked-until-unused-or-the-end", "u", [3], 86_400_000, idle=900_000, end=2**63)
+    success("unlocked-until-the-end-is-near", "u", [3], 800_000, idle=900_000, end=800_000)
+    success("unlocked-with-person", "u", [3], persons=[3])
+    success("unlocked-two-epochs-with-persons", "u", [7, 8], persons=[7, 8])
+    success("unlocked-two-epochs-with-one-person", "u", [7, 8], persons=[8])
     success("first-unlock", "f", [3])
     success("first-unlock-two-epochs", "f", [2**63, 2**63 + 1])
     u1, f1 = keys("u", 1), keys("f", 1)
@@ -79,7 +98,7 @@ def main():
     bad = {
         "empty": b"", "magic": summed(body("u", [u1], magic=b"VALETKEZ")),
         "flipped-key": good[:200] + bytes([good[200] ^ 1]) + good[201:],
-        "flipped-deadline": good[:-33] + bytes([good[-33] ^ 1]) + good[-32:],
+        "flipped-deadline": good[:-49] + bytes([good[-49] ^ 1]) + good[-48:],
         "flipped-checksum": good[:-1] + bytes([good[-1] ^ 128]), "cut": good[:-1],
         "longer": good + b"\0", "longer-inside": summed(body("u", [u1]) + b"\0"),
         "no-epoch": summed(body("u", [])), "three-epochs": summed(
@@ -96,6 +115,21 @@ def main():
         "class-too-many": summed(body("f", [keys("f", 1, [2, 3, 5, 6, 7])])),
         "class-count": summed(body("u", [keys("u", 1, [1, 4], count=3)])),
         "first-unlock-with-deadline": summed(body("f", [f1], 5)),
+        "first-unlock-with-idle": summed(body("f", [f1], 5, idle=5, end=0)),
+        "first-unlock-with-person": summed(body("f", [f1 + present(1)])),
+        "person-flag-2": summed(body("u", [keys("u", 1, person=b"\2" + named("person", 1))])),
+        "person-without-flag": summed(body("u", [keys("u", 1, person=b"\0" + present(1)[1:])])),
+        "person-missing": summed(body("u", [keys("u", 1, person=b"\1")])),
+        "person-short": summed(body("u", [keys("u", 1, person=present(1)[:-1])])),
+        "no-flag-of-person": summed(body("u", [keys("u", 1, person=b"")])),
+        "deadline-without-limit": summed(body("u", [u1], 5, end=0)),
+        "end-without-deadline": summed(body("u", [u1], 0, end=5)),
+        "deadline-after-end": summed(body("u", [u1], 6, end=5)),
+        "deadline-before-end": summed(body("u", [u1], 5, end=6)),
+        "idle-without-deadline": summed(body("u", [u1], 0, idle=5)),
+        "idle-longer-than-deadline": summed(body("u", [u1], 4, idle=5, end=0)),
+        "idle-longer-than-deadline-before-end": summed(body("u", [u1], 4, idle=5, end=9)),
+        "idle-deadline-after-end": summed(body("u", [u1], 10, idle=5, end=9)),
     }
     for name, payload in bad.items():
         write(f"bad-{name}", "malformed", payload)
