@@ -78,7 +78,7 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         tests("Database", ["TestValues"]),
         tests("SecretMemory", ["CForkSupport"]),
         tests(
-            "UserPresence", ["Database", "SecretMemory", "ValetTestAgent"],
+            "UserPresence", ["Database", "SecretMemory", "TestValues", "ValetTestAgent"],
             exclude: ["fake-pinentry", "person.py"]),
         tests("Sealing", ["SecretMemory", "TestValues"]),
         tests("KeychainModel", []),
@@ -107,10 +107,15 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         tests(
             "KeychainServices",
             [
-                "KeychainModel", "KeychainStore", "SecretMemory", "Security", "TestSupport",
-                "TestValues",
+                "Database", "KeychainModel", "KeychainStore", "LocalAuthentication",
+                "SecretMemory", "Security", "TestSupport", "TestValues", "UserPresence",
             ]),
-        tests("Valet", ["KeychainModel", "KeychainServices", "TestSupport"]),
+        tests(
+            "Valet",
+            [
+                "Database", "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory",
+                "TestSupport", "TestValues", "UserPresence",
+            ]),
         tests(
             "ValetCLI",
             [

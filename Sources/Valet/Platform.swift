@@ -119,7 +119,7 @@ extension Platform {
         let flags = SecAccessControlCreateFlags(
             rawValue: CFOptionFlags(accessControl.constraints.rawValue))
         let protection = accessControl.protectionClass.code as CFString
-        return unsafe SecAccessControlCreateWithFlags(nil, protection, flags, nil)
+        return SecAccessControlCreateWithFlags(nil, protection, flags, nil)
     }
 }
 

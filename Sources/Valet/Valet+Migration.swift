@@ -99,7 +99,7 @@ extension Valet {
         let destination = MigrationDestination(
             backend: backend, item: sandbox.item,
             hasAny: { keys throws(KeychainError) in
-                try !keysOfAllAccessibilities().isDisjoint(with: keys)
+                try !self.keysOfAllAccessibilities().isDisjoint(with: keys)
             })
         try destination.migrate(items, removing: removing, transform)
     }

@@ -189,6 +189,16 @@ def terminal_deadline(agent):
     session.finish()
 
 
+@case
+def terminal_ended_from_outside(agent):
+    with tempfile.TemporaryDirectory() as folder:
+        end = os.path.join(folder, "end")
+        session = direct(agent, f"ask 20 terminal until:{end}")
+        session.type(b"half")
+        os.mkdir(end)
+        ends(session, "cancelled")
+
+
 def ends_by(agent, number, text=None):
     session = direct(agent)
     session.type(b"half")
@@ -373,6 +383,15 @@ def pinentry_curses_cancel(agent):
 def pinentry_curses_deadline(agent):
     session = real(agent, "pinentry-curses", "ask 1.2")
     ends(session, "timedOut")
+
+
+@case
+def pinentry_curses_ended_from_outside(agent):
+    with tempfile.TemporaryDirectory() as folder:
+        end = os.path.join(folder, "end")
+        session = real(agent, "pinentry-curses", f"ask 20 until:{end}")
+        os.mkdir(end)
+        ends(session, "cancelled")
 
 
 @case
