@@ -36,7 +36,7 @@ struct Enclave: Sendable {
         try check(key)
         guard !object.isEmpty else { throw .emptyValue }
         try translating { () throws(KeychainFailure) in
-            try backend.set(item(key), value: object)
+            try backend.set(item(key), value: object, authentication())
         }
     }
 
@@ -65,7 +65,7 @@ struct Enclave: Sendable {
     func contains(_ key: String) throws(KeychainError) -> Bool {
         try check(key)
         return try translating { () throws(KeychainFailure) in
-            try backend.containsProtected(PasswordName(key, in: sandbox))
+            try backend.contains(PasswordName(key, in: sandbox), authentication())
         }
     }
 

@@ -6,10 +6,15 @@ internal import KeychainModel
 /// What a valet asks of the keychain that the platform has.
 protocol KeychainBackend: Sendable {
     /// Adds an item, or gives the item that has its primary key this value and keeps the rest.
-    /// Asks nobody, whatever the item demands.
     ///
     /// - Throws: `duplicateItem` if that item has another protection class.
     func set(_ item: NewItem, value: Data) throws(KeychainFailure)
+
+    /// The same of an item that a person has to be there for. The person is not asked; where
+    /// fingers count, those that are enrolled now do.
+    func set(
+        _ item: NewItem, value: Data, _ authentication: Authentication
+    ) throws(KeychainFailure)
 
     /// The value of the item of that name; nil for an item without one.
     ///
@@ -28,10 +33,11 @@ protocol KeychainBackend: Sendable {
     /// Whether there is an item of that name; opens no value.
     func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool
 
-    /// The same of an item that a person has to be there for. Nobody is asked, and what somebody
-    /// proved before does not count; an item that is bound to fingers which are enrolled no longer
-    /// is none.
-    func containsProtected(_ name: PasswordName) throws(KeychainFailure) -> Bool
+    /// The same of an item that a person has to be there for, who is not asked. An item that is
+    /// bound to fingers which are enrolled no longer is none.
+    func contains(
+        _ name: PasswordName, _ authentication: Authentication
+    ) throws(KeychainFailure) -> Bool
 
     /// The accounts of a service's items, as far as they are text; none if there are none.
     func accounts(of service: PasswordService) throws(KeychainFailure) -> Set<String>

@@ -25,30 +25,41 @@ struct SecItemKeychain: KeychainBackend {
     }
 
     func set(_ item: NewItem, value: Data) throws(KeychainFailure) {
+        try set(item.dictionary, value) {
+            functions.update(item.query.dictionary, [SecItemKey.data: value])
+        }
+    }
+
+    /// Updating would ask the person, so that an item that is there is deleted first: the system
+    /// has no call that does both at once.
+    func set(
+        _ item: NewItem, value: Data, _ authentication: Authentication
+    ) throws(KeychainFailure) {
+        try set(authentication.added(to: item.dictionary), value) {
+            let status = functions.delete(item.query.dictionary)
+            return status == 0 ? KeychainFailure.Code.itemNotFound.status : status
+        }
+    }
+
+    /// Adds an item unless `update` does away with the need, which is told by another status than
+    /// "not found".
+    private func set(
+        _ attributes: [String: Any], _ value: Data, unless update: () -> Int32
+    ) throws(KeychainFailure) {
+        var attributes = attributes
+        attributes[SecItemKey.data] = value
         // Two rounds: another process may add the item in between, or delete it.
         for _ in 0..<2 {
-            let status = makeWayOrUpdate(item, value: value)
+            let status = update()
             guard status == KeychainFailure.Code.itemNotFound.status else {
                 return try check(status, "set an item")
             }
-            var attributes = item.dictionary
-            attributes[SecItemKey.data] = value
             let added = functions.add(attributes).status
             guard added == KeychainFailure.Code.duplicateItem.status else {
                 return try check(added, "set an item")
             }
         }
         throw KeychainFailure(.duplicateItem, during: "set an item")
-    }
-
-    /// Gives an item another value, which would ask whoever an access control demands: such an
-    /// item is deleted, and `itemNotFound` the answer. The system has no call that does both.
-    private func makeWayOrUpdate(_ item: NewItem, value: Data) -> Int32 {
-        guard item.accessControl != nil else {
-            return functions.update(item.query.dictionary, [SecItemKey.data: value])
-        }
-        let status = functions.delete(item.query.dictionary)
-        return status == 0 ? KeychainFailure.Code.itemNotFound.status : status
     }
 
     func value(of name: PasswordName) throws(KeychainFailure) -> Data? {
@@ -71,8 +82,10 @@ struct SecItemKeychain: KeychainBackend {
         try contains(functions.copy(name.query.searchDictionary).status)
     }
 
-    func containsProtected(_ name: PasswordName) throws(KeychainFailure) -> Bool {
-        var query = name.query.searchDictionary
+    func contains(
+        _ name: PasswordName, _ authentication: Authentication
+    ) throws(KeychainFailure) -> Bool {
+        var query = authentication.added(to: name.query.searchDictionary)
         query[SecItemKey.authenticationUI] = SecItemKey.authenticationUIFail
         let status = functions.copy(query).status
         // A person would be asked for it, so that it is there. A locked device says the same.

@@ -25,6 +25,12 @@ struct StoreKeychain: KeychainBackend {
         try session().set(item, value: SecretValue(copying: value.span))
     }
 
+    func set(
+        _ item: NewItem, value: Data, _ authentication: Authentication
+    ) throws(KeychainFailure) {
+        try session().set(item, value: SecretValue(copying: value.span), authentication.policy)
+    }
+
     func value(of name: PasswordName) throws(KeychainFailure) -> Data? {
         try session().value(of: name).map(Data.init)
     }
@@ -39,8 +45,10 @@ struct StoreKeychain: KeychainBackend {
         try session().contains(name)
     }
 
-    func containsProtected(_ name: PasswordName) throws(KeychainFailure) -> Bool {
-        try session().contains(name)
+    func contains(
+        _ name: PasswordName, _ authentication: Authentication
+    ) throws(KeychainFailure) -> Bool {
+        try session().contains(name, authentication.policy)
     }
 
     func accounts(of service: PasswordService) throws(KeychainFailure) -> Set<String> {

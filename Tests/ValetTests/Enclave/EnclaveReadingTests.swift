@@ -2,6 +2,7 @@
 
 internal import Foundation
 internal import KeychainModel
+internal import TestValues
 internal import Testing
 
 @testable internal import Valet

@@ -45,7 +45,7 @@ final class EnclaveSample {
             .appendingPathComponent("valet-enclave-tests-\(UUID().uuidString)").path
         store = ItemStore(KeychainLocation(folder: folder), stretching: .lowest)
         let session = KeychainSession(
-            store, Caller(applicationIdentifier: "app", accessGroups: ["ABC.com.example"]))
+            store, Caller(applicationIdentifier: "app", accessGroups: [AccessGroup("ABC.com.example")]))
         switch backend {
         case .fake: keychain = SecItemKeychain(fake)
         case .store: keychain = StoreKeychain(session)
