@@ -51,18 +51,38 @@ package struct KeychainSession: Sendable {
     /// - Throws: `duplicateItem`, `missingEntitlement`, `valueTooLarge`, `passcodeNotSet` and
     ///   whatever keeps the keychain from working.
     @discardableResult
-    package func add(_ item: NewItem, value: SecretValue?) throws(KeychainFailure) -> StoredItem {
+    package func add(
+        _ item: NewItem, value: SecretValue?,
+        _ policy: AuthenticationPolicy = AuthenticationPolicy()
+    ) throws(KeychainFailure) -> StoredItem {
+        try add(item, value: value, policy, .naming)
+    }
+
+    /// As the other; but that there is such an item already is told to nobody who could not read
+    /// it (keychain-semantics §10.4).
+    func add(
+        _ item: NewItem, value: SecretValue?, _ policy: AuthenticationPolicy,
+        _ rule: PersonAccess.Rule
+    ) throws(KeychainFailure) -> StoredItem {
         try asking { () throws(KeychainFailure) in
-            try store.add(Addition(item, value: value), for: caller)
+            let addition = Addition(try bound(item, policy), value: value)
+            return try authenticating(policy, rule, "add an item") {
+                (access) throws(KeychainFailure) in
+                try store.add(addition, for: caller, access)
+            }
         }
     }
 
-    /// Adds an item, or gives the item that has its primary key this value and keeps the rest.
+    /// Adds an item, or gives the item that has its primary key this value, and the access control
+    /// of `item` if that has one, and keeps the rest. Asks nobody.
     ///
     /// - Throws: `duplicateItem` if that item has another protection class.
-    package func set(_ item: NewItem, value: SecretValue) throws(KeychainFailure) {
+    package func set(
+        _ item: NewItem, value: SecretValue,
+        _ policy: AuthenticationPolicy = AuthenticationPolicy()
+    ) throws(KeychainFailure) {
         try asking { () throws(KeychainFailure) in
-            try store.set(Addition(item, value: value), for: caller)
+            try store.set(Addition(try bound(item, policy), value: value), for: caller)
         }
     }
 
@@ -71,49 +91,90 @@ package struct KeychainSession: Sendable {
         _ items: [(item: NewItem, value: SecretValue?)], removing: [PersistentReference]
     ) throws(KeychainFailure) {
         try asking { () throws(KeychainFailure) in
-            try store.add(
-                items.map { Addition($0.item, value: $0.value) }, deleting: removing, for: caller)
+            let additions = try items.map { (item) throws(KeychainFailure) in
+                Addition(try bound(item.item, AuthenticationPolicy()), value: item.value)
+            }
+            try store.add(additions, deleting: removing, for: caller)
         }
     }
 
     /// The items that match: at least one, at most the query's limit.
     ///
     /// Damaged items are left out, and remembered as the last failure.
-    /// - Throws: `itemNotFound` if none matches, `damaged` if only damaged ones do.
+    /// - Throws: `itemNotFound` if none matches, `damaged` if only damaged ones do; what asking a
+    ///   person comes to, if one needs one: `userCancelled`, `authenticationFailed`,
+    ///   `interactionNotAllowed`.
     package func copy(
-        _ query: ItemQuery, _ parts: ItemParts
+        _ query: ItemQuery, _ parts: ItemParts,
+        _ policy: AuthenticationPolicy = AuthenticationPolicy()
     ) throws(KeychainFailure) -> [StoredItem] {
         try asking { () throws(KeychainFailure) in
-            let found = try store.copy(query, parts, for: caller)
+            let found = try authenticating(policy, policy.searchRule, "read items") {
+                (access) throws(KeychainFailure) in
+                try store.copy(query, parts, for: caller, access)
+            }
             if let damage = found.damage { KeychainFailure.last = damage }
             return found.items
+        }
+    }
+
+    /// The items that match, with their attributes and without their values. Asks nobody: for
+    /// programs that show what there is.
+    ///
+    /// - Throws: As ``copy(_:_:_:)``.
+    package func attributes(of query: ItemQuery) throws(KeychainFailure) -> [StoredItem] {
+        try asking { () throws(KeychainFailure) in
+            // Whether the fingers are still the same is not asked: what is there is shown.
+            let access = PersonAccess(.naming, enrolment: .known(nil))
+            switch try store.copy(query, .attributes, for: caller, access) {
+            case .done(let found):
+                if let damage = found.damage { KeychainFailure.last = damage }
+                return found.items
+            case .authenticationRequired:
+                throw KeychainFailure(.internalFault, during: "list items")
+            }
         }
     }
 
     /// The value of the item of that name: the fast path.
     ///
     /// - Returns: nil for an item that has no value.
-    /// - Throws: `itemNotFound` if there is none.
-    package func value(of name: PasswordName) throws(KeychainFailure) -> SecretValue? {
+    /// - Throws: `itemNotFound` if there is none; as ``copy(_:_:_:)`` if it needs a person.
+    package func value(
+        of name: PasswordName, _ policy: AuthenticationPolicy = AuthenticationPolicy()
+    ) throws(KeychainFailure) -> SecretValue? {
         try asking { () throws(KeychainFailure) in
-            try store.value(of: name, for: caller)
+            try authenticating(policy, policy.searchRule, "read an item") {
+                (access) throws(KeychainFailure) in
+                try store.value(of: name, for: caller, access)
+            }
         }
     }
 
     /// The value of the first item that matches.
     ///
     /// - Returns: nil for an item that has no value.
-    /// - Throws: `itemNotFound` if none matches.
-    package func value(of query: ItemQuery) throws(KeychainFailure) -> SecretValue? {
+    /// - Throws: `itemNotFound` if none matches; as ``copy(_:_:_:)`` if it needs a person.
+    package func value(
+        of query: ItemQuery, _ policy: AuthenticationPolicy = AuthenticationPolicy()
+    ) throws(KeychainFailure) -> SecretValue? {
         try asking { () throws(KeychainFailure) in
-            try store.value(of: query, for: caller)
+            try authenticating(policy, policy.searchRule, "read an item") {
+                (access) throws(KeychainFailure) in
+                try store.value(of: query, for: caller, access)
+            }
         }
     }
 
-    /// Whether there is an item of that name; opens nothing.
-    package func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool {
+    /// Whether there is an item of that name; opens no value, and asks nobody. One that is bound to
+    /// fingers is there as long as those are enrolled.
+    package func contains(
+        _ name: PasswordName, _ policy: AuthenticationPolicy = AuthenticationPolicy()
+    ) throws(KeychainFailure) -> Bool {
         try asking { () throws(KeychainFailure) in
-            try store.contains(name, for: caller)
+            try looking(policy) { (enrolment) throws(KeychainFailure) in
+                try store.contains(name, for: caller, enrolment: enrolment)
+            }
         }
     }
 
@@ -128,22 +189,46 @@ package struct KeychainSession: Sendable {
         }
     }
 
-    /// Whether an item matches; opens no value.
-    package func contains(_ query: ItemQuery) throws(KeychainFailure) -> Bool {
+    /// Whether an item matches; as ``contains(_:_:)``.
+    package func contains(
+        _ query: ItemQuery, _ policy: AuthenticationPolicy = AuthenticationPolicy()
+    ) throws(KeychainFailure) -> Bool {
         try asking { () throws(KeychainFailure) in
-            try store.contains(query, for: caller)
+            try looking(policy) { (enrolment) throws(KeychainFailure) in
+                try store.contains(query, for: caller, enrolment: enrolment)
+            }
+        }
+    }
+
+    private func looking(
+        _ policy: AuthenticationPolicy,
+        _ body: (PersonAccess.Enrolment) throws(KeychainFailure) -> Answer<Bool>
+    ) throws(KeychainFailure) -> Bool {
+        try authenticating(policy, .naming, "look for an item") {
+            (access) throws(KeychainFailure) in
+            try body(access.enrolment)
         }
     }
 
     /// Changes every item that matches, or none; returns how many.
     ///
-    /// - Throws: `itemNotFound` if none matches, `duplicateItem` if a primary key is taken.
+    /// - Throws: `itemNotFound` if none matches, `duplicateItem` if a primary key is taken; as
+    ///   ``copy(_:_:_:)`` if one needs a person.
     @discardableResult
     package func update(
-        _ query: ItemQuery, _ changes: ItemChanges, value: SecretValue? = nil
+        _ query: ItemQuery, _ changes: ItemChanges, value: SecretValue? = nil,
+        _ policy: AuthenticationPolicy = AuthenticationPolicy()
     ) throws(KeychainFailure) -> Int {
         try asking { () throws(KeychainFailure) in
-            try store.update(query, changes, value: value, for: caller)
+            var changes = changes
+            if let accessControl = changes.accessControl {
+                changes.accessControl = try bound(accessControl, policy)
+            }
+            let update = ItemUpdate(query: query, changes: changes, value: value)
+            return try authenticating(policy, .demanding, "update items") {
+                (access) throws(KeychainFailure) in
+                try store.update(update, for: caller, access)
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 internal import Foundation
 internal import KeychainModel
+internal import KeychainStore
 internal import SecretMemory
 
 /// The four calls without their C shape: dictionaries in, objects or failures out.
@@ -17,7 +18,8 @@ struct SecItemService: Sendable {
     func add(_ attributes: CFDictionary) throws(KeychainFailure) -> AnyObject? {
         let request = try AddRequest(attributes)
         let value = request.value.map { SecretValue(copying: $0.span) }
-        let item = try session().add(request.item, value: value)
+        let item = try session().add(
+            request.item, value: value, request.interaction.policy, .demanding)
         return SecItemResult(returning: request.returning, isList: false)
             .added(item, request.value)
     }
@@ -27,10 +29,11 @@ struct SecItemService: Sendable {
         try check(request.search, .copyMatching)
         let session = try session()
         let result = SecItemResult(returning: request.returning, isList: request.isList)
+        let policy = request.search.interaction.policy
         if request.returning == .data && !request.isList {
-            return try session.value(of: request.search.query)?.data as NSData?
+            return try session.value(of: request.search.query, policy)?.data as NSData?
         }
-        return result.found(try session.copy(request.search.query, result.parts))
+        return result.found(try session.copy(request.search.query, result.parts, policy))
     }
 
     func update(
@@ -39,7 +42,9 @@ struct SecItemService: Sendable {
         let request = try UpdateRequest(query, attributesToUpdate)
         try check(request.search, .update)
         let value = request.value.map { SecretValue(copying: $0.span) }
-        try session().update(request.search.query, request.changes, value: value)
+        try session().update(
+            request.search.query, request.changes, value: value,
+            request.search.interaction.policy)
     }
 
     func delete(_ query: CFDictionary) throws(KeychainFailure) {
