@@ -107,7 +107,8 @@ struct GuardedCalls {
         _ flags: SecAccessControlCreateFlags,
         _ protection: CFString = kSecAttrAccessibleWhenUnlockedThisDeviceOnly
     ) throws -> SecAccessControl {
-        try #require(SecAccessControlCreateWithFlags(nil, protection, flags, nil))
+        let made = SecAccessControlCreateWithFlags(nil, protection, flags, nil)
+        return try #require(made)
     }
 
     static func item(_ account: String, _ more: CFDictionary = [:]) -> CFDictionary {

@@ -16,8 +16,9 @@ open class LAContext: NSObject, @unchecked Sendable {
     let state: ContextState
 
     /// A context that has asked nobody.
-    public override convenience init() {
-        self.init(.ofProcess)
+    public override init() {
+        state = ContextState(.ofProcess, store: nil)
+        super.init()
     }
 
     /// A context that asks with `means`.

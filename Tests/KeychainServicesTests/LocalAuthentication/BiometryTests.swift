@@ -19,13 +19,15 @@ import Testing
     @Test func `asks for the finger first`() throws {
         let person = try person(.enrolled([1]), [nil])
         #expect(person.outcome() == nil)
-        #expect(person.reader?.lines == [["mail asks for your finger.", "\u{201C}sign in\u{201D}"]])
+        #expect(
+            person.reader?.lines == [["mail asks for your finger.", "\u{201C}sign in\u{201D}"]])
         #expect(!person.pinentry.wasStarted)
     }
 
-    @Test(arguments: [
-        [.noMatch, .noMatch, .noMatch], [.lockedOut], [.noReader], [.notEnrolled],
-    ] as [[BiometryFailure]])
+    @Test(
+        arguments: [
+            [.noMatch, .noMatch, .noMatch], [.lockedOut], [.noReader], [.notEnrolled],
+        ] as [[BiometryFailure]])
     func `takes the passcode where the finger fails`(_ failures: [BiometryFailure]) throws {
         let person = try person(.enrolled([1]), failures)
         #expect(person.outcome() == nil)
@@ -45,15 +47,16 @@ import Testing
         #expect(person.outcome(.deviceOwnerAuthenticationWithBiometrics) == nil)
     }
 
-    @Test(arguments: [
-        (BiometryState.noReader, [], LAError.Code.biometryNotAvailable),
-        (.notEnrolled, [], .biometryNotEnrolled), (.lockedOut, [], .biometryLockout),
-        (.enrolled([1]), [.noMatch, .noMatch, .noMatch], .authenticationFailed),
-        (.enrolled([1]), [.lockedOut], .biometryLockout),
-        (.enrolled([1]), [.noReader], .biometryNotAvailable),
-        (.enrolled([1]), [.notEnrolled], .biometryNotEnrolled),
-        (.enrolled([1]), [.cancelled], .userCancel), (.enrolled([1]), [], .systemCancel),
-    ] as [(BiometryState, [BiometryFailure], LAError.Code)])
+    @Test(
+        arguments: [
+            (BiometryState.noReader, [], LAError.Code.biometryNotAvailable),
+            (.notEnrolled, [], .biometryNotEnrolled), (.lockedOut, [], .biometryLockout),
+            (.enrolled([1]), [.noMatch, .noMatch, .noMatch], .authenticationFailed),
+            (.enrolled([1]), [.lockedOut], .biometryLockout),
+            (.enrolled([1]), [.noReader], .biometryNotAvailable),
+            (.enrolled([1]), [.notEnrolled], .biometryNotEnrolled),
+            (.enrolled([1]), [.cancelled], .userCancel), (.enrolled([1]), [], .systemCancel),
+        ] as [(BiometryState, [BiometryFailure], LAError.Code)])
     func `says why no finger was taken`(
         _ state: BiometryState, _ failures: [BiometryFailure], _ code: LAError.Code
     ) throws {
@@ -93,8 +96,8 @@ import Testing
         let context = person.context
         #expect(context.biometryType == .touchID)
         #expect(context.evaluatedPolicyDomainState == nil)
-        #expect(
-            context.canEvaluatePolicy(.deviceOwnerAuthenticationWithBiometrics, error: nil))
+        let policy = LAPolicy.deviceOwnerAuthenticationWithBiometrics
+        #expect(unsafe context.canEvaluatePolicy(policy, error: nil))
         #expect(context.evaluatedPolicyDomainState == Data([1]))
         person.reader?.enrol([2])
         #expect(person.outcome(.deviceOwnerAuthentication, context) == nil)
@@ -111,13 +114,17 @@ import Testing
 }
 
 @Suite struct `Evaluating an access control` {
-    @Test(arguments: [
-        (AccessControl.Constraints.userPresence, LAAccessControlOperation.useItem, nil, 1),
-        (.devicePasscode, .useItem, nil, 1), (.userPresence, .createItem, nil, 0),
-        ([], .useItem, nil, 0), (.biometryAny, .useItem, LAError.Code.biometryNotAvailable, 0),
-        (.companion, .useItem, .companionNotAvailable, 0),
-        ([.biometryAny, .or, .devicePasscode], .useItem, nil, 1),
-    ])
+    static let outcomes:
+        [(AccessControl.Constraints, LAAccessControlOperation, LAError.Code?, Int)] =
+            [
+                (.userPresence, .useItem, nil, 1), (.devicePasscode, .useItem, nil, 1),
+                (.userPresence, .createItem, nil, 0), ([], .useItem, nil, 0),
+                (.biometryAny, .useItem, .biometryNotAvailable, 0),
+                (.companion, .useItem, .companionNotAvailable, 0),
+                ([.biometryAny, .or, .devicePasscode], .useItem, nil, 1),
+            ]
+
+    @Test(arguments: outcomes)
     func `takes what it demands`(
         _ constraints: AccessControl.Constraints, _ operation: LAAccessControlOperation,
         _ code: LAError.Code?, _ questionCount: Int

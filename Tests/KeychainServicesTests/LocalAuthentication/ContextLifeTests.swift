@@ -44,7 +44,7 @@ import Testing
         let context = person.context
         #expect(person.outcome(.deviceOwnerAuthentication, context) == nil)
         try person.keychain.store.changePasscode(
-            from: KeychainPasscode(.text(LockableKeychain.passcode)),
+            KeychainPasscode(.text(LockableKeychain.passcode)),
             to: KeychainPasscode(.text("another")))
         try person.pinentry.answer(["PIN another"])
         #expect(person.outcome(.deviceOwnerAuthentication, context) == nil)

@@ -125,6 +125,7 @@ import Testing
     }
 
     @Test func `can be overridden, as stand-ins of tests do`() async throws {
+        // Sendable because it has nothing of its own.
         final class Always: LAContext, @unchecked Sendable {
             override func canEvaluatePolicy(_ policy: LAPolicy, error: NSErrorPointer) -> Bool {
                 true
@@ -137,7 +138,7 @@ import Testing
             }
         }
         let context: LAContext = Always()
-        #expect(context.canEvaluatePolicy(.deviceOwnerAuthentication, error: nil))
+        #expect(unsafe context.canEvaluatePolicy(.deviceOwnerAuthentication, error: nil))
         #expect(try await context.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: ""))
     }
 }

@@ -40,13 +40,14 @@ import Testing
         #expect(person.pinentry.lines("log").contains("SETCANCEL No__thanks\u{FFFD}"))
     }
 
-    @Test(arguments: [
-        (["PIN a", "PIN b", "PIN c", Person.knowing], LAError.Code.authenticationFailed, 3),
-        (["PIN a", "PIN b", Person.knowing], nil, 3), (["CANCEL"], .userCancel, 1),
-        (["PIN a", "CANCEL"], .userCancel, 2), (["EOF"], .userCancel, 1),
-        (["EMPTY"], .userCancel, 2), (["FAILURE"], .notInteractive, 1),
-        (["RAW nonsense\\n"], .notInteractive, 1), (["MUTE"], .systemCancel, 0),
-    ])
+    @Test(
+        arguments: [
+            (["PIN a", "PIN b", "PIN c", Person.knowing], .authenticationFailed, 3),
+            (["PIN a", "PIN b", Person.knowing], nil, 3), (["CANCEL"], .userCancel, 1),
+            (["PIN a", "CANCEL"], .userCancel, 2), (["EOF"], .userCancel, 1),
+            (["EMPTY"], .userCancel, 2), (["FAILURE"], .notInteractive, 1),
+            (["RAW nonsense\\n"], .notInteractive, 1), (["MUTE"], .systemCancel, 0),
+        ] as [([String], LAError.Code?, Int)])
     func `comes to what the person does`(
         _ answers: [String], _ code: LAError.Code?, _ questionCount: Int
     ) throws {
@@ -97,7 +98,8 @@ import Testing
         let person = try Person()
         let context = person.context
         #expect(context.setCredential(Data(LockableKeychain.passcode.utf8), type: .passcode))
-        #expect(context.isCredentialSet(.passcode) && !context.isCredentialSet(.applicationPassword))
+        #expect(
+            context.isCredentialSet(.passcode) && !context.isCredentialSet(.applicationPassword))
         #expect(person.outcome(.deviceOwnerAuthentication, context) == nil)
         let other = person.context
         #expect(other.setCredential(Data("wrong".utf8), type: .passcode))
@@ -113,14 +115,15 @@ import Testing
         let person = try Person()
         #expect(unsafe person.context.canEvaluatePolicy(.deviceOwnerAuthentication, error: &error))
         #expect(error == nil)
-        #expect(unsafe !person.context.canEvaluatePolicy(
-            .deviceOwnerAuthenticationWithBiometrics, error: &error))
+        #expect(
+            unsafe !person.context.canEvaluatePolicy(
+                .deviceOwnerAuthenticationWithBiometrics, error: &error))
         #expect(error?.code == LAError.biometryNotAvailable.rawValue)
         let other = try Person(hasPasscode: false)
         #expect(unsafe !other.context.canEvaluatePolicy(.deviceOwnerAuthentication, error: &error))
         #expect(error?.domain == LAError.errorDomain)
         #expect(error?.code == LAError.passcodeNotSet.rawValue)
-        #expect(!other.context.canEvaluatePolicy(.deviceOwnerAuthentication, error: nil))
+        #expect(unsafe !other.context.canEvaluatePolicy(.deviceOwnerAuthentication, error: nil))
         #expect(!person.pinentry.wasStarted && !other.pinentry.wasStarted)
     }
 
@@ -137,8 +140,9 @@ import Testing
 
     @Test func `answers who waits in a task`() async throws {
         let person = try Person()
-        #expect(try await person.context.evaluatePolicy(
-            .deviceOwnerAuthentication, localizedReason: "sign in"))
+        #expect(
+            try await person.context.evaluatePolicy(
+                .deviceOwnerAuthentication, localizedReason: "sign in"))
         try person.pinentry.answer(["CANCEL"])
         let error = await #expect(throws: LAError.self) {
             try await person.context.evaluatePolicy(

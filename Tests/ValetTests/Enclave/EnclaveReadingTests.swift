@@ -103,9 +103,11 @@ internal import Testing
         #expect(sample.prompts == ["why"])
     }
 
-    @Test(arguments: EnclaveSample.Backend.embedded, [
-        SecureEnclaveAccessControl.userPresence, .biometricAny, .biometricCurrentSet,
-    ])
+    @Test(
+        arguments: EnclaveSample.Backend.embedded,
+        [
+            SecureEnclaveAccessControl.userPresence, .biometricAny, .biometricCurrentSet,
+        ])
     func `takes a finger where the access control allows it`(
         _ backend: EnclaveSample.Backend, _ accessControl: SecureEnclaveAccessControl
     ) throws {

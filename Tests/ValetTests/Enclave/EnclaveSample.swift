@@ -45,7 +45,8 @@ final class EnclaveSample {
             .appendingPathComponent("valet-enclave-tests-\(UUID().uuidString)").path
         store = ItemStore(KeychainLocation(folder: folder), stretching: .lowest)
         let session = KeychainSession(
-            store, Caller(applicationIdentifier: "app", accessGroups: [AccessGroup("ABC.com.example")]))
+            store,
+            Caller(applicationIdentifier: "app", accessGroups: [AccessGroup("ABC.com.example")]))
         switch backend {
         case .fake: keychain = SecItemKeychain(fake)
         case .store: keychain = StoreKeychain(session)
@@ -68,7 +69,9 @@ final class EnclaveSample {
     /// What the person read, each time that they were asked.
     var prompts: [String] {
         let asked = pinentry.descriptions.map { text in
-            text.split(separator: "%0A").dropFirst().joined().filter { !"\u{201C}\u{201D}".contains($0) }
+            text.split(separator: "%0A").dropFirst().joined().filter {
+                !"\u{201C}\u{201D}".contains($0)
+            }
         }
         return fake.prompts + asked
     }
