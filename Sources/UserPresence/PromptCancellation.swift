@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
 internal import Synchronization
 
 /// Ends questions from outside: from any thread, whether they are open or yet to be asked.
@@ -10,8 +9,8 @@ internal import Synchronization
 package final class PromptCancellation: Sendable {
     private struct State {
         var isCancelled = false
-        /// Where the open question hears of it; −1 while there is none.
-        var listener: Int32 = -1
+        /// How the open question hears of it; nil while there is none.
+        var listener: (@Sendable () -> Void)?
     }
 
     private let state = Mutex(State())
@@ -27,27 +26,23 @@ package final class PromptCancellation: Sendable {
         state.withLock { state in
             guard !state.isCancelled else { return }
             state.isCancelled = true
-            Self.tell(state.listener)
+            state.listener?()
         }
     }
 
-    /// Has `descriptor` told, by a byte that is no signal's; at once, if it is too late.
+    /// For who has a question open: has it told by `tell`, once; at once, if it is too late.
     ///
-    /// A question is open in one place of a process at a time, so that there is one listener.
-    func listen(_ descriptor: Int32) {
+    /// A question is open in one place at a time, so that there is one listener. `tell` is called
+    /// under a lock: it must not wait, nor use this object.
+    package func listen(_ tell: @escaping @Sendable () -> Void) {
         state.withLock { state in
-            state.listener = descriptor
-            if state.isCancelled { Self.tell(descriptor) }
+            state.listener = tell
+            if state.isCancelled { tell() }
         }
     }
 
-    /// Tells nobody any more: the descriptor is about to be closed.
-    func stopListening() {
-        state.withLock { $0.listener = -1 }
-    }
-
-    private static func tell(_ descriptor: Int32) {
-        guard descriptor >= 0 else { return }
-        _ = Descriptor.write([0].span, to: descriptor)
+    /// Tells nobody any more: when this returns, `tell` is not being called.
+    package func stopListening() {
+        state.withLock { $0.listener = nil }
     }
 }

@@ -10,12 +10,13 @@ package protocol BiometryReader: Sendable {
     /// What the reader can do now. Asks nobody.
     func state(until deadline: Deadline) -> BiometryState
 
-    /// Waits for a finger that is enrolled, once: a finger that was not seen well is waited for
-    /// again, one that is another's is an answer.
+    /// Waits for a finger that is enrolled: three times, where it is another one's; a finger that
+    /// was not seen well does not count.
     ///
     /// - Parameters:
     ///   - lines: What the person is told, as far as there is a place for it: who asks for what.
-    ///   - cancellation: Ends the waiting from outside; the answer is then `cancelled`.
+    ///   - cancellation: Ends the waiting from outside, as who listens to it is told; the answer
+    ///     is then `cancelled`.
     /// - Returns: What was enrolled while the finger matched: 1 to 255 bytes that are others after
     ///   every change.
     func verify(
@@ -37,7 +38,7 @@ package enum BiometryState: Hashable, Sendable {
 
 /// Why no finger was accepted.
 package enum BiometryFailure: Error, Hashable, Sendable {
-    /// It is none that is enrolled.
+    /// Three times it was none that is enrolled.
     case noMatch
     /// There were too many tries.
     case lockedOut

@@ -8,15 +8,12 @@ internal import UserPresence
 
 extension PersonAuthentication {
     func proveFinger() throws(AuthenticationRefusal) -> PresenceProof {
-        for _ in 0..<Self.tryCount {
-            guard let enrolled = try enrolmentOfFinger() else { continue }
-            do throws(KeychainFailure) {
-                return try store.presenceProof(fingerprint: enrolled)
-            } catch {
-                throw .keychain(error)
-            }
+        let enrolled = try enrolmentOfFinger()
+        do throws(KeychainFailure) {
+            return try store.presenceProof(fingerprint: enrolled)
+        } catch {
+            throw .keychain(error)
         }
-        throw .wrong
     }
 
     func provePasscode() throws(AuthenticationRefusal) -> PresenceProof {
@@ -34,15 +31,14 @@ extension PersonAuthentication {
         throw .wrong
     }
 
-    /// What was enrolled while a finger matched; nil if it did not.
-    private func enrolmentOfFinger() throws(AuthenticationRefusal) -> [UInt8]? {
+    /// What was enrolled while a finger matched.
+    private func enrolmentOfFinger() throws(AuthenticationRefusal) -> [UInt8] {
         guard let reader = means.reader else { throw .noReader }
         do throws(BiometryFailure) {
             return try reader.verify(
                 ["\(means.application()) asks for your finger."] + saidReason, until: deadline,
                 cancellation: cancellation)
         } catch {
-            guard error != .noMatch else { return nil }
             throw AuthenticationRefusal(error, isEnded: cancellation.isCancelled)
         }
     }

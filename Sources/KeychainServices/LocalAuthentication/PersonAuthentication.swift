@@ -9,10 +9,10 @@ internal import UserPresence
 /// One authentication: asks a person for what is demanded and not proved yet.
 ///
 /// Fingers come first, where they are enough or a part of it; the passcode takes their place where
-/// they fail and it may. Each is tried three times. All of it is done by the deadline, but for the
-/// two seconds that ending a pinentry may take.
+/// they fail and it may. Each is tried three times, fingers by the reader itself. All of it is done
+/// by the deadline, but for the two seconds that ending a pinentry may take.
 struct PersonAuthentication {
-    /// How often a person may try.
+    /// How often a person may try a passcode.
     static let tryCount = 3
 
     let means: AuthenticationMeans

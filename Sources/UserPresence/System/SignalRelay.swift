@@ -58,7 +58,9 @@ struct SignalRelay: ~Copyable {
         _ = Self.handlerCount.load(ordering: .relaxed)  // made now: a handler may not
         Self.target.store(pipe.writing.number, ordering: .sequentiallyConsistent)
         install()
-        cancellation?.listen(pipe.writing.number)
+        let number = pipe.writing.number
+        // A byte that is no signal's.
+        cancellation?.listen { _ = Descriptor.write([0].span, to: number) }
     }
 
     deinit {

@@ -26,7 +26,7 @@ import Testing
 
     @Test(
         arguments: [
-            [.noMatch, .noMatch, .noMatch], [.lockedOut], [.noReader], [.notEnrolled],
+            [.noMatch], [.lockedOut], [.noReader], [.notEnrolled],
         ] as [[BiometryFailure]])
     func `takes the passcode where the finger fails`(_ failures: [BiometryFailure]) throws {
         let person = try person(.enrolled([1]), failures)
@@ -42,16 +42,11 @@ import Testing
         #expect(person.reader?.lines == [])
     }
 
-    @Test func `gives a finger three tries`() throws {
-        let person = try person(.enrolled([1]), [.noMatch, .noMatch, nil])
-        #expect(person.outcome(.deviceOwnerAuthenticationWithBiometrics) == nil)
-    }
-
     @Test(
         arguments: [
             (BiometryState.noReader, [], LAError.Code.biometryNotAvailable),
             (.notEnrolled, [], .biometryNotEnrolled), (.lockedOut, [], .biometryLockout),
-            (.enrolled([1]), [.noMatch, .noMatch, .noMatch], .authenticationFailed),
+            (.enrolled([1]), [.noMatch], .authenticationFailed),
             (.enrolled([1]), [.lockedOut], .biometryLockout),
             (.enrolled([1]), [.noReader], .biometryNotAvailable),
             (.enrolled([1]), [.notEnrolled], .biometryNotEnrolled),
