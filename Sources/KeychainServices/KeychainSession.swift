@@ -98,86 +98,6 @@ package struct KeychainSession: Sendable {
         }
     }
 
-    /// The items that match: at least one, at most the query's limit.
-    ///
-    /// Damaged items are left out, and remembered as the last failure.
-    /// - Throws: `itemNotFound` if none matches, `damaged` if only damaged ones do; what asking a
-    ///   person comes to, if one needs one: `userCancelled`, `authenticationFailed`,
-    ///   `interactionNotAllowed`.
-    package func copy(
-        _ query: ItemQuery, _ parts: ItemParts,
-        _ policy: AuthenticationPolicy = AuthenticationPolicy()
-    ) throws(KeychainFailure) -> [StoredItem] {
-        try asking { () throws(KeychainFailure) in
-            let found = try authenticating(policy, policy.searchRule, "read items") {
-                (access) throws(KeychainFailure) in
-                try store.copy(query, parts, for: caller, access)
-            }
-            if let damage = found.damage { KeychainFailure.last = damage }
-            return found.items
-        }
-    }
-
-    /// The items that match, with their attributes and without their values. Asks nobody: for
-    /// programs that show what there is.
-    ///
-    /// - Throws: As ``copy(_:_:_:)``.
-    package func attributes(of query: ItemQuery) throws(KeychainFailure) -> [StoredItem] {
-        try asking { () throws(KeychainFailure) in
-            // Whether the fingers are still the same is not asked: what is there is shown.
-            let access = PersonAccess(.naming, enrolment: .known(nil))
-            switch try store.copy(query, .attributes, for: caller, access) {
-            case .done(let found):
-                if let damage = found.damage { KeychainFailure.last = damage }
-                return found.items
-            case .authenticationRequired:
-                throw KeychainFailure(.internalFault, during: "list items")
-            }
-        }
-    }
-
-    /// The value of the item of that name: the fast path.
-    ///
-    /// - Returns: nil for an item that has no value.
-    /// - Throws: `itemNotFound` if there is none; as ``copy(_:_:_:)`` if it needs a person.
-    package func value(
-        of name: PasswordName, _ policy: AuthenticationPolicy = AuthenticationPolicy()
-    ) throws(KeychainFailure) -> SecretValue? {
-        try asking { () throws(KeychainFailure) in
-            try authenticating(policy, policy.searchRule, "read an item") {
-                (access) throws(KeychainFailure) in
-                try store.value(of: name, for: caller, access)
-            }
-        }
-    }
-
-    /// The value of the first item that matches.
-    ///
-    /// - Returns: nil for an item that has no value.
-    /// - Throws: `itemNotFound` if none matches; as ``copy(_:_:_:)`` if it needs a person.
-    package func value(
-        of query: ItemQuery, _ policy: AuthenticationPolicy = AuthenticationPolicy()
-    ) throws(KeychainFailure) -> SecretValue? {
-        try asking { () throws(KeychainFailure) in
-            try authenticating(policy, policy.searchRule, "read an item") {
-                (access) throws(KeychainFailure) in
-                try store.value(of: query, for: caller, access)
-            }
-        }
-    }
-
-    /// Whether there is an item of that name; opens no value, and asks nobody. One that is bound to
-    /// fingers is there as long as those are enrolled.
-    package func contains(
-        _ name: PasswordName, _ policy: AuthenticationPolicy = AuthenticationPolicy()
-    ) throws(KeychainFailure) -> Bool {
-        try asking { () throws(KeychainFailure) in
-            try looking(policy) { (enrolment) throws(KeychainFailure) in
-                try store.contains(name, for: caller, enrolment: enrolment)
-            }
-        }
-    }
-
     /// The accounts of all items of a service; none if there are none.
     package func accounts(
         of service: PasswordService
@@ -186,27 +106,6 @@ package struct KeychainSession: Sendable {
             let found = try store.accounts(of: service, for: caller)
             if let damage = found.damage { KeychainFailure.last = damage }
             return found.accounts
-        }
-    }
-
-    /// Whether an item matches; as ``contains(_:_:)``.
-    package func contains(
-        _ query: ItemQuery, _ policy: AuthenticationPolicy = AuthenticationPolicy()
-    ) throws(KeychainFailure) -> Bool {
-        try asking { () throws(KeychainFailure) in
-            try looking(policy) { (enrolment) throws(KeychainFailure) in
-                try store.contains(query, for: caller, enrolment: enrolment)
-            }
-        }
-    }
-
-    private func looking(
-        _ policy: AuthenticationPolicy,
-        _ body: (PersonAccess.Enrolment) throws(KeychainFailure) -> Answer<Bool>
-    ) throws(KeychainFailure) -> Bool {
-        try authenticating(policy, .naming, "look for an item") {
-            (access) throws(KeychainFailure) in
-            try body(access.enrolment)
         }
     }
 
@@ -256,7 +155,7 @@ package struct KeychainSession: Sendable {
 extension KeychainSession {
     /// Runs `body`, a call for items, and keeps what it throws as the thread's last failure.
     @inline(__always)
-    private func asking<R>(
+    func asking<R>(
         _ body: () throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
         try remembering { () throws(KeychainFailure) in

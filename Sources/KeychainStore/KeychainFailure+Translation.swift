@@ -28,6 +28,7 @@ extension KeychainFailure {
         case let error as KeybagError: self.init(error, during: operation)
         case let error as BackupError: self.init(error, during: operation)
         case RowFailure.locked: self = .locked(operation)
+        case RowFailure.needsPerson: self.init(.interactionNotAllowed, during: operation)
         case is RowFailure: self.init(.damaged, during: operation, hint: Self.damageHint)
         case let error as LockStateError:
             self.init(.inputOutput, during: operation, message: "\(error)")
@@ -56,7 +57,18 @@ extension KeychainFailure {
     }
 
     static let damageHint = "run `valet doctor`"
-    static let unlockHint = "run `valet unlock`"
+
+    /// What helps where the keychain is locked for this process.
+    static var unlockHint: String { unlockHint(ofProcess: LockStates.areOfProcess) }
+
+    /// What helps where the keychain is locked.
+    ///
+    /// - Parameter ofProcess: Whether this process unlocks for itself alone.
+    package static func unlockHint(ofProcess: Bool) -> String {
+        guard ofProcess else { return "run `valet unlock`" }
+        return "this process unlocks for itself: with `Keychain.unlock(passcode:)`, or with what "
+            + "the descriptor gives whose number is in $VALET_PASSCODE_FD when it starts"
+    }
 
     /// The device key is there, and has another id than the keybag names.
     static func wrongDeviceKey(_ operation: String) -> KeychainFailure {

@@ -39,6 +39,11 @@ package struct KeychainStatus: Sendable {
     package var lockStateProvider: String?
     /// Why they lie there; nil without a passcode.
     package var lockStateReason: String?
+    /// How long the keychain stays unlocked however much it is used; nil for no end, and unless it
+    /// is unlocked.
+    package var remaining: Duration?
+    /// After how long without use it locks itself; nil for never, and unless it is unlocked.
+    package var autoLock: Duration?
     /// Live rows, tombstones excluded; nil while there is no keychain.
     package var itemCount: Int?
     /// Damaged rows that were moved aside; nil while there is no keychain.

@@ -30,6 +30,12 @@ package struct BootTime: Hashable, Comparable, Sendable {
         return BootTime(milliseconds: isTooLate ? .max : later)
     }
 
+    /// How long it is until then; zero once it has passed.
+    package var remaining: Duration {
+        let now = BootTime.now
+        return now < self ? .milliseconds(milliseconds - now.milliseconds) : .zero
+    }
+
     package static func < (left: BootTime, right: BootTime) -> Bool {
         left.milliseconds < right.milliseconds
     }

@@ -28,6 +28,9 @@ package struct UnlockLimits: Hashable, Sendable {
     /// After how long without use it ends; nil for never.
     package var idle: Duration? { idleMilliseconds.map { .milliseconds($0) } }
 
+    /// How long it is until the end; nil for no end.
+    package var remaining: Duration? { end?.remaining }
+
     /// When an unlock that is used now, and never again, ends.
     func deadline(from now: BootTime) -> BootTime? {
         let idleEnd = idleMilliseconds.map { now.advanced(byMilliseconds: $0) }

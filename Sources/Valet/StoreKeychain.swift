@@ -9,16 +9,20 @@ internal import SecretMemory
 /// The embedded keychain, asked by typed requests.
 struct StoreKeychain: KeychainBackend {
     /// Asked for at every call.
-    let session: @Sendable () throws(KeychainFailure) -> KeychainSession
+    private let session: @Sendable () throws(KeychainFailure) -> KeychainSession
+    /// The same keychain, for searches by dictionary.
+    private let dictionaries: SecItemKeychain
 
     /// The keychain of this process.
     init() {
         session = { () throws(KeychainFailure) in try KeychainSession.current() }
+        dictionaries = SecItemKeychain()
     }
 
-    /// Another keychain, or another application's view of it.
-    init(_ session: KeychainSession) {
+    /// Another keychain, or another application's view of it; `functions` are its own, too.
+    init(_ session: KeychainSession, _ functions: any SecItemFunctions) {
         self.session = { session }
+        dictionaries = SecItemKeychain(functions)
     }
 
     func set(_ item: NewItem, value: Data) throws(KeychainFailure) {
@@ -71,12 +75,16 @@ struct StoreKeychain: KeychainBackend {
     }
 
     func copy(_ query: ItemQuery, withValues: Bool) throws(KeychainFailure) -> [FoundItem] {
-        let parts: ItemParts = withValues ? [.attributes, .value] : .attributes
-        return try session().copy(query, parts).map(FoundItem.init)
+        let session = try self.session()
+        // Nobody is asked for names alone.
+        let items =
+            try withValues
+            ? session.copy(query, [.attributes, .value]) : session.attributes(of: query)
+        return items.map(FoundItem.init)
     }
 
     func copy(matching dictionary: [String: Any]) throws(KeychainFailure) -> [FoundItem] {
-        try SecItemKeychain().copy(matching: dictionary)
+        try dictionaries.copy(matching: dictionary)
     }
 
     func delete(_ query: ItemQuery) throws(KeychainFailure) {

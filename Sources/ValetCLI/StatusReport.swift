@@ -81,6 +81,13 @@ extension StatusReport {
             Field(
                 member: "lockStateReason", label: "", value: .text(status.lockStateReason),
                 isShownAsText: false),
+            Field(
+                member: "locksIn", label: "Locks in",
+                value: .text(status.remaining.map(DurationText.text))),
+            Field(
+                member: "autoLock", label: "Auto-lock",
+                value: .text(status.autoLock.map(DurationText.text)),
+                remark: "locks after that time without use"),
             Field(member: "recoveryKey", label: "Recovery key", value: flag(status.hasRecoveryKey)),
             Field(
                 member: "needsRecovery", label: "", value: flag(status.needsRecovery),

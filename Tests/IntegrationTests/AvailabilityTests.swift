@@ -13,6 +13,23 @@ import Testing
         try Scenario.run("availability.deadline", as: user)
     }
 
+    @Test(arguments: User.allCases)
+    func `is told when the keychain was not used for its idle time`(_ user: User) throws {
+        try Scenario.run("availability.auto_lock", as: user)
+    }
+
+    @Test(arguments: User.allCases)
+    func `stays unlocked while another process uses the keychain`(_ user: User) throws {
+        try Scenario.run("availability.used_by_another", as: user)
+    }
+
+    @Test(arguments: User.allCases)
+    func `ends with a change of keys where it is its own, and says what helps`(
+        _ user: User
+    ) throws {
+        try Scenario.run("availability.changed_keys", as: user)
+    }
+
     @Test func `is found out where no file can be touched`() throws {
         try Scenario.run("availability.read_only")
     }

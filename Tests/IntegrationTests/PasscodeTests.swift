@@ -14,6 +14,11 @@ import Testing
     }
 
     @Test(arguments: User.allCases)
+    func `locks itself when it is not used`(_ user: User) throws {
+        try Scenario.run("passcodes.auto_lock", as: user)
+    }
+
+    @Test(arguments: User.allCases)
     func `never waits for an answer where nobody can be asked`(_ user: User) throws {
         try Scenario.run("passcodes.without_asking", as: user)
     }

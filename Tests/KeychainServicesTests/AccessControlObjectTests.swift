@@ -47,7 +47,8 @@ import Testing
         #expect(error.code == Int(errSecParam))
         #expect(error.domain == NSOSStatusErrorDomain)
         // Nobody needs to want the error.
-        #expect(SecAccessControlCreateWithFlags(nil, protection, flags, nil) == nil)
+        let made = SecAccessControlCreateWithFlags(nil, protection, flags, nil)
+        #expect(made == nil)
     }
 
     @Test(arguments: ["ak", "ck", "dk", "aku", "cku", "dku", "akpu"])
@@ -60,7 +61,8 @@ import Testing
         let object = SecAccessControlCreateWithFlags(
             nil, protection as CFTypeRef, .userPresence, nil)
         #expect(object == made)
-        #expect(SecAccessControlCreateWithFlags(nil, NSNull(), [], nil) == nil)
+        let none = SecAccessControlCreateWithFlags(nil, NSNull(), [], nil)
+        #expect(none == nil)
     }
 
     @Test func `are equal by what they say`() throws {

@@ -109,6 +109,34 @@ import Testing
         }
     }
 
+    @Test func `is opened by name for a proof that suffices, and for no other after that`() throws {
+        let both = try EpochStore.accessControl([.biometryAny, .devicePasscode])
+        try epochs.add("a", both)
+        let service = PasswordService(
+            service: "service", accessGroup: nil, isSynchronizable: false,
+            protectionClass: .whenUnlocked)
+        func read(_ proof: PresenceProof?) throws -> [UInt8]? {
+            let answer = try epochs.store.value(
+                of: PasswordName("a", in: service), for: epochs.caller,
+                PersonAccess(.demanding, proof: proof))
+            guard case .done(let value) = answer else { return nil }
+            return value?.array
+        }
+        let (passcode, finger) = (try epochs.passcodeProof(), try epochs.fingerProof())
+        let enough = passcode.adding(finger)
+        for _ in 0..<3 {
+            #expect(try read(passcode) == nil)
+            #expect(try read(finger) == nil)
+            #expect(try read(nil) == nil)
+            #expect(try read(enough) == Array("value of a".utf8))
+        }
+        try epochs.set(EpochStore.item("a", both), "second")
+        #expect(try read(passcode) == nil)
+        #expect(try read(enough) == Array("second".utf8))
+        try epochs.delete(.exact("a"))
+        #expect(epochs.code { _ = try read(enough) } == .itemNotFound)
+    }
+
     @Test func `keeps its access control when it is overwritten without one`() throws {
         let accessControl = try EpochStore.accessControl(.devicePasscode)
         try epochs.add("a", accessControl)

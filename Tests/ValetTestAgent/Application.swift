@@ -29,6 +29,7 @@ enum Application {
         case "can": return "\(valet(try accessibility(words[0])).canAccessKeychain())"
         case "setas": try valet(accessibility(words[0])).setString(words[2], forKey: words[1])
         case "getas": return try valet(accessibility(words[0])).string(forKey: words[1])
+        case "hint": return KeychainFailure.last?.hint ?? "none"
         case "find": return "\(SecItemCall.count)"
         default: throw WrongUse()
         }
@@ -41,11 +42,13 @@ enum Application {
         try store.setPasscode(KeychainPasscode(SecretBytes(copying: Array(text.utf8).span)))
     }
 
+    /// The passcode, then milliseconds for both limits, or `-` for none.
     private static func unlock(_ words: [String]) throws {
         let passcode = Array(words[0].utf8)
-        let duration = words.dropFirst().first.flatMap { Int($0) }
+        let limits = words.dropFirst().map { Int($0).map { Duration.milliseconds($0) } }
         try Keychain.unlock(
-            passcode: passcode.span, for: duration.map { .milliseconds($0) })
+            passcode: passcode.span, for: limits.first ?? nil,
+            autoLock: limits.dropFirst().first ?? nil)
     }
 
     private static func unlockAsync(_ text: String) throws {

@@ -15,33 +15,39 @@ extension Keychain {
     /// - Parameters:
     ///   - passcode: The bytes that were typed, UTF-8 without the end of the line, 1 to 1,024. They
     ///     are copied to guarded memory, and wiped there; your own are yours to wipe.
-    ///   - duration: How long the keychain stays unlocked; nil for until it is locked.
+    ///   - duration: How long the keychain stays unlocked, however much it is used; nil for until
+    ///     it is locked.
+    ///   - autoLock: After how long without use it locks itself; nil for never. A use is a call, of
+    ///     any process that shares the state, that needs an item of the accessibilities
+    ///     `whenUnlocked…` or `whenPasscodeSet…`; asking for the state is none. It may lock up to
+    ///     an eighth of that time early: docs/decisions/0020-auto-lock.md.
     /// - Throws: ``KeychainModel/KeychainFailure``: `authenticationFailed` for a wrong passcode,
     ///   `itemNotFound` if there is no keychain, `invalidRequest` for no bytes or too many,
     ///   `keyUnavailable`, `incomplete`, `timedOut`, `outOfMemory`.
     public static func unlock(
-        passcode: Span<UInt8>, for duration: Duration? = nil
+        passcode: Span<UInt8>, for duration: Duration? = nil, autoLock: Duration? = nil
     ) throws(KeychainFailure) {
-        try KeychainSession.current().unlock(SecretBytes(copying: passcode), for: duration)
+        try KeychainSession.current().unlock(
+            SecretBytes(copying: passcode), for: duration, autoLock: autoLock)
     }
 
-    /// As ``unlock(passcode:for:)``, on a thread of its own: neither the caller's executor nor the
-    /// cooperative thread pool is kept busy. Cancelling the task does not stop it.
+    /// As ``unlock(passcode:for:autoLock:)``, on a thread of its own: neither the caller's executor
+    /// nor the cooperative thread pool is kept busy. Cancelling the task does not stop it.
     ///
     /// - Parameter passcode: Is wiped, if nobody else has a copy: hand it over with `consume`.
     public static func unlock(
-        passcode: consuming [UInt8], for duration: Duration? = nil
+        passcode: consuming [UInt8], for duration: Duration? = nil, autoLock: Duration? = nil
     ) async throws(KeychainFailure) {
         let typed = SecretBytes(takingOver: passcode)
         let session = try KeychainSession.current()
         let passcode = try KeychainPasscode(typed)
         try await onThread { () throws(KeychainFailure) in
-            try session.unlock(passcode, for: duration)
+            try session.unlock(passcode, for: duration, autoLock: autoLock)
         }
     }
 
-    /// Locks the keychain for everybody whom ``unlock(passcode:for:)`` unlocks it for. Items of the
-    /// accessibilities `afterFirstUnlock…` stay open.
+    /// Locks the keychain for everybody whom ``unlock(passcode:for:autoLock:)`` unlocks it for.
+    /// Items of the accessibilities `afterFirstUnlock…` stay open.
     ///
     /// - Parameter all: Whether to close these as well, as a start of the machine does.
     /// - Throws: ``KeychainModel/KeychainFailure``: `passcodeNotSet` if it cannot be locked,
@@ -53,15 +59,17 @@ extension Keychain {
 
 extension KeychainSession {
     func unlock(
-        _ typed: consuming SecretBytes, for duration: Duration?
+        _ typed: consuming SecretBytes, for duration: Duration?, autoLock: Duration? = nil
     ) throws(KeychainFailure) {
-        try unlock(KeychainPasscode(typed), for: duration)
+        try unlock(KeychainPasscode(typed), for: duration, autoLock: autoLock)
     }
 
     func unlock(
-        _ passcode: KeychainPasscode, for duration: Duration?
+        _ passcode: KeychainPasscode, for duration: Duration?, autoLock: Duration? = nil
     ) throws(KeychainFailure) {
-        try remembering { () throws(KeychainFailure) in try store.unlock(passcode, for: duration) }
+        try remembering { () throws(KeychainFailure) in
+            try store.unlock(passcode, for: duration, autoLock: autoLock)
+        }
     }
 
     func lock(all: Bool) throws(KeychainFailure) {

@@ -111,9 +111,11 @@ extension KeychainSession {
         for case .failed(let failure) in events { throw failure }
         for case .deadline in events {
             if case .failure(let failure)? = last { throw failure }
+            let isOfProcess =
+                if case .success(let found)? = last { found.isOfProcess } else { false }
             throw KeychainFailure(
                 .locked, during: waiting, message: "nobody unlocked the keychain in time",
-                hint: "unlock it with `valet unlock`")
+                hint: KeychainFailure.unlockHint(ofProcess: isOfProcess))
         }
         throw KeychainFailure(.userCancelled, during: waiting, message: "the task was cancelled")
     }

@@ -104,10 +104,11 @@ extension WriteAccess {
 
     private func add(_ addition: Addition, _ prepared: IndexedContent) throws -> StoredItem {
         var prepared = prepared
-        try demandProof(for: prepared, addition.item)
-        let predecessor = try makeWay(
-            for: prepared, addition.item.itemClass,
+        let existing = try row(
+            of: prepared, addition.item.itemClass,
             isSynchronizable: addition.item.isSynchronizable)
+        try demandProof(for: existing)
+        let predecessor = try makeWay(over: existing)
         if let date = predecessor.modificationDate {
             prepared.content.attributes[.modificationDate] = .date(max(now.date, date + 0.001))
         }
@@ -211,7 +212,10 @@ extension WriteAccess {
     func makeWay(
         for item: IndexedContent, _ itemClass: ItemClass, isSynchronizable: Bool
     ) throws -> Predecessor {
-        let existing = try row(of: item, itemClass, isSynchronizable: isSynchronizable)
+        try makeWay(over: try row(of: item, itemClass, isSynchronizable: isSynchronizable))
+    }
+
+    private func makeWay(over existing: FoundRow?) throws -> Predecessor {
         guard let existing else { return Predecessor() }
         guard case .row(let row) = existing, let opened = try openIfTaken(row) else {
             try quarantine(existing)

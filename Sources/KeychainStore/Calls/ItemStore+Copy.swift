@@ -50,10 +50,12 @@ extension ItemStore {
         let groups = try caller.groups(searching: query.accessGroup, during: Self.copying)
         let found = try reading(Self.copying) { (engine, deadline) throws(KeychainFailure) in
             let (rows, state) = try engine.rows(query, groups, Self.copying, deadline)
-            return try translating(Self.copying) {
+            let found = try translating(Self.copying) {
                 try RowOpener(query: query, parts: parts, state: state, access: access)
                     .open(rows)
             }
+            engine.renewIfUsed(state.facts, deadline)
+            return found
         }
         guard let found, !found.items.isEmpty || !found.demands.isEmpty else {
             throw found?.damage ?? KeychainFailure(.itemNotFound, during: Self.copying)
@@ -128,7 +130,8 @@ extension ItemStore {
     package func value(
         of name: PasswordName, for caller: Caller, _ access: PersonAccess
     ) throws(KeychainFailure) -> Answer<SecretValue?> {
-        if let found = try find(name, opening: true, caller), !found.needsPerson {
+        let found = try find(name, opening: true, caller, access.proof)
+        if let found, !found.needsPerson {
             return .done(found.value)
         }
         // There may be one with a view hint or a token, and there may be one that needs a person.
@@ -153,7 +156,7 @@ extension ItemStore {
     }
 
     private func find(
-        _ name: PasswordName, opening: Bool, _ caller: Caller
+        _ name: PasswordName, opening: Bool, _ caller: Caller, _ proof: PresenceProof? = nil
     ) throws(KeychainFailure) -> FoundValue? {
         let found: FoundValue?? = try reading(Self.reading) {
             (engine, deadline) throws(KeychainFailure) -> FoundValue? in
@@ -161,8 +164,9 @@ extension ItemStore {
                 name.service.accessGroup == nil
                 ? caller.accessGroups
                 : try caller.groups(searching: name.service.accessGroup, during: Self.reading)
+            let request = ValueRequest(name: name, opening: opening, proof: proof)
             for group in groups {
-                let found = try engine.value(name, group, opening: opening, deadline)
+                let found = try engine.value(request, group, deadline)
                 if let found { return found }
             }
             return nil

@@ -155,7 +155,7 @@ struct RowExamination {
     }
 
     private func check(_ row: SealedRow) throws(RowFailure) {
-        let cipher = try state.cipher(opening: row.header)
+        let cipher = try state.cipher(examining: row.header)
         let content = try cipher.openContent(row)
         if let secret = row.secret {
             let size = try cipher.valueByteCount(ValueParts(row), secret.span)

@@ -12,15 +12,19 @@ extension ItemStore {
     /// Somebody else changes the keys each time; then it is their turn to explain.
     private static let attemptCount = 3
 
-    /// Unlocks the keychain for everyone who shares its lock state, and for `duration` if that is
-    /// not nil; unlocked already, it stays so for that long instead.
+    /// Unlocks the keychain for everyone who shares its lock state.
+    ///
+    /// - Parameters:
+    ///   - duration: For how long, however much it is used; nil for until it is locked.
+    ///   - idle: After how long without use it locks itself; nil for never. An unlocked keychain
+    ///     gets these limits instead of its own.
     ///
     /// Does nothing for a keychain without a passcode. Goes on with an epoch change that was left
     /// undone, for as long as a call may take.
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain,
     ///   `authenticationFailed` for a wrong passcode, `incomplete`, `keyUnavailable`, `timedOut`.
     package func unlock(
-        _ passcode: KeychainPasscode, for duration: Duration? = nil, idle: Duration? = nil
+        _ passcode: KeychainPasscode, for duration: Duration? = nil, autoLock idle: Duration? = nil
     ) throws(KeychainFailure) {
         for _ in 0..<Self.attemptCount {
             let isDone = try withEngine(Self.unlocking) { (engine) throws(KeychainFailure) in
@@ -28,7 +32,7 @@ extension ItemStore {
                 guard facts.lockState != nil else { return true }
                 return try engine.unlessChanged(facts, timeLimit) {
                     () throws(KeychainFailure) in
-                    try unlock(engine, facts, passcode, for: duration, idle: idle)
+                    try unlock(engine, facts, passcode, for: duration, autoLock: idle)
                 }
             }
             if isDone { return }
@@ -40,7 +44,7 @@ extension ItemStore {
     /// - Returns: Whether it was done: not if the keychain has changed in the meantime.
     private func unlock(
         _ engine: Engine, _ facts: KeychainFacts, _ passcode: KeychainPasscode,
-        for duration: Duration?, idle: Duration?
+        for duration: Duration?, autoLock idle: Duration?
     ) throws(KeychainFailure) -> Bool {
         let protector = try engine.protector(of: facts, passcode, Self.unlocking)
         let deadline = Deadline(after: timeLimit)

@@ -72,6 +72,10 @@ extension Engine {
         status = facts
         guard let state = try opened.get() else { return false }
         status.state = state
+        if state == .unlocked, let limits = lastKnownFacts?.lockState?.unlockPeriod?.limits {
+            status.remaining = limits.remaining
+            status.autoLock = limits.idle
+        }
         return true
     }
 

@@ -91,9 +91,10 @@ extension WriteAccess {
             let opened = try open(row)
             guard try query.fits(opened.content) else { continue }
             switch try verdict(on: opened) {
-            case .open: matches.append(opened)
+            case .open where !opened.isClosed: matches.append(opened)
             case .gone, .skipped: continue
-            case .demanded:
+            // Without its value an item would lose it.
+            case .open, .demanded:
                 guard let demand = try opened.content.accessControl else { continue }
                 if !demands.contains(demand) { demands.append(demand) }
             }

@@ -65,6 +65,12 @@ struct RowOpener {
         if parts.contains(.value), let secret = row.secret {
             value = try cipher.openValue(ValueParts(row), secret.span, access.proof)
             guard value?.byteCount == content.valueByteCount else { throw .content }
+            // Here the proof was found to be enough: what it opens elsewhere is not given out.
+            if row.header.flags.presence != nil, access.rule == .demanding,
+                let tag = ValueTag(of: secret)
+            {
+                access.proof?.grant(tag)
+            }
         }
         return StoredItem(
             itemClass: row.header.itemClass, reference: row.header.reference,

@@ -21,7 +21,10 @@ extension Engine {
                     return try body(store, state)
                 }
             }
-            if let result { return result }
+            if let result {
+                renewIfUsed(lastKnownFacts, deadline)
+                return result
+            }
             try awaitEpochChange(operation, deadline)
         }
     }

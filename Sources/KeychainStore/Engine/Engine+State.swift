@@ -60,7 +60,8 @@ extension Engine {
         try source.check(facts)
         return KeychainFailure(
             .locked, during: Self.opening, message: cause.explanation,
-            hint: KeychainFailure.unlockHint)
+            hint: KeychainFailure.unlockHint(
+                ofProcess: facts.lockState?.provider.place == .process))
     }
 
     /// Whether the keys that `state` holds are those that are open at this moment.

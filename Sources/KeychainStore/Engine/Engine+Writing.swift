@@ -38,6 +38,7 @@ extension Engine {
             tend(writer)
             let pause = isOfItems ? goOnWithEpochChange(writer, state) : 0
             _ = consume held
+            renewIfUsed(state.facts, deadline)
             if pause > 0 { _ = deadline.sleep(atMost: pause) }
             return result
         }

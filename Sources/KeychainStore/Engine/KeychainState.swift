@@ -69,6 +69,7 @@ final class KeychainState: Sendable {
                 .passcodeNotSet, during: operation,
                 hint: "set a passcode first, or choose another accessibility")
         }
+        noteUse(of: protectionClass)
         return ItemCipher(
             keychainID: settings.keychainID, keys: keys, recipients: newest.recipients)
     }
@@ -78,10 +79,22 @@ final class KeychainState: Sendable {
     /// - Throws: ``RowFailure``: `seal` for a row that names no key of this keychain, `locked` for
     ///   one whose key is not open.
     func cipher(opening header: RowHeader) throws(RowFailure) -> ItemCipher {
+        let cipher = try cipher(examining: header)
+        noteUse(of: header.protectionClass)
+        return cipher
+    }
+
+    /// As ``cipher(opening:)``, for who looks after the keychain: that does not count as its use.
+    func cipher(examining header: RowHeader) throws(RowFailure) -> ItemCipher {
         guard let epoch = epoch(of: header) else { throw .seal }
         guard let keys = epoch.keys.keys(of: header.protectionClass) else { throw .locked }
         return ItemCipher(
             keychainID: settings.keychainID, keys: keys, recipients: epoch.recipients)
+    }
+
+    /// Keeps an unlocked keychain from locking itself: docs/decisions/0020-auto-lock.md.
+    private func noteUse(of protectionClass: ProtectionClass) {
+        if protectionClass.scope == .whileUnlocked { facts.lockState?.noteUse() }
     }
 
     /// The epoch whose key the row of `header` names.

@@ -13,15 +13,21 @@ final class LockStates: Sendable {
 
     private let stores = Mutex<[KeychainID: LockStateStore]>([:])
 
+    /// Whether this process unlocks keychains for itself alone.
+    static var areOfProcess: Bool { chosenProvider().place == .process }
+
+    private static func chosenProvider() -> LockStateProvider {
+        LockStateProvider(
+            for: .ofProcess(
+                setting: TrustedEnvironment.value("VALET_LOCK_STATE"),
+                isElevated: Environment.ofProcess.isElevated))
+    }
+
     /// The lock state of a keychain.
     static func store(of keychainID: KeychainID) -> LockStateStore {
         current.value.stores.withLock { stores in
             if let known = stores[keychainID] { return known }
-            let provider = LockStateProvider(
-                for: .ofProcess(
-                    setting: TrustedEnvironment.value("VALET_LOCK_STATE"),
-                    isElevated: Environment.ofProcess.isElevated))
-            let store = LockStateStore(keychainID: keychainID, provider: provider)
+            let store = LockStateStore(keychainID: keychainID, provider: chosenProvider())
             stores[keychainID] = store
             return store
         }

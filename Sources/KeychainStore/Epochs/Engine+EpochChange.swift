@@ -45,6 +45,7 @@ extension Engine {
                 if let before { try change.opener.putBack(before, of: facts) }
             }
         } catch {
+            keep(forResealing: nil)
             throw KeychainFailure(translating: error, during: operation)
         }
     }

@@ -3,6 +3,7 @@
 internal import Keybag
 package import KeychainModel
 internal import Sealing
+internal import Synchronization
 
 /// That a person was there: what they have shown, and the secrets which that opens.
 ///
@@ -17,6 +18,10 @@ package final class PresenceProof: Sendable {
     package let enrolment: [UInt8]?
     /// The opened pairs, by epoch.
     let keys: [PresenceKeys]
+    /// Values that this was found to be enough for, by the tag of part V.
+    private let granted = Mutex<Set<ValueTag>>([])
+
+    private static let grantedCapacity = 1024
 
     init(
         _ factors: AccessControl.Factors, enrolment: [UInt8]? = nil, keys: [PresenceKeys]
@@ -35,8 +40,34 @@ package final class PresenceProof: Sendable {
             keys: newer.keys + keys)
     }
 
+    /// Notes that this was enough for the value with that seal; until it is written anew it is.
+    func grant(_ tag: ValueTag) {
+        granted.withLock { granted in
+            if granted.count < Self.grantedCapacity { granted.insert(tag) }
+        }
+    }
+
+    /// Whether this is known to be enough for the value with that seal.
+    func hasGranted(_ tag: ValueTag) -> Bool {
+        granted.withLock { $0.contains(tag) }
+    }
+
     /// Whether this meets what `accessControl` demands, fingers of another enrolment left out.
     package func satisfies(_ accessControl: AccessControl) -> Bool {
         accessControl.demand(enrolled: enrolment).isMet(by: factors)
+    }
+}
+
+/// The tag of a sealed value: who forges one can forge the other.
+typealias ValueTag = FixedBytes<16, ValueTagName>
+
+/// Tells ``ValueTag`` from other bytes.
+enum ValueTagName {}
+
+extension ValueTag {
+    /// The tag at the end of part V; nil for bytes that are too few to have one.
+    init?(of secret: [UInt8]) {
+        guard let tag = try? PartTag(of: secret) else { return nil }
+        self.init(tag)
     }
 }

@@ -47,9 +47,8 @@ extension WriteAccess {
     /// Before an item is called a duplicate of another: keychain-semantics §10.4.
     ///
     /// - Throws: ``AuthenticationDemand``; nothing has been written then.
-    func demandProof(for item: IndexedContent, _ new: NewItem) throws {
-        let found = try row(of: item, new.itemClass, isSynchronizable: new.isSynchronizable)
-        guard case .row(let row)? = found, row.header.flags.presence != nil,
+    func demandProof(for existing: FoundRow?) throws {
+        guard case .row(let row)? = existing, row.header.flags.presence != nil,
             !row.header.flags.contains(.tombstone)
         else { return }
         let opened: OpenedRow?

@@ -35,11 +35,7 @@ package struct KeychainAvailability: Hashable, Sendable {
     }
 
     /// How long the keychain stays unlocked, rounded up; nil if it has no end.
-    package var remaining: Duration? {
-        guard let end else { return nil }
-        let now = BootTime.now
-        return now < end ? .milliseconds(Int64(end.milliseconds - now.milliseconds)) : .zero
-    }
+    package var remaining: Duration? { end?.remaining }
 }
 
 extension ProtectionClass {

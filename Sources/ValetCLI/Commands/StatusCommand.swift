@@ -31,6 +31,11 @@ struct StatusCommand: Command {
                 "where opened keys lie, kernel or process; null without a passcode"
             ),
             ("lockStateReason", "why there"),
+            (
+                "locksIn",
+                "how long the keychain stays unlocked at most, as 7h59m; null for no end"
+            ),
+            ("autoLock", "after how long without use it locks, as 15m; null for never"),
             ("recoveryKey", "whether a recovery key opens the keychain"),
             (
                 "needsRecovery",

@@ -9,15 +9,23 @@ struct UnlockCommand: Command {
     private static let duration = OptionDeclaration(
         name: "for", valueName: "DURATION",
         help: "lock again after that time: 90s, 15m, 8h, 2d, 1h30m (default: never)")
+    private static let autoLock = OptionDeclaration(
+        name: "auto-lock", valueName: "DURATION",
+        help: "lock again after that time without use (default: never)")
 
     static let declaration = CommandDeclaration(
         name: "unlock", abstract: "unlock the keychain for all programs of the user",
         discussion: [
             "Puts the opened keys into the kernel's keyring of the user, where every program of "
-                + "the same user finds them, until 'valet lock', the end of the --for time, or "
-                + "the end of the machine's run. The time runs on while the machine sleeps. An "
-                + "unlocked keychain can be unlocked again, for another time. A keychain without "
-                + "a passcode is always open, and this does nothing.",
+                + "the same user finds them, until 'valet lock', the end of the --for time, "
+                + "the --auto-lock time without use, or the end of the machine's run, whichever "
+                + "comes first. Times run on while the machine sleeps. An unlocked keychain can "
+                + "be unlocked again, for other times. A keychain without a passcode is always "
+                + "open, and this does nothing.",
+            "The keychain is used when any program of the user reads, looks for, stores or removes "
+                + "a secret that is only there while it is unlocked; 'valet status' and 'valet "
+                + "doctor' do not use it, nor do programs that wait for it. It may lock up to an "
+                + "eighth of the --auto-lock time early, and never late.",
             "Services and other users that do not log in have no keyring that is shared: there "
                 + "each program unlocks for itself, and this command has nothing to unlock and "
                 + "fails. Give such programs the passcode through a descriptor, and its number "
@@ -26,7 +34,7 @@ struct UnlockCommand: Command {
                 + "VALET_LOCK_STATE=kernel or =process chooses.",
             KeyOptions.askingDiscussion,
         ],
-        options: [duration, KeyOptions.passcodeDescriptor],
+        options: [duration, autoLock, KeyOptions.passcodeDescriptor],
         exitCodes: [
             (.failure, "each program unlocks for itself here, or something failed"),
             KeyOptions.noKeychain, KeyOptions.wrongPasscode,
@@ -34,14 +42,17 @@ struct UnlockCommand: Command {
         examples: [
             ("valet unlock", "Asks for the passcode."),
             ("valet unlock --for 8h", "For a working day."),
+            ("valet unlock --for 8h --auto-lock 15m", "The same, but not for a long break."),
             ("valet unlock --passcode-fd 3", "For scripts, which open descriptor 3 for it."),
         ])
 
     private let duration: Duration?
+    private let autoLock: Duration?
     private let descriptor: PasscodeDescriptor?
 
     init(_ values: ParsedValues) throws(CLIError) {
         duration = try DurationText.value(of: Self.duration, in: values)
+        autoLock = try DurationText.value(of: Self.autoLock, in: values)
         descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
     }
 
@@ -55,12 +66,13 @@ struct UnlockCommand: Command {
         let dialogue = context.dialogue(descriptor, new: nil)
         try dialogue.withPasscode(for: "Unlock the keychain.") {
             (passcode) throws(KeychainFailure) in
-            try store.unlock(passcode, for: duration)
+            try store.unlock(passcode, for: duration, autoLock: autoLock)
         }
         // The kernel may have had no room.
         try Self.checkIsShared(asking { () throws(KeychainFailure) in try store.status() })
         let time = duration.map { " for " + DurationText.text($0) } ?? ""
-        context.console.note("valet: the keychain is unlocked\(time)")
+        let idle = autoLock.map { ", and locks after \(DurationText.text($0)) without use" } ?? ""
+        context.console.note("valet: the keychain is unlocked\(time)\(idle)")
         return .success
     }
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 
+import passcodes
 from support import expect, mount, private_mounts
 
 KERNEL = {"VALET_LOCK_STATE": "kernel"}
@@ -82,6 +83,54 @@ def deadline(world):
         expect("unlocked" in watcher.do("app seen locked"), "the end was not told")
         expect(owner.do("app state") == "locked", "the owner does not know")
         watcher.end()
+
+
+def auto_lock(world):
+    """A keychain that nobody uses locks itself, and who watches is told; asking is no use."""
+    for env in (KERNEL, OWN):
+        with locked(world, env) as owner:
+            owner.do("app watch")
+            owner.do("app unlock correct - 1000")
+            expect("unlocked" in owner.do("app seen locked"), "the end was not told")
+            answer = owner.ask("app getas ak a")
+            expect(answer.startswith("error locked"), "not locked:", answer)
+            expect(owner.do("app getas ck c") == "value-c", "what stays open")
+            owner.do("app unlockasync correct")
+            expect(owner.do("app getas ak a") == "value-a", "unlocked again")
+        shutil.rmtree(world.home)
+
+
+def used_by_another(world):
+    """Whichever process uses a shared keychain keeps it unlocked for all; then it locks."""
+    with locked(world, KERNEL) as owner:
+        user = world.agent(env=KERNEL)
+        for _ in range(10):
+            owner.do("app unlock correct - 3000")
+            if used_for(user, 5, 2):
+                break
+        else:
+            expect(False, "this machine is too slow")
+        expect(owner.do("app state") == "unlocked", "locked although it was used")
+        expect(owner.do("app getas ak a") == "value-a", "not readable")
+        owner.do("app watch")
+        owner.do("app seen locked")
+        answer = user.ask("app getas ak a")
+        expect(answer.startswith("error locked"), "not locked:", answer)
+        user.end()
+
+
+def used_for(user, seconds, longest_pause):
+    """Uses the keychain for so long; false if it was not used often enough on the way."""
+    begin = last = time.monotonic()
+    while last < begin + seconds:
+        answer = user.ask("app getas ak a")
+        now = time.monotonic()
+        if now - last > longest_pause:
+            return False
+        expect(answer == "ok value-a", "locked although it was used:", answer)
+        last = now
+        time.sleep(0.1)
+    return True
 
 
 def read_only(world):
@@ -230,6 +279,27 @@ def shared_descriptor(world):
         expect(answer.startswith("error locked"), "shared:", answer)
         expect(pipe in open_files(agent), "the descriptor was closed")
         agent.end()
+
+
+def changed_keys(world):
+    """A service that unlocked for itself has to do it again after a change of keys, and is told."""
+    with locked(world, OWN) as owner:
+        owner.do("app unlock correct")
+        expect(owner.do("app getas ak a") == "value-a", "not readable")
+        passcodes.do(world, "rotate", lines=["correct"], env=OWN)
+        for _ in range(2):
+            answer = owner.ask("app getas ak a")
+            expect(answer.startswith("error locked"), "old keys:", answer)
+            expect("keys have changed since it was unlocked" in answer, "not told why:", answer)
+            hint = owner.do("app hint")
+            for text in ("Keychain.unlock(passcode:)", "$VALET_PASSCODE_FD"):
+                expect(text in hint, "not told what helps:", hint)
+            expect("`valet unlock`" not in hint, "what does not help:", hint)
+        answer = owner.ask("app await ak 50")
+        expect(answer.startswith("error locked"), "waiting:", answer)
+        expect("$VALET_PASSCODE_FD" in owner.do("app hint"), "waiting:", owner.do("app hint"))
+        owner.do("app unlock correct")
+        expect(owner.do("app getas ak a") == "value-a", "not readable again")
 
 
 def level(world):

@@ -107,6 +107,29 @@ def deadline(world):
         expect(value(world, "a") == "value of a", "unlocked again")
 
 
+def auto_lock(world):
+    """Unlocked with an idle time, the keychain locks when nobody uses it; status is no use."""
+    with keychain(world):
+        outcome = do(world, "unlock", "--auto-lock", "1s", lines=[PASSCODE])
+        ends(0, outcome, "unlocked, and locks after 1s without use")
+        end = time.monotonic() + 60
+        while state(world) == "unlocked":
+            expect(time.monotonic() < end, "not locked though nobody used it")
+        ends(75, run(world, "get", "a"), "run `valet unlock`")
+        outcome = do(world, "unlock", "--for", "2h", "--auto-lock=30m", lines=[PASSCODE])
+        ends(0, outcome, "unlocked for 2h, and locks after 30m without use")
+        facts = json.loads(do(world, "status", "--json").out)
+        expect(facts["autoLock"] == "30m", "auto-lock:", facts)
+        expect(facts["locksIn"].startswith(("2h", "1h59m")), "end:", facts)
+        text = do(world, "status").out.decode()
+        expect("30m (locks after that time without use)" in text, "status:", text)
+        expect(value(world, "a") == "value of a", "unlocked again")
+        do(world, "unlock", lines=[PASSCODE])
+        facts = json.loads(do(world, "status", "--json").out)
+        expect(facts["autoLock"] is None and facts["locksIn"] is None, "no limits:", facts)
+        ends(64, run(world, "unlock", "--auto-lock", "0s", lines=[PASSCODE]), "'--auto-lock'")
+
+
 def without_asking(world):
     """Nobody to ask: a locked keychain answers, and does not wait."""
     with keychain(world):

@@ -47,11 +47,11 @@ final class EnclaveSample {
         let session = KeychainSession(
             store,
             Caller(applicationIdentifier: "app", accessGroups: [AccessGroup("ABC.com.example")]))
+        let functions = ServiceFunctions(service: SecItemService(session))
         switch backend {
         case .fake: keychain = SecItemKeychain(fake)
-        case .store: keychain = StoreKeychain(session)
-        case .secItem:
-            keychain = SecItemKeychain(ServiceFunctions(service: SecItemService(session)))
+        case .store: keychain = StoreKeychain(session, functions)
+        case .secItem: keychain = SecItemKeychain(functions)
         }
         if hasPasscode, backend != .fake {
             let passcode = SecretBytes(copying: Array("correct".utf8).span)

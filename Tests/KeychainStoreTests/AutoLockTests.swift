@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Database
+import Foundation
+import KeychainModel
+import LockState
+import Testing
+
+@testable import KeychainStore
+
+/// A keychain that locks itself when it is not used. All these tests wait for the clock of the
+/// machine, and for nothing else: how fast they are does not matter.
+@Suite(.timeLimit(.minutes(5))) struct `An unlock with an idle time` {
+    enum Use: CaseIterable {
+        case reading, looking, listing, writing, removing
+    }
+
+    enum Question: CaseIterable {
+        case availability, status, diagnosis, otherClass
+    }
+
+    private let keychain = EpochStore()
+    private var store: ItemStore { keychain.store }
+
+    init() throws {
+        try keychain.addItems([.whenUnlocked, .afterFirstUnlock])
+        try store.setPasscode(EpochStore.passcode("correct"))
+    }
+
+    private func unlock(for duration: Duration? = nil, autoLock idle: Duration) throws -> BootTime {
+        try store.unlock(EpochStore.passcode("correct"), for: duration, autoLock: idle)
+        return try #require(try store.availability().end)
+    }
+
+    private func use(_ kind: Use) throws {
+        switch kind {
+        case .reading: #expect(try keychain.value("whenUnlocked") == "value of whenUnlocked")
+        case .looking: #expect(try store.contains(.exact("whenUnlocked"), for: keychain.caller))
+        case .listing:
+            let found = try store.copy(.generic(), .attributes, for: keychain.caller)
+            #expect(found.items.count >= 2)
+        case .writing: try keychain.add(UUID().uuidString)
+        case .removing:
+            let account = UUID().uuidString
+            try keychain.add(account)
+            #expect(try store.delete(.exact(account), for: keychain.caller) == 1)
+        }
+    }
+
+    private func ask(_ kind: Question) throws {
+        switch kind {
+        case .availability: _ = try store.availability()
+        case .status: _ = try store.status()
+        case .diagnosis: _ = store.diagnose()
+        case .otherClass:
+            #expect(try keychain.value("afterFirstUnlock") == "value of afterFirstUnlock")
+        }
+    }
+
+    @Test(arguments: Use.allCases)
+    func `is made longer by a use`(_ kind: Use) throws {
+        let end = try unlock(autoLock: .seconds(16))
+        try use(kind)
+        let opened = try store.withEngine("look") { $0.lastKnownState?.opened }
+        while try store.availability().end == end { try use(kind) }
+        #expect(try #require(try store.availability().end) > end)
+        #expect(try store.status().autoLock == .seconds(16))
+        #expect(try store.status().remaining == nil)
+        // Nothing had to be opened again.
+        let now = try store.withEngine("look") { $0.lastKnownState?.opened }
+        #expect(opened != nil && now === opened)
+    }
+
+    @Test(arguments: Question.allCases)
+    func `is over though somebody asks all the time`(_ kind: Question) throws {
+        let end = try unlock(autoLock: .milliseconds(1_500))
+        while true {
+            try ask(kind)
+            let found = try store.availability()
+            guard found.state == .unlocked else { break }
+            #expect(found.end == end)
+        }
+        #expect(try keychain.state() == .locked)
+        #expect(try store.status().autoLock == nil)
+        #expect(keychain.code { _ = try keychain.value("whenUnlocked") } == .locked)
+        #expect(try keychain.value("afterFirstUnlock") == "value of afterFirstUnlock")
+    }
+
+    @Test func `goes on without being made longer while others write`() throws {
+        let end = try unlock(autoLock: .seconds(16))
+        let isShared = try store.status().lockStateProvider == "kernel"
+        try store.withEngine("write") { (engine) throws(KeychainFailure) in
+            let held = try translating("write") { try engine.lock.acquire(before: .never) }
+            let due = BootTime.now.advanced(by: .milliseconds(2_500))
+            while BootTime.now < due { _ = try? keychain.value("whenUnlocked") }
+            let found = try store.availability()
+            #expect(!isShared || found.end == end)
+            _ = consume held
+        }
+        while try store.availability().end == end { try use(.reading) }
+        #expect(try keychain.state() == .unlocked)
+    }
+
+    @Test func `keeps its limits when the keys change`() throws {
+        _ = try unlock(for: .seconds(7_200), autoLock: .seconds(3_600))
+        try store.rotateKeys(EpochStore.passcode("correct"))
+        let status = try store.status()
+        #expect(status.state == .unlocked)
+        #expect(status.epoch == 3)
+        #expect(status.autoLock == .seconds(3_600))
+        #expect(try #require(status.remaining) <= .seconds(7_200))
+        #expect(keychain.readable(of: ["whenUnlocked"]) == ["whenUnlocked"])
+    }
+
+    @Test func `gives way to the next unlock`() throws {
+        _ = try unlock(for: .seconds(7_200), autoLock: .seconds(3_600))
+        try store.unlock(EpochStore.passcode("correct"))
+        let status = try store.status()
+        #expect(status.state == .unlocked)
+        #expect(status.autoLock == nil)
+        #expect(status.remaining == nil)
+    }
+}
+
+@Suite struct `What helps where the keychain is locked` {
+    @Test func `is the command where the state is shared`() {
+        #expect(KeychainFailure.unlockHint(ofProcess: false) == "run `valet unlock`")
+    }
+
+    @Test func `is the process itself where it has its own state`() {
+        let hint = KeychainFailure.unlockHint(ofProcess: true)
+        #expect(hint.contains("Keychain.unlock(passcode:)"))
+        #expect(hint.contains("$VALET_PASSCODE_FD"))
+        #expect(!hint.contains("`valet unlock`"))
+    }
+}
