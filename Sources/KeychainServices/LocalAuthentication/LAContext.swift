@@ -87,12 +87,14 @@ open class LAContext: NSObject, @unchecked Sendable {
         localizedReason: String, reply: @escaping @Sendable (Bool, (any Error)?) -> Void
     ) {
         answer(reply) { (context) throws(AuthenticationRefusal) in
-            let demands = accessControl.content.demand.isNothing ? [] : [accessControl.content]
-            switch operation {
-            case .createItem, .createKey: _ = try context.state.rememberedProof()
-            case .useItem, .useKeySign, .useKeyDecrypt, .useKeyKeyExchange:
-                try context.prove(demands, reason: localizedReason)
-            }
+            let takesPerson =
+                switch operation {
+                case .createItem, .createKey: false
+                case .useItem, .useKeySign, .useKeyDecrypt, .useKeyKeyExchange:
+                    !accessControl.content.demand.isNothing
+                }
+            guard takesPerson else { return _ = try context.state.rememberedProof() }
+            try context.prove([accessControl.content], reason: localizedReason)
         }
     }
 

@@ -63,6 +63,14 @@ public struct LAError: CustomNSError, Hashable, Sendable {
         _nsError = error
     }
 
+    /// Whether both have the same code, and say it in the same words.
+    public static func == (one: LAError, other: LAError) -> Bool {
+        one.code == other.code && one.localizedDescription == other.localizedDescription
+    }
+
+    /// Goes by the code.
+    public func hash(into hasher: inout Hasher) { hasher.combine(code) }
+
     /// Why.
     public var code: Code { Code(rawValue: _nsError.code) ?? .authenticationFailed }
 

@@ -84,7 +84,8 @@ internal import Testing
 
     @Test(arguments: EnclaveSample.Backend.allCases)
     func `takes bytes that are not UTF-8 for no text`(_ backend: EnclaveSample.Backend) throws {
-        let valet = try EnclaveSample(backend).valet()
+        let sample = try EnclaveSample(backend)
+        let valet = sample.valet()
         try valet.setObject(Data([0xFF]), forKey: "key")
         #expect(throws: KeychainError.itemNotFound) {
             try valet.string(forKey: "key", withPrompt: "why")

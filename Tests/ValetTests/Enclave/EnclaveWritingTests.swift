@@ -51,7 +51,8 @@ internal import Testing
 
     @Test(arguments: EnclaveSample.Backend.allCases)
     func `leaves the value that was stored last`(_ backend: EnclaveSample.Backend) throws {
-        let valet = try EnclaveSample(backend).valet()
+        let sample = try EnclaveSample(backend)
+        let valet = sample.valet()
         try valet.setString("one", forKey: "key")
         try valet.setString("two", forKey: "key")
         #expect(try valet.string(forKey: "key", withPrompt: "") == "two")
@@ -77,7 +78,8 @@ internal import Testing
 
     @Test(arguments: EnclaveSample.Backend.embedded)
     func `stores nothing without a passcode`(_ backend: EnclaveSample.Backend) throws {
-        let valet = try EnclaveSample(backend, hasPasscode: false).valet()
+        let sample = try EnclaveSample(backend, hasPasscode: false)
+        let valet = sample.valet()
         #expect(throws: KeychainError.couldNotAccessKeychain) {
             try valet.setString("value", forKey: "key")
         }
