@@ -136,7 +136,7 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
     ]
 #else
     let apple = library("Valet", ["KeychainModel"])
-    apple.exclude = ["StoreKeychain.swift"]
+    apple.exclude = ["StoreKeychain.swift", "Conveniences/Valet.KeyChanges.swift"]
     targets += [apple]
 #endif
 

@@ -86,6 +86,30 @@ package struct KeychainSession: Sendable {
         }
     }
 
+    /// Sets all items as ``set(_:value:)`` sets one, or does nothing at all.
+    package func set(
+        _ items: [(item: NewItem, value: SecretValue)]
+    ) throws(KeychainFailure) {
+        try asking { () throws(KeychainFailure) in
+            let additions = try items.map { (item) throws(KeychainFailure) in
+                Addition(try bound(item.item, AuthenticationPolicy()), value: item.value)
+            }
+            try store.set(additions, for: caller)
+        }
+    }
+
+    /// The values of the items with these accounts, all of one moment; what is not there, or has no
+    /// value, is missing.
+    ///
+    /// - Throws: `damaged` if one of them cannot be read.
+    package func values(
+        of accounts: Set<String>, in service: PasswordService
+    ) throws(KeychainFailure) -> [String: SecretValue] {
+        try asking { () throws(KeychainFailure) in
+            try store.values(of: accounts, in: service, for: caller)
+        }
+    }
+
     /// Adds all items and removes those named, or does nothing at all.
     package func add(
         _ items: [(item: NewItem, value: SecretValue?)], removing: [PersistentReference]

@@ -5,17 +5,15 @@ internal import Keybag
 internal import Sealing
 
 extension KernelLockState {
-    /// Unlocks: puts both payloads in place of those that are there, the longer lived first.
+    /// Puts payloads in the place of those that are there: both to unlock, the longer lived first.
     ///
-    /// A kill at any moment leaves each of the two as it was, or complete and new: a key is
+    /// A kill at any moment leaves each of them as it was, or complete and new: a key is
     /// finished while only this thread has it, and linked at once.
     ///
     /// - Throws: ``LockStateError/Code/quotaExceeded`` if there is no room, also 50 ms later,
     ///   since the kernel gives room back with a delay; ``LockStateError/Code/refused``.
-    func publish(
-        firstUnlock: KeyPayload, unlocked: KeyPayload, now: BootTime
-    ) throws(LockStateError) {
-        for payload in [firstUnlock, unlocked] {
+    func publish(_ payloads: [KeyPayload], now: BootTime) throws(LockStateError) {
+        for payload in payloads {
             do throws(LockStateError) {
                 try replace(payload, now)
             } catch {

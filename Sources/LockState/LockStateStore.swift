@@ -99,7 +99,7 @@ package final class LockStateStore: Sendable {
             return
         }
         do throws(LockStateError) {
-            try kernel.publish(firstUnlock: firstUnlock, unlocked: unlocked, now: now())
+            try kernel.publish([firstUnlock, unlocked], now: now())
             process.lock(all: true)
         } catch {
             guard error.code == .quotaExceeded || error.code == .refused else { throw error }
@@ -126,6 +126,16 @@ package final class LockStateStore: Sendable {
             let (firstUnlock, unlocked) = try payloads(epochs, found.payload.period)
             try kernel.update(firstUnlock: firstUnlock, unlocked: unlocked, now: now())
         }
+    }
+
+    /// Replaces the keys that stay from the first unlock on, and unlocks nothing.
+    ///
+    /// - Throws: ``LockStateError/Code/wrongKeys``, `quotaExceeded`, `refused`, `other`.
+    package func replaceFirstUnlockKeys(with epochs: [EpochKeys]) throws(LockStateError) {
+        let firstUnlock = try KeyPayload(
+            .afterFirstUnlock, of: keychainID, from: epochs, period: .unlimited)
+        guard isShared else { return try process.publish(firstUnlock: firstUnlock) }
+        try kernel.publish([firstUnlock], now: now())
     }
 
     /// Locks: takes the keys that need an unlocked keychain away from every process that shares

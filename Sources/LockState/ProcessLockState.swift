@@ -79,6 +79,16 @@ final class ProcessLockState: Sendable {
         use.follow(unlocked.period)
     }
 
+    /// Puts keys in the place of those that stay while the keychain is locked; it stays locked.
+    func publish(firstUnlock: KeyPayload) throws(LockStateError) {
+        let lockedKeys = try OpenedKeys(firstUnlock: firstUnlock, unlocked: nil)
+        held.value.state.withLock { state in
+            state = State(
+                lockedKeys: lockedKeys, cause: state.cause,
+                fallback: state.fallback)
+        }
+    }
+
     /// Makes the time longer that is left, after a use; does nothing once it is over.
     func renew(now: BootTime) {
         let period: UnlockPeriod? = held.value.state.withLock { state in

@@ -30,6 +30,15 @@ protocol KeychainBackend: Sendable {
         of name: PasswordName, _ authentication: Authentication
     ) throws(KeychainFailure) -> Data?
 
+    /// Sets all items as ``set(_:value:)`` sets one, or leaves the keychain as it was.
+    func set(_ items: [(item: NewItem, value: Data)]) throws(KeychainFailure)
+
+    /// The values of the items with these accounts, of one moment where the platform can; what is
+    /// not there, or has no value, is missing.
+    func values(
+        of accounts: Set<String>, in service: PasswordService
+    ) throws(KeychainFailure) -> [String: Data]
+
     /// Whether there is an item of that name; opens no value.
     func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool
 

@@ -67,6 +67,15 @@ enum Platform {
         static let takesAnyGroupPrefix = false
     #endif
 
+    /// The last failure of this thread, where it is known in full.
+    static var lastFailure: KeychainFailure? {
+        #if canImport(Darwin) || VALET_APPLE_BRANCHES
+            nil
+        #else
+            KeychainFailure.last
+        #endif
+    }
+
     /// Makes `failure` the last one of this thread.
     static func keep(_ failure: KeychainFailure) {
         #if !(canImport(Darwin) || VALET_APPLE_BRANCHES)

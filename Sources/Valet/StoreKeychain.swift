@@ -45,6 +45,17 @@ struct StoreKeychain: KeychainBackend {
         try session().value(of: name, authentication.policy).map(Data.init)
     }
 
+    func set(_ items: [(item: NewItem, value: Data)]) throws(KeychainFailure) {
+        try KeychainSession.current().set(
+            items.map { ($0.item, SecretValue(copying: $0.value.span)) })
+    }
+
+    func values(
+        of accounts: Set<String>, in service: PasswordService
+    ) throws(KeychainFailure) -> [String: Data] {
+        try KeychainSession.current().values(of: accounts, in: service).mapValues(Data.init)
+    }
+
     func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool {
         try session().contains(name)
     }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import KeychainModel
+internal import KeychainStore
+
 /// Says on a terminal how far a long work has come; says nothing anywhere else, or of a short one.
 final class ProgressLine {
     private let console: any Console
@@ -30,12 +33,18 @@ final class ProgressLine {
 }
 
 extension Context {
-    /// Runs `body`, which changes the keys of the keychain, and shows how far it has come.
-    func changingKeys<R>(
-        _ body: (_ progress: (_ count: Int, _ total: Int) -> Void) throws(CLIError) -> R
-    ) throws(CLIError) -> R {
+    /// Runs `body`, which changes the keys of `store`, and shows how far it has come; then names
+    /// what it left beside the device key.
+    func changingKeys(
+        of store: ItemStore, _ body: (_ progress: EpochProgress) throws(KeychainFailure) -> Void
+    ) throws(CLIError) {
         let line = ProgressLine("sealing items anew", on: console)
         defer { line.end() }
-        return try body { line.show($0, of: $1) }
+        try asking { () throws(KeychainFailure) in try body { line.show($0, of: $1) } }
+        for finding in store.strayDeviceKeys() {
+            let place = finding.path.map { " (\(Escaping.printable($0)))" } ?? ""
+            console.note("valet: warning: \(finding.message)\(place)")
+            if let hint = finding.hint { console.hint(hint) }
+        }
     }
 }

@@ -12,6 +12,11 @@ import Testing
         try Scenario.run("backups.passphrases")
     }
 
+    @Test(arguments: User.allCases)
+    func `asks for the passcode where each process unlocks for itself`(_ user: User) throws {
+        try Scenario.run("backups.locked", as: user)
+    }
+
     @Test func `is whole or absent after a kill`() throws {
         try Scenario.run("backups.killed_creation")
     }

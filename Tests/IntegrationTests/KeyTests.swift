@@ -17,6 +17,13 @@ import Testing
         try Scenario.run("keys.lone_files", as: user)
     }
 
+    @Test(arguments: User.allCases)
+    func `are bound to the credential of a service, and back only when asked`(
+        _ user: User
+    ) throws {
+        try Scenario.run("keys.bound_to_credential", as: user)
+    }
+
     @Test func `are incomplete when the database is empty`() throws {
         try Scenario.run("keys.empty_database")
     }

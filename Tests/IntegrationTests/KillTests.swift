@@ -21,7 +21,8 @@ import Testing
 @Suite struct `A change of keys` {
     static let changes = [
         "setting", "changing", "removing", "rotating", "rotating_with_passcode",
-        "creating_recovery_key", "recovering", "revoking", "binding", "unbinding",
+        "creating_recovery_key", "recovering", "recovering_in_between", "revoking", "binding",
+        "unbinding",
     ]
 
     @Test(arguments: changes)
@@ -32,6 +33,7 @@ import Testing
     @Test(
         arguments: [
             "setting", "changing", "removing", "rotating", "creating_recovery_key", "recovering",
+            "recovering_in_between",
         ])
     func `leaves a keychain that can be used, whatever it was refused`(_ change: String) throws {
         try Scenario.run("refusals.\(change)")

@@ -28,6 +28,10 @@ import Testing
         try Scenario.run("passcodes.own_state", as: user)
     }
 
+    @Test func `is not unlocked for a moment to make a recovery key`() throws {
+        try Scenario.run("epochs.recovery_key_while_locked")
+    }
+
     @Test(arguments: User.allCases)
     func `comes back with the recovery key`(_ user: User) throws {
         try Scenario.run("passcodes.recovery", as: user)

@@ -176,6 +176,17 @@ import Testing
         #expect(try epochs.store.status().quarantinedRowCount == 0)
     }
 
+    @Test func `comes to its end before another is prepared`() throws {
+        try epochs.addFillers(forWrites: 2)
+        // The next change has no device key to be made with.
+        let next = epochs.code {
+            try epochs.store.rotateKeys(passcode, movingDeviceKeyTo: .credential)
+        }
+        #expect(next == .keyUnavailable)
+        #expect(try !epochs.store.status().isRotating)
+        #expect(epochs.readable(of: Self.names) == Set(Self.names))
+    }
+
     @Test func `is gone on with by who has the keys of now, not those of before`() throws {
         let stale = try epochs.store.withEngine("test") { (engine) throws(KeychainFailure) in
             try engine.read("test", Deadline(after: .seconds(5))) { $1 }

@@ -58,12 +58,70 @@ import Testing
         try FileManager.default.createSymbolicLink(
             atPath: folder + "/device.key.0123456789abcdef0123456789abcdef",
             withDestinationPath: outside)
-        #expect(epochs.code { try epochs.store.rotateKeys(nil) } == .insecureFiles)
+        try epochs.store.rotateKeys(nil)
         #expect(try Data(contentsOf: URL(fileURLWithPath: outside)) == Data("mine".utf8))
-        // The change itself has come to its end.
+    }
+
+    enum Foreign: String, CaseIterable {
+        case link, folder, readableForOthers
+    }
+
+    /// Puts something there that the keychain must not touch.
+    private func plant(_ foreign: Foreign) throws -> String {
+        let name = "device.key.0123456789abcdef0123456789abcdef"
+        let path = folder + "/" + name
+        switch foreign {
+        case .link:
+            try FileManager.default.createSymbolicLink(
+                atPath: path, withDestinationPath: "/dev/null")
+        case .folder:
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: false)
+        case .readableForOthers:
+            try plant(name)
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+        }
+        return path
+    }
+
+    private func strays() -> [Finding] {
+        epochs.store.diagnose().filter { $0.path?.hasPrefix(folder) == true }
+    }
+
+    @Test(arguments: Foreign.allCases)
+    func `may hold what is not ours, and no change of keys fails for it`(
+        _ foreign: Foreign
+    ) throws {
+        let path = try plant(foreign)
+        for epoch in 2...3 as ClosedRange<UInt64> {
+            try epochs.store.rotateKeys(nil)
+            let status = try epochs.store.status()
+            #expect(status.epoch == epoch && !status.isRotating && !status.isErasePending)
+            #expect(try names == ["device.key", URL(fileURLWithPath: path).lastPathComponent])
+            #expect(strays().map(\.path) == [path])
+            #expect(strays().allSatisfy { $0.severity == .warning })
+            #expect(strays().first?.hint?.contains("move it away") == true)
+        }
         #expect(try epochs.value("a") == "value of a")
-        let status = try epochs.store.status()
-        #expect(status.epoch == 2 && !status.isRotating && status.isErasePending)
+        try FileManager.default.removeItem(atPath: path)
+        #expect(strays().isEmpty)
+    }
+
+    @Test func `may hold what is not ours in the place of the device key`() throws {
+        try epochs.store.rotateKeys(nil)
+        let file = try DeviceSecretSource(location: epochs.store.location).given(by: .file)
+        let own = DeviceSecretSource.name(ofKey: file.secret.id)
+        try FileManager.default.moveItem(
+            atPath: folder + "/device.key", toPath: folder + "/" + own)
+        try FileManager.default.createDirectory(
+            atPath: folder + "/device.key", withIntermediateDirectories: false)
+        epochs.store.close()
+        try epochs.store.rotateKeys(nil)
+        epochs.store.close()
+        #expect(try epochs.value("a") == "value of a")
+        #expect(try names.count == 2 && !names.contains(own))
+        #expect(try !epochs.store.status().isErasePending)
+        #expect(strays().map(\.path) == [folder + "/device.key"])
     }
 
     @Test func `leads to the device key while it has the name of its own`() throws {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Database
 import Foundation
 import KeychainModel
 import SecretMemory
@@ -167,6 +168,26 @@ import Testing
         }
         #expect(try epochs.state() == .locked)
         #expect(epochs.code { _ = try epochs.value("\(ProtectionClass.whenUnlocked)") } == .locked)
+    }
+
+    @Test func `is not locked by who removed a passcode before it was set again`() throws {
+        let epochs = epochs
+        try epochs.store.withEngine("test") { (engine) throws(KeychainFailure) in
+            try engine.lockWithoutPasscode("test", Deadline(after: .seconds(5)))
+        }
+        #expect(try epochs.state() == .unlocked)
+        // Who sets one publishes under the lock of writers, and commits under it.
+        let waited = epochs.code {
+            try epochs.store.withEngine("test") { (engine) throws(KeychainFailure) in
+                try translating("test") {
+                    let held = try engine.lock.acquire(before: Deadline(after: .seconds(5)))
+                    try engine.lockWithoutPasscode("test", .immediately)
+                    _ = consume held
+                }
+            }
+        }
+        #expect(waited == .timedOut)
+        #expect(try epochs.state() == .unlocked)
     }
 
     @Test func `says that an item is missing while it is locked`() throws {

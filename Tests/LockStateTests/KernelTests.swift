@@ -205,6 +205,21 @@ extension Kernel {
                     == "locked 2\(KernelSample.first) deadlinePassed")
         }
 
+        @Test func `that stay after a lock give way to others, and nothing is unlocked`() throws {
+            try sample.publish()
+            let other = sample.fresh()
+            try sample.store.lock(all: false)
+            try sample.store.replaceFirstUnlockKeys(with: sample.samples.epochs([2]))
+            for store in [sample.store, other, sample.fresh()] {
+                #expect(
+                    try sample.read(store, [2]) == "locked 2\(KernelSample.first) notUnlocked")
+            }
+            let error = #expect(throws: LockStateError.self) {
+                _ = try sample.serial(.whileUnlocked)
+            }
+            #expect(error?.meansGone == true)
+        }
+
         @Test func `are revoked when they are replaced, and nobody takes that for a lock`() throws {
             let other = sample.fresh()
             try sample.publish()

@@ -115,6 +115,14 @@ private let forked = ProcessSample()
         #expect(try sample.read([2]) == "locked \(Self.first) 2[ck dk cku dku] deadlinePassed")
     }
 
+    @Test func `that stay after a lock give way to others, and nothing is unlocked`() throws {
+        try sample.publish()
+        try sample.store.lock(all: false)
+        try sample.store.replaceFirstUnlockKeys(with: sample.samples.epochs([2]))
+        #expect(try sample.read([2]) == "locked 2[ck dk cku dku] notUnlocked")
+        #expect(try sample.read([1]) == "before notUnlocked")
+    }
+
     @Test(arguments: [0, 1] as [Int32])
     func `are not there in a child of fork`(_ byBareClone: Int32) throws {
         try forked.publish()

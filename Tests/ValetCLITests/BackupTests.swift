@@ -31,10 +31,22 @@ import UserPresence
 
     @Test func `refuses a short passphrase unless it is told to take it`() throws {
         let bench = try BackupBench.withItem()
-        #expect(bench.run("create", bench.file, answering: "öffnen!") == .usage)
+        let words = [bench.file, "--passphrase-fd", "3"]
+        #expect(bench.run(words: ["create"] + words, answering: ["öffnen!", "x"]) == .usage)
+        #expect(bench.prompts.count == 1)
         #expect(!FileManager.default.fileExists(atPath: bench.file))
         #expect(bench.run("create", bench.file, "--weak", answering: "öffnen!") == .success)
         #expect(bench.run("verify", bench.file, answering: "öffnen!") == .success)
+    }
+
+    @Test func `asks a person again for a longer passphrase`() throws {
+        let bench = try BackupBench.withItem()
+        #expect(bench.run("create", bench.file, answering: "öffnen!", passphrase) == .success)
+        #expect(
+            bench.prompts.map(\.previousError) == [
+                nil, "the passphrase has fewer than 8 characters",
+            ])
+        #expect(bench.run("verify", bench.file, answering: passphrase) == .success)
     }
 
     @Test func `says how to give the passphrase where nobody is`() throws {

@@ -175,6 +175,22 @@ import Testing
         #expect(try bench.store.status().epoch == 3)
     }
 
+    @Test func `rotate is done, and says what it left beside the device key`() throws {
+        let stray = ownKey + "." + String(repeating: "a", count: 32)
+        try FileManager.default.createSymbolicLink(
+            atPath: stray, withDestinationPath: "/dev/null")
+        #expect(bench.run("rotate") == .success)
+        #expect(bench.console.notes.count == 3)
+        #expect(bench.console.notes[0].hasPrefix("valet: warning: it has the name of a device key"))
+        #expect(bench.console.notes[0].hasSuffix("(\(stray))"))
+        #expect(bench.console.notes[1].hasPrefix("valet: hint: move it away"))
+        #expect(bench.console.notes[2] == "valet: the keychain has new keys")
+        #expect(try !bench.store.status().isErasePending)
+        #expect(bench.run("doctor") == .success)
+        #expect(bench.console.outputText.contains(stray))
+        #expect(bench.console.outputText.contains("move it away"))
+    }
+
     @Test func `doctor finds a key that a change left behind`() throws {
         let stray = ownKey + "." + String(repeating: "a", count: 32)
         #expect(

@@ -26,6 +26,8 @@ enum Application {
         case "watch": Recorder.shared.start()
         case "seen": return Recorder.shared.seen(words[0])
         case "unwatch": return Recorder.shared.stop()
+        case "keywatch": try KeyRecorder.shared.start(valet(accessibility(words[0])).keyChanges())
+        case "keyseen": return KeyRecorder.shared.seen(words[0])
         case "can": return "\(valet(try accessibility(words[0])).canAccessKeychain())"
         case "setas": try valet(accessibility(words[0])).setString(words[2], forKey: words[1])
         case "getas": return try valet(accessibility(words[0])).string(forKey: words[1])

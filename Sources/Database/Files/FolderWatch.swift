@@ -8,7 +8,7 @@ internal import Synchronization
 /// it for this process's own reasons to wake up.
 ///
 /// Tells that there may be something to look at, never what. Changes of a file's bytes are not
-/// among it, so that the writes of a busy keychain wake nobody.
+/// among it unless they are asked for, so that the writes of a busy keychain wake nobody.
 package final class FolderWatch: Sendable {
     /// A folder and the names in it that matter.
     package struct Place: Hashable, Sendable {
@@ -30,7 +30,9 @@ package final class FolderWatch: Sendable {
     /// The names that matter, by the number of the watch on their folder.
     private let watches = Mutex<[Int32: Set<String>]>([:])
 
-    private static let events = UInt32(
+    private let events: UInt32
+
+    private static let eventsOfNames = UInt32(
         IN_ATTRIB | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF
             | IN_MOVE_SELF | IN_ONLYDIR)
     /// A folder that comes into being while it is looked for is looked for again so often.
@@ -39,9 +41,11 @@ package final class FolderWatch: Sendable {
     /// Room for many events; one takes at most 16 bytes and a name of 256.
     private static let bufferByteCount = 8 << 10
 
+    /// - Parameter includingWrites: Whether to wake up when bytes are written to the files, too.
     /// - Throws: ``DatabaseError``: `cannotOpen`, `inputOutput` if the process can open nothing
     ///   more. That the user has no room for notifications is no error.
-    package init() throws(DatabaseError) {
+    package init(includingWrites: Bool = false) throws(DatabaseError) {
+        events = Self.eventsOfNames | (includingWrites ? UInt32(IN_MODIFY) : 0)
         bell = FileDescriptor(owning: eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)))
         guard bell.number >= 0 else { throw Self.failure() }
         notifications = FileDescriptor(
@@ -109,7 +113,7 @@ package final class FolderWatch: Sendable {
         for _ in 0..<Self.attemptCount {
             var (folder, names, missing) = (place.folder, place.names, String?.none)
             while true {
-                let watch = unsafe inotify_add_watch(notifications.number, folder, Self.events)
+                let watch = unsafe inotify_add_watch(notifications.number, folder, events)
                 if watch >= 0 {
                     // Made before the watch was there: nothing would tell of it.
                     if let missing, unsafe access(missing, F_OK) == 0 { break }

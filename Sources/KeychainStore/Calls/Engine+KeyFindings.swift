@@ -54,26 +54,4 @@ extension Engine {
                 hint: "end programs that read the keychain for long; then change an item")
         ]
     }
-
-    /// Device keys that no keybag names.
-    private func strayKeys(_ facts: KeychainFacts) throws -> [Finding] {
-        let folder: KeychainDirectory
-        do throws(DatabaseError) {
-            folder = try KeychainDirectory.open(location.deviceFolder, creating: false)
-        } catch {
-            guard error.code == .missing else { throw error }
-            return []
-        }
-        let named = facts.keybags.filter { $0.deviceSource == .file }.map {
-            DeviceSecretSource.name(ofKey: $0.deviceKeyID)
-        }
-        let prefix = KeychainLocation.deviceKeyName + "."
-        return try folder.names().sorted().filter { name in
-            name.hasPrefix(prefix) && !named.contains(name)
-        }.map { name in
-            Finding(
-                .warning, "a device key that nothing needs: a change of keys did not come",
-                path: folder.path(of: name), hint: "`valet rotate` removes it")
-        }
-    }
 }

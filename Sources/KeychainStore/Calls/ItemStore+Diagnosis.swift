@@ -32,6 +32,20 @@ extension ItemStore {
     }
 }
 
+extension ItemStore {
+    /// What has the name of a device key and is of no use: what a change of keys could not erase.
+    package func strayDeviceKeys() -> [Finding] {
+        do throws(KeychainFailure) {
+            return try withEngine(Self.diagnosing) { (engine) throws(KeychainFailure) in
+                let facts = try engine.readFacts(Self.diagnosing, Deadline(after: timeLimit))
+                return try translating(Self.diagnosing) { try engine.strayKeys(facts) }
+            }
+        } catch {
+            return [Finding(error)]
+        }
+    }
+}
+
 extension Finding {
     /// What a failure of the examination itself tells.
     init(_ failure: KeychainFailure) {

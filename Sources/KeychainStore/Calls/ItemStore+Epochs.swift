@@ -22,8 +22,6 @@ package enum DeviceKeyPlace: CaseIterable, Hashable, Sendable {
 
 /// New keys for a keychain: keys-and-states §1.5, §1.6.
 extension ItemStore {
-    private static let attemptCount = 3
-
     /// Sets the first passcode; the keychain, which is made if there is none, is unlocked then.
     ///
     /// - Throws: ``KeychainFailure``: `duplicateItem` if there is a passcode already, `diskFull`,
@@ -32,17 +30,15 @@ extension ItemStore {
         _ new: KeychainPasscode, progress: EpochProgress = { _, _ in }
     ) throws(KeychainFailure) {
         let operation = "set the passcode"
-        try changeKeys(operation, creating: true, progress) {
+        let next = NextEpoch(passcode: new, stretching: stretching)
+        try changeKeys(operation, creating: true, progress, to: { _ in next }) {
             (engine, facts) throws(KeychainFailure) in
             guard facts.lockState == nil else {
                 throw KeychainFailure(
                     .duplicateItem, during: operation, message: "a passcode is set already",
                     hint: "change it with `valet passcode change`")
             }
-            let opener = try engine.protector(of: facts, nil, operation)
-            return try engine.change(
-                facts, .protector(opener), to: NextEpoch(passcode: new, stretching: stretching),
-                operation)
+            return .protector(try engine.protector(of: facts, nil, operation))
         }
     }
 
@@ -54,14 +50,7 @@ extension ItemStore {
         _ old: KeychainPasscode, to new: KeychainPasscode,
         progress: EpochProgress = { _, _ in }
     ) throws(KeychainFailure) {
-        let operation = "change the passcode"
-        try changeKeys(operation, progress) { (engine, facts) throws(KeychainFailure) in
-            try Self.requirePasscode(facts, operation)
-            let opener = try engine.protector(of: facts, old, operation)
-            return try engine.change(
-                facts, .protector(opener), to: NextEpoch(passcode: new, stretching: stretching),
-                operation)
-        }
+        try replacePasscode(old, by: new, "change the passcode", progress)
     }
 
     /// Removes the passcode, and with it every item that cannot be without one.
@@ -71,14 +60,24 @@ extension ItemStore {
         _ old: KeychainPasscode, progress: EpochProgress = { _, _ in }
     ) throws(KeychainFailure) {
         let operation = "remove the passcode"
-        try changeKeys(operation, progress) { (engine, facts) throws(KeychainFailure) in
-            try Self.requirePasscode(facts, operation)
-            let opener = try engine.protector(of: facts, old, operation)
-            return try engine.change(
-                facts, .protector(opener), to: NextEpoch(passcode: nil, stretching: stretching),
-                operation)
-        }
+        try replacePasscode(old, by: nil, operation, progress)
         try lockStateAfterRemoval(operation)
+    }
+
+    private func replacePasscode(
+        _ old: KeychainPasscode, by new: KeychainPasscode?, _ operation: String,
+        _ progress: EpochProgress
+    ) throws(KeychainFailure) {
+        let next = NextEpoch(passcode: new, stretching: stretching)
+        try changeKeys(operation, progress, to: { _ in next }) {
+            (engine, facts) throws(KeychainFailure) in
+            guard facts.lockState != nil else {
+                throw KeychainFailure(
+                    .passcodeNotSet, during: operation, message: "there is no passcode",
+                    hint: "set one with `valet passcode set`")
+            }
+            return .protector(try engine.protector(of: facts, old, operation))
+        }
     }
 
     /// Begins a new epoch with the same passcode, or none.
@@ -95,69 +94,51 @@ extension ItemStore {
         progress: EpochProgress = { _, _ in }
     ) throws(KeychainFailure) {
         let operation = "change the keys"
-        try changeKeys(operation, progress) { (engine, facts) throws(KeychainFailure) in
+        try changeKeys(operation, progress) { facts in
+            NextEpoch(
+                passcode: facts.lockState == nil ? nil : passcode, stretching: stretching,
+                keepsRecoveryKey: !revokingRecoveryKey, source: place?.source)
+        } openedBy: { (engine, facts) throws(KeychainFailure) in
             if place == .keyFile { try engine.source.checkGivenFileIsElsewhere() }
-            let opener = try engine.protector(of: facts, passcode, operation)
-            return try engine.change(
-                facts, .protector(opener),
-                to: NextEpoch(
-                    passcode: facts.lockState == nil ? nil : passcode, stretching: stretching,
-                    keepsRecoveryKey: !revokingRecoveryKey, source: place?.source), operation)
+            return .protector(try engine.protector(of: facts, passcode, operation))
         }
     }
 
-    /// Prepares a change, begins it and brings it to its end.
+    /// Prepares a change, begins it and brings it to its end. One that was left undone comes to its
+    /// end first.
+    ///
+    /// - Parameters:
+    ///   - next: What is wanted of the next epoch.
+    ///   - open: Gives what opens the keychain as it is.
     func changeKeys(
-        _ operation: String, creating: Bool = false, finishingFirst: Bool = true,
-        _ progress: EpochProgress,
-        _ prepare: (Engine, KeychainFacts) throws(KeychainFailure) -> EpochChange
+        _ operation: String, creating: Bool = false, _ progress: EpochProgress,
+        to next: (KeychainFacts) -> NextEpoch,
+        openedBy open: (Engine, KeychainFacts) throws(KeychainFailure) -> KeychainOpener
     ) throws(KeychainFailure) {
-        for _ in 0..<Self.attemptCount {
-            let hasBegun = try withEngine(operation, creating: creating) {
-                (engine) throws(KeychainFailure) in
-                let facts = try engine.readFacts(operation, Deadline(after: timeLimit))
-                return try engine.unlessChanged(facts, timeLimit) {
-                    () throws(KeychainFailure) in
-                    let change = try prepare(engine, facts)
-                    if finishingFirst, facts.older != nil {
-                        // The keys of three epochs are never there at once.
-                        try engine.finishFirst(facts, change, operation)
-                        return false
-                    }
-                    let deadline = Deadline(after: timeLimit)
-                    return try WrongPasscodes.counting { () throws(KeychainFailure) in
-                        try engine.begin(change, after: facts, operation, deadline)
-                    }
-                }
+        try untilUnchanged(operation, creating: creating) {
+            (engine, facts) throws(KeychainFailure) in
+            let opener = try open(engine, facts)
+            // Before anything is prepared: it would be made of keys that are gone then.
+            guard try !engine.hasFinishedFirst(facts, openedBy: opener, operation) else {
+                return false
             }
-            guard hasBegun else { continue }
-            return try withEngine(operation) { (engine) throws(KeychainFailure) in
-                let total = try engine.rowCount(operation, Deadline(after: timeLimit))
-                _ = try engine.finishEpochChange(before: .never) { progress(min($0, total), total) }
+            let change = try engine.change(facts, opener, to: next(facts), operation)
+            let deadline = Deadline(after: timeLimit)
+            return try WrongPasscodes.counting { () throws(KeychainFailure) in
+                try engine.begin(change, after: facts, operation, deadline)
             }
         }
-        throw KeychainFailure(
-            .timedOut, during: operation, message: "its keys were changed again and again")
+        try withEngine(operation) { (engine) throws(KeychainFailure) in
+            let total = try engine.rowCount(operation, Deadline(after: timeLimit))
+            _ = try engine.finishEpochChange(before: .never) { progress(min($0, total), total) }
+        }
     }
 
     /// Keys that were published are of no use to anybody without a passcode.
     func lockStateAfterRemoval(_ operation: String) throws(KeychainFailure) {
         try withEngine(operation) { (engine) throws(KeychainFailure) in
-            let facts = try engine.readFacts(operation, Deadline(after: timeLimit))
-            guard facts.lockState == nil else { return }
-            try translating(operation) {
-                try LockStates.store(of: facts.settings.keychainID).lock(all: true)
-            }
+            try engine.lockWithoutPasscode(operation, Deadline(after: timeLimit))
         }
-    }
-
-    private static func requirePasscode(
-        _ facts: KeychainFacts, _ operation: String
-    ) throws(KeychainFailure) {
-        guard facts.lockState == nil else { return }
-        throw KeychainFailure(
-            .passcodeNotSet, during: operation, message: "there is no passcode",
-            hint: "set one with `valet passcode set`")
     }
 }
 

@@ -9,8 +9,6 @@ internal import LockState
 extension ItemStore {
     private static let unlocking = "unlock the keychain"
     private static let locking = "lock the keychain"
-    /// Somebody else changes the keys each time; then it is their turn to explain.
-    private static let attemptCount = 3
 
     /// Unlocks the keychain for everyone who shares its lock state.
     ///
@@ -26,19 +24,10 @@ extension ItemStore {
     package func unlock(
         _ passcode: KeychainPasscode, for duration: Duration? = nil, autoLock idle: Duration? = nil
     ) throws(KeychainFailure) {
-        for _ in 0..<Self.attemptCount {
-            let isDone = try withEngine(Self.unlocking) { (engine) throws(KeychainFailure) in
-                let facts = try engine.readFacts(Self.unlocking, Deadline(after: timeLimit))
-                guard facts.lockState != nil else { return true }
-                return try engine.unlessChanged(facts, timeLimit) {
-                    () throws(KeychainFailure) in
-                    try unlock(engine, facts, passcode, for: duration, autoLock: idle)
-                }
-            }
-            if isDone { return }
+        try untilUnchanged(Self.unlocking) { (engine, facts) throws(KeychainFailure) in
+            guard facts.lockState != nil else { return true }
+            return try unlock(engine, facts, passcode, for: duration, autoLock: idle)
         }
-        throw KeychainFailure(
-            .timedOut, during: Self.unlocking, message: "its keys were changed again and again")
     }
 
     /// - Returns: Whether it was done: not if the keychain has changed in the meantime.
@@ -80,6 +69,29 @@ extension ItemStore {
             _ = engine.reading(facts, of: lockState)
             if waiting { try engine.awaitWriters(deadline) }
         }
+    }
+
+    /// Runs `body` with the keychain as it is, and again if somebody else has changed its keys
+    /// meanwhile.
+    ///
+    /// - Parameter body: Returns false if the keychain is another one than it was given.
+    func untilUnchanged(
+        _ operation: String, creating: Bool = false,
+        _ body: (Engine, KeychainFacts) throws(KeychainFailure) -> Bool
+    ) throws(KeychainFailure) {
+        // Somebody who changes the keys each time has to explain it.
+        for _ in 0..<3 {
+            let isDone = try withEngine(operation, creating: creating) {
+                (engine) throws(KeychainFailure) in
+                let facts = try engine.readFacts(operation, Deadline(after: timeLimit))
+                return try engine.unlessChanged(facts, timeLimit) { () throws(KeychainFailure) in
+                    try body(engine, facts)
+                }
+            }
+            if isDone { return }
+        }
+        throw KeychainFailure(
+            .timedOut, during: operation, message: "its keys were changed again and again")
     }
 
     /// Runs `body` with the opened files of a keychain that is there; it makes its own deadlines.

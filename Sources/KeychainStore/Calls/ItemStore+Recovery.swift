@@ -11,9 +11,9 @@ package import SecretMemory
 extension ItemStore {
     private static let adding = "create a recovery key"
     private static let recovering = "recover the keychain"
-    private static let attemptCount = 3
 
-    /// Makes a recovery key for the keychain; one that it had opens it no longer.
+    /// Makes a recovery key for the keychain; one that it had opens it no longer. A locked keychain
+    /// stays locked.
     ///
     /// - Parameter passcode: The one that is set, if one is.
     /// - Returns: The text for paper: 49 bytes of ASCII. It is nowhere else.
@@ -23,23 +23,15 @@ extension ItemStore {
         _ passcode: KeychainPasscode?
     ) throws(KeychainFailure) -> SecretBytes {
         let key = RecoveryKey.random()
-        for _ in 0..<Self.attemptCount {
-            let isAdded = try withEngine(Self.adding, creating: true) {
-                (engine) throws(KeychainFailure) in
-                let facts = try engine.readFacts(Self.adding, Deadline(after: timeLimit))
-                let opener = try engine.protector(of: facts, passcode, Self.adding)
-                guard facts.older == nil else {
-                    try engine.finishFirst(facts, openedBy: opener, Self.adding)
-                    return false
-                }
-                return try engine.add(
-                    key.publicKey, to: facts, openedBy: opener, Self.adding,
-                    Deadline(after: timeLimit))
+        try untilUnchanged(Self.adding, creating: true) { (engine, facts) throws(KeychainFailure) in
+            let opener = try engine.protector(of: facts, passcode, Self.adding)
+            let deadline = Deadline(after: timeLimit)
+            return try WrongPasscodes.counting { () throws(KeychainFailure) in
+                try engine.add(
+                    key.publicKey, to: facts, openedBy: opener, Self.adding, deadline)
             }
-            if isAdded { return key.text }
         }
-        throw KeychainFailure(
-            .timedOut, during: Self.adding, message: "its keys were changed again and again")
+        return key.text
     }
 
     /// How many items a recovery cannot bring back: all of this device only and all that need a
@@ -80,28 +72,20 @@ extension ItemStore {
         with text: borrowing SecretBytes, settingPasscode new: KeychainPasscode?,
         deviceKeyFrom place: DeviceKeyPlace? = nil, progress: EpochProgress = { _, _ in }
     ) throws(KeychainFailure) {
-        var wasChanging = false
-        try changeKeys(Self.recovering, finishingFirst: false, progress) {
+        let next = NextEpoch(passcode: new, stretching: stretching, source: place?.source)
+        try changeKeys(Self.recovering, progress, to: { _ in next }) {
             (engine, facts) throws(KeychainFailure) in
-            wasChanging = facts.older != nil
             if place == .keyFile { try engine.source.checkGivenFileIsElsewhere() }
             let secret = try engine.deviceSecretAtHand(facts)
-            let opener: RecoveryProtector
             do throws(KeybagError) {
                 let key = try text.withBytes { bytes throws(KeybagError) in
                     try RecoveryKey(parsing: bytes)
                 }
-                opener = RecoveryProtector(key, deviceSecret: secret)
+                return .recovery(RecoveryProtector(key, deviceSecret: secret))
             } catch {
                 throw KeychainFailure(translating: error, during: Self.recovering)
             }
-            return try engine.change(
-                facts, .recovery(opener),
-                to: NextEpoch(passcode: new, stretching: stretching, source: place?.source),
-                Self.recovering)
         }
-        // Two epochs were brought back as they were; new keys come now.
-        if wasChanging { try rotateKeys(new, progress: progress) }
         if new == nil { try lockStateAfterRemoval(Self.recovering) }
     }
 }
@@ -126,7 +110,7 @@ extension Engine {
         }
     }
 
-    /// Puts a keybag in the place of the one of `facts` that a recovery key opens, too.
+    /// Puts keybags in the place of those of `facts` that a recovery key opens, too.
     ///
     /// - Returns: Whether it was done: not if the keychain has changed in the meantime.
     fileprivate func add(
@@ -136,10 +120,12 @@ extension Engine {
         var settings = facts.settings
         settings.stamp = .random(in: .min ... .max)
         do {
-            let keybag = try facts.newest.addingRecoveryKey(
-                publicKey, with: opener,
-                settings: settings.authenticatedBytes(of: settings.epoch))
-            let new = KeychainFacts(settings, newest: keybag, older: nil)
+            let keybags = try facts.keybags.map { keybag throws(KeybagError) in
+                try keybag.addingRecoveryKey(
+                    publicKey, with: opener,
+                    settings: settings.authenticatedBytes(of: keybag.epoch))
+            }
+            let new = KeychainFacts(settings, newest: keybags[0], older: keybags.dropFirst().first)
             let opened = try new.unlock(with: opener)
             var before: LockReading?
             return try write(operation, deadline, of: facts) { writer in
@@ -191,9 +177,7 @@ extension KeychainFacts {
         guard let lockState else { return }
         switch lockState.current(expecting: old.marks) {
         case .unlocked: try lockState.replaceKeys(with: published(opened))
-        case .locked:
-            try lockState.publish(published(opened), within: .none)
-            try lockState.lock(all: false)
+        case .locked: try lockState.replaceFirstUnlockKeys(with: published(opened))
         case .beforeFirstUnlock, .unknown: return
         }
     }

@@ -37,7 +37,7 @@ extension Engine {
         case .locked(let keys, .otherEpoch): return .doubtful(facts, try state(facts, keys))
         case .beforeFirstUnlock(.otherEpoch): return .doubtful(facts, nil)
         case .locked(let keys, _): return .certain(try state(facts, keys))
-        case .beforeFirstUnlock(let cause): throw try failure(facts, cause)
+        case .beforeFirstUnlock(let cause): throw failure(facts, cause)
         case .unknown(let error):
             throw KeychainFailure(.inputOutput, during: Self.opening, message: "\(error)")
         }
@@ -49,19 +49,32 @@ extension Engine {
     func settled(_ reading: StateReading) throws(KeychainFailure) -> KeychainState {
         switch reading {
         case .certain(let state), .doubtful(_, .some(let state)): return state
-        case .doubtful(let facts, .none): throw try failure(facts, .otherEpoch)
+        case .doubtful(let facts, .none): throw failure(facts, .otherEpoch)
         }
     }
 
-    /// Why nothing is open. Without its device key no passcode would help: keys-and-states §1.5.
-    private func failure(
-        _ facts: KeychainFacts, _ cause: LockCause
-    ) throws(KeychainFailure) -> KeychainFailure {
-        try source.check(facts)
-        return KeychainFailure(
+    /// Why nothing is open.
+    private func failure(_ facts: KeychainFacts, _ cause: LockCause) -> KeychainFailure {
+        KeychainFailure(
             .locked, during: Self.opening, message: cause.explanation,
             hint: KeychainFailure.unlockHint(
                 ofProcess: facts.lockState?.provider.place == .process))
+    }
+
+    /// What `failure` comes down to. Where it is that something is locked, and the device key is
+    /// not there, no passcode would help: keys-and-states §1.5, state K.
+    func reason(for failure: KeychainFailure) -> KeychainFailure {
+        guard failure.code == .locked, let facts = lastKnownFacts, facts.lockState != nil else {
+            return failure
+        }
+        do throws(KeychainFailure) {
+            try source.check(facts)
+            return failure
+        } catch {
+            // Keys that have changed since have another device key.
+            let now = try? readFacts(failure.operation, Deadline(after: .seconds(1)))
+            return now?.settings == facts.settings ? error : failure
+        }
     }
 
     /// Whether the keys that `state` holds are those that are open at this moment.

@@ -44,7 +44,11 @@ final class EngineSlot: Sendable {
         guard let engine = try current(location, deadline, creating: creating, operation) else {
             return nil
         }
-        return try body(engine)
+        do throws(KeychainFailure) {
+            return try body(engine)
+        } catch {
+            throw engine.reason(for: error)
+        }
     }
 
     private func current(

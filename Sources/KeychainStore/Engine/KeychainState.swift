@@ -104,6 +104,9 @@ final class KeychainState: Sendable {
         return older
     }
 
+    /// Whether the row of `header` names a key of one of these epochs.
+    func knows(_ header: RowHeader) -> Bool { epoch(of: header) != nil }
+
     /// What the row of `header` is found by.
     func hasher(of header: RowHeader) -> IndexHasher {
         epoch(of: header)?.hasher ?? newest.hasher

@@ -29,6 +29,7 @@ final class StoreConnection: @unchecked Sendable {
     let byAttribute: Statement
     let byPlace: Statement
     let namesByPlace: Statement
+    let versionsByPlace: Statement
     let byGroup: Statement
     let all: Statement
 
@@ -58,6 +59,7 @@ final class StoreConnection: @unchecked Sendable {
             """, on: connection)
         byPlace = Statement(Self.rowsOfPlace, on: connection)
         namesByPlace = Statement(Self.namesOfPlace, on: connection)
+        versionsByPlace = Statement(Self.versionsOfPlace, on: connection)
         byGroup = Statement(Self.rowsOfGroup, on: connection)
         all = Statement("SELECT * FROM item ORDER BY number", on: connection)
     }
@@ -81,6 +83,11 @@ final class StoreConnection: @unchecked Sendable {
         FROM item WHERE number IN (
             SELECT number FROM item WHERE group_hash = ?1 AND place_hash = ?2)
         ORDER BY number
+        """
+    private static let versionsOfPlace: StaticString = """
+        SELECT number, salt, version, class, protection, flags, key_id, primary_key, names,
+            NULL, NULL, account_hash, NULL, NULL, hashes, NULL, logical_time
+        FROM item WHERE group_hash = ?1 AND place_hash = ?2
         """
     private static let rowsOfGroup: StaticString = """
         SELECT * FROM item WHERE number IN (SELECT number FROM item WHERE group_hash = ?1)

@@ -38,6 +38,14 @@ extension Engine {
                 // Old and new epoch, opened: what the transaction sees of them.
                 let state = try KeychainState(new, opened, opened: nil)
                 try EpochWriter(writer: writer, state: state).replaceKeybags(operation)
+                if let oldest = try change.keybagsOfOldest(of: facts, before: new.newest) {
+                    // A recovery of two epochs: there is no third in a database.
+                    let keys = try oldest.unlock(with: change.protector)
+                    let bridge = try KeychainState(oldest, keys, opened: nil)
+                    let proof = try oldest.proof(with: change.protector)
+                    try EpochWriter(writer: writer, state: bridge, others: state, proof: proof)
+                        .sealAllRows()
+                }
                 before = facts.lockReading
                 try new.lockState?.publishNow(new.published(opened))
             } onFailure: {

@@ -118,23 +118,30 @@ extension Engine {
         }
         let usual = KeychainLocation.deviceKeyName
         let new = DeviceSecretSource.name(ofKey: facts.newest.deviceKeyID)
-        let names = try folder.names()
         let keyID = facts.newest.deviceKeyID
-        // Nothing takes the place of the key in use but that very key.
-        if facts.newest.deviceSource == .file, holds(new, keyID), !holds(usual, keyID) {
-            if names.contains(usual) { try folder.overwriteAndRemove(usual) }
-            try folder.rename(new, to: usual, replacing: false)
+        for name in try folder.names() where isDispensable(name, facts) {
+            try folder.eraseUnlessForeign(name)
         }
-        for name in try folder.names() where name == usual || name.hasPrefix(usual + ".") {
-            // Somebody may have named the very file as the one to be used.
-            guard !holds(name, keyID) else { continue }
-            try folder.overwriteAndRemove(name)
-        }
+        // Nothing takes the place of the key in use but that very key; nor what is not ours.
+        guard facts.newest.deviceSource == .file, holds(new, keyID),
+            try !folder.names().contains(usual)
+        else { return }
+        try folder.rename(new, to: usual, replacing: false)
     }
+}
 
-    /// Whether a file in the device folder is the device key with that id.
-    private func holds(_ name: String, _ keyID: KeyID) -> Bool {
-        guard let file = try? source.given(by: .file, name: name) else { return false }
-        return file.secret.id == keyID
+extension KeychainDirectory {
+    /// Erases a file, but not one that is no file of ours, or that somebody made unsafe: it cannot
+    /// be told what that is, and `doctor` names it.
+    fileprivate func eraseUnlessForeign(_ name: String) throws(DatabaseError) {
+        do throws(DatabaseError) {
+            try overwriteAndRemove(name)
+        } catch {
+            switch error.code {
+            case .wrongOwner, .wrongMode, .symbolicLink, .notARegularFile, .cannotOpen, .missing:
+                return
+            default: throw error
+            }
+        }
     }
 }

@@ -61,27 +61,33 @@ extension Engine {
         }
     }
 
-    /// Finishes an epoch change that was left undone, with what opens the keychain.
-    func finishFirst(
-        _ facts: KeychainFacts, _ change: borrowing EpochChange, _ operation: String
-    ) throws(KeychainFailure) {
-        switch change.opener {
-        case .recovery: return
-        case .protector(let opener): try finishFirst(facts, openedBy: opener, operation)
+    /// Finishes an epoch change that was left undone, with what opens the keychain. A recovery
+    /// does so in its own transaction.
+    ///
+    /// - Returns: Whether there was one to finish: the keychain is another one then.
+    func hasFinishedFirst(
+        _ facts: KeychainFacts, openedBy opener: borrowing KeychainOpener, _ operation: String
+    ) throws(KeychainFailure) -> Bool {
+        guard facts.older != nil else { return false }
+        switch opener {
+        case .recovery: return false
+        case .protector(let protector): try finishFirst(facts, openedBy: protector, operation)
         }
+        return true
     }
 
-    func finishFirst(
+    private func finishFirst(
         _ facts: KeychainFacts, openedBy opener: borrowing AnyProtector, _ operation: String
     ) throws(KeychainFailure) {
         let deadline = Deadline(after: .seconds(5))
         // Unlocked already, it stays so within the limits that somebody set.
         let isUnlocked = if case .unlocked = facts.lockReading { true } else { false }
         let limits = isUnlocked ? facts.lockState?.unlockPeriod?.limits : nil
-        guard
+        let isPublished = try WrongPasscodes.counting { () throws(KeychainFailure) in
             try publish(
                 facts, openedBy: opener, within: limits ?? .none, operation, deadline)
-        else { return }
+        }
+        guard isPublished else { return }
         _ = try finishEpochChange(before: .never)
     }
 

@@ -75,6 +75,8 @@ extension Engine {
         let isChanging = state.older != nil
         if !isChanging, resealedNumber == .max { resealedNumber = .min }
         if isChanging {
+            // The rest is for whoever gives the passcode: nobody waits for that.
+            guard resealedNumber < .max else { return 0 }
             guard state.isComplete, (try? sealBatch(writer, state)) == true else {
                 return Self.pause
             }
@@ -85,7 +87,6 @@ extension Engine {
 
     /// - Returns: Whether no row of the older epoch is left.
     private func sealBatch(_ writer: StoreWriter, _ state: KeychainState) throws -> Bool {
-        guard resealedNumber < .max else { return false }
         let transaction = try Transaction(on: writer.connection)
         let outcome = try EpochWriter(writer: writer, state: state).goOn(above: resealedNumber)
         try transaction.commit()

@@ -51,6 +51,23 @@ extension Engine {
         }
     }
 
+    /// Takes away what is published of a keychain that has no passcode any more.
+    ///
+    /// - Throws: ``KeychainFailure``: `timedOut`, `inputOutput`.
+    func lockWithoutPasscode(
+        _ operation: String, _ deadline: Deadline
+    ) throws(KeychainFailure) {
+        try translating(operation) {
+            // Somebody may be setting one, and unlocks then under the same lock.
+            let held = directory.isReadOnly ? nil : try lock.acquire(before: deadline)
+            let facts = try readFacts(operation, deadline)
+            if facts.lockState == nil {
+                try LockStates.store(of: facts.settings.keychainID).lock(all: true)
+            }
+            _ = consume held
+        }
+    }
+
     /// Opens the keys of a keychain with a passcode to everyone who shares the lock state.
     ///
     /// - Returns: Whether it was done: not if the keychain has changed in the meantime.

@@ -36,26 +36,30 @@ struct EpochChange: ~Copyable {
 
     /// The keybags after the change: of the next epoch, and of the one that gives way.
     ///
-    /// Of two epochs that are there already both are put behind the new protector, and no third
-    /// is made.
-    ///
     /// - Throws: As ``LockedKeybag/unlock(with:settings:)``; `malformed` after the last epoch that
     ///   a database can name.
     func keybags(after facts: KeychainFacts) throws(KeybagError) -> KeychainFacts {
         var settings = facts.settings
         settings.stamp = .random(in: .min ... .max)
         let recovery = keepsRecoveryKey ? try facts.newest.recoveryPublicKey : nil
-        let rewrapped = try rewrapped(facts.newest, facts.settings, recovery)
-        if let older = facts.older {
-            return KeychainFacts(
-                settings, newest: rewrapped,
-                older: try self.rewrapped(older, facts.settings, recovery))
-        }
         settings.epoch = Epoch(facts.newest.epoch.rawValue + 1)
         let newest = try LockedKeybag(
             succeeding: facts.newest, recovery: recovery, deviceSource: deviceSource,
             protector: protector, settings: settings.authenticatedBytes(of: settings.epoch))
-        return KeychainFacts(settings, newest: newest, older: rewrapped)
+        return KeychainFacts(
+            settings, newest: newest, older: try rewrapped(facts.newest, facts.settings, recovery))
+    }
+
+    /// The keybags with which rows go from the oldest of three epochs straight to `next`; nil if
+    /// `facts` are of one epoch. They are in no database.
+    ///
+    /// - Throws: As ``keybags(after:)``.
+    func keybagsOfOldest(
+        of facts: KeychainFacts, before next: LockedKeybag
+    ) throws(KeybagError) -> KeychainFacts? {
+        guard let oldest = facts.older else { return nil }
+        return KeychainFacts(
+            facts.settings, newest: next, older: try rewrapped(oldest, facts.settings, nil))
     }
 
     /// A keybag behind the new protector.

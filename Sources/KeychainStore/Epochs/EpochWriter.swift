@@ -14,6 +14,8 @@ struct EpochWriter {
 
     let writer: StoreWriter
     let state: KeychainState
+    /// Rows of its epochs stay as they are.
+    var others: KeychainState?
     /// What opens values that take a person; nil leaves their rows as they are.
     var proof: PresenceProof?
 
@@ -113,9 +115,15 @@ struct EpochWriter {
         return (count, nil)
     }
 
-    /// Whether a row stays as it is until somebody gives the passcode.
+    /// Whether a row stays as it is: it is of other epochs, or waits for the passcode.
     private func isLeft(_ row: SealedRow) -> Bool {
-        proof == nil && row.header.flags.presence != nil
+        others?.knows(row.header) == true || (proof == nil && row.header.flags.presence != nil)
+    }
+
+    /// Seals all rows of the older epoch anew in one go.
+    func sealAllRows() throws {
+        var next: Int64? = .min
+        while let number = next { next = try sealRows(above: number).next }
     }
 
     /// Whether a row names a key of another epoch than the newest.

@@ -22,8 +22,8 @@ extension KeychainFacts {
         case .unlocked(let opened): try lockState.publishNow(opened.epochs)
         case .locked:
             guard let keys = try keys() else { return try lockState.lock(all: true) }
-            try lockState.publishNow(keys)
             try lockState.lock(all: false)
+            try lockState.replaceFirstUnlockKeys(with: keys)
         case .beforeFirstUnlock, .unknown: try lockState.lock(all: true)
         }
     }

@@ -40,7 +40,14 @@ struct PasscodeDialogue {
     ) throws(CLIError) -> KeychainPasscode? {
         let status = try asking { () throws(KeychainFailure) in try store.status() }
         guard status.lockStateProvider != nil else { return nil }
-        return try withPasscode(for: purpose) { (passcode) throws(KeychainFailure) in
+        return try currentPasscode(of: store, for: purpose)
+    }
+
+    /// The passcode of `store`, which has one; it was tried.
+    func currentPasscode(
+        of store: ItemStore, for purpose: String
+    ) throws(CLIError) -> KeychainPasscode {
+        try withPasscode(for: purpose) { (passcode) throws(KeychainFailure) in
             try store.check(passcode)
             return passcode
         }

@@ -20,42 +20,60 @@ extension SecretSource {
     /// Asks, and has `body` judge the answer; asks a person again if it says so.
     ///
     /// - Parameters:
-    ///   - name: What is asked for; the module that asks speaks of passcodes.
+    ///   - secret: What is asked for.
     ///   - body: Judges an answer; of the last one that is refused the error is thrown.
-    func answer<R>(
-        naming name: String = "passcode", to prompt: (_ problem: String?) -> PasscodePrompt,
+    func answer<R: ~Copyable>(
+        naming secret: SecretName = .passcode, to prompt: (_ problem: String?) -> PasscodePrompt,
         _ body: (consuming SecretBytes) throws(CLIError) -> Judgement<R>
     ) throws(CLIError) -> R {
-        var last: CLIError?
+        var last: (error: CLIError, problem: String)?
         for _ in 0..<tryCount {
             let answer: SecretBytes
             do throws(UserPresenceError) {
-                answer = try ask(prompt(last?.message))
+                answer = try ask(prompt(last?.problem))
             } catch {
-                throw CLIError(error, asking: name)
+                throw CLIError(error, asking: secret)
             }
             switch try body(answer) {
             case .accepted(let result): return result
-            case .refused(let error): last = error
+            case .refused(let error, let problem): last = (error, problem ?? error.message)
             }
         }
-        throw last ?? CLIError(.failure, "nobody was asked")
+        throw last?.error ?? CLIError(.failure, "nobody was asked")
     }
 }
 
 /// What became of an answer.
-enum Judgement<R> {
+enum Judgement<R: ~Copyable>: ~Copyable {
     case accepted(R)
-    /// A person is told the message and asked again, or else the command ends with the error.
-    case refused(CLIError)
+    /// A person is told the problem, which is the error's message if it is nil, and asked again;
+    /// or else the command ends with the error.
+    case refused(CLIError, problem: String? = nil)
+}
+
+/// What a secret is called; the module that asks for it speaks of passcodes.
+struct SecretName {
+    let text: String
+    /// The option that names a descriptor for it, for where nobody is there; nil where there are
+    /// other ways.
+    let option: OptionDeclaration?
+
+    static let passcode = SecretName(text: "passcode", option: nil)
 }
 
 extension CLIError {
-    /// What it means that nobody answered a question for what is called `name`.
-    init(_ error: UserPresenceError, asking name: String) {
+    /// What it means that nobody answered a question for `secret`.
+    init(_ error: UserPresenceError, asking secret: SecretName) {
         let general = CLIError(error)
+        var hint = general.hint?.replacing("passcode", with: secret.text)
+        switch error.code {
+        case .unavailable(.nobodyThere), .unavailable(.interactionOff):
+            if let option = secret.option {
+                hint = "give the \(secret.text) with \(option.spelling)"
+            }
+        default: break
+        }
         self.init(
-            general.code, general.message.replacing("passcode", with: name),
-            hint: general.hint?.replacing("passcode", with: name))
+            general.code, general.message.replacing("passcode", with: secret.text), hint: hint)
     }
 }

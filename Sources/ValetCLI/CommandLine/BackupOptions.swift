@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import UserPresence
-
 /// What the verbs of `backup` share.
 enum BackupOptions {
     static let file = ArgumentDeclaration(name: "FILE", help: "the backup")
@@ -37,6 +35,11 @@ enum BackupOptions {
         + "or read with --passphrase-fd; never from the command line or the environment. It is "
         + "taken as it is typed, up to 1,024 bytes."
 
+    /// What the verbs say that need an unlocked keychain.
+    static let unlockingDiscussion =
+        "Where each program unlocks the keychain for itself, its passcode is asked for, too, or "
+        + "read from a descriptor: --passcode-fd, else $VALET_PASSCODE_FD."
+
     static let readingExitCodes: [(code: ExitCode, help: String)] = [
         (.damaged, "the file is damaged, cut short, or no backup"),
         (.denied, "the passphrase is wrong"),
@@ -46,17 +49,5 @@ enum BackupOptions {
     static func path(_ values: ParsedValues) throws(CLIError) -> String {
         guard let path = values[file], !path.isEmpty else { throw .usage("FILE is empty") }
         return path
-    }
-
-    /// The descriptor that the passphrase comes through; nil to ask a person.
-    static func descriptor(_ values: ParsedValues) throws(CLIError) -> PasscodeDescriptor? {
-        guard let text = values[passphraseDescriptor] else { return nil }
-        do throws(UserPresenceError) {
-            return try PasscodeDescriptor(text)
-        } catch {
-            throw .usage(
-                "'\(passphraseDescriptor.spelling)' does not take \(quoted(text))",
-                hint: error.hint)
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 internal import KeychainModel
 internal import KeychainStore
+internal import UserPresence
 
 /// `valet backup create FILE`.
 struct BackupCreateCommand: Command {
@@ -22,13 +23,14 @@ struct BackupCreateCommand: Command {
             "FILE has its name once it is whole and on disk; until then, and when anything "
                 + "fails, what had that name before stays. Its folder must exist. The keychain "
                 + "must be unlocked.",
-            BackupOptions.passphraseDiscussion,
+            BackupOptions.passphraseDiscussion, BackupOptions.unlockingDiscussion,
         ],
         arguments: [
             ArgumentDeclaration(name: BackupOptions.file.name, help: "the file to write")
         ],
         options: [
-            BackupOptions.passphraseDescriptor, force, weak, skipDamaged, ItemOptions.json,
+            BackupOptions.passphraseDescriptor, KeyOptions.passcodeDescriptor, force, weak,
+            skipDamaged, ItemOptions.json,
         ],
         schema: [
             ("path", "the file"), ("items", "how many items are in it"),
@@ -49,12 +51,14 @@ struct BackupCreateCommand: Command {
         ])
 
     private let passphrase: Passphrase
+    private let descriptor: PasscodeDescriptor?
     private let request: BackupRequest
     private let allowsWeak: Bool
     private let writesJSON: Bool
 
     init(_ values: ParsedValues) throws(CLIError) {
         passphrase = try Passphrase(values)
+        descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
         var request = BackupRequest(path: passphrase.path)
         request.isReplacing = values.has(Self.force)
         request.skipsDamaged = values.has(Self.skipDamaged)
@@ -66,7 +70,9 @@ struct BackupCreateCommand: Command {
     func run(in context: Context) throws(CLIError) -> ExitCode {
         let store = try asking(context.store)
         // Nobody is to choose a passphrase for what cannot be.
-        try asking { () throws(KeychainFailure) in try store.checkBackup(request) }
+        try context.unlocking(store, descriptor) { () throws(KeychainFailure) in
+            try store.checkBackup(request)
+        }
         let secret = try passphrase.choose(allowingWeak: allowsWeak, context)
         let report: BackupReport
         do throws(KeychainFailure) {

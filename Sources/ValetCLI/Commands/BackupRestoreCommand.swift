@@ -2,6 +2,7 @@
 
 internal import KeychainModel
 internal import KeychainStore
+internal import UserPresence
 
 /// `valet backup restore FILE`.
 struct BackupRestoreCommand: Command {
@@ -42,11 +43,12 @@ struct BackupRestoreCommand: Command {
                 + "cut short is refused. All items are restored or none, whatever happens "
                 + "meanwhile. The keychain must be unlocked; other programs can read it during a "
                 + "restore, and those that write wait.",
-            BackupOptions.passphraseDiscussion,
+            BackupOptions.passphraseDiscussion, BackupOptions.unlockingDiscussion,
         ],
         arguments: [BackupOptions.file],
         options: policies.map(\.option) + [
-            dryRun, BackupOptions.passphraseDescriptor, ItemOptions.json,
+            dryRun, BackupOptions.passphraseDescriptor, KeyOptions.passcodeDescriptor,
+            ItemOptions.json,
         ],
         schema: [
             ("added", "how many items were not there"),
@@ -62,12 +64,14 @@ struct BackupRestoreCommand: Command {
         ])
 
     private let passphrase: Passphrase
+    private let descriptor: PasscodeDescriptor?
     private let policy: RestorePolicy
     private let isDryRun: Bool
     private let writesJSON: Bool
 
     init(_ values: ParsedValues) throws(CLIError) {
         passphrase = try Passphrase(values)
+        descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
         let chosen = Self.policies.filter { values.has($0.option) }
         guard let policy = chosen.first?.policy, chosen.count == 1 else {
             let names = Self.policies.map { "'\($0.option.spelling)'" }.joined(separator: ", ")
@@ -83,7 +87,7 @@ struct BackupRestoreCommand: Command {
     func run(in context: Context) throws(CLIError) -> ExitCode {
         let backup = try passphrase.open(context)
         let store = try asking(context.store)
-        let report = try asking { () throws(KeychainFailure) in
+        let report = try context.unlocking(store, descriptor) { () throws(KeychainFailure) in
             try store.restore(backup, policy, isDryRun: isDryRun)
         }
         var shown = StatusReport(fields: [

@@ -26,20 +26,14 @@ struct Context {
     var store: () throws(KeychainFailure) -> ItemStore = { () throws(KeychainFailure) in
         ItemStore(try .ofThisProcess())
     }
-    /// Asks for a secret that is no keychain's passcode.
-    var ask: (PasscodePrompt, PasscodeDescriptor?) throws(UserPresenceError) -> SecretBytes = {
-        (prompt, descriptor) throws(UserPresenceError) in
-        try PasscodeAsker.forProcess(
-            descriptor: descriptor, prefersTerminal: true, readsVariable: false
-        ).ask(prompt)
-    }
     /// Who answers questions for the keychain's passcode: a descriptor that an option names, else
     /// that of `$VALET_PASSCODE_FD`, else a person.
     var passcodes: (PasscodeDescriptor?) -> any SecretSource = {
         PasscodeAsker.forProcess(descriptor: $0, prefersTerminal: true)
     }
-    /// Who answers questions for a recovery key: a descriptor that an option names, else a person.
-    var recoveryKeys: (PasscodeDescriptor?) -> any SecretSource = {
+    /// Who answers questions for what is no keychain's passcode: a descriptor that an option names,
+    /// else a person.
+    var otherSecrets: (PasscodeDescriptor?) -> any SecretSource = {
         PasscodeAsker.forProcess(descriptor: $0, prefersTerminal: true, readsVariable: false)
     }
 
@@ -50,14 +44,33 @@ struct Context {
         return UnlockingAccess(keychain, passcodes: passcodes(nil))
     }
 
+    /// Runs `body` on the keychain as a whole; as with ``keychain(for:)`` the passcode is asked for
+    /// where `body` meets it locked.
+    func unlocking<R>(
+        _ store: ItemStore, _ descriptor: PasscodeDescriptor?,
+        _ body: () throws(KeychainFailure) -> R
+    ) throws(CLIError) -> R {
+        let unlocking = ProcessUnlocking(passcodes: passcodes(descriptor)) {
+            () throws(KeychainFailure) in
+            try store.status().isUnlockedByProcess
+        } unlock: { (passcode) throws(KeychainFailure) in
+            try store.unlock(passcode)
+        }
+        return try asking { () throws(KeychainFailure) in try unlocking.run(body) }
+    }
+
     /// The keychain as a whole, with its status, once its device key was found.
     ///
-    /// - Throws: ``ExitCode/notFound`` if there is no keychain, ``ExitCode/failure`` without key.
-    func usableStore() throws(CLIError) -> (ItemStore, KeychainStatus) {
+    /// - Parameter creating: Whether the verb makes a keychain where there is none.
+    /// - Throws: ``ExitCode/notFound`` if there is none, ``ExitCode/failure`` without key.
+    func usableStore(
+        creating: Bool = false
+    ) throws(CLIError) -> (ItemStore, KeychainStatus) {
         try asking { () throws(KeychainFailure) in
             let store = try store()
-            try store.checkDeviceKey()
-            return (store, try store.status())
+            let status = try store.status()
+            if !creating || status.state != .absent { try store.checkDeviceKey() }
+            return (store, status)
         }
     }
 }

@@ -78,10 +78,8 @@ struct DeviceBindCommand: Command {
                 hasPasscode: protection.hasPasscode, isKeyElsewhere: place != .ownFile))
         let passcode = try context.dialogue(descriptor, new: nil).passcode(
             of: store, for: "The keychain's passcode, to bind it to another device key.")
-        try context.changingKeys { (progress) throws(CLIError) in
-            try asking { () throws(KeychainFailure) in
-                try store.rotateKeys(passcode, movingDeviceKeyTo: place, progress: progress)
-            }
+        try context.changingKeys(of: store) { (progress) throws(KeychainFailure) in
+            try store.rotateKeys(passcode, movingDeviceKeyTo: place, progress: progress)
         }
         context.console.note("valet: the device key comes from \(place.name) now")
         if let requirement = place.requirement(path: path) {

@@ -47,17 +47,12 @@ struct PasscodeChangeCommand: Command {
     func run(in context: Context) throws(CLIError) -> ExitCode {
         let store = try context.storeWithPasscode()
         let dialogue = context.dialogue(descriptor, new: newDescriptor)
-        let old = try dialogue.withPasscode(for: "The keychain's passcode, to change it.") {
-            (passcode) throws(KeychainFailure) in
-            try store.check(passcode)
-            return passcode
-        }
+        let old = try dialogue.currentPasscode(
+            of: store, for: "The keychain's passcode, to change it.")
         let new = try dialogue.choose(
             allowingWeak: allowsWeak, for: "Choose a new passcode for the keychain.")
-        try context.changingKeys { (progress) throws(CLIError) in
-            try asking { () throws(KeychainFailure) in
-                try store.changePasscode(old, to: new, progress: progress)
-            }
+        try context.changingKeys(of: store) { (progress) throws(KeychainFailure) in
+            try store.changePasscode(old, to: new, progress: progress)
         }
         try context.noteLockState("the passcode is changed", of: store)
         return .success

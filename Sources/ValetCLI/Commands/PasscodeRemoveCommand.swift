@@ -42,15 +42,10 @@ struct PasscodeRemoveCommand: Command {
             "valet: without a passcode, \(Self.loss(count)); the keychain is always open")
         try context.console.requireConsent(to: "Remove the passcode?", isGiven: isAgreed)
         let dialogue = context.dialogue(descriptor, new: nil)
-        let passcode = try dialogue.withPasscode(for: "The keychain's passcode, to remove it.") {
-            (passcode) throws(KeychainFailure) in
-            try store.check(passcode)
-            return passcode
-        }
-        try context.changingKeys { (progress) throws(CLIError) in
-            try asking { () throws(KeychainFailure) in
-                try store.removePasscode(passcode, progress: progress)
-            }
+        let passcode = try dialogue.currentPasscode(
+            of: store, for: "The keychain's passcode, to remove it.")
+        try context.changingKeys(of: store) { (progress) throws(KeychainFailure) in
+            try store.removePasscode(passcode, progress: progress)
         }
         context.console.note("valet: the passcode is removed")
         return .success

@@ -38,12 +38,7 @@ struct PasscodeSetCommand: Command {
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
-        let store = try asking { () throws(KeychainFailure) in try context.store() }
-        let status = try asking { () throws(KeychainFailure) in
-            let status = try store.status()
-            if status.state != .absent { try store.checkDeviceKey() }
-            return status
-        }
+        let (store, status) = try context.usableStore(creating: true)
         guard status.lockStateProvider == nil else {
             throw CLIError(
                 .failure, "a passcode is set already",
@@ -51,10 +46,8 @@ struct PasscodeSetCommand: Command {
         }
         let passcode = try context.dialogue(descriptor, new: nil).choose(
             allowingWeak: allowsWeak, for: "Choose a passcode for the keychain.")
-        try context.changingKeys { (progress) throws(CLIError) in
-            try asking { () throws(KeychainFailure) in
-                try store.setPasscode(passcode, progress: progress)
-            }
+        try context.changingKeys(of: store) { (progress) throws(KeychainFailure) in
+            try store.setPasscode(passcode, progress: progress)
         }
         try context.noteLockState("the passcode is set", of: store)
         return .success

@@ -31,12 +31,7 @@ struct RecoveryCreateCommand: Command {
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
-        let store = try asking { () throws(KeychainFailure) in try context.store() }
-        let status = try asking { () throws(KeychainFailure) in
-            let status = try store.status()
-            if status.state != .absent { try store.checkDeviceKey() }
-            return status
-        }
+        let (store, status) = try context.usableStore(creating: true)
         let passcode = try context.dialogue(descriptor, new: nil).passcode(
             of: store, for: "The keychain's passcode, to make a recovery key.")
         let text: SecretBytes

@@ -34,10 +34,8 @@ struct RecoveryRevokeCommand: Command {
         }
         let passcode = try context.dialogue(descriptor, new: nil).passcode(
             of: store, for: "The keychain's passcode, to revoke the recovery key.")
-        try context.changingKeys { (progress) throws(CLIError) in
-            try asking { () throws(KeychainFailure) in
-                try store.rotateKeys(passcode, revokingRecoveryKey: true, progress: progress)
-            }
+        try context.changingKeys(of: store) { (progress) throws(KeychainFailure) in
+            try store.rotateKeys(passcode, revokingRecoveryKey: true, progress: progress)
         }
         context.console.note("valet: no recovery key opens the keychain any more")
         return .success

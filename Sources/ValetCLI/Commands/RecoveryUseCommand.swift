@@ -104,54 +104,49 @@ struct RecoveryUseCommand: Command {
     }
 
     private func recover(_ store: ItemStore, _ context: Context) throws(CLIError) {
-        let key = try recoveryKey(of: store, context.recoveryKeys(keyDescriptor))
+        let key = try recoveryKey(of: store, context.otherSecrets(keyDescriptor))
         var passcode: KeychainPasscode?
         if setsPasscode {
             let dialogue = context.dialogue(newDescriptor ?? keyDescriptor, new: nil)
             passcode = try dialogue.choose(
                 allowingWeak: allowsWeak, for: "Choose a passcode for the keychain.")
         }
-        let line = ProgressLine("sealing items anew", on: context.console)
-        defer { line.end() }
-        do throws(KeychainFailure) {
-            try store.recover(
-                with: key, settingPasscode: passcode, deviceKeyFrom: place
-            ) { line.show($0, of: $1) }
-        } catch {
-            throw self.error(error)
+        try context.changingKeys(of: store) { (progress) throws(KeychainFailure) in
+            do throws(KeychainFailure) {
+                try store.recover(
+                    with: key, settingPasscode: passcode, deviceKeyFrom: place, progress: progress)
+            } catch {
+                // A device key that is nowhere is what recoveries are for.
+                guard error.code == .keyUnavailable, place == nil else { throw error }
+                throw KeychainFailure(
+                    error,
+                    hint: "put a device key there, or make one of the keychain's own: "
+                        + "'--device-key=own-file --lower'")
+            }
         }
-    }
-
-    /// A device key that is nowhere is what recoveries are for.
-    private func error(_ failure: KeychainFailure) -> CLIError {
-        let error = CLIError(failure)
-        guard failure.code == .keyUnavailable, place == nil else { return error }
-        return CLIError(
-            error.code, error.message,
-            hint: "put a device key there, or make one of the keychain's own: "
-                + "'--device-key=own-file --lower'")
     }
 
     /// The recovery key, which was tried; a person who mistypes it is asked again.
     private func recoveryKey(
         of store: ItemStore, _ source: any SecretSource
     ) throws(CLIError) -> SecretBytes {
-        let key = try source.answer(naming: "recovery key") { problem in
+        try source.answer(
+            naming: SecretName(text: "recovery key", option: Self.keyDescriptor)
+        ) { problem in
             var prompt = PasscodePrompt(
                 description: "The recovery key: 40 characters; hyphens do not matter.",
                 label: "Recovery key", previousError: problem)
             prompt.timeout = .seconds(300)
             return prompt
-        } _: { (answer) throws(CLIError) -> Judgement<SecretValue> in
+        } _: { (answer) throws(CLIError) in
             do throws(KeychainFailure) {
                 try store.checkRecoveryKey(answer)
             } catch {
                 guard error.code == .authenticationFailed else { throw CLIError(error) }
                 return .refused(CLIError(.denied, error.message))
             }
-            return .accepted(SecretValue(answer))
+            return .accepted(answer)
         }
-        return key.withBytes { SecretBytes(copying: $0) }
     }
 
     private static func loss(_ count: Int) -> String {

@@ -32,10 +32,8 @@ struct RotateCommand: Command {
         let (store, _) = try context.usableStore()
         let passcode = try context.dialogue(descriptor, new: nil).passcode(
             of: store, for: "The keychain's passcode, to give it new keys.")
-        try context.changingKeys { (progress) throws(CLIError) in
-            try asking { () throws(KeychainFailure) in
-                try store.rotateKeys(passcode, progress: progress)
-            }
+        try context.changingKeys(of: store) { (progress) throws(KeychainFailure) in
+            try store.rotateKeys(passcode, progress: progress)
         }
         context.console.note("valet: the keychain has new keys")
         return .success

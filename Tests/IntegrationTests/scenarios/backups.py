@@ -8,6 +8,7 @@ import subprocess
 
 import support
 from kills import calls, chosen, killed, report, spread
+from passcodes import AFTER, ALONE, PASSCODE, SHARED, Lines, do, ends, keychain
 from places import expect_full
 from support import expect, mount, private_mounts
 
@@ -88,6 +89,39 @@ def passphrases(world):
     expect(not os.path.exists(file), "under a short passphrase")
     backup(world, "create", file, "--weak", input=b"short\n")
     expect(names_under(world, file, b"short\n") == ["a"], "weak")
+
+
+def locked(world):
+    """A locked keychain: asked for its passcode where each process has its own keys, else not."""
+    file = f"{world.folder}/keychain.backup"
+    create = ("create", "--force", file)
+    restore = ("restore", "--replace", file)
+    with keychain(world):
+        do(world, "lock")
+        never = {"VALET_INTERACTION": "never"}
+        for verb in (create, restore):
+            ends(75, under(world, verb, env=ALONE | never), "locked", "$VALET_PASSCODE_FD")
+            for variable in (True, False):
+                ends(77, under(world, verb, "wrong", variable, env=ALONE), "wrong passcode")
+                expect(verb != create or not os.path.exists(file), "half a backup")
+            for variable in (True, False):
+                ends(0, under(world, verb, PASSCODE, variable, env=ALONE))
+            # Not this command's to unlock: with what is shared it would be for everybody.
+            ends(75, under(world, verb, PASSCODE, env=SHARED), "run `valet unlock`")
+        expect(names(world, file) == ["a", "f"], names(world, file))
+        ends(75, world.run("get", "a", env=SHARED))
+        ends(0, world.run("get", "f", *AFTER, env=SHARED))
+
+
+def under(world, verb, passcode=None, variable=False, env=None):
+    """Runs a verb with the passphrase on one descriptor and the passcode on another."""
+    with Lines(*([passcode] if passcode else [])) as number:
+        words = ("backup", *verb, *FROM_INPUT)
+        if variable:
+            env = env | {"VALET_PASSCODE_FD": str(number)}
+        elif passcode:
+            words += ("--passcode-fd", str(number))
+        return world.run(*words, input=PASSPHRASE, env=env, pass_fds=(number,))
 
 
 def names_under(world, file, passphrase):

@@ -22,8 +22,10 @@ BOUND, GATED = "bound", "gated"
 class Change:
     """One change of keys: how to get there, what to say, and what may be the case afterwards."""
 
-    def __init__(self, before, line, old, new, readable=None):
+    def __init__(self, before, line, old, new, readable=None, interrupted=None):
         self.before, self.line, self.old, self.new = before, line, old, new
+        # A change that was killed in the middle before this one.
+        self.interrupted = interrupted
         self.readable = readable or [ALL if old != "-" else CLASSES]
 
 
@@ -39,6 +41,10 @@ CHANGES = {
     "creating_recovery_key": Change(WITH, "recovery create one", "one", "one"),
     "recovering": Change(WITH + ("recovery create one",), "recovery use {text} two", "one", "two",
                       [ALL, CLASSES | {GATED}]),
+    "recovering_in_between": Change(
+        ("passcode set one", "fill 900", "classes", "guarded", "recovery create one"),
+        "recovery use {text} two", "one", "two", [ALL, CLASSES | {GATED}],
+        interrupted="rotate one"),
     "revoking": Change(WITH + ("recovery create one",), "recovery revoke one", "one", "one"),
     "binding": Change(WITHOUT, "bind path", "-", "-"),
     "unbinding": Change(("classes", "bind path"), "bind file", "-", "-"),
@@ -62,11 +68,34 @@ def prepare(world, change):
         answer = agent.do(line)
         text = answer if line.startswith("recovery create") else text
     close(agent, change.old)
+    if change.interrupted:
+        interrupt(world, change)
     world.variables["VALET_DEVICE_KEY_FILE"] = key
     world.line = change.line.format(text=text)
     world.template = f"{world.home}-template"
     shutil.rmtree(world.template, ignore_errors=True)
     shutil.copytree(world.home, world.template)
+
+
+def interrupt(world, change):
+    """Leaves a change in the middle: rows of both epochs, and those of the classes in the older."""
+    whole = f"{world.home}-whole"
+    shutil.copytree(world.home, whole)
+    for number in range(20, 400, 10):
+        shutil.rmtree(world.home)
+        shutil.copytree(whole, world.home)
+        world.run("1", command=AGENT, env=world.variables,
+                  input=f"unlock {change.old}\n{change.interrupted}\n".encode(),
+                  prefix=("strace", "-f", "-o", "/dev/null", "-e", "trace=pwrite64", "-e",
+                          f"inject=pwrite64:signal=KILL:when={number}"))
+        agent = Agent(world, world.variables)
+        world.interrupted_state = agent.do("state")
+        agent.do("lock all")
+        agent.end()
+        if "rotating=true" in world.interrupted_state:
+            shutil.rmtree(whole)
+            return
+    expect(False, "never in the middle of the change")
 
 
 def close(agent, passcode):
@@ -81,7 +110,8 @@ def attempt(world, change, *options):
     """Does the change in a process of its own, under strace, and in one that is unlocked."""
     shutil.rmtree(world.home)
     shutil.copytree(world.template, world.home)
-    unlock = f"unlock {change.old}\n" if change.old != "-" else ""
+    # To unlock would finish what was interrupted.
+    unlock = f"unlock {change.old}\n" if change.old != "-" and not change.interrupted else ""
     lines = f"{unlock}mark begin\n{world.line}\nmark end\nreadable\nstate\n"
     outcome = world.run("1", command=AGENT, input=lines.encode(), env=world.variables,
                         prefix=("strace", "-f", *options))
@@ -158,6 +188,8 @@ def verify(world, change, expected=None):
     Returns which of the two it is."""
     agent = Agent(world, world.variables)
     which, passcode = open_with(agent, change)
+    if change.interrupted:
+        check_epoch(world, agent, which)
     expect(expected in (None, which), "it is the", which, "state")
     readable = set(agent.do(f"readable {passcode}").split())
     allowed = change.readable[0 if which == "old" else -1]
@@ -175,6 +207,13 @@ def verify(world, change, expected=None):
     world.doctor_with = world.run("doctor", env=world.variables)
     expect(world.doctor_with.code == 0, world.doctor_with, world.doctor_with.out.decode())
     return which
+
+
+def check_epoch(world, agent, which):
+    """New passcode, new keys: never the new one for an epoch that was there before."""
+    before = int(re.search(r"epoch=(\d+)", world.interrupted_state)[1])
+    epoch = int(re.search(r"epoch=(\d+)", agent.do("state"))[1])
+    expect(epoch == before + (which == "new"), which, "passcode, epoch", epoch, "after", before)
 
 
 def open_with(agent, change):
@@ -232,6 +271,32 @@ def creating_recovery_key(world):
 
 def recovering(world):
     kill_at_each(world, CHANGES["recovering"])
+
+
+def recovering_in_between(world):
+    kill_at_each(world, CHANGES["recovering_in_between"])
+
+
+def recovery_key_while_locked(world):
+    """To make a recovery key puts nothing into the kernel that unlocks, not for a moment."""
+    need("strace")
+    variables = {"VALET_LOCK_STATE": "kernel"}
+    agent = Agent(world, variables)
+    for line in ("passcode set one", "classes", "lock"):
+        agent.do(line)
+    log = f"{world.folder}/trace"
+    lines = b"recovery create one\nstate\nreadable\n"
+    outcome = world.run("1", command=AGENT, input=lines, env=variables, prefix=(
+        "strace", "-f", "-s", "200", "-o", log, "-e", "trace=add_key"))
+    answers = outcome.out.decode().splitlines()
+    expect(len(answers) == 3 and answers[0].startswith("ok V1"), outcome)
+    expect(answers[1].startswith("ok locked"), outcome)
+    open_classes = {"afterFirstUnlock", "always", "afterFirstUnlockThisDeviceOnly",
+                    "alwaysThisDeviceOnly"}
+    expect(set(answers[2].split()[1:]) == open_classes, answers[2])
+    made = re.findall(r'"valet:1:[0-9a-f]+:(\w)"', open(log).read())
+    expect("f" in made and "u" not in made, "keys that were made:", made)
+    close(agent, "one")
 
 
 def revoking(world):

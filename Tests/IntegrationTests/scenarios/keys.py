@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One of the two files missing, empty, or another keychain's; and how both come into being."""
 
+import json
 import os
 import shutil
 import stat
@@ -92,6 +93,65 @@ def empty_database(world):
     with open(world.path("keychain.db"), "wb") as file:
         file.write(kept)
     world.check("a")
+
+
+def bound_to_credential(world):
+    """A keychain that a service binds to its credential, as systemd hands it over."""
+    folder = os.path.join(world.folder, "credentials")
+    credential(folder, "valet.device-key")
+    service = {"CREDENTIALS_DIRECTORY": folder}
+    world.fill("a")
+    before = world.contents()
+    outcome = world.run("device", "bind", "--credential")
+    expect(outcome.code == 1 and "credential valet.device-key" in outcome.err, outcome)
+    expect(world.contents() == before, "something was written")
+    world.check("a")
+    outcome = world.run("device", "bind", "--credential", env=service)
+    expect(outcome.code == 0 and "comes from credential" in outcome.err, outcome)
+    expect(not world.contents("device/device.key")["device/device.key"], "the old key is left")
+    check_level(world, service, "noPasscode", "credential", "credential")
+    expect(world.get("a", env=service) == "value of a", "bound")
+    world.set("b", "value of b", env=service)
+
+    # Started again without the credential, or with another's.
+    other = os.path.join(world.folder, "others")
+    credential(other, "valet.device-key")
+    for variables in ({}, {"CREDENTIALS_DIRECTORY": other}):
+        for verb in (("get", "a"), ("set", "c"), ("rotate",),
+                     ("device", "bind", "--own-file", "--lower")):
+            outcome = world.run(*verb, input=b"value", env=variables)
+            expect(outcome.code == 1, verb, outcome)
+            expect(variables or "the service that has the credential" in outcome.err, outcome)
+        check_level(world, variables, "keyUnavailable", "credential", "credential")
+        expect("device/device.key" not in world.names(), "a key was made")
+    expect(world.get("b", env=service) == "value of b", "with the credential again")
+
+    # Back, but never unasked.
+    outcome = world.run("device", "bind", "--own-file", env=service)
+    expect(outcome.code == 64 and "--lower" in outcome.err, outcome)
+    check_level(world, service, "noPasscode", "credential", "credential")
+    outcome = world.run("device", "bind", "--own-file", "--lower", env=service)
+    expect(outcome.code == 0, outcome)
+    for variables in ({}, service):
+        check_level(world, variables, "noPasscode", "file", "own-file")
+    world.check("a", "b")
+    world.doctor()
+
+
+def credential(folder, name):
+    os.mkdir(folder, 0o700)
+    with open(os.path.join(folder, name), "wb") as file:
+        os.fchmod(file.fileno(), 0o400)
+        file.write(os.urandom(32))
+
+
+def check_level(world, variables, state, level, source):
+    """What `status` and `device status` say of where the key comes from."""
+    status = json.loads(world.run("status", "--json", env=variables).out)
+    expect((status["state"], status["level"]) == (state, level), status)
+    place = json.loads(world.run("device", "status", "--json", env=variables).out)
+    expect((place["source"], place["level"]) == (source, level), place)
+    expect(place["isAvailable"] == (state != "keyUnavailable"), place)
 
 
 def leftover_log(world):

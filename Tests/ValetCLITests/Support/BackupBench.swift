@@ -17,8 +17,10 @@ final class BackupBench {
     /// What is answered, in turn; nobody is there when it is empty.
     var answers: [String] = []
     private(set) var prompts: [PasscodePrompt] = []
+    /// Who knows the keychain's passcode.
+    let passcodes = ScriptedAnswers()
 
-    private static let nobody = Environment(["VALET_INTERACTION": "never"])
+    fileprivate static let nobody = Environment(["VALET_INTERACTION": "never"])
 
     let store: ItemStore
     var file: String { folder + "/keychain.backup" }
@@ -60,14 +62,23 @@ final class BackupBench {
         console.notes = []
         var context = Context(console: console) { (_) throws(KeychainFailure) in FakeKeychain() }
         context.store = { [store] in store }
-        context.ask = { [self] (prompt, descriptor) throws(UserPresenceError) in
-            prompts.append(prompt)
-            guard let answer = self.answers.first else {
-                return try PasscodeAsker(environment: Self.nobody, readsVariable: false).ask(prompt)
+        context.passcodes = { [passcodes] _ in passcodes }
+        context.otherSecrets = { [unowned self] in Someone(bench: self, isInteractive: $0 == nil) }
+        return ValetTool.run(["backup"] + words, in: context)
+    }
+
+    private struct Someone: SecretSource {
+        unowned let bench: BackupBench
+        let isInteractive: Bool
+
+        func ask(_ prompt: PasscodePrompt) throws(UserPresenceError) -> SecretBytes {
+            bench.prompts.append(prompt)
+            guard let answer = bench.answers.first else {
+                let nobody = PasscodeAsker(environment: BackupBench.nobody, readsVariable: false)
+                return try nobody.ask(prompt)
             }
-            self.answers.removeFirst()
+            bench.answers.removeFirst()
             return SecretBytes(copying: Array(answer.utf8).span)
         }
-        return ValetTool.run(["backup"] + words, in: context)
     }
 }

@@ -84,7 +84,7 @@ final class KeychainBench {
             number.map { descriptors[$0] ?? ScriptedAnswers(isInteractive: false) } ?? person
         }
         context.passcodes = { answers($0?.number) }
-        context.recoveryKeys = { answers($0?.number) }
+        context.otherSecrets = { answers($0?.number) }
         return context
     }
 

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import KeychainModel
+import Testing
+
+@testable import KeychainStore
+
+/// docs/decisions/0018, 0019: half a backup of a locked keychain would be taken for one.
+@Suite struct `Backup and restore of a keychain that is locked` {
+    let epochs = EpochStore()
+    let file = BackupPath()
+    let passcode: KeychainPasscode
+
+    init() throws {
+        passcode = try EpochStore.passcode("the passcode")
+        try epochs.store.setPasscode(passcode)
+    }
+
+    struct Cell: CustomStringConvertible {
+        let protectionClass: ProtectionClass
+        let isAfterFirstUnlock: Bool
+
+        var description: String {
+            "\(protectionClass), \(isAfterFirstUnlock ? "locked" : "before the first unlock")"
+        }
+    }
+
+    static let cells = ProtectionClass.allCases.flatMap { protectionClass in
+        [true, false].map { Cell(protectionClass: protectionClass, isAfterFirstUnlock: $0) }
+    }
+
+    private func lock(_ cell: Cell) throws { try epochs.store.lock(all: !cell.isAfterFirstUnlock) }
+
+    @Test(arguments: cells)
+    func `are refused whole, whatever the class of its items`(_ cell: Cell) throws {
+        try epochs.add("a", as: cell.protectionClass)
+        try epochs.keychain.backUp(to: file)
+        let before = try file.bytes
+        let seals = try epochs.keychain.seals()
+        try lock(cell)
+        let backUp = epochs.code { try epochs.keychain.backUp(to: file, replacing: true) }
+        #expect(backUp == .locked)
+        #expect(try file.bytes == before)
+        for policy in [RestorePolicy.replace, .keepNewer, .skipExisting] {
+            for isDryRun in [true, false] {
+                let restore = epochs.code {
+                    try epochs.keychain.restore(file, policy, isDryRun: isDryRun)
+                }
+                #expect(restore == .locked, "\(policy), \(isDryRun)")
+            }
+        }
+        #expect(try epochs.keychain.seals() == seals)
+        try epochs.store.unlock(passcode)
+        try epochs.keychain.backUp(to: file, replacing: true)
+        try epochs.keychain.restore(file, .replace)
+        #expect(try epochs.value("a") == "value of a")
+    }
+
+    @Test func `read what they have to know of the file`() throws {
+        try epochs.add("a")
+        try epochs.keychain.backUp(to: file)
+        try epochs.store.lock(all: true)
+        let backup = try epochs.keychain.open(file)
+        #expect(try backup.verify() == 1)
+        #expect(try backup.list().count == 1)
+    }
+}
+
+/// docs/FORMAT.md §4.4, §11.
+@Suite struct `Backup and restore while keys are changed` {
+    let epochs = EpochStore()
+    let file = BackupPath()
+    let passcode: KeychainPasscode
+
+    init() throws {
+        passcode = try EpochStore.passcode("the passcode")
+        try epochs.store.setPasscode(passcode)
+        try epochs.addFillers(forWrites: 8)
+        for account in ["a", "b", "c"] { try epochs.add(account) }
+    }
+
+    private func beginEpoch() throws {
+        try epochs.beginEpoch(passcode)
+        try epochs.update(.exact("b"), ItemChanges(), "value of b")
+        let counts = try epochs.rowCounts()
+        #expect(counts[0] > 2 && counts[1] >= 1, "\(counts)")
+    }
+
+    @Test func `find every item once`() throws {
+        let count = try #require(try epochs.store.status().itemCount)
+        try beginEpoch()
+        #expect(try epochs.keychain.backUp(to: file).itemCount == count)
+        let names = try epochs.keychain.open(file).list().compactMap { item -> String? in
+            guard case .text(let name)? = item.properties.attributes[.account] else { return nil }
+            return name
+        }
+        #expect(names.count == count && Set(names).count == count)
+        #expect(Set(["a", "b", "c"]).isSubset(of: names))
+    }
+
+    @Test func `write under the new keys, over items of either epoch`() throws {
+        try epochs.keychain.backUp(to: file)
+        try epochs.delete(.exact("c"))
+        try beginEpoch()
+        let counts = try epochs.rowCounts()
+        let dryRun = try epochs.keychain.restore(file, .replace, isDryRun: true)
+        let report = try epochs.keychain.restore(file, .replace)
+        #expect(report == dryRun)
+        #expect(report.addedCount == 1 && report.repairedCount == 0)
+        #expect(report.replacedCount == counts[0] + counts[1])
+        #expect(try epochs.rowCounts() == [0, counts[0] + counts[1] + 1])
+        #expect(epochs.readable(of: ["a", "b", "c"]) == ["a", "b", "c"])
+        try epochs.finishEpoch()
+        #expect(try epochs.store.status().itemCount == counts[0] + counts[1] + 1)
+        #expect(epochs.keychain.damage() == [])
+    }
+
+    @Test func `leave what is there to the change of keys`() throws {
+        try epochs.keychain.backUp(to: file)
+        try beginEpoch()
+        let counts = try epochs.rowCounts()
+        let report = try epochs.keychain.restore(file, .skipExisting)
+        #expect(report.keptCount == counts[0] + counts[1] && report.addedCount == 0)
+        #expect(epochs.readable(of: ["a", "b", "c"]) == ["a", "b", "c"])
+        try epochs.finishEpoch()
+        #expect(epochs.keychain.damage() == [])
+    }
+
+    @Test func `are refused while it is locked`() throws {
+        try epochs.keychain.backUp(to: file)
+        try beginEpoch()
+        try epochs.store.lock()
+        let restore = epochs.code { try epochs.keychain.restore(file, .replace) }
+        #expect(restore == .locked)
+        let backUp = epochs.code { try epochs.keychain.backUp(to: file, replacing: true) }
+        #expect(backUp == .locked)
+    }
+}

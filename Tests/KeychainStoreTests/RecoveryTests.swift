@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Database
+import Dispatch
+import Foundation
+import Keybag
+import KeychainModel
+import LockState
+import Sealing
+import SecretMemory
+import Synchronization
+import Testing
+
+@testable import KeychainStore
+
+/// docs/FORMAT.md §4.6: new keys from the first transaction on.
+@Suite final class `A recovery in the middle of a change of keys` {
+    let epochs = EpochStore()
+    let old: KeychainPasscode
+    let text: SecretBytes
+    static let operation = "test"
+    static let names = ProtectionClass.allCases.map { "\($0)" }
+    static let lost = "\(ProtectionClass.whenPasscodeSetThisDeviceOnly)"
+
+    init() throws {
+        old = try EpochStore.passcode("forgotten")
+        try epochs.store.setPasscode(old)
+        try epochs.addFillers(forWrites: 8)
+        try epochs.addItems(ProtectionClass.allCases)
+        text = try epochs.store.createRecoveryKey(old)
+        try epochs.beginEpoch(old)
+        // One item of the newer epoch, and all others of the older.
+        try epochs.update(.exact(Self.names[0]), ItemChanges(), "value of \(Self.names[0])")
+        let counts = try epochs.rowCounts()
+        #expect(counts[0] > Self.names.count && counts[1] >= 1, "\(counts)")
+    }
+
+    /// Does the transaction of a recovery and leaves it at that, as a kill would.
+    private func beginRecovery(_ passcode: KeychainPasscode?) throws {
+        let text = text.withBytes { SecretBytes(copying: $0) }
+        let hasBegun = try epochs.store.withEngine(Self.operation) {
+            (engine) throws(KeychainFailure) in
+            let deadline = Deadline(after: .seconds(5))
+            let facts = try engine.readFacts(Self.operation, deadline)
+            let key = try translating(Self.operation) {
+                try text.withBytes { bytes throws(KeybagError) in
+                    try RecoveryKey(parsing: bytes)
+                }
+            }
+            let opener = RecoveryProtector(key, deviceSecret: try engine.source.secret(of: facts))
+            let change = try engine.change(
+                facts, .recovery(opener), to: NextEpoch(passcode: passcode, stretching: .lowest),
+                Self.operation)
+            return try engine.begin(change, after: facts, Self.operation, deadline)
+        }
+        #expect(hasBegun)
+    }
+
+    /// The epochs of all keybags, the newest first.
+    private var keybagEpochs: [UInt64] {
+        get throws {
+            let facts = try epochs.store.withEngine(Self.operation) {
+                (engine) throws(KeychainFailure) in
+                try engine.readFacts(Self.operation, Deadline(after: .seconds(5)))
+            }
+            return facts.keybags.map(\.epoch.rawValue)
+        }
+    }
+
+    @Test func `has keys that nobody knew when it is killed after its transaction`() throws {
+        let epoch = try #require(try epochs.store.status().epoch)
+        try beginRecovery(EpochStore.passcode("new passcode"))
+        #expect(try epochs.store.status().epoch == epoch + 1)
+        // The oldest of the three is gone with its rows.
+        #expect(try keybagEpochs == [epoch + 1, epoch])
+        let kept = Set(Self.names).subtracting([Self.lost])
+        #expect(epochs.readable(of: Self.names) == kept)
+        try epochs.add("new")
+        try epochs.store.lock(all: true)
+        #expect(epochs.code { try epochs.store.unlock(old) } == .authenticationFailed)
+        try epochs.store.unlock(EpochStore.passcode("new passcode"))
+        #expect(try !epochs.store.status().isRotating)
+        #expect(epochs.readable(of: Self.names + ["new"]) == kept.union(["new"]))
+        // One of each epoch before may be set aside: the item that needs the old passcode.
+        #expect(try epochs.store.status().quarantinedRowCount == 1)
+        #expect(epochs.keychain.damage() == [])
+    }
+
+    @Test func `brings back everything that it opens, without a passcode, too`() throws {
+        try epochs.store.lock(all: true)
+        let epoch = try #require(try epochs.store.status().epoch)
+        let count = try #require(try epochs.store.status().itemCount)
+        try epochs.store.recover(with: text, settingPasscode: nil)
+        let status = try epochs.store.status()
+        #expect(status.state == .noPasscode && status.epoch == epoch + 1)
+        #expect(!status.isRotating && !status.isErasePending)
+        #expect(status.itemCount == count - 1)
+        #expect(
+            epochs.readable(of: Self.names) == Set(Self.names).subtracting([Self.lost]))
+    }
+
+    @Test func `sets aside what it cannot open without the device key`() throws {
+        try epochs.store.lock(all: true)
+        for name in try FileManager.default.contentsOfDirectory(
+            atPath: epochs.keychain.folder + "/device")
+        { try FileManager.default.removeItem(atPath: epochs.keychain.folder + "/device/" + name) }
+        epochs.store.close()
+        let new = try EpochStore.passcode("new passcode")
+        try epochs.store.recover(with: text, settingPasscode: new)
+        let migratable = ProtectionClass.allCases.filter { !$0.isThisDeviceOnly }.map { "\($0)" }
+        #expect(epochs.readable(of: Self.names) == Set(migratable))
+        #expect(try epochs.store.status().quarantinedRowCount == 4)
+        #expect(epochs.keychain.damage() == [])
+    }
+}
+
+@Suite struct `Making a recovery key` {
+    let epochs = EpochStore()
+    let passcode: KeychainPasscode
+    static let open = ProtectionClass.allCases.filter { !EpochStore.lockable.contains($0) }
+        .map { "\($0)" }
+
+    init() throws {
+        passcode = try EpochStore.passcode("the passcode")
+        try epochs.store.setPasscode(passcode)
+        try epochs.addItems(ProtectionClass.allCases)
+    }
+
+    private func recover(with text: borrowing SecretBytes) throws {
+        try epochs.store.recover(with: text, settingPasscode: nil)
+        #expect(epochs.readable(of: Self.open) == Set(Self.open))
+    }
+
+    @Test func `leaves the keychain locked, with what was open`() throws {
+        try epochs.store.lock()
+        let text = try epochs.store.createRecoveryKey(passcode)
+        #expect(try epochs.state() == .locked)
+        let names = ProtectionClass.allCases.map { "\($0)" }
+        #expect(epochs.readable(of: names) == Set(Self.open))
+        try recover(with: text)
+    }
+
+    @Test func `leaves it as it is before the first unlock`() throws {
+        try epochs.store.lock(all: true)
+        let text = try epochs.store.createRecoveryKey(passcode)
+        #expect(try epochs.state() == .beforeFirstUnlock)
+        try recover(with: text)
+    }
+
+    @Test func `unlocks nothing to end a change of keys, and opens both epochs`() throws {
+        try epochs.addFillers(forWrites: 8)
+        try epochs.beginEpoch(passcode)
+        try epochs.store.lock()
+        let text = try epochs.store.createRecoveryKey(passcode)
+        #expect(try epochs.state() == .locked)
+        #expect(try epochs.store.status().isRotating)
+        try recover(with: text)
+    }
+
+    @Test func `looks again when the keys have changed`() throws {
+        let other = ItemStore(
+            KeychainLocation(folder: epochs.keychain.folder + "/."), stretching: .lowest)
+        let (passcode, hasEnded) = (passcode, DispatchSemaphore(value: 0))
+        let isOver = Atomic<Bool>(false)
+        let codes = Mutex<Set<KeychainFailure.Code?>>([])
+        Thread.detachNewThread {
+            while !isOver.load(ordering: .relaxed) {
+                let code = failure { try other.rotateKeys(passcode) }
+                codes.withLock { _ = $0.insert(code) }
+            }
+            hasEnded.signal()
+        }
+        for _ in 0..<6 {
+            let code = failure { _ = try epochs.store.createRecoveryKey(passcode) }
+            codes.withLock { _ = $0.insert(code) }
+        }
+        isOver.store(true, ordering: .relaxed)
+        #expect(hasEnded.wait(timeout: .now() + 60) == .success)
+        // Either may give up on the other who was quicker each time, and says so.
+        #expect(codes.withLock { $0.subtracting([nil, .timedOut]) } == [])
+        #expect(epochs.keychain.damage() == [])
+    }
+
+    @Test func `is refused to a wrong passcode, and changes nothing`() throws {
+        try epochs.store.lock()
+        let wrong = try EpochStore.passcode("wrong")
+        #expect(
+            epochs.code { _ = try epochs.store.createRecoveryKey(wrong) } == .authenticationFailed)
+        #expect(try !epochs.store.status().hasRecoveryKey)
+        #expect(try epochs.state() == .locked)
+    }
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import KeychainModel
+import SecretMemory
+import Testing
+
+@testable import KeychainStore
+
+@Suite struct `What became of a service's items` {
+    private let keychain = TestStore()
+    private let service = PasswordService(
+        service: "service", accessGroup: nil, isSynchronizable: false,
+        protectionClass: .whenUnlocked)
+
+    private var store: ItemStore { keychain.store }
+
+    private func set(_ item: NewItem, in store: ItemStore? = nil) throws {
+        try (store ?? self.store).set(
+            Addition(item, value: .text("value")), for: keychain.caller)
+    }
+
+    private func snapshot() throws -> ServiceSnapshot {
+        try store.snapshot(of: service, for: keychain.caller)
+    }
+
+    private func changes(_ snapshot: inout ServiceSnapshot) throws -> Set<AccountChange> {
+        Set(try store.changes(since: &snapshot, of: service, for: keychain.caller))
+    }
+
+    @Test func `is nothing of what was there before`() throws {
+        try set(.generic("a"))
+        var snapshot = try snapshot()
+        #expect(try changes(&snapshot) == [])
+    }
+
+    @Test func `is nothing where there is no keychain, and then what is in the first`() throws {
+        var snapshot = try snapshot()
+        try set(.generic("a"))
+        #expect(try changes(&snapshot) == [.stored(.text("a"))])
+    }
+
+    @Test func `is told once, whoever wrote it`() throws {
+        try set(.generic("a"))
+        var snapshot = try snapshot()
+        try set(.generic("b"))
+        try set(.generic("a"), in: keychain.otherProcess())
+        #expect(try changes(&snapshot) == [.stored(.text("a")), .stored(.text("b"))])
+        #expect(try changes(&snapshot) == [])
+    }
+
+    @Test func `is that it was removed`() throws {
+        try set(.generic("a"))
+        try set(.generic("b"))
+        var snapshot = try snapshot()
+        _ = try store.delete(.exact("a"), for: keychain.caller)
+        #expect(try changes(&snapshot) == [.removed(.text("a"))])
+    }
+
+    @Test func `is that it was stored, if it was removed and added again`() throws {
+        try set(.generic("a"))
+        var snapshot = try snapshot()
+        _ = try store.delete(.exact("a"), for: keychain.caller)
+        try set(.generic("a"))
+        #expect(try changes(&snapshot) == [.stored(.text("a"))])
+    }
+
+    @Test func `is nothing, if it came and went`() throws {
+        var snapshot = try snapshot()
+        try set(.generic("a"))
+        _ = try store.delete(.exact("a"), for: keychain.caller)
+        #expect(try changes(&snapshot) == [])
+    }
+
+    @Test(arguments: [
+        NewItem.generic("a", service: "another"), .generic("a", as: .afterFirstUnlock),
+        .generic("a", isSynchronizable: true), .internet("a"),
+    ])
+    func `is not what others store`(_ item: NewItem) throws {
+        try set(.generic("b"))
+        var snapshot = try snapshot()
+        try set(item)
+        #expect(try changes(&snapshot) == [])
+    }
+
+    @Test func `is what is in any of the application's groups`() throws {
+        var snapshot = try snapshot()
+        try set(.generic("a").inGroup("one"))
+        try set(.generic("b").inGroup("two"))
+        #expect(try changes(&snapshot) == [.stored(.text("a")), .stored(.text("b"))])
+    }
+
+    @Test func `tells both names of an item that got another`() throws {
+        try set(.generic("a"))
+        var snapshot = try snapshot()
+        _ = try store.update(
+            .exact("a"), ItemChanges(attributes: [.account: .text("b")]), value: nil,
+            for: keychain.caller)
+        #expect(try changes(&snapshot) == [.stored(.text("b")), .removed(.text("a"))])
+    }
+}
+
+@Suite struct `What became of items under lock` {
+    private let keychain = EpochStore()
+    private let service = PasswordService(
+        service: "service", accessGroup: nil, isSynchronizable: false,
+        protectionClass: .whenUnlocked)
+    private let passcode: KeychainPasscode
+
+    init() throws {
+        passcode = try EpochStore.passcode("correct")
+        try keychain.add("a")
+        try keychain.add("b")
+        try keychain.store.setPasscode(passcode)
+    }
+
+    private func changes(_ snapshot: inout ServiceSnapshot) throws -> Set<AccountChange> {
+        Set(try keychain.store.changes(since: &snapshot, of: service, for: keychain.caller))
+    }
+
+    private func snapshot() throws -> ServiceSnapshot {
+        try keychain.store.snapshot(of: service, for: keychain.caller)
+    }
+
+    @Test func `is nothing when they got other keys`() throws {
+        var snapshot = try snapshot()
+        try keychain.store.rotateKeys(passcode)
+        #expect(try changes(&snapshot) == [])
+    }
+
+    @Test func `is told by name when an item goes that was known`() throws {
+        var snapshot = try snapshot()
+        try keychain.store.lock(all: false)
+        _ = try keychain.store.delete(.exact("a"), for: keychain.caller)
+        #expect(try changes(&snapshot) == [.removed(.text("a"))])
+    }
+
+    @Test func `is told without a name when one goes that was not`() throws {
+        try keychain.store.lock(all: false)
+        var snapshot = try snapshot()
+        _ = try keychain.store.delete(.exact("a"), for: keychain.caller)
+        #expect(try changes(&snapshot) == [.removedUnknown])
+    }
+
+    @Test func `is nothing when they are unlocked`() throws {
+        try keychain.store.lock(all: false)
+        var snapshot = try snapshot()
+        try keychain.store.unlock(passcode)
+        #expect(try changes(&snapshot) == [])
+        _ = try keychain.store.delete(.exact("a"), for: keychain.caller)
+        #expect(try changes(&snapshot) == [.removed(.text("a"))])
+    }
+
+    @Test func `cannot be told before the first unlock, and is not forgotten`() throws {
+        var snapshot = try snapshot()
+        try keychain.add("c")
+        try keychain.store.lock(all: true)
+        #expect(keychain.code { _ = try changes(&snapshot) } == .locked)
+        try keychain.store.unlock(passcode)
+        #expect(try changes(&snapshot) == [.stored(.text("c"))])
+    }
+
+    @Test func `is told when it can be read`() throws {
+        var snapshot = try snapshot()
+        try keychain.add("c")
+        try keychain.store.lock(all: false)
+        #expect(try changes(&snapshot) == [])
+        try keychain.store.unlock(passcode)
+        #expect(try changes(&snapshot) == [.stored(.text("c"))])
+    }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import Testing
+
+@testable internal import Valet
+
+private struct Login: Codable, Equatable, Sendable {
+    var name: String
+    var token: String?
+    var uses = 3
+}
+
+@Suite struct `A value` {
+    @Test(arguments: TestBackend.enabled)
+    func `of a type of one's own comes back`(_ backend: TestBackend) throws {
+        let valet = Sample(backend).valet()
+        let login = Login(name: "ä/b", token: nil)
+        try valet.set(login, forKey: "login")
+        #expect(try valet.value(forKey: "login", as: Login.self) == login)
+        let inferred: Login = try valet.value(forKey: "login")
+        #expect(inferred == login)
+        #expect(try valet.string(forKey: "login") == #"{"name":"ä/b","uses":3}"#)
+    }
+
+    @Test func `of a simple type comes back`() throws {
+        let valet = Sample().valet()
+        try valet.set(42, forKey: "number")
+        try valet.set([1.5, -2], forKey: "list")
+        try valet.set(Int?.none, forKey: "nothing")
+        #expect(try valet.value(forKey: "number", as: Int.self) == 42)
+        #expect(try valet.value(forKey: "list", as: [Double].self) == [1.5, -2])
+        #expect(try valet.value(forKey: "nothing", as: Int?.self) == nil)
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `that is text or bytes is stored as it is`(_ backend: TestBackend) throws {
+        let valet = Sample(backend).valet()
+        try valet.set("a \"text\"", forKey: "text")
+        try valet.set(Data([0, 255]), forKey: "bytes")
+        #expect(try valet.string(forKey: "text") == "a \"text\"")
+        #expect(try valet.object(forKey: "bytes") == Data([0, 255]))
+        #expect(try valet.value(forKey: "text", as: String.self) == "a \"text\"")
+        #expect(try valet.value(forKey: "bytes", as: Data.self) == Data([0, 255]))
+    }
+
+    @Test func `of another type is no value, stays, and is not quoted`() throws {
+        let valet = Sample().valet()
+        try valet.setString("hunter2", forKey: "key")
+        let error = #expect(throws: ValueCodingError.self) {
+            _ = try valet.value(forKey: "key", as: Login.self)
+        }
+        #expect(error?.description.contains("Login") == true)
+        #expect(error.map { "\($0)" }?.contains("hunter2") == false)
+        #expect(try valet.string(forKey: "key") == "hunter2")
+    }
+
+    @Test func `that has no form in JSON is refused`() {
+        let valet = Sample().valet()
+        #expect(throws: ValueCodingError.notEncodable("Swift.Double")) {
+            try valet.set(Double.infinity, forKey: "key")
+        }
+        #expect(throws: KeychainError.itemNotFound) { _ = try valet.object(forKey: "key") }
+    }
+
+    @Test func `fails as every value does`() {
+        let valet = Sample().valet()
+        #expect(throws: KeychainError.emptyKey) { try valet.set(1, forKey: "") }
+        #expect(throws: KeychainError.emptyValue) { try valet.set("", forKey: "key") }
+        #expect(throws: KeychainError.itemNotFound) {
+            _ = try valet.value(forKey: "key", as: Int.self)
+        }
+    }
+}
+
+@Suite struct `A property that is kept in a valet` {
+    private struct Settings {
+        @KeychainStored<String> var token: String?
+        @KeychainStored<Login> var login: Login?
+
+        init(_ valet: Valet) {
+            _token = KeychainStored("token", in: valet)
+            _login = KeychainStored("login", in: valet)
+        }
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `is stored, read by others, and removed`(_ backend: TestBackend) throws {
+        let valet = Sample(backend).valet()
+        let settings = Settings(valet)
+        #expect(settings.token == nil)
+        settings.token = "abc"
+        settings.login = Login(name: "n")
+        #expect(settings.token == "abc")
+        #expect(try valet.string(forKey: "token") == "abc")
+        #expect(Settings(valet).login == Login(name: "n"))
+        settings.token = nil
+        #expect(try valet.allKeys() == ["login"])
+        #expect(settings.$token.failure == nil)
+    }
+
+    @Test func `says why it could not be read or stored`() throws {
+        let fake = FakeSecItem()
+        let settings = Settings(fake.valet)
+        settings.token = "abc"
+        fake.fail(.copy, with: -25308)
+        #expect(settings.token == nil)
+        #expect(settings.$token.failure as? KeychainError == .couldNotAccessKeychain)
+        #expect(settings.token == "abc")
+        #expect(settings.$token.failure == nil)
+        fake.fail(.update, with: -25308)
+        #expect(throws: KeychainError.couldNotAccessKeychain) { try settings.$token.write("new") }
+        #expect(try settings.$token.read() == "abc")
+    }
+
+    @Test func `is not taken for absent when it is something else`() throws {
+        let valet = Sample().valet()
+        try valet.setObject(Data([0xFF]), forKey: "token")
+        try valet.setString("no login", forKey: "login")
+        let settings = Settings(valet)
+        #expect(throws: KeychainError.itemNotFound) { _ = try settings.$token.read() }
+        #expect(settings.login == nil)
+        #expect(settings.$login.failure is ValueCodingError)
+    }
+}
