@@ -17,7 +17,9 @@ package struct SecItemService: Sendable {
 
     /// `SecItemAdd`
     package func add(_ attributes: CFDictionary) throws(KeychainFailure) -> AnyObject? {
-        let request = try AddRequest(attributes)
+        let request = try AddRequest(attributes) { (group) throws(KeychainFailure) in
+            try check(group, .add)
+        }
         let value = request.value.map { SecretValue(copying: $0.span) }
         let item = try session().add(
             request.item, value: value, request.interaction.policy, .demanding)
@@ -27,7 +29,9 @@ package struct SecItemService: Sendable {
 
     /// `SecItemCopyMatching`
     package func copyMatching(_ query: CFDictionary) throws(KeychainFailure) -> AnyObject? {
-        let request = try CopyRequest(query)
+        let request = try CopyRequest(query) { (group) throws(KeychainFailure) in
+            try check(group, .copyMatching)
+        }
         try check(request.search, .copyMatching)
         let session = try session()
         let result = SecItemResult(returning: request.returning, isList: request.isList)
@@ -43,6 +47,8 @@ package struct SecItemService: Sendable {
         _ query: CFDictionary, _ attributesToUpdate: CFDictionary
     ) throws(KeychainFailure) {
         let request = try UpdateRequest(query, attributesToUpdate)
+        try check(request.search.query.accessGroup, .update)
+        if let group = request.changes.accessGroup { try check(group, .update) }
         try check(request.search, .update)
         let value = request.value.map { SecretValue(copying: $0.span) }
         try session().update(
@@ -53,8 +59,21 @@ package struct SecItemService: Sendable {
     /// `SecItemDelete`
     package func delete(_ query: CFDictionary) throws(KeychainFailure) {
         let request = try SearchRequest(deleting: query)
+        try check(request.query.accessGroup, .delete)
         try check(request, .delete)
         try session().delete(request.query)
+    }
+
+    /// keychain-semantics §5.2, whether there is a keychain or not.
+    private func check(
+        _ group: AccessGroup?, _ call: SecItemCall
+    ) throws(KeychainFailure) {
+        let caller = try session().caller
+        switch call {
+        case .add: _ = try caller.group(writing: group, during: call.operation)
+        case .copyMatching: _ = try caller.groups(searching: group, during: call.operation)
+        case .update, .delete: _ = try caller.groups(changing: group, during: call.operation)
+        }
     }
 
     private func check(

@@ -46,14 +46,14 @@ struct StoreKeychain: KeychainBackend {
     }
 
     func set(_ items: [(item: NewItem, value: Data)]) throws(KeychainFailure) {
-        try KeychainSession.current().set(
+        try session().set(
             items.map { ($0.item, SecretValue(copying: $0.value.span)) })
     }
 
     func values(
         of accounts: Set<String>, in service: PasswordService
     ) throws(KeychainFailure) -> [String: Data] {
-        try KeychainSession.current().values(of: accounts, in: service).mapValues(Data.init)
+        try session().values(of: accounts, in: service).mapValues(Data.init)
     }
 
     func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool {
