@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
+package import KeychainModel
 internal import KeychainStore
 internal import SecretMemory
 
 /// The four calls without their C shape: dictionaries in, objects or failures out.
-struct SecItemService: Sendable {
+package struct SecItemService: Sendable {
     /// In the keychain of this process, on behalf of its own application.
     static let ofThisProcess = SecItemService { () throws(KeychainFailure) in
         try KeychainSession.current()
@@ -15,7 +15,8 @@ struct SecItemService: Sendable {
     /// Asked for when the request has been understood.
     let session: @Sendable () throws(KeychainFailure) -> KeychainSession
 
-    func add(_ attributes: CFDictionary) throws(KeychainFailure) -> AnyObject? {
+    /// `SecItemAdd`
+    package func add(_ attributes: CFDictionary) throws(KeychainFailure) -> AnyObject? {
         let request = try AddRequest(attributes) { (group) throws(KeychainFailure) in
             try check(group, .add)
         }
@@ -26,7 +27,8 @@ struct SecItemService: Sendable {
             .added(item, request.value)
     }
 
-    func copyMatching(_ query: CFDictionary) throws(KeychainFailure) -> AnyObject? {
+    /// `SecItemCopyMatching`
+    package func copyMatching(_ query: CFDictionary) throws(KeychainFailure) -> AnyObject? {
         let request = try CopyRequest(query) { (group) throws(KeychainFailure) in
             try check(group, .copyMatching)
         }
@@ -40,7 +42,8 @@ struct SecItemService: Sendable {
         return result.found(try session.copy(request.search.query, result.parts, policy))
     }
 
-    func update(
+    /// `SecItemUpdate`
+    package func update(
         _ query: CFDictionary, _ attributesToUpdate: CFDictionary
     ) throws(KeychainFailure) {
         let request = try UpdateRequest(query, attributesToUpdate)
@@ -53,7 +56,8 @@ struct SecItemService: Sendable {
             request.search.interaction.policy)
     }
 
-    func delete(_ query: CFDictionary) throws(KeychainFailure) {
+    /// `SecItemDelete`
+    package func delete(_ query: CFDictionary) throws(KeychainFailure) {
         let request = try SearchRequest(deleting: query)
         try check(request.query.accessGroup, .delete)
         try check(request, .delete)
@@ -76,5 +80,12 @@ struct SecItemService: Sendable {
         _ search: SearchRequest, _ call: SecItemCall
     ) throws(KeychainFailure) {
         if !search.canMatch { throw call.failure(.itemNotFound, "no item can match") }
+    }
+}
+
+extension SecItemService {
+    /// In the keychain of `session`, on behalf of its application.
+    package init(_ session: KeychainSession) {
+        self.init { session }
     }
 }

@@ -4,18 +4,18 @@ package import Database
 package import KeychainModel
 package import KeychainStore
 
-/// The authenticator of calls that name none. It knows nobody to ask.
+/// The authenticator of calls that name none: a new context for each, which remembers nothing.
 package struct DefaultAuthenticator: Authenticator {
     /// The one of this process.
     package static let forProcess: any Authenticator = DefaultAuthenticator()
 
-    /// - Throws: `interactionNotAllowed`.
+    /// Asks a person; see ``LAContext``.
     package func proof(
         for demands: [AccessControl], reason: String?, store: ItemStore, deadline: Deadline
     ) throws(KeychainFailure) -> PresenceProof {
-        throw KeychainFailure(.interactionNotAllowed, during: "authenticate")
+        try LAContext().proof(for: demands, reason: reason, store: store, deadline: deadline)
     }
 
-    /// None.
-    package func enrolment() throws(KeychainFailure) -> [UInt8]? { nil }
+    /// The fingers that are enrolled.
+    package func enrolment() throws(KeychainFailure) -> [UInt8]? { try LAContext().enrolment() }
 }
