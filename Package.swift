@@ -27,6 +27,9 @@ func tests(
         exclude: exclude, swiftSettings: strict)
 }
 
+// The headers of tpm2-tss, which nobody needs who builds without the trait.
+let tpm2: Target.Dependency = .target(name: "CTPM2", condition: .when(traits: ["TPM"]))
+
 // In dependency order; docs/ARCHITECTURE.md says what each module may use.
 var targets: [Target] = [library("KeychainModel")]
 var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
@@ -42,10 +45,14 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "CTPM2", providers: [.apt(["libtss2-dev"])]),
         library("SecretMemory", ["CSodium", "CLinux"]),
         library("Sealing", ["CSodium", "SecretMemory"]),
         library("Database", ["CSQLite", "CLinux"]),
         library("UserPresence", ["CLinux", "Database", "SecretMemory"]),
+        library("SystemBus", ["Database"]),
+        library("Fingerprint", ["Database", "Sealing", "SystemBus"]),
+        library("TPM", [tpm2, "CLinux", "Database", "SecretMemory", "Sealing"]),
         library("Keybag", ["KeychainModel", "SecretMemory", "Sealing"]),
         library("LockState", ["CLinux", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
         library("Backup", ["Database", "KeychainModel", "SecretMemory", "Sealing"]),
@@ -78,7 +85,12 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         tests(
             "UserPresence", ["Database", "SecretMemory", "ValetTestAgent"],
             exclude: ["fake-pinentry", "person.py"]),
+        tests("Fingerprint", ["Database", "SystemBus", "TestValues", "ValetTestAgent"]),
         tests("Sealing", ["SecretMemory", "TestValues"]),
+        .executableTarget(
+            name: "TPMTestAgent", dependencies: ["Database", "SecretMemory", "TPM"],
+            path: "Tests/TPMTestAgent", swiftSettings: strict),
+        tests("TPM", ["Database", "SecretMemory", "Sealing", "TestValues", "TPMTestAgent"]),
         tests("KeychainModel", []),
         tests("Keybag", ["KeychainModel", "SecretMemory", "Sealing", "TestValues"]),
         .target(
@@ -119,8 +131,8 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         .executableTarget(
             name: "ValetTestAgent",
             dependencies: [
-                "CForkSupport", "Database", "KeychainModel", "KeychainServices", "KeychainStore",
-                "SecretMemory", "UserPresence", "Valet",
+                "CForkSupport", "Database", "Fingerprint", "KeychainModel", "KeychainServices",
+                "KeychainStore", "SecretMemory", "UserPresence", "Valet",
             ],
             path: "Tests/ValetTestAgent", swiftSettings: strict),
         .testTarget(
@@ -137,6 +149,12 @@ let package = Package(
     name: "Valet",
     platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9)],
     products: products,
+    traits: [
+        .trait(name: "TPM", description: "Keys in a TPM 2.0, through tpm2-tss (libtss2-dev)"),
+        .trait(
+            name: "Fingerprint",
+            description: "Fingerprints, through fprintd; libsystemd is loaded when it is needed"),
+    ],
     targets: targets,
     swiftLanguageModes: [.v6]
 )

@@ -27,7 +27,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 export VALET_STRICT=1
-swift build --build-tests
+swift build --build-tests --enable-all-traits
 VALET_TEST_COMMAND="$(swift build --show-bin-path)/valet"
 [[ -x $VALET_TEST_COMMAND ]] || {
     printf 'test: error: the build left no %s\n' "$VALET_TEST_COMMAND" >&2
@@ -38,4 +38,4 @@ export VALET_HOME="$home"
 # Settings of the caller's keychain; a test that wants one sets it.
 unset STATE_DIRECTORY CREDENTIALS_DIRECTORY VALET_DEVICE_KEY_FILE VALET_ENTITLEMENTS
 unset VALET_INTERACTION VALET_PINENTRY VALET_PASSCODE_FD
-swift test "$@"
+swift test --enable-all-traits "$@"

@@ -40,6 +40,14 @@ package struct Deadline: Hashable, Sendable {
         nanoseconds <= Self.now
     }
 
+    /// What is left of it for poll(2): milliseconds, rounded up, so that it does not come back too
+    /// early. At most eleven days.
+    package var pollMilliseconds: Int32 {
+        let (seconds, attoseconds) = remaining.components
+        guard seconds < 1_000_000 else { return 1_000_000_000 }
+        return Int32(seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+    }
+
     /// Sleeps for `pause` nanoseconds at most, and not beyond the deadline.
     ///
     /// - Returns: `false`, without sleeping, once the deadline has passed.

@@ -8,12 +8,15 @@ package enum AnyProtector: Protector, ~Copyable, Sendable {
     case device(DeviceProtector)
     /// Device secret and passcode.
     case passcode(PasscodeProtector)
+    /// Device secret, passcode and TPM.
+    case tpm(TPMProtector)
 
     /// Which record of the keybag it opens.
     package var kind: ProtectorKind {
         switch self {
         case .device: .device
         case .passcode: .passcode
+        case .tpm: .tpmAndPasscode
         }
     }
 
@@ -22,6 +25,7 @@ package enum AnyProtector: Protector, ~Copyable, Sendable {
         switch self {
         case .device(let protector): protector.deviceKeyID
         case .passcode(let protector): protector.deviceKeyID
+        case .tpm(let protector): protector.deviceKeyID
         }
     }
 
@@ -32,6 +36,7 @@ package enum AnyProtector: Protector, ~Copyable, Sendable {
         switch self {
         case .device(let protector): try protector.rootKey(of: keybag)
         case .passcode(let protector): try protector.rootKey(of: keybag)
+        case .tpm(let protector): try protector.rootKey(of: keybag)
         }
     }
 
@@ -40,6 +45,7 @@ package enum AnyProtector: Protector, ~Copyable, Sendable {
         switch self {
         case .device(let protector): protector.deviceKEK(for: keychainID)
         case .passcode(let protector): protector.deviceKEK(for: keychainID)
+        case .tpm(let protector): protector.deviceKEK(for: keychainID)
         }
     }
 
@@ -48,6 +54,7 @@ package enum AnyProtector: Protector, ~Copyable, Sendable {
         switch self {
         case .device(let protector): protector.passcodeKEK(for: keychainID)
         case .passcode(let protector): protector.passcodeKEK(for: keychainID)
+        case .tpm(let protector): protector.passcodeKEK(for: keychainID)
         }
     }
 
@@ -59,6 +66,8 @@ package enum AnyProtector: Protector, ~Copyable, Sendable {
         case .device(let protector):
             protector.wrap(root, keychainID: keychainID, epoch: epoch)
         case .passcode(let protector):
+            protector.wrap(root, keychainID: keychainID, epoch: epoch)
+        case .tpm(let protector):
             protector.wrap(root, keychainID: keychainID, epoch: epoch)
         }
     }

@@ -5,10 +5,23 @@ package import Sealing
 /// The protector that needs nobody: the device secret alone.
 package struct DeviceProtector: Protector, ~Copyable, Sendable {
     private let secret: DeviceSecret
+    private let object: [UInt8]?
 
     /// Takes over the device secret.
     package init(_ secret: consuming DeviceSecret) {
         self.secret = secret
+        object = nil
+    }
+
+    /// Takes over a device secret that a TPM gives out, to make keybags of source `tpm` with. To
+    /// open one it takes the secret alone.
+    ///
+    /// - Parameter object: The TPM's object, as it is stored: docs/FORMAT.md §4.8.
+    /// - Throws: ``KeybagError/Code/malformed`` for an object that is none.
+    package init(_ secret: consuming DeviceSecret, object: [UInt8]) throws(KeybagError) {
+        try TPMObjectRecord.check(object)
+        self.secret = secret
+        self.object = object
     }
 
     /// The record wrapped under the device key alone.
@@ -38,12 +51,15 @@ package struct DeviceProtector: Protector, ~Copyable, Sendable {
     /// None.
     package func passcodeKEK(for keychainID: KeychainID) -> PasscodeKEK? { nil }
 
-    /// The one record ``KeybagTag/rootByDevice``: the root key under the device key.
+    /// The record ``KeybagTag/rootByDevice``: the root key under the device key; and
+    /// ``KeybagTag/tpmDeviceObject``, if a TPM gives that out.
     package func wrap(
         _ root: borrowing RootKey, keychainID: KeychainID, epoch: Epoch
     ) -> [KeybagTag: [UInt8]] {
         let binding = WrapBinding(.root, keychainID: keychainID, epoch: epoch)
         let wrapped = KeyWrap.wrap(root, under: deviceKEK(for: keychainID), binding: binding)
-        return [.rootByDevice: wrapped.bytes]
+        var records: [KeybagTag: [UInt8]] = [.rootByDevice: wrapped.bytes]
+        records[.tpmDeviceObject] = object
+        return records
     }
 }

@@ -9,7 +9,8 @@ package enum KeybagTag: Hashable, Sendable, Comparable, CaseIterable {
     case rootByTPM
     case rootByRecoveryKey
     case argon2
-    case tpmObjects
+    case tpmDeviceObject
+    case tpmPasscodeObject
     case recoveryPublicKey
     case classKey(ProtectionClass)
     case indexKey
@@ -25,7 +26,8 @@ package enum KeybagTag: Hashable, Sendable, Comparable, CaseIterable {
         case .rootByTPM: 0x0103
         case .rootByRecoveryKey: 0x0104
         case .argon2: 0x0110
-        case .tpmObjects: 0x0120
+        case .tpmDeviceObject: 0x0120
+        case .tpmPasscodeObject: 0x0121
         case .recoveryPublicKey: 0x0130
         case .classKey(let protectionClass): 0x0200 + UInt16(protectionClass.rawValue)
         case .indexKey: 0x0301
@@ -38,8 +40,9 @@ package enum KeybagTag: Hashable, Sendable, Comparable, CaseIterable {
     /// All that this version knows.
     package static let allCases: [KeybagTag] =
         [
-            .rootByDevice, .rootByPasscode, .rootByTPM, .rootByRecoveryKey, .argon2, .tpmObjects,
-            .recoveryPublicKey, .indexKey, .presencePasscode, .presencePerson, .syncCircle,
+            .rootByDevice, .rootByPasscode, .rootByTPM, .rootByRecoveryKey, .argon2,
+            .tpmDeviceObject, .tpmPasscodeObject, .recoveryPublicKey, .indexKey,
+            .presencePasscode, .presencePerson, .syncCircle,
         ] + ProtectionClass.allCases.map(KeybagTag.classKey)
 
     private static let byNumber = Dictionary(

@@ -13,6 +13,9 @@ extension LockedKeybag {
             guard isExpected == (records[tag] != nil) else { throw .malformedKeybag }
         }
         if let body = records[.argon2] { _ = try Argon2Record(parsing: body) }
+        for tag in [KeybagTag.tpmDeviceObject, .tpmPasscodeObject] {
+            if let body = records[tag] { try TPMObjectRecord.check(body) }
+        }
         _ = try recoveryPublicKey
     }
 
@@ -23,7 +26,8 @@ extension LockedKeybag {
         case .rootByPasscode: protector == .passcode
         case .rootByTPM: protector == .tpmAndPasscode
         case .argon2, .classKey(.whenPasscodeSetThisDeviceOnly): protector != .device
-        case .tpmObjects: protector == .tpmAndPasscode || deviceSource == .tpm
+        case .tpmDeviceObject: deviceSource == .tpm
+        case .tpmPasscodeObject: protector == .tpmAndPasscode
         case .classKey, .indexKey: true
         case .rootByRecoveryKey: records[.recoveryPublicKey] != nil
         case .recoveryPublicKey: records[.rootByRecoveryKey] != nil

@@ -4,7 +4,8 @@ internal import Foundation
 internal import KeychainModel
 internal import SecretMemory
 
-// The calls in the shape they have on Apple's systems: the one place with pointers.
+// The calls in the shape they have on Apple's systems: the one place with pointers. Their codes may
+// be passed over, as there.
 
 /// Adds an item (keychain-semantics §2–§5).
 ///
@@ -14,6 +15,7 @@ internal import SecretMemory
 /// - Returns: `errSecSuccess`, `errSecDuplicateItem`, `errSecParam`, `errSecNoSuchAttr`,
 ///   `errSecNoSuchClass`, `errSecMissingEntitlement`, `errSecUnimplemented` or what keeps the
 ///   keychain from working; `KeychainFailure.last` says more.
+@discardableResult
 public func SecItemAdd(
     _ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?
 ) -> OSStatus {
@@ -28,6 +30,7 @@ public func SecItemAdd(
 ///   - query: `kSecClass` or `kSecValuePersistentRef`, attributes to match, what to return.
 ///   - result: Set on success to `NSData`, `NSDictionary` or `NSArray`; untouched on failure.
 /// - Returns: `errSecSuccess`, `errSecItemNotFound`, or as ``SecItemAdd(_:_:)``.
+@discardableResult
 public func SecItemCopyMatching(
     _ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?
 ) -> OSStatus {
@@ -43,6 +46,7 @@ public func SecItemCopyMatching(
 ///   - attributesToUpdate: Attributes and `kSecValueData`; what it lacks stays as it is.
 /// - Returns: `errSecSuccess`, `errSecItemNotFound`, `errSecDuplicateItem`, or as
 ///   ``SecItemAdd(_:_:)``.
+@discardableResult
 public func SecItemUpdate(
     _ query: CFDictionary, _ attributesToUpdate: CFDictionary
 ) -> OSStatus {
@@ -55,6 +59,7 @@ public func SecItemUpdate(
 ///
 /// - Parameter query: `kSecClass` or `kSecValuePersistentRef`, attributes to match.
 /// - Returns: `errSecSuccess`, `errSecItemNotFound`, or as ``SecItemAdd(_:_:)``.
+@discardableResult
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
     status { () throws(KeychainFailure) in try SecItemService.ofThisProcess.delete(query) }
 }
@@ -72,6 +77,7 @@ public func SecCopyErrorMessageString(
 ///
 /// - Parameter rnd: `kSecRandomDefault`; there is no other source.
 /// - Returns: `errSecSuccess`, or `errSecParam` if `count` is negative.
+@discardableResult
 public func SecRandomCopyBytes(
     _ rnd: SecRandomRef?, _ count: Int, _ bytes: UnsafeMutableRawPointer
 ) -> Int32 {

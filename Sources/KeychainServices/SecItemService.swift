@@ -2,6 +2,7 @@
 
 internal import Foundation
 internal import KeychainModel
+internal import KeychainStore
 internal import SecretMemory
 
 /// The four calls without their C shape: dictionaries in, objects or failures out.
@@ -15,7 +16,9 @@ struct SecItemService: Sendable {
     let session: @Sendable () throws(KeychainFailure) -> KeychainSession
 
     func add(_ attributes: CFDictionary) throws(KeychainFailure) -> AnyObject? {
-        let request = try AddRequest(attributes)
+        let request = try AddRequest(attributes) { (group) throws(KeychainFailure) in
+            try check(group, .add)
+        }
         let value = request.value.map { SecretValue(copying: $0.span) }
         let item = try session().add(request.item, value: value)
         return SecItemResult(returning: request.returning, isList: false)
@@ -23,7 +26,9 @@ struct SecItemService: Sendable {
     }
 
     func copyMatching(_ query: CFDictionary) throws(KeychainFailure) -> AnyObject? {
-        let request = try CopyRequest(query)
+        let request = try CopyRequest(query) { (group) throws(KeychainFailure) in
+            try check(group, .copyMatching)
+        }
         try check(request.search, .copyMatching)
         let session = try session()
         let result = SecItemResult(returning: request.returning, isList: request.isList)
@@ -37,6 +42,8 @@ struct SecItemService: Sendable {
         _ query: CFDictionary, _ attributesToUpdate: CFDictionary
     ) throws(KeychainFailure) {
         let request = try UpdateRequest(query, attributesToUpdate)
+        try check(request.search.query.accessGroup, .update)
+        if let group = request.changes.accessGroup { try check(group, .update) }
         try check(request.search, .update)
         let value = request.value.map { SecretValue(copying: $0.span) }
         try session().update(request.search.query, request.changes, value: value)
@@ -44,8 +51,21 @@ struct SecItemService: Sendable {
 
     func delete(_ query: CFDictionary) throws(KeychainFailure) {
         let request = try SearchRequest(deleting: query)
+        try check(request.query.accessGroup, .delete)
         try check(request, .delete)
         try session().delete(request.query)
+    }
+
+    /// keychain-semantics §5.2, whether there is a keychain or not.
+    private func check(
+        _ group: AccessGroup?, _ call: SecItemCall
+    ) throws(KeychainFailure) {
+        let caller = try session().caller
+        switch call {
+        case .add: _ = try caller.group(writing: group, during: call.operation)
+        case .copyMatching: _ = try caller.groups(searching: group, during: call.operation)
+        case .update, .delete: _ = try caller.groups(changing: group, during: call.operation)
+        }
     }
 
     private func check(

@@ -28,6 +28,8 @@ package enum Purpose {
     package enum StretchedPasscode: DerivesKeys {}
     /// T, which a TPM gives out for the right passcode.
     package enum TPMPasscode: KeyPurpose {}
+    /// What a TPM takes for T, from a stretched passcode.
+    package enum TPMAuthorization: KeyPurpose {}
     /// Kpass, from the passcode and the device secret.
     package enum PasscodeKEK: WrapsKeys {}
     /// Root.

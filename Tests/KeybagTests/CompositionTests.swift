@@ -18,7 +18,8 @@ import Testing
             device.locked,
             try device.locked.addingRecoveryKey(
                 publicKey, with: protector, settings: TestKeybag.settings),
-            passcode.locked,
+            passcode.locked, try TPMSample(cost: .lowest).locked,
+            try TPMSample(cost: .lowest, source: .tpm).locked,
             try passcode.locked.addingRecoveryKey(
                 publicKey, with: passcode.protector(), settings: PasscodeSample.settings),
         ]
@@ -67,12 +68,12 @@ import Testing
     }
 
     @Test func `hold a TPM's objects if the device secret is in one`() throws {
-        for sample in try Self.samples() {
+        for sample in try Self.samples() where sample.deviceSource != .tpm {
             var bytes = sample.encoded
             bytes[35] = DeviceSource.tpm.rawValue
             #expect(KeybagTests.code { _ = try LockedKeybag(parsing: bytes) } == .malformed)
             var changed = sample
-            changed.records[.tpmObjects] = [1]
+            changed.records[.tpmDeviceObject] = TPMSample.object
             bytes = changed.encoded
             bytes[35] = DeviceSource.tpm.rawValue
             #expect(KeybagTests.code { _ = try LockedKeybag(parsing: bytes) } == nil)

@@ -26,6 +26,30 @@ import Testing
         }
     }
 
+    /// §4.2, §4.8.
+    @Test(arguments: try Vector.all("tpm"))
+    func `open with a TPM`(_ vector: Vector) throws {
+        let (bytes, settings) = (try vector.bytes("keybag"), try vector.bytes("settings"))
+        let (passcode, unsealed) = (try vector.bytes("passcode"), try vector.bytes("unsealed"))
+        try vector.check {
+            let locked = try LockedKeybag(parsing: bytes)
+            #expect(locked.encoded == bytes)
+            guard let object = locked.tpmPasscodeObject else {
+                let protector = DeviceProtector(try Self.secret(vector))
+                try Self.expect(locked.unlock(with: protector, settings: settings), are: vector)
+                return
+            }
+            let typed = try TPMPasscode(Passcode(passcode), opening: locked)
+            if vector.has("authorization") {
+                #expect(try typed.authorization.array == vector.bytes("authorization"))
+            }
+            let protector = try TPMProtector(
+                Self.secret(vector), passcode: typed,
+                unsealed: TPMPasscodeSecret(copying: unsealed.span), object: object)
+            try Self.expect(locked.unlock(with: protector, settings: settings), are: vector)
+        }
+    }
+
     /// §4.6.
     @Test(arguments: try Vector.all("recovery"))
     func `open with a recovery key`(_ vector: Vector) throws {

@@ -258,7 +258,7 @@ import Testing
             failure { _ = try store.value(of: .exact("a", group: .token), for: caller) }
                 == .itemNotFound)
         let lonely = Caller(applicationIdentifier: "x", accessGroups: [.token])
-        #expect(failure { try store.delete(.exact("a"), for: lonely) } == .itemNotFound)
+        #expect(failure { try store.delete(.exact("a"), for: lonely) } == .missingEntitlement)
         #expect(
             failure { _ = try store.add(Addition(.generic("c"), value: nil), for: lonely) }
                 == .missingEntitlement)

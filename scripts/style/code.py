@@ -15,7 +15,8 @@ _PUBLIC_TYPE = (r"^(?:@\w+(?:\([^)\n]*\))?\s+)*(?:\w+[ \t]+)*?(?:public|open)[ \
                 r"(?:\w+[ \t]+)*?" + _TYPE)
 # What may stand between a declaration and its documentation: an Objective-C name.
 _OBJECTIVE_C = ("#if canImport(ObjectiveC)", "#endif")
-_RELEASES = ("sqlite3_finalize", "sqlite3_close(?:_v2)?", "sodium_free", "Esys_FlushContext")
+_RELEASES = ("sqlite3_finalize", "sqlite3_close(?:_v2)?", "sodium_free", "Esys_FlushContext",
+             "library.unref", "library.closeUnref")
 # One file each: the calls that write through a pointer, the system's calls on macOS, and the
 # kernel's on keys.
 _UNSAFE_FILES = ("Sources/KeychainServices/SecItem.swift", "Sources/LockState/KernelKeyring.swift",
@@ -23,7 +24,13 @@ _UNSAFE_FILES = ("Sources/KeychainServices/SecItem.swift", "Sources/LockState/Ke
 # The system's calls of asking: a file each for descriptors, signals, terminals and programs.
 _UNSAFE_FOLDERS = ("Sources/UserPresence/System/",)
 # Apple declares these as optional in name only, and code that says so has to build.
-_IMPLICIT = {"Sources/KeychainServices/CoreFoundationNames.swift": r"CFBoolean!"}
+_IMPLICIT = {
+    "Sources/KeychainServices/CoreFoundation/CoreFoundationNames.swift": r"CFBoolean!",
+    "Sources/KeychainServices/CoreFoundation/CFErrorAccessors.swift": r"CF(String|Dictionary)!",
+}
+# The modules of which a package trait builds more than what says that it is not built
+# (docs/decisions/0021-traits.md).
+_TRAITS = {"TPM": "TPM"}
 _SQL = re.compile(r"\b(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA)\b")
 _SQL_LINE = re.compile(r"(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA)\s")
 
@@ -88,9 +95,20 @@ def _conditions(file):
     is_allowed = (re.fullmatch(r"Sources/(Valet|KeychainSwift)/Platform.swift", file.path)
                   or file.path == "Sources/ValetCLI/Terminal.swift"
                   or file.name.endswith("+ObjectiveC.swift"))
-    if not is_allowed:
-        for line, _ in file.matches(r"^[ \t]*(#(?:if|elseif))\b"):
-            yield line, "condition", "`#if` belongs into Platform.swift or …+ObjectiveC.swift"
+    if is_allowed or _is_behind_trait(file):
+        return
+    for line, _ in file.matches(r"^[ \t]*(#(?:if|elseif))\b"):
+        yield (line, "condition", "`#if` belongs into Platform.swift or …+ObjectiveC.swift,"
+               " or around a whole file of a trait's module")
+
+
+def _is_behind_trait(file):
+    """Whether all of the file is there with its module's trait only, or without it only."""
+    trait = _TRAITS.get(file.module)
+    lines = [line for line in file.code_lines if line.strip()]
+    conditions = [line for line in lines if line.lstrip().startswith("#")]
+    return bool(trait and conditions and lines[0] in (f"#if {trait}", f"#if !{trait}")
+                and lines[-1] == "#endif" and conditions == [lines[0], lines[-1]])
 
 
 def _unsafe_lines(file):
@@ -98,7 +116,7 @@ def _unsafe_lines(file):
 
 
 def _unsafe(file):
-    if file.module in ("SecretMemory", "Database", "TPM", "Sealing"):
+    if file.module in ("SecretMemory", "Database", "SystemBus", "TPM", "Sealing"):
         return
     if file.path not in _UNSAFE_FILES and not file.path.startswith(_UNSAFE_FOLDERS):
         for line in _unsafe_lines(file):

@@ -42,15 +42,38 @@ package struct Environment: Sendable {
     /// - Throws: ``DatabaseError/Code/missing`` if the user or the folder is not there.
     package static func homeFromUserDatabase() throws(DatabaseError) -> String {
         let user = geteuid()
-        var buffer = [CChar](repeating: 0, count: 16 << 10)
-        var entry = unsafe passwd()
-        var found: UnsafeMutablePointer<passwd>?
-        let code = unsafe getpwuid_r(user, &entry, &buffer, buffer.count, &found)
-        guard code == 0, unsafe found != nil, let home = unsafe entry.pw_dir else {
+        guard let home = unsafe text(of: user, { unsafe $0.pw_dir }) else {
             throw DatabaseError(
                 .missing, during: "look up user \(user)",
                 hint: "set VALET_HOME to a folder of user \(user)")
         }
-        return unsafe String(cString: home)
+        return home
+    }
+
+    /// The name of the real user as the user database has it, whatever `$USER` says.
+    ///
+    /// - Throws: ``DatabaseError/Code/missing`` if the user is not there.
+    package static func userNameFromUserDatabase() throws(DatabaseError) -> String {
+        let user = getuid()
+        guard let name = unsafe text(of: user, { unsafe $0.pw_name }) else {
+            throw DatabaseError(.missing, during: "look up user \(user)")
+        }
+        return name
+    }
+
+    /// One field of a user's entry in the user database.
+    private static func text(
+        of user: uid_t, _ field: (passwd) -> UnsafeMutablePointer<CChar>?
+    ) -> String? {
+        var buffer = [CChar](repeating: 0, count: 16 << 10)
+        return unsafe buffer.withUnsafeMutableBufferPointer { buffer in
+            var entry = unsafe passwd()
+            var found: UnsafeMutablePointer<passwd>?
+            guard let memory = buffer.baseAddress,
+                unsafe getpwuid_r(user, &entry, memory, buffer.count, &found) == 0,
+                unsafe found != nil, let text = unsafe field(entry)
+            else { return nil }
+            return unsafe String(cString: text)
+        }
     }
 }

@@ -169,12 +169,3 @@ package final class FolderWatch: Sendable {
         return false
     }
 }
-
-extension Deadline {
-    /// How long `poll` may wait, rounded up, so that it does not come back too early.
-    fileprivate var pollMilliseconds: Int32 {
-        let (seconds, attoseconds) = remaining.components
-        guard seconds < 1_000_000 else { return 1_000_000_000 }
-        return Int32(seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
-    }
-}

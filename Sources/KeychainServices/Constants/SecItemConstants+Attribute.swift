@@ -60,5 +60,9 @@ public let kSecAttrSyncViewHint: CFString = "vwht"
 public let kSecAttrTokenID: CFString = "tkid"
 /// The token identifier of the Secure Enclave.
 public let kSecAttrTokenIDSecureEnclave: CFString = "com.apple.setoken"
+/// The token identifier of the store of keys.
+public let kSecAttrTokenIDAppleKeyStore: CFString = "com.apple.setoken:aks"
+/// The token identifier of the Secure Element.
+public let kSecAttrTokenIDSecureElement: CFString = "com.apple.secelemtoken"
 /// The access group of tokens; no password can be stored in it.
 public let kSecAttrAccessGroupToken: CFString = "com.apple.token"

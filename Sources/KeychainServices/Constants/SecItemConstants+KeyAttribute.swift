@@ -75,6 +75,10 @@ public let kSecAttrPRF: CFString = "prf"
 public let kSecAttrSalt: CFString = "salt"
 /// The number of rounds of a key derivation.
 public let kSecAttrRounds: CFString = "rounds"
+/// What a token knows the key by.
+public let kSecAttrTokenOID: CFString = "toid"
+/// `kSecAttrTokenOID` by its older name.
+public let kSecAttrSecureEnclaveKeyBlob: CFString = "toid"
 /// Attributes of the private key of a pair that is being made.
 public let kSecPrivateKeyAttrs: CFString = "private"
 /// Attributes of the public key of a pair that is being made.

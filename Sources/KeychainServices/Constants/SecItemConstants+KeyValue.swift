@@ -34,6 +34,26 @@ public let kSecAttrKeyTypeCAST: CFString = "56"
 public let kSecAttrKeyTypeMLKEM: CFString = "110"
 /// ML-DSA.
 public let kSecAttrKeyTypeMLDSA: CFString = "111"
+/// Ed25519.
+public let kSecAttrKeyTypeEd25519: CFString = "105"
+/// X25519.
+public let kSecAttrKeyTypeX25519: CFString = "106"
+/// Ed448.
+public let kSecAttrKeyTypeEd448: CFString = "107"
+/// X448.
+public let kSecAttrKeyTypeX448: CFString = "108"
+/// Kyber.
+public let kSecAttrKeyTypeKyber: CFString = "109"
+/// Elliptic curves over prime fields, in the public key accelerator.
+public let kSecAttrKeyTypeECSECPrimeRandomPKA: CFString = "2147483678"
+/// The key by which a Secure Enclave vouches.
+public let kSecAttrKeyTypeSecureEnclaveAttestation: CFString = "2147483679"
+/// The key by which a Secure Enclave vouches without a name.
+public let kSecAttrKeyTypeSecureEnclaveAnonymousAttestation: CFString = "2147483680"
+/// Kyber-768.
+public let kSecAttrKeySizeKyber768: CFString = "768"
+/// Kyber-1024.
+public let kSecAttrKeySizeKyber1024: CFString = "1024"
 /// ML-KEM-768.
 public let kSecAttrKeySizeMLKEM768: CFString = "768"
 /// ML-KEM-1024.

@@ -15,7 +15,7 @@ extension AttributeInput {
             self = .bytes([UInt8](data))
         } else if let number = value as? NSNumber {
             self.init(number)
-        } else if let date = value as? Date {
+        } else if let date = value as? Date, date.timeIntervalSinceReferenceDate.isFinite {
             self = .date(date.timeIntervalSinceReferenceDate)
         } else if let uuid = value as? UUID {
             self = .uuid(uuid.uuidString)

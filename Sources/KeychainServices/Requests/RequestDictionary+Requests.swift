@@ -5,14 +5,22 @@ internal import KeychainModel
 
 // What each call makes of a dictionary, and what it refuses (keychain-semantics §3.3).
 
+/// Throws if the group that a dictionary names, or names not, is not one of the caller's.
+///
+/// It is asked between the faults of a dictionary and what the class cannot do (§3.10).
+typealias GroupCheck = (AccessGroup?) throws(KeychainFailure) -> Void
+
 extension AddRequest {
     /// The request in `dictionary`.
     ///
     /// Match keys are refused, where Apple's keychain claims success and stores nothing (§3.5).
-    init(_ dictionary: CFDictionary) throws(KeychainFailure) {
+    init(
+        _ dictionary: CFDictionary, checking check: GroupCheck = { _ in }
+    ) throws(KeychainFailure) {
         let contents = try RequestDictionary(dictionary, for: .add)
-        try contents.refuseMatchKeys()
         try contents.refuseSkipping()
+        try check(contents.accessGroup)
+        try contents.refuseMatchKeys()
         var attributes = contents.attributes
         // The keychain sets both dates itself (§2.5).
         attributes[.creationDate] = nil
@@ -29,8 +37,11 @@ extension AddRequest {
 
 extension CopyRequest {
     /// The request in `dictionary`.
-    init(_ dictionary: CFDictionary) throws(KeychainFailure) {
+    init(
+        _ dictionary: CFDictionary, checking check: GroupCheck = { _ in }
+    ) throws(KeychainFailure) {
         let contents = try RequestDictionary(dictionary, for: .copyMatching)
+        try check(contents.accessGroup)
         if contents.reference != nil && contents.namesAttributes {
             throw contents.invalid("attributes cannot be searched beside a persistent reference")
         }

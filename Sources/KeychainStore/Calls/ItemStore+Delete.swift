@@ -14,8 +14,7 @@ extension ItemStore {
     package func delete(
         _ query: ItemQuery, for caller: Caller
     ) throws(KeychainFailure) -> Int {
-        let groups = try caller.groups(changing: query.accessGroup, during: Self.deleting)
-        guard !groups.isEmpty else { throw KeychainFailure(.itemNotFound, during: Self.deleting) }
+        _ = try caller.groups(changing: query.accessGroup, during: Self.deleting)
         let count = try write(Self.deleting, caller) { (access) in
             try access.delete(query, for: caller)
         }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
+package import KeychainModel
 
 /// keychain-semantics §5.2.
 extension Caller {
     /// The groups that a search covers.
     ///
     /// - Throws: ``KeychainFailure/Code/missingEntitlement`` for a group that the caller lacks.
-    func groups(
+    package func groups(
         searching group: AccessGroup?, during operation: String
     ) throws(KeychainFailure) -> [AccessGroup] {
         guard let group else { return accessGroups }
@@ -17,16 +17,22 @@ extension Caller {
         return [group]
     }
 
-    /// The groups that a call may change items of.
-    func groups(
+    /// The groups that a call may change items of: at least one.
+    ///
+    /// - Throws: ``KeychainFailure/Code/missingEntitlement`` for a group that the caller lacks, and
+    ///   for a caller that has none to change.
+    package func groups(
         changing group: AccessGroup?, during operation: String
     ) throws(KeychainFailure) -> [AccessGroup] {
-        guard let group else { return accessGroups.filter { $0 != .token } }
-        return [try self.group(writing: group, during: operation)]
+        // Who has nowhere to write has nothing to change (keychain-semantics §5.1).
+        let first = try self.group(writing: group, during: operation)
+        return group == nil ? accessGroups.filter { $0 != .token } : [first]
     }
 
     /// The group that a new or moved item goes to.
-    func group(
+    ///
+    /// - Throws: ``KeychainFailure/Code/missingEntitlement`` for a group that the caller lacks.
+    package func group(
         writing group: AccessGroup?, during operation: String
     ) throws(KeychainFailure) -> AccessGroup {
         guard let group = group ?? accessGroups.first(where: { $0 != .token }) else {

@@ -37,7 +37,7 @@ extension Engine {
         case .locked(let keys, .otherEpoch): return .doubtful(facts, try state(facts, keys))
         case .beforeFirstUnlock(.otherEpoch): return .doubtful(facts, nil)
         case .locked(let keys, _): return .certain(try state(facts, keys))
-        case .beforeFirstUnlock(let cause): throw failure(cause)
+        case .beforeFirstUnlock(let cause): throw failure(facts, cause)
         case .unknown(let error):
             throw KeychainFailure(.inputOutput, during: Self.opening, message: "\(error)")
         }
@@ -49,12 +49,12 @@ extension Engine {
     func settled(_ reading: StateReading) throws(KeychainFailure) -> KeychainState {
         switch reading {
         case .certain(let state), .doubtful(_, .some(let state)): return state
-        case .doubtful(_, .none): throw failure(.otherEpoch)
+        case .doubtful(let facts, .none): throw failure(facts, .otherEpoch)
         }
     }
 
     /// Why nothing is open.
-    private func failure(_ cause: LockCause) -> KeychainFailure {
+    private func failure(_ facts: KeychainFacts, _ cause: LockCause) -> KeychainFailure {
         KeychainFailure(
             .locked, during: Self.opening, message: cause.explanation,
             hint: KeychainFailure.unlockHint(

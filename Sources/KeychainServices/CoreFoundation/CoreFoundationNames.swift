@@ -25,11 +25,20 @@ public typealias CFArray = [Any]
 public typealias CFError = NSError
 /// The number of a type.
 public typealias CFTypeID = UInt
+/// The bits of a set of options.
+public typealias CFOptionFlags = UInt
 /// A count, or a place in a list.
 public typealias CFIndex = Int
 
 /// What a call says of its success: 0, or one of the `errSec…` codes.
 public typealias OSStatus = Int32
+
+/// What memory comes from. There is one, and nobody holds it.
+public final class CFAllocator: Sendable {
+    private init() {}
+}
+/// The allocator that everybody uses.
+public let kCFAllocatorDefault: CFAllocator? = nil
 
 // Optional in name only, as on Apple's systems, so that `kCFBooleanTrue!` builds, too.
 // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Sealing
+
+/// Which fingers a user had enrolled on a reader, as bytes to compare with those of a later day.
+///
+/// fprintd tells the names of enrolled fingers (`right-index-finger`) and of the reader, and
+/// nothing of the prints. So a finger that was added or removed changes the state, and so does
+/// another model of reader. **A finger that was removed and enrolled again under its name, be it
+/// another person's, does not**, nor does a reader of the same model. What is bound to this state
+/// is bound to names: who may enroll can replace a print unseen.
+package struct EnrolmentState: Hashable, Sendable {
+    /// 32 bytes: BLAKE2b-256 of `LP("valet/1/enrolled-fingers")`, `LP` of the reader's name, then
+    /// `LP` of each finger's name, sorted by their bytes.
+    package let bytes: [UInt8]
+
+    init(reader: String, fingers: [String]) {
+        var parts = LengthPrefixed()
+        parts.append("valet/1/enrolled-fingers")
+        parts.append(reader)
+        for finger in Set(fingers).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+            parts.append(finger)
+        }
+        bytes = parts.withBytes { Digest(of: $0) }.bytes
+    }
+}

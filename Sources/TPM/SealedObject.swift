@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Sealing
+
+/// A secret that one TPM gives out: what is stored of it, which opens nothing elsewhere.
+///
+/// Format: docs/FORMAT.md §4.2, records 0x0120 and 0x0121.
+package struct SealedObject: Hashable, Sendable {
+    /// TPM2B_PUBLIC.
+    let publicArea: [UInt8]
+    /// TPM2B_PRIVATE.
+    let privateArea: [UInt8]
+    /// The name of the key that it is a child of: algorithm and SHA-256, 34 bytes.
+    let storageRootKeyName: [UInt8]
+    /// What it is bound to.
+    package let pcrs: PCRSelection
+
+    /// The most bytes of each area, without its length: far above what tpm2-tss makes.
+    private static let maximalByteCount = 1024
+
+    /// `LP(public) LP(private) LP(name of the storage root key) LP(PCR selection)`.
+    package var bytes: [UInt8] {
+        var parts = LengthPrefixed(reservingByteCount: 512)
+        parts.append(publicArea)
+        parts.append(privateArea)
+        parts.append(storageRootKeyName)
+        parts.append(pcrs.bytes)
+        return parts.bytes
+    }
+
+    init(
+        publicArea: [UInt8], privateArea: [UInt8], storageRootKeyName: [UInt8],
+        pcrs: PCRSelection
+    ) {
+        self.publicArea = publicArea
+        self.privateArea = privateArea
+        self.storageRootKeyName = storageRootKeyName
+        self.pcrs = pcrs
+    }
+
+    /// Parses what ``bytes`` gave. What is in the areas is looked at when they are loaded.
+    ///
+    /// - Throws: ``TPMError/Code/malformed``.
+    package init(parsing bytes: [UInt8]) throws(TPMError) {
+        let malformed = TPMError(.malformed, during: "read an object of the TPM")
+        var reader = ByteReader(bytes, malformed: malformed)
+        publicArea = try Self.area(&reader)
+        privateArea = try Self.area(&reader)
+        storageRootKeyName = try Self.part(&reader)
+        guard storageRootKeyName.count == 34, storageRootKeyName.starts(with: [0, 0x0b]) else {
+            throw malformed
+        }
+        pcrs = try PCRSelection(parsing: Self.part(&reader), malformed: malformed)
+        guard reader.isAtEnd else { throw malformed }
+    }
+
+    private static func part(_ reader: inout ByteReader<TPMError>) throws(TPMError) -> [UInt8] {
+        let count = try reader.integer(UInt32.self)
+        guard count <= maximalByteCount + 2 else { throw reader.malformed }
+        return try reader.bytes(Int(count))
+    }
+
+    /// A part that begins with the length of the rest of it, in two bytes.
+    private static func area(_ reader: inout ByteReader<TPMError>) throws(TPMError) -> [UInt8] {
+        let part = try part(&reader)
+        guard part.count > 2, Int(part[0]) << 8 | Int(part[1]) == part.count - 2 else {
+            throw reader.malformed
+        }
+        return part
+    }
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLinux
+internal import Database
+internal import Glibc
+
+/// An open way to a TPM: a command goes in, its answer comes out, all within the deadline.
+///
+/// Its reads and writes never block, so that the deadline holds whatever the TPM does. tpm2-tss has
+/// transports of its own, which cannot be bounded: docs/decisions/0026-tpm-transport.md.
+final class TPMChannel {
+    /// What is being done, for errors.
+    let operation: String
+    private let descriptor: Int32
+    private let isSocket: Bool
+    private let deadline: Deadline
+
+    /// An answer has no more bytes than this, a command neither: TPM2_MAX_RESPONSE_SIZE.
+    static let maximalByteCount = 4096
+    private static let headerByteCount = 10
+
+    /// Opens the way; waits while another process has it.
+    ///
+    /// - Throws: ``TPMError``: `noDevice`, `noPermission`, `timedOut`.
+    init(
+        _ place: TPMDevice.Place, during operation: String, until deadline: Deadline
+    ) throws(TPMError) {
+        self.operation = operation
+        self.deadline = deadline
+        var pause: Int64 = 1_000_000
+        while true {
+            let result = Self.open(place)
+            if result >= 0 {
+                descriptor = result
+                break
+            }
+            // The raw device is one process's; a socket whose queue is full is no different.
+            guard result == -EBUSY || result == -EAGAIN || result == -EINTR else {
+                throw TPMError(opening: place, errno: -result, during: operation)
+            }
+            guard deadline.sleep(atMost: pause) else {
+                throw TPMError(.timedOut, during: operation, systemError: -result)
+            }
+            pause = min(2 * pause, 50_000_000)
+        }
+        isSocket = if case .socket = place { true } else { false }
+    }
+
+    deinit { _ = close(descriptor) }
+
+    /// Sends a command until the TPM deals with it, and returns its answer, header included.
+    ///
+    /// - Throws: ``TPMError``: `timedOut`, `connectionLost`, `malformedAnswer`.
+    func exchange(_ command: [UInt8]) throws(TPMError) -> [UInt8] {
+        var pause: Int64 = 2_000_000
+        while true {
+            try send(command)
+            let answer = try receive()
+            guard Self.response(of: answer).isTemporary else { return answer }
+            guard deadline.sleep(atMost: pause) else {
+                throw TPMError(.timedOut, during: operation, response: Self.response(of: answer))
+            }
+            pause = min(2 * pause, 100_000_000)
+        }
+    }
+
+    /// The response code in the header of an answer.
+    static func response(of answer: [UInt8]) -> TPMResponse {
+        TPMResponse(answer[6..<headerByteCount].reduce(0) { $0 << 8 | UInt32($1) })
+    }
+
+    private func send(_ command: [UInt8]) throws(TPMError) {
+        var sent = 0
+        while sent < command.count {
+            let result = unsafe command[sent...].withUnsafeBytes { bytes in
+                // A device takes no flags, and raises no signal.
+                unsafe isSocket
+                    ? Glibc.send(
+                        descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+                    : write(descriptor, bytes.baseAddress, bytes.count)
+            }
+            if result > 0 {
+                sent += result
+            } else {
+                try waitAfter(result, for: POLLOUT)
+            }
+        }
+    }
+
+    private func receive() throws(TPMError) -> [UInt8] {
+        var answer: [UInt8] = []
+        var room = [UInt8](repeating: 0, count: Self.maximalByteCount)
+        while true {
+            // A device gives a whole answer to one read, and drops what there was no room for.
+            try waitUntilReady(POLLIN)
+            let count = unsafe room.withUnsafeMutableBytes { bytes in
+                unsafe read(descriptor, bytes.baseAddress, bytes.count)
+            }
+            guard count > 0 else {
+                try waitAfter(count, for: POLLIN)
+                continue
+            }
+            answer += room[..<count]
+            guard answer.count >= Self.headerByteCount else { continue }
+            let byteCount = answer[2..<6].reduce(0) { $0 << 8 | Int($1) }
+            guard byteCount >= Self.headerByteCount, byteCount <= Self.maximalByteCount,
+                answer.count <= byteCount
+            else { throw TPMError(.malformedAnswer, during: operation) }
+            if answer.count == byteCount { return answer }
+        }
+    }
+
+    /// Waits if a call would have; an end of the stream, or another error, is thrown.
+    private func waitAfter(_ result: Int, for event: Int32) throws(TPMError) {
+        let reason = result < 0 ? errno : 0
+        switch reason {
+        case EINTR: return
+        case EAGAIN, EBUSY: try waitUntilReady(event)
+        default: throw TPMError(.connectionLost, during: operation, systemError: reason)
+        }
+    }
+
+    private func waitUntilReady(_ event: Int32) throws(TPMError) {
+        while true {
+            let left = deadline.remaining.components
+            // Rounded up: a wait of zero would be a loop that never sleeps.
+            let milliseconds = left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000 + 1
+            var entry = pollfd(fd: descriptor, events: Int16(event), revents: 0)
+            let result = unsafe poll(&entry, 1, Int32(min(milliseconds, 1_000_000)))
+            if result > 0 { return }
+            guard !deadline.hasPassed else { throw TPMError(.timedOut, during: operation) }
+        }
+    }
+
+    /// The descriptor, or the error number, negative.
+    private static func open(_ place: TPMDevice.Place) -> Int32 {
+        switch place {
+        case .device(let path): openDevice(path)
+        case .socket(let path): connect(to: path)
+        }
+    }
+
+    private static func openDevice(_ path: String) -> Int32 {
+        let descriptor = unsafe valet_openat(AT_FDCWD, path, O_RDWR | O_NONBLOCK | O_NOCTTY, 0)
+        guard descriptor >= 0 else { return -errno }
+        var facts = stat()
+        // A command must not be written into a file that lies where a device should be.
+        guard unsafe fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFCHR else {
+            _ = close(descriptor)
+            return -ENODEV
+        }
+        return descriptor
+    }
+
+    private static func connect(to path: String) -> Int32 {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let room = MemoryLayout.size(ofValue: address.sun_path)
+        guard path.utf8.count < room else { return -ENAMETOOLONG }
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) {
+            unsafe $0.copyBytes(from: path.utf8)
+        }
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(AF_UNIX, kind, 0)
+        guard descriptor >= 0 else { return -errno }
+        let length = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let result = unsafe withUnsafePointer(to: &address) { address in
+            unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                unsafe Glibc.connect(descriptor, address, length)
+            }
+        }
+        guard result != 0 else { return descriptor }
+        let reason = errno
+        _ = close(descriptor)
+        return -reason
+    }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if TPM
+    internal import CTPM2
+    internal import SecretMemory
+
+    /// A secret in the TPM's own memory, which can be destroyed for certain.
+    ///
+    /// TCG: TPM 2.0 Library part 1, 37; part 3, 31.
+    extension TPMContext {
+        private static let attempts = 8
+
+        /// Keeps the secret at an index that is free.
+        ///
+        /// - Throws: ``TPMError``: `ownerAuthorizationNeeded`, `full`, or as every visit.
+        func keepErasureSecret(
+            _ secret: borrowing SecretBytes, beside object: SealedObject,
+            authorization: borrowing SecretBytes, owner: borrowing SecretBytes
+        ) throws(TPMError) -> NVIndex {
+            let root = try StorageRootKey.named(object.storageRootKeyName, self)
+            let session = try TPMSession(.authorization, saltedWith: root)
+            try setAuthorization(owner, of: ESYS_TR_RH_OWNER)
+            for _ in 0..<Self.attempts {
+                let index = NVIndex.random()
+                do throws(TPMError) {
+                    let object = try define(
+                        index, byteCount: secret.byteCount, authorization, session)
+                    try setAuthorization(authorization, of: object.handle)
+                    try write(secret, to: object, session)
+                    return index
+                } catch {
+                    guard error.response?.says(.nvDefined) == true else { throw owned(error) }
+                }
+            }
+            throw error(.full)
+        }
+
+        /// Reads the secret.
+        ///
+        /// - Throws: ``TPMError``: `noErasureSecret`, `wrongAuthorization`, or as every visit.
+        func erasureSecret(
+            at index: NVIndex, beside object: SealedObject, authorization: borrowing SecretBytes
+        ) throws(TPMError) -> SecretBytes {
+            let root = try StorageRootKey.named(object.storageRootKeyName, self)
+            let session = try TPMSession(.authorization, saltedWith: root)
+            let object = try open(index, disposal: .close)
+            try setAuthorization(authorization, of: object.handle)
+            let (place, handle) = (object.handle, session.handle)
+            do throws(TPMError) {
+                let answer = try unsafe TPMAnswer<TPM2B_MAX_NV_BUFFER>(self) {
+                    (data) throws(TPMError) in
+                    try unsafe check(
+                        functions.Esys_NV_Read(
+                            pointer, place, place, handle, ESYS_TR_NONE, ESYS_TR_NONE, 32, 0, &data)
+                    )
+                }
+                _ = try dictionaryAttack
+                return try unsafe copy(
+                    answer.pointer.pointee.size, of: &answer.pointer.pointee.buffer)
+            } catch {
+                // It is exempt from the counting of tries, so the TPM says "bad" and not "failed".
+                throw error.response?.says(.badAuth) == true
+                    ? error.meaning(.wrongAuthorization(triesLeft: nil)) : error
+            }
+        }
+
+        /// Destroys the secret: nobody can read it any more, whatever they have.
+        ///
+        /// - Throws: ``TPMError``: `noErasureSecret`, `ownerAuthorizationNeeded`, or as every
+        ///   visit.
+        func destroyErasureSecret(
+            at index: NVIndex, owner: borrowing SecretBytes
+        ) throws(TPMError) {
+            let root = try StorageRootKey.current(self)
+            let session = try TPMSession(.authorization, saltedWith: root)
+            // Undefining it disposes of it.
+            let object = try open(index, disposal: .keep)
+            try setAuthorization(owner, of: ESYS_TR_RH_OWNER)
+            do throws(TPMError) {
+                try unsafe check(
+                    functions.Esys_NV_UndefineSpace(
+                        pointer, ESYS_TR_RH_OWNER, object.handle, session.handle, ESYS_TR_NONE,
+                        ESYS_TR_NONE))
+            } catch {
+                throw owned(error)
+            }
+        }
+
+        private func define(
+            _ index: NVIndex, byteCount: Int, _ authorization: borrowing SecretBytes,
+            _ session: borrowing TPMSession
+        ) throws(TPMError) -> TPMObject {
+            var area = TPM2B_NV_PUBLIC()
+            area.nvPublic.nvIndex = index.rawValue
+            area.nvPublic.nameAlg = TPMAlgorithm.sha256
+            area.nvPublic.attributes = TPMAttributes.erasureSecret
+            area.nvPublic.dataSize = UInt16(byteCount)
+            let handle = session.handle
+            let value = authorization.authorizationStructure
+            return try TPMObject(self, .close) { (made) throws(TPMError) in
+                try unsafe value.withStructure(TPM2B_AUTH.self) { (value) throws(TPMError) in
+                    try unsafe check(
+                        functions.Esys_NV_DefineSpace(
+                            pointer, ESYS_TR_RH_OWNER, handle, ESYS_TR_NONE, ESYS_TR_NONE, value,
+                            &area, &made))
+                }
+            }
+        }
+
+        private func write(
+            _ secret: borrowing SecretBytes, to object: borrowing TPMObject,
+            _ session: borrowing TPMSession
+        ) throws(TPMError) {
+            let data = unsafe SecretBytes(as: TPM2B_MAX_NV_BUFFER.self) { data in
+                unsafe data.pointee.size = withUnsafeMutableBytes(of: &data.pointee.buffer) {
+                    unsafe secret.copy(into: $0)
+                }
+            }
+            let (place, handle) = (object.handle, session.handle)
+            try unsafe data.withStructure(TPM2B_MAX_NV_BUFFER.self) { (data) throws(TPMError) in
+                try unsafe check(
+                    functions.Esys_NV_Write(
+                        pointer, place, place, handle, ESYS_TR_NONE, ESYS_TR_NONE, data, 0))
+            }
+        }
+
+        private func open(
+            _ index: NVIndex, disposal: TPMObject.Disposal
+        ) throws(TPMError) -> TPMObject {
+            guard try hasHandle(index.rawValue) else { throw error(.noErasureSecret) }
+            return try TPMObject(self, disposal) { (handle) throws(TPMError) in
+                try unsafe check(
+                    functions.Esys_TR_FromTPMPublic(
+                        pointer, index.rawValue, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, &handle))
+            }
+        }
+
+        /// The owner's value may count as a try, or not: it is the owner's that is wrong, either
+        /// way.
+        private func owned(_ error: TPMError) -> TPMError {
+            error.response?.says(.authFail) == true
+                ? error.meaning(.ownerAuthorizationNeeded) : error
+        }
+    }
+#endif

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if TPM
+    package import Database
+    package import SecretMemory
+
+    /// Every call opens the way to the TPM and leaves nothing in it. All throw ``TPMError``, each
+    /// what it names and: `libraryMissing`, `noDevice`, `noPermission`, `timedOut`,
+    /// `connectionLost`, `outOfOrder`, `full`, `refused`, `malformedAnswer`. A deadline covers all
+    /// waiting of a call.
+    extension TPMDevice {
+        /// Whether the program was built with the trait `TPM`.
+        package static var isBuilt: Bool { true }
+
+        /// What the TPM says about itself.
+        package func status(until deadline: Deadline) throws(TPMError) -> TPMStatus {
+            try visit(Operation.status, until: deadline) { (context) throws(TPMError) in
+                try context.status
+            }
+        }
+
+        /// Seals a secret of 32 bytes that everybody who may use this TPM can unseal; with
+        /// registers, only after the machine was started as it was now. What comes back has been
+        /// opened again.
+        ///
+        /// - Throws: ``TPMError/Code/pcrsUnavailable``.
+        package func sealDeviceSecret(
+            _ secret: borrowing SecretBytes, boundTo pcrs: PCRSelection = .none,
+            until deadline: Deadline
+        ) throws(TPMError) -> SealedObject {
+            try visit(Operation.sealDeviceSecret, until: deadline) { (context) throws(TPMError) in
+                let object = try context.seal(secret, boundTo: pcrs)
+                let opened = try context.unseal(object)
+                guard opened.isEqual(to: secret) else { throw context.error(.malformedAnswer) }
+                return object
+            }
+        }
+
+        /// Seals a secret of 32 bytes that takes the authorization value, of at most 32 bytes. What
+        /// comes back has been opened again.
+        ///
+        /// - Throws: ``TPMError/Code/lockedOut(_:)``: in lockout it could not be opened again.
+        package func sealPasscodeSecret(
+            _ secret: borrowing SecretBytes, authorization: borrowing SecretBytes,
+            until deadline: Deadline
+        ) throws(TPMError) -> SealedObject {
+            try visit(Operation.sealPasscodeSecret, until: deadline) { (context) throws(TPMError) in
+                let object = try context.seal(secret, authorization: authorization)
+                let opened = try context.unseal(
+                    object, authorization: authorization, isForced: true)
+                guard opened.isEqual(to: secret) else { throw context.error(.malformedAnswer) }
+                return object
+            }
+        }
+
+        /// The secret of ``sealDeviceSecret(_:boundTo:until:)``.
+        ///
+        /// - Throws: ``TPMError``: `malformed`, `otherTPM`, `damaged`, `policyFailed`.
+        package func unsealDeviceSecret(
+            _ object: SealedObject, until deadline: Deadline
+        ) throws(TPMError) -> SecretBytes {
+            try visit(Operation.unsealDeviceSecret, until: deadline) { (context) throws(TPMError) in
+                try context.unseal(object)
+            }
+        }
+
+        /// The secret of ``sealPasscodeSecret(_:authorization:until:)``. A wrong value counts in
+        /// the TPM; nothing is tried when fewer than half of the tries are left, unless forced.
+        ///
+        /// - Throws: ``TPMError``: `wrongAuthorization`, `tooFewTries`, `lockedOut`; `malformed`,
+        ///   `otherTPM`, `damaged`.
+        package func unsealPasscodeSecret(
+            _ object: SealedObject, authorization: borrowing SecretBytes, isForced: Bool = false,
+            until deadline: Deadline
+        ) throws(TPMError) -> SecretBytes {
+            try visit(Operation.unsealPasscodeSecret, until: deadline) {
+                (context) throws(TPMError) in
+                try context.unseal(object, authorization: authorization, isForced: isForced)
+            }
+        }
+
+        /// Keeps a secret of 32 bytes in the TPM's own memory, to be read with the authorization
+        /// value, until ``destroyErasureSecret(at:owner:until:)``.
+        ///
+        /// - Parameters:
+        ///   - object: What was sealed by the same TPM: it tells that it is the one.
+        ///   - owner: The owner's authorization value; often that is empty.
+        /// - Throws: ``TPMError``: `ownerAuthorizationNeeded`, `full`.
+        package func keepErasureSecret(
+            _ secret: borrowing SecretBytes, beside object: SealedObject,
+            authorization: borrowing SecretBytes, owner: borrowing SecretBytes,
+            until deadline: Deadline
+        ) throws(TPMError) -> NVIndex {
+            try visit(Operation.keepErasureSecret, until: deadline) { (context) throws(TPMError) in
+                try context.keepErasureSecret(
+                    secret, beside: object, authorization: authorization, owner: owner)
+            }
+        }
+
+        /// The secret of ``keepErasureSecret(_:beside:authorization:owner:until:)``.
+        ///
+        /// - Throws: ``TPMError``: `noErasureSecret`, `wrongAuthorization`.
+        package func erasureSecret(
+            at index: NVIndex, beside object: SealedObject, authorization: borrowing SecretBytes,
+            until deadline: Deadline
+        ) throws(TPMError) -> SecretBytes {
+            try visit(Operation.readErasureSecret, until: deadline) { (context) throws(TPMError) in
+                try context.erasureSecret(at: index, beside: object, authorization: authorization)
+            }
+        }
+
+        /// Destroys that secret for good.
+        ///
+        /// - Throws: ``TPMError``: `noErasureSecret`, `ownerAuthorizationNeeded`.
+        package func destroyErasureSecret(
+            at index: NVIndex, owner: borrowing SecretBytes, until deadline: Deadline
+        ) throws(TPMError) {
+            try visit(Operation.destroyErasureSecret, until: deadline) {
+                (context) throws(TPMError) in
+                try context.destroyErasureSecret(at: index, owner: owner)
+            }
+        }
+
+        private func visit<R: ~Copyable>(
+            _ operation: String, until deadline: Deadline,
+            _ body: (TPMContext) throws(TPMError) -> R
+        ) throws(TPMError) -> R {
+            try QuietThread.run { () throws(TPMError) -> R in
+                do throws(TPMError) {
+                    return try body(TPMContext(self, during: operation, until: deadline))
+                } catch {
+                    guard error.code == .full, error.response?.isAboutRoom == true,
+                        try removeLeftovers(operation, deadline)
+                    else { throw error }
+                }
+                return try body(TPMContext(self, during: operation, until: deadline))
+            }
+        }
+
+        /// Makes room in a TPM without a resource manager: what is in it is of processes that died,
+        /// or of scripts that left it.
+        ///
+        /// - Returns: Whether something was removed.
+        private func removeLeftovers(
+            _ operation: String, _ deadline: Deadline
+        ) throws(TPMError) -> Bool {
+            try TPMChannel(place, during: operation, until: deadline).removeLeftovers() > 0
+        }
+    }
+#endif

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Where a TPM is, and what speaks to it. Nothing is opened or loaded before the first call, and
+/// nothing stays open after one: others may want to use the TPM.
+package struct TPMDevice: Sendable {
+    /// Where a TPM is.
+    package enum Place: Hashable, Sendable {
+        /// A device of the kernel.
+        case device(path: String)
+        /// The socket on which swtpm takes commands.
+        case socket(path: String)
+    }
+
+    /// The names by which the loader finds tpm2-tss.
+    package struct Libraries: Hashable, Sendable {
+        /// The enhanced system API.
+        package let esys: String
+        /// Marshalling.
+        package let marshalling: String
+
+        /// Debian's, which are those of every Linux.
+        package init(
+            esys: String = "libtss2-esys.so.0", marshalling: String = "libtss2-mu.so.0"
+        ) {
+            self.esys = esys
+            self.marshalling = marshalling
+        }
+    }
+
+    /// Where it is.
+    package let place: Place
+    /// What speaks to it.
+    package let libraries: Libraries
+
+    /// The machine's TPM behind the kernel's resource manager; never taken from the environment.
+    package init(
+        _ place: Place = .device(path: "/dev/tpmrm0"), libraries: Libraries = Libraries()
+    ) {
+        self.place = place
+        self.libraries = libraries
+    }
+}

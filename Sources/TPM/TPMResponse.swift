@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A response code, as a TPM or tpm2-tss gives it: who says it, and what.
+///
+/// TCG: TPM 2.0 Library part 2, 6.6; TSS 2.0 Overview, 2.4.
+package struct TPMResponse: Hashable, Sendable, CustomStringConvertible {
+    /// Who says it.
+    @nonexhaustive
+    package enum Layer: UInt8, Sendable {
+        case tpm = 0
+        case esys = 7
+        case sys = 8
+        case marshalling = 9
+        case transport = 10
+        case resourceManager = 11
+        case resourceManagerForTPM = 12
+    }
+
+    /// All 32 bits.
+    package let rawValue: UInt32
+
+    init(_ rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// Who says it; nil for a layer that tpm2-tss does not have.
+    package var layer: Layer? { Layer(rawValue: UInt8(truncatingIfNeeded: rawValue >> 16)) }
+
+    /// What is said, without the layer and without which handle, session or parameter it is about.
+    package var baseCode: UInt32 {
+        let code = rawValue & 0xffff
+        guard saysTPM else { return code }
+        // "Format one" codes say in the other bits what they are about.
+        return code & 0x80 == 0 ? code & 0xfff : code & 0xbf
+    }
+
+    /// Whether what is said is said in the TPM's own codes.
+    private var saysTPM: Bool {
+        switch layer {
+        case .tpm, .resourceManagerForTPM: true
+        default: false
+        }
+    }
+
+    /// Whether it is a TPM's code, and this one.
+    func says(_ code: Base) -> Bool { saysTPM && baseCode == code.rawValue }
+
+    /// Whether the TPM refuses something that it was given, which would be refused again.
+    var isAboutInput: Bool { saysTPM && rawValue & 0x80 != 0 }
+
+    /// Whether the TPM asks for the same command again, later.
+    var isTemporary: Bool {
+        [.retry, .yielded, .testing, .nvRate, .nvUnavailable].contains { says($0) }
+    }
+
+    /// Whether the TPM has no room for one object, session or index more.
+    var isAboutRoom: Bool {
+        [.objectMemory, .sessionMemory, .memory, .objectHandles, .sessionHandles, .nvSpace]
+            .contains { says($0) }
+    }
+
+    /// "TPM 0x98e (code 0x08e)", "layer 10 0xa000a (code 0x00a)".
+    package var description: String {
+        let from = rawValue >> 16 == 0 ? "TPM" : "layer \(rawValue >> 16)"
+        return "\(from) 0x\(String(rawValue, radix: 16)) (code 0x\(String(baseCode, radix: 16)))"
+    }
+}
+
+extension TPMResponse {
+    /// The base codes that are told apart: TPM 2.0 Library part 2, 6.6.3.
+    enum Base: UInt32 {
+        case authFail = 0x08e
+        case policyFail = 0x09d
+        case badAuth = 0x0a2
+        case initialize = 0x100
+        case failure = 0x101
+        case policy = 0x126
+        case pcrChanged = 0x128
+        case nvSpace = 0x14b
+        case nvDefined = 0x14c
+        case objectMemory = 0x902
+        case sessionMemory = 0x903
+        case memory = 0x904
+        case sessionHandles = 0x905
+        case objectHandles = 0x906
+        case yielded = 0x908
+        case testing = 0x90a
+        case nvRate = 0x920
+        case lockout = 0x921
+        case retry = 0x922
+        case nvUnavailable = 0x923
+    }
+}

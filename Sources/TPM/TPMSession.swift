@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if TPM
+    internal import CTPM2
+
+    /// A session whose key only the TPM with the storage root key can know, and in which secrets
+    /// travel encrypted (AES-128 in CFB): nobody who listens on the bus, or stands in it, reads
+    /// them.
+    ///
+    /// TCG: TPM 2.0 Library part 1, 19.6 and 21.
+    @safe struct TPMSession: ~Copyable {
+        /// What a session is for.
+        enum Kind {
+            /// Proves that the caller knows an authorization value.
+            case authorization
+            /// Fulfils a policy.
+            case policy
+            /// Computes the digest of a policy.
+            case trial
+
+            fileprivate var rawValue: TPM2_SE {
+                switch self {
+                case .authorization: TPM2_SE(0x00)
+                case .policy: TPM2_SE(0x01)
+                case .trial: TPM2_SE(0x03)
+                }
+            }
+        }
+
+        private let object: TPMObject
+        private var context: TPMContext { object.context }
+        /// ESYS's number for it.
+        var handle: ESYS_TR { object.handle }
+
+        /// Begins a session that is salted with the storage root key.
+        init(_ kind: Kind, saltedWith root: borrowing StorageRootKey) throws(TPMError) {
+            let (context, key) = (root.object.context, root.object.handle)
+            let made = try TPMObject(context, .flush) { (handle) throws(TPMError) in
+                var symmetric = TPMT_SYM_DEF()
+                symmetric.algorithm = TPMAlgorithm.aes
+                unsafe symmetric.keyBits.aes = 128
+                unsafe symmetric.mode.aes = TPMAlgorithm.cfb
+                try unsafe context.check(
+                    context.functions.Esys_StartAuthSession(
+                        context.pointer, key, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE,
+                        ESYS_TR_NONE,
+                        nil, kind.rawValue, &symmetric, TPMAlgorithm.sha256, &handle))
+            }
+            // Continued, both ways encrypted: part 2, 8.4.
+            let attributes: TPMA_SESSION = 0x01 | 0x20 | 0x40
+            try unsafe context.check(
+                context.functions.Esys_TRSess_SetAttributes(
+                    context.pointer, made.handle, attributes, 0xff))
+            object = made
+        }
+
+        /// Binds the session to what the registers hold now.
+        func bind(to pcrs: PCRSelection) throws(TPMError) {
+            var selection = pcrs.structure
+            try unsafe context.check(
+                context.functions.Esys_PolicyPCR(
+                    context.pointer, handle, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, nil,
+                    &selection))
+        }
+
+        /// What an object's policy has to be to be fulfilled by this session.
+        var policyDigest: [UInt8] {
+            get throws(TPMError) {
+                let answer = try unsafe TPMAnswer<TPM2B_DIGEST>(context) {
+                    (digest) throws(TPMError) in
+                    try unsafe context.check(
+                        context.functions.Esys_PolicyGetDigest(
+                            context.pointer, handle, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE,
+                            &digest))
+                }
+                let byteCount = unsafe Int(answer.pointer.pointee.size)
+                return unsafe withUnsafeBytes(of: &answer.pointer.pointee.buffer) { bytes in
+                    unsafe Array(bytes.prefix(byteCount))
+                }
+            }
+        }
+    }
+
+    extension PCRSelection {
+        /// As ESYS takes it.
+        fileprivate var structure: TPML_PCR_SELECTION {
+            var list = TPML_PCR_SELECTION()
+            list.count = 1
+            list.pcrSelections.0.hash = TPMAlgorithm.sha256
+            list.pcrSelections.0.sizeofSelect = 3
+            list.pcrSelections.0.pcrSelect.0 = UInt8(truncatingIfNeeded: bits)
+            list.pcrSelections.0.pcrSelect.1 = UInt8(truncatingIfNeeded: bits >> 8)
+            list.pcrSelections.0.pcrSelect.2 = UInt8(truncatingIfNeeded: bits >> 16)
+            return list
+        }
+    }
+
+    /// Numbers of algorithms: TCG Algorithm Registry, 6.10. Their macros are casts, which Swift
+    /// does not import alike.
+    enum TPMAlgorithm {
+        static let aes: UInt16 = 0x0006
+        static let keyedHash: UInt16 = 0x0008
+        static let sha256: UInt16 = 0x000b
+        static let null: UInt16 = 0x0010
+        static let ecc: UInt16 = 0x0023
+        static let cfb: UInt16 = 0x0043
+    }
+#endif

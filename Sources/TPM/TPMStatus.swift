@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a TPM says about itself.
+package struct TPMStatus: Hashable, Sendable {
+    /// How it stands with wrong tries.
+    package let dictionaryAttack: DictionaryAttack
+    /// Whether a storage root key is kept at 0x81000001; else it is made for each use.
+    package let hasPersistentStorageRootKey: Bool
+    /// Whether the owner has an authorization value: erasure secrets take it.
+    package let hasOwnerAuthorization: Bool
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Security
+import Testing
+
+/// The calls of CoreFoundation that code around SecItem makes.
+@Suite struct `CoreFoundation's names` {
+    @Test func `ask an error for what it has`() {
+        let info: CFDictionary = [
+            NSLocalizedDescriptionKey: "what", NSLocalizedFailureReasonErrorKey: "why",
+            NSLocalizedRecoverySuggestionErrorKey: "how",
+        ]
+        let error: CFError = CFErrorCreate(
+            kCFAllocatorDefault, kCFErrorDomainOSStatus, -50, info)
+        #expect(CFErrorGetCode(error) == -50)
+        #expect(CFErrorGetDomain(error) as String == NSOSStatusErrorDomain)
+        #expect(CFErrorCopyDescription(error) as String == "what")
+        #expect(CFErrorCopyFailureReason(error) == "why")
+        #expect(CFErrorCopyRecoverySuggestion(error) == "how")
+        #expect(CFErrorCopyUserInfo(error)[NSLocalizedDescriptionKey] as? String == "what")
+    }
+
+    @Test func `ask no error for nothing`() {
+        let error = CFErrorCreate(nil, kCFErrorDomainPOSIX, 2, nil)
+        #expect(CFErrorGetDomain(error) == NSPOSIXErrorDomain)
+        #expect(CFErrorCopyFailureReason(nil) == nil)
+        #expect(CFErrorGetDomain(nil) == nil)
+        #expect(CFErrorGetCode(nil) == 0)
+    }
+
+    @Test func `tell the types of results apart`() {
+        let objects: [(CFTypeRef?, CFTypeID)] = [
+            (NSString("a"), CFStringGetTypeID()), (NSMutableString("a"), CFStringGetTypeID()),
+            (NSData(), CFDataGetTypeID()), (NSDictionary(), CFDictionaryGetTypeID()),
+            (NSArray(), CFArrayGetTypeID()), (NSDate(), CFDateGetTypeID()),
+            (NSNumber(value: 1), CFNumberGetTypeID()), (kCFBooleanTrue, CFBooleanGetTypeID()),
+            (NSNumber(value: false), CFBooleanGetTypeID()), (kCFNull, CFNullGetTypeID()),
+            (NSError(domain: "d", code: 1), CFErrorGetTypeID()), (NSObject(), 0), (nil, 0),
+        ]
+        for (object, type) in objects { #expect(CFGetTypeID(object) == type) }
+        let types = Set(objects.map(\.1))
+        #expect(types.count == 10)
+    }
+
+    @Test func `compare objects`() {
+        #expect(CFEqual(NSData(data: Data([1])), NSData(data: Data([1]))))
+        #expect(!CFEqual(NSString("1"), NSNumber(value: 1)))
+        #expect(!CFEqual(NSNumber(value: 1), NSNumber(value: true)))
+        #expect(!CFEqual(nil, nil))
+        #expect(CFBooleanGetValue(kCFBooleanTrue) && !CFBooleanGetValue(kCFBooleanFalse))
+    }
+
+    /// keychain-semantics §10.1.
+    @Test func `say what a person has to prove in Apple's bits`() {
+        let flags: [(SecAccessControlCreateFlags, CFOptionFlags)] = [
+            (.userPresence, 0x1), (.biometryAny, 0x2), (.touchIDAny, 0x2),
+            (.biometryCurrentSet, 0x8), (.touchIDCurrentSet, 0x8), (.devicePasscode, 0x10),
+            (.companion, 0x20), (.watch, 0x20), (.or, 0x4000), (.and, 0x8000),
+            (.privateKeyUsage, 0x4000_0000), (.applicationPassword, 0x8000_0000),
+            ([.biometryAny, .or, .devicePasscode], 0x4012), ([], 0),
+        ]
+        for (flag, bits) in flags { #expect(flag.rawValue == bits) }
+    }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import KeychainModel
+import TestValues
+import Testing
+
+@testable import KeychainServices
+
+@Suite struct `A dictionary of anything` {
+    static let documented: Set<OSStatus> = [
+        errSecSuccess, errSecParam, errSecNoSuchAttr, errSecNoSuchClass, errSecUnimplemented,
+        errSecMissingEntitlement,
+    ]
+
+    @Test(arguments: 0..<8)
+    func `gets a documented code`(_ seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        for _ in 0..<1000 {
+            let dictionary = CFDictionary.random(&random)
+            let changes = CFDictionary.random(&random).filter { $0.key != kSecClass }
+            for call in SecItemCall.allCases {
+                #expect(Self.documented.contains(parseStatus(call, dictionary)))
+            }
+            #expect(Self.documented.contains(changesStatus(changes)))
+        }
+    }
+
+    @Test(arguments: 0..<4)
+    func `gets the same code every time`(_ seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        for _ in 0..<500 {
+            let dictionary = CFDictionary.random(&random)
+            let copy = Dictionary(uniqueKeysWithValues: dictionary.map { ($0, $1) }.shuffled())
+            for call in SecItemCall.allCases {
+                #expect(parseStatus(call, dictionary) == parseStatus(call, copy))
+            }
+        }
+    }
+}
