@@ -27,7 +27,8 @@ symbol_graphs() {
     local module map modules triple
     local -a maps=()
     for module in Valet KeychainSwift ValetTesting; do
-        if [[ -d Sources/$module ]]; then swift build --quiet --target "$module"; fi
+        [[ -d Sources/$module ]] || continue
+        swift build --quiet --enable-all-traits --target "$module"
     done
     modules="$(swift build --show-bin-path)/Modules"
     triple="$(swiftc -print-target-info | sed -n 's/^ *"triple": "\(.*\)",$/\1/p' | head -n 1)"
