@@ -14,14 +14,14 @@ import sys
 import tempfile
 import threading
 
-# An article, the class, one method, and a page that another module declares.
+# Articles, the class, one method, and a page of another module. No long names: a page breaks them.
 PAGES = {
     "valet": "Choosing an accessibility",
     "valet/debugging": "names an access group that the application does not have",
-    "valet/choosinganaccessibility": "whenPasscodeSetThisDeviceOnly",
+    "valet/choosinganaccessibility": "What becomes of an item",
     "valet/valet": "Storing and reading",
     "valet/valet/setobjects(_:)": "all of them, or none",
-    "keychainservices/keychain": "waitUntilAvailable",
+    "keychainservices/keychain": "The keychain of this process",
 }
 
 
