@@ -32,11 +32,15 @@ let tpm2: Target.Dependency = .target(name: "CTPM2", condition: .when(traits: ["
 
 // In dependency order; docs/ARCHITECTURE.md says what each module may use.
 var targets: [Target] = [library("KeychainModel")]
-var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
+var products: [Product] = [
+    .library(name: "Valet", targets: ["Valet"]),
+    .library(name: "KeychainSwift", targets: ["KeychainSwift"]),
+]
 
 #if os(Linux)
     products += [
         .library(name: "Security", targets: ["Security"]),
+        .library(name: "ValetTesting", targets: ["ValetTesting"]),
         .executable(name: "valet", targets: ["ValetCommand"]),
     ]
     targets += [
@@ -65,7 +69,20 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         library(
             "KeychainServices",
             ["KeychainModel", "KeychainStore", "SecretMemory", "UserPresence"]),
-        library("Valet", ["KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory"]),
+        library("SecItemRequests", ["KeychainModel", "KeychainServices"]),
+        library(
+            "Valet",
+            [
+                "KeychainModel", "KeychainServices", "KeychainStore", "SecItemRequests",
+                "SecretMemory",
+            ]),
+        library(
+            "KeychainSwift",
+            [
+                "KeychainModel", "KeychainServices", "KeychainStore", "SecItemRequests",
+                "SecretMemory",
+            ]),
+        library("ValetTesting", ["KeychainModel", "KeychainServices", "KeychainStore"]),
         library("Security", ["KeychainModel", "KeychainServices"]),
         library(
             "ValetCLI",
@@ -120,7 +137,17 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
                 "KeychainModel", "KeychainStore", "SecretMemory", "Security", "TestSupport",
                 "TestValues",
             ]),
-        tests("Valet", ["KeychainModel", "KeychainServices", "TestSupport"]),
+        tests("SecItemRequests", ["KeychainModel"]),
+        tests("Valet", ["KeychainModel", "KeychainServices", "SecItemRequests", "TestSupport"]),
+        tests(
+            "KeychainSwift",
+            ["KeychainModel", "KeychainServices", "TestSupport", "Valet", "ValetTesting"]),
+        tests(
+            "ValetTesting",
+            [
+                "KeychainModel", "KeychainServices", "KeychainStore", "KeychainSwift",
+                "SecretMemory", "Valet",
+            ]),
         tests(
             "ValetCLI",
             [
@@ -140,9 +167,11 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
             exclude: ["scenarios"], swiftSettings: strict),
     ]
 #else
-    let apple = library("Valet", ["KeychainModel"])
-    apple.exclude = ["StoreKeychain.swift", "Conveniences/Valet.KeyChanges.swift"]
-    targets += [apple]
+    let valet = library("Valet", ["KeychainModel", "SecItemRequests"])
+    valet.exclude = ["StoreKeychain.swift", "Conveniences/Valet.KeyChanges.swift"]
+    let keychainSwift = library("KeychainSwift", ["KeychainModel", "SecItemRequests"])
+    keychainSwift.exclude = ["StorePasswords.swift"]
+    targets += [library("SecItemRequests", ["KeychainModel"]), valet, keychainSwift]
 #endif
 
 let package = Package(

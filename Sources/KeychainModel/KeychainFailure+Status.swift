@@ -26,6 +26,7 @@ extension KeychainFailure.Code {
         case .valueTooLarge: -25302
         case .outOfMemory: -108
         case .internalFault: -2070
+        case .invalidEncoding: -67853
         case .passcodeNotSet, .keyUnavailable, .incomplete, .keychainDamaged, .newerFormat,
             .timedOut, .insecureFiles, .unsupportedFileSystem, .insufficientProtection, .noHome:
             -25291
@@ -53,6 +54,7 @@ extension KeychainFailure.Code {
             case -25302: .valueTooLarge
             case -108: .outOfMemory
             case -25291: .keyUnavailable
+            case -67853: .invalidEncoding
             default: .internalFault
             }
     }
@@ -81,6 +83,7 @@ extension KeychainFailure.Code {
         case .diskFull: "the disk is full"
         case .inputOutput: "the system could not read or write"
         case .readOnly: "the keychain can only be read here"
+        case .invalidEncoding: "the value is not what it is read as"
         case .valueTooLarge: "the value is larger than 16 MiB"
         case .insecureFiles: "owner, permissions or kind of a file are not safe"
         case .unsupportedFileSystem: "the file system cannot keep a keychain safe"

@@ -50,6 +50,8 @@ public struct KeychainFailure: Error, Hashable, Sendable {
         case inputOutput
         /// The keychain lies where nothing can be written.
         case readOnly
+        /// The value is not what it is read as: text that is not UTF-8, or no truth value.
+        case invalidEncoding
         /// The value is larger than 16 MiB.
         case valueTooLarge
         /// A file or folder has a wrong owner, wrong permissions or a link in its place.

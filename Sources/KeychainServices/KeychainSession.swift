@@ -13,18 +13,27 @@ package struct KeychainSession: Sendable {
     package let store: ItemStore
     /// The application that asks.
     package let caller: Caller
+    /// What comes before each call for items; nil but in tests.
+    private let script: (any CallScript)?
 
     /// A session of `caller` in `store`.
-    package init(_ store: ItemStore, _ caller: Caller) {
+    package init(_ store: ItemStore, _ caller: Caller, script: (any CallScript)? = nil) {
         self.store = store
         self.caller = caller
+        self.script = script
+    }
+
+    /// The same session, with the script as this task has it.
+    var ofThisTask: KeychainSession {
+        KeychainSession(store, caller, script: script?.ofThisTask)
     }
 
     /// The session of this process: its keychain, its application identifier.
     ///
-    /// Found at first use, the same ever after.
+    /// Found at first use, the same ever after; but see ``SessionOverride``.
     /// - Throws: `noHome`, and what keeps a declaration of the application from being used.
     package static func current() throws(KeychainFailure) -> KeychainSession {
+        if let other = try SessionOverride.current() { return other }
         if let known = SessionSlot.current.value.known { return known }
         return try remembering { () throws(KeychainFailure) in
             let location = try KeychainLocation.ofThisProcess()
@@ -52,7 +61,7 @@ package struct KeychainSession: Sendable {
     ///   whatever keeps the keychain from working.
     @discardableResult
     package func add(_ item: NewItem, value: SecretValue?) throws(KeychainFailure) -> StoredItem {
-        try asking { () throws(KeychainFailure) in
+        try asking(.add(item)) { () throws(KeychainFailure) in
             try store.add(Addition(item, value: value), for: caller)
         }
     }
@@ -61,8 +70,20 @@ package struct KeychainSession: Sendable {
     ///
     /// - Throws: `duplicateItem` if that item has another protection class.
     package func set(_ item: NewItem, value: SecretValue) throws(KeychainFailure) {
-        try asking { () throws(KeychainFailure) in
+        try asking(.set(item)) { () throws(KeychainFailure) in
             try store.set(Addition(item, value: value), for: caller)
+        }
+    }
+
+    /// Gives the item that `query` finds the value and the class of `item`, or adds `item`; deletes
+    /// what else `query` finds. All of it or nothing.
+    ///
+    /// - Throws: As ``add(_:value:)``, but for `duplicateItem`; `locked` if a match is.
+    package func replace(
+        _ query: ItemQuery, with item: NewItem, value: SecretValue
+    ) throws(KeychainFailure) {
+        try asking(.replace(query, item)) { () throws(KeychainFailure) in
+            try store.replace(query, with: Addition(item, value: value), for: caller)
         }
     }
 
@@ -70,7 +91,7 @@ package struct KeychainSession: Sendable {
     package func set(
         _ items: [(item: NewItem, value: SecretValue)]
     ) throws(KeychainFailure) {
-        try asking { () throws(KeychainFailure) in
+        try asking(.transfer(items.map(\.item))) { () throws(KeychainFailure) in
             try store.set(items.map { Addition($0.item, value: $0.value) }, for: caller)
         }
     }
@@ -82,7 +103,7 @@ package struct KeychainSession: Sendable {
     package func values(
         of accounts: Set<String>, in service: PasswordService
     ) throws(KeychainFailure) -> [String: SecretValue] {
-        try asking { () throws(KeychainFailure) in
+        try asking(.values(accounts, service)) { () throws(KeychainFailure) in
             try store.values(of: accounts, in: service, for: caller)
         }
     }
@@ -91,7 +112,7 @@ package struct KeychainSession: Sendable {
     package func add(
         _ items: [(item: NewItem, value: SecretValue?)], removing: [PersistentReference]
     ) throws(KeychainFailure) {
-        try asking { () throws(KeychainFailure) in
+        try asking(.transfer(items.map(\.item))) { () throws(KeychainFailure) in
             try store.add(
                 items.map { Addition($0.item, value: $0.value) }, deleting: removing, for: caller)
         }
@@ -104,7 +125,8 @@ package struct KeychainSession: Sendable {
     package func copy(
         _ query: ItemQuery, _ parts: ItemParts
     ) throws(KeychainFailure) -> [StoredItem] {
-        try asking { () throws(KeychainFailure) in
+        let call = SessionCall.copy(query, readsValues: parts.contains(.value))
+        return try asking(call) { () throws(KeychainFailure) in
             let found = try store.copy(query, parts, for: caller)
             if let damage = found.damage { KeychainFailure.last = damage }
             return found.items
@@ -116,7 +138,7 @@ package struct KeychainSession: Sendable {
     /// - Returns: nil for an item that has no value.
     /// - Throws: `itemNotFound` if there is none.
     package func value(of name: PasswordName) throws(KeychainFailure) -> SecretValue? {
-        try asking { () throws(KeychainFailure) in
+        try asking(.copy(name.query, readsValues: true)) { () throws(KeychainFailure) in
             try store.value(of: name, for: caller)
         }
     }
@@ -126,14 +148,14 @@ package struct KeychainSession: Sendable {
     /// - Returns: nil for an item that has no value.
     /// - Throws: `itemNotFound` if none matches.
     package func value(of query: ItemQuery) throws(KeychainFailure) -> SecretValue? {
-        try asking { () throws(KeychainFailure) in
+        try asking(.copy(query, readsValues: true)) { () throws(KeychainFailure) in
             try store.value(of: query, for: caller)
         }
     }
 
     /// Whether there is an item of that name; opens nothing.
     package func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool {
-        try asking { () throws(KeychainFailure) in
+        try asking(.contains(name.query)) { () throws(KeychainFailure) in
             try store.contains(name, for: caller)
         }
     }
@@ -142,7 +164,7 @@ package struct KeychainSession: Sendable {
     package func accounts(
         of service: PasswordService
     ) throws(KeychainFailure) -> [AttributeValue] {
-        try asking { () throws(KeychainFailure) in
+        try asking(.copy(service.query, readsValues: false)) { () throws(KeychainFailure) in
             let found = try store.accounts(of: service, for: caller)
             if let damage = found.damage { KeychainFailure.last = damage }
             return found.accounts
@@ -151,7 +173,7 @@ package struct KeychainSession: Sendable {
 
     /// Whether an item matches; opens no value.
     package func contains(_ query: ItemQuery) throws(KeychainFailure) -> Bool {
-        try asking { () throws(KeychainFailure) in
+        try asking(.contains(query)) { () throws(KeychainFailure) in
             try store.contains(query, for: caller)
         }
     }
@@ -163,7 +185,7 @@ package struct KeychainSession: Sendable {
     package func update(
         _ query: ItemQuery, _ changes: ItemChanges, value: SecretValue? = nil
     ) throws(KeychainFailure) -> Int {
-        try asking { () throws(KeychainFailure) in
+        try asking(.update(query, changes)) { () throws(KeychainFailure) in
             try store.update(query, changes, value: value, for: caller)
         }
     }
@@ -173,7 +195,7 @@ package struct KeychainSession: Sendable {
     /// - Throws: `itemNotFound` if none matches.
     @discardableResult
     package func delete(_ query: ItemQuery) throws(KeychainFailure) -> Int {
-        try asking { () throws(KeychainFailure) in
+        try asking(.delete(query)) { () throws(KeychainFailure) in
             try store.delete(query, for: caller)
         }
     }
@@ -193,9 +215,10 @@ extension KeychainSession {
     /// Runs `body`, a call for items, and keeps what it throws as the thread's last failure.
     @inline(__always)
     private func asking<R>(
-        _ body: () throws(KeychainFailure) -> R
+        _ call: @autoclosure () -> SessionCall, _ body: () throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
         try remembering { () throws(KeychainFailure) in
+            if let script { return try script.perform(call(), in: self, body) }
             do throws(KeychainFailure) {
                 return try body()
             } catch {

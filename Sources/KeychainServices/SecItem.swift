@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Foundation
+package import Foundation
 internal import KeychainModel
-internal import SecretMemory
+package import SecretMemory
 
 // The calls in the shape they have on Apple's systems: the one place with pointers. Their codes may
 // be passed over, as there.
@@ -121,8 +121,8 @@ private func status(_ body: () throws(KeychainFailure) -> Void) -> OSStatus {
 }
 
 extension SecretValue {
-    /// A copy for the caller: here a value leaves guarded memory.
-    var data: Data {
+    /// A copy for the caller: here a value leaves guarded memory, and is the caller's to protect.
+    package var data: Data {
         withBytes { (bytes: Span<UInt8>) in
             unsafe bytes.withUnsafeBufferPointer { unsafe Data(buffer: $0) }
         }

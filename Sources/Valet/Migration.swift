@@ -2,6 +2,7 @@
 
 internal import Foundation
 internal import KeychainModel
+internal import SecItemRequests
 
 /// The rules of migrations that need no keychain.
 enum Migration {

@@ -2,10 +2,9 @@
 
 internal import Foundation
 public import KeychainModel
+internal import SecItemRequests
 
-#if canImport(Darwin) || VALET_APPLE_BRANCHES
-    internal import Security
-#else
+#if !(canImport(Darwin) || VALET_APPLE_BRANCHES)
     public import KeychainServices
     internal import SecretMemory
 #endif
@@ -73,41 +72,22 @@ enum Platform {
         #endif
     }
 
+    /// `body`, which uses the keychain that this task does on whatever thread it is called.
+    static func carrying<R, E: Error>(
+        _ body: @escaping @Sendable () throws(E) -> R
+    ) -> @Sendable () throws(E) -> R {
+        #if canImport(Darwin) || VALET_APPLE_BRANCHES
+            body
+        #else
+            KeychainSession.carrying(body)
+        #endif
+    }
+
     /// Makes `failure` the last one of this thread.
     static func keep(_ failure: KeychainFailure) {
         #if !(canImport(Darwin) || VALET_APPLE_BRANCHES)
             KeychainFailure.last = failure
         #endif
-    }
-}
-
-extension Data {
-    /// Copies `bytes`.
-    init(copying bytes: Span<UInt8>) {
-        self = unsafe bytes.withUnsafeBufferPointer { unsafe Data(buffer: $0) }
-    }
-}
-
-/// The SecItem functions of this system.
-struct PlatformSecItem: SecItemFunctions {
-    func add(_ attributes: [String: Any]) -> (status: Int32, result: Any?) {
-        var result: CFTypeRef?
-        let status = unsafe SecItemAdd(attributes as CFDictionary, &result)
-        return (status, result)
-    }
-
-    func copy(_ query: [String: Any]) -> (status: Int32, result: Any?) {
-        var result: CFTypeRef?
-        let status = unsafe SecItemCopyMatching(query as CFDictionary, &result)
-        return (status, result)
-    }
-
-    func update(_ query: [String: Any], _ changes: [String: Any]) -> Int32 {
-        SecItemUpdate(query as CFDictionary, changes as CFDictionary)
-    }
-
-    func delete(_ query: [String: Any]) -> Int32 {
-        SecItemDelete(query as CFDictionary)
     }
 }
 

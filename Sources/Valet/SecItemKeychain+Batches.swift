@@ -2,6 +2,7 @@
 
 internal import Foundation
 internal import KeychainModel
+internal import SecItemRequests
 
 extension SecItemKeychain {
     /// Sets all items. The system has no transactions, so that what was set is set back when a
@@ -36,7 +37,7 @@ extension SecItemKeychain {
         var dictionary = query.searchDictionary
         dictionary[SecItemKey.returnData] = true
         do throws(KeychainFailure) {
-            return try copy(dictionary, "read an item") as? Data
+            return try functions.copy(dictionary, "read an item") as? Data
         } catch {
             guard error.code == .itemNotFound else { throw error }
             return nil

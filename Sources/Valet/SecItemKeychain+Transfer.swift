@@ -2,6 +2,7 @@
 
 internal import Foundation
 internal import KeychainModel
+internal import SecItemRequests
 
 extension SecItemKeychain {
     /// The items that a dictionary finds; values are read one by one.
@@ -13,7 +14,7 @@ extension SecItemKeychain {
         var query = query
         query[SecItemKey.returnAttributes] = true
         query[SecItemKey.returnPersistentReference] = true
-        let result = try copy(query, "read items")
+        let result = try functions.copy(query, "read items")
         guard let found = result as? [[String: Any]] else {
             throw KeychainFailure(.internalFault, during: "read items")
         }
@@ -35,7 +36,7 @@ extension SecItemKeychain {
         if withValue {
             var valueQuery = query
             valueQuery[SecItemKey.returnData] = true
-            value = try copy(valueQuery, "read an item") as? Data
+            value = try functions.copy(valueQuery, "read an item") as? Data
         }
         return FoundItem(
             account: hashable(attributes[Attribute.account.rawValue]),
@@ -99,7 +100,7 @@ extension SecItemKeychain {
         attributes[SecItemKey.data] = value
         attributes[SecItemKey.returnPersistentReference] = true
         let (status, result) = functions.add(attributes)
-        try check(status, "add an item")
+        try functions.check(status, "add an item")
         guard let reference = result as? Data else {
             throw KeychainFailure(.internalFault, during: "add an item")
         }
@@ -112,7 +113,7 @@ extension SecItemKeychain {
             SecItemKey.persistentReference: reference,
         ]
         query[SecItemKey.usesDataProtectionKeychain] = selector
-        try check(functions.delete(query), "delete an item")
+        try functions.check(functions.delete(query), "delete an item")
     }
 
     private func undo(added: [Data], removed: ArraySlice<FoundItem>) {

@@ -2,18 +2,7 @@
 
 internal import Foundation
 internal import KeychainModel
-
-/// The four SecItem functions: dictionaries in; an `OSStatus`, and what was asked for, out.
-protocol SecItemFunctions: Sendable {
-    /// `SecItemAdd`
-    func add(_ attributes: [String: Any]) -> (status: Int32, result: Any?)
-    /// `SecItemCopyMatching`
-    func copy(_ query: [String: Any]) -> (status: Int32, result: Any?)
-    /// `SecItemUpdate`
-    func update(_ query: [String: Any], _ changes: [String: Any]) -> Int32
-    /// `SecItemDelete`
-    func delete(_ query: [String: Any]) -> Int32
-}
+internal import SecItemRequests
 
 /// A keychain that is asked through the SecItem functions: the one of Apple's systems.
 struct SecItemKeychain: KeychainBackend {
@@ -29,13 +18,13 @@ struct SecItemKeychain: KeychainBackend {
         for _ in 0..<2 {
             let status = functions.update(item.query.dictionary, [SecItemKey.data: value])
             guard status == KeychainFailure.Code.itemNotFound.status else {
-                return try check(status, "set an item")
+                return try functions.check(status, "set an item")
             }
             var attributes = item.dictionary
             attributes[SecItemKey.data] = value
             let added = functions.add(attributes).status
             guard added == KeychainFailure.Code.duplicateItem.status else {
-                return try check(added, "set an item")
+                return try functions.check(added, "set an item")
             }
         }
         throw KeychainFailure(.duplicateItem, during: "set an item")
@@ -44,13 +33,13 @@ struct SecItemKeychain: KeychainBackend {
     func value(of name: PasswordName) throws(KeychainFailure) -> Data? {
         var dictionary = name.query.searchDictionary
         dictionary[SecItemKey.returnData] = true
-        return try copy(dictionary, "read an item") as? Data
+        return try functions.copy(dictionary, "read an item") as? Data
     }
 
     func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool {
         let status = functions.copy(name.query.searchDictionary).status
         guard status != KeychainFailure.Code.itemNotFound.status else { return false }
-        try check(status, "look for an item")
+        try functions.check(status, "look for an item")
         return true
     }
 
@@ -76,21 +65,6 @@ struct SecItemKeychain: KeychainBackend {
     }
 
     func delete(_ query: ItemQuery) throws(KeychainFailure) {
-        try check(functions.delete(query.dictionary), "delete items")
-    }
-
-    /// The result of a search.
-    func copy(
-        _ query: [String: Any], _ operation: String
-    ) throws(KeychainFailure) -> Any? {
-        let (status, result) = functions.copy(query)
-        try check(status, operation)
-        return result
-    }
-
-    /// Throws what `status` says, unless it is success.
-    func check(_ status: Int32, _ operation: String) throws(KeychainFailure) {
-        guard status != 0 else { return }
-        throw KeychainFailure(KeychainFailure.Code(status: status), during: operation)
+        try functions.check(functions.delete(query.dictionary), "delete items")
     }
 }

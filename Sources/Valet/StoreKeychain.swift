@@ -4,6 +4,7 @@ internal import Foundation
 internal import KeychainModel
 internal import KeychainServices
 internal import KeychainStore
+internal import SecItemRequests
 internal import SecretMemory
 
 /// The embedded keychain, asked by typed requests.
@@ -13,7 +14,7 @@ struct StoreKeychain: KeychainBackend {
     }
 
     func value(of name: PasswordName) throws(KeychainFailure) -> Data? {
-        try KeychainSession.current().value(of: name).map(Data.init)
+        try KeychainSession.current().value(of: name).map(\.data)
     }
 
     func set(_ items: [(item: NewItem, value: Data)]) throws(KeychainFailure) {
@@ -24,7 +25,7 @@ struct StoreKeychain: KeychainBackend {
     func values(
         of accounts: Set<String>, in service: PasswordService
     ) throws(KeychainFailure) -> [String: Data] {
-        try KeychainSession.current().values(of: accounts, in: service).mapValues(Data.init)
+        try KeychainSession.current().values(of: accounts, in: service).mapValues(\.data)
     }
 
     func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool {
@@ -76,19 +77,12 @@ struct StoreKeychain: KeychainBackend {
     }
 }
 
-extension Data {
-    /// Copies a value out of guarded memory: from here on it is the caller's to protect.
-    fileprivate init(_ value: SecretValue) {
-        self = value.withBytes { bytes in Data(copying: bytes) }
-    }
-}
-
 extension FoundItem {
     fileprivate init(_ item: StoredItem) {
         account = item.attributes[.account]?.hashable ?? AnyHashable("")
         service = item.attributes[.service]?.hashable ?? AnyHashable("")
         protectionClass = item.protectionClass
-        value = item.value.map(Data.init) ?? Data()
+        value = item.value.map(\.data) ?? Data()
         reference = Data(item.reference.bytes)
         dictionary = [:]
     }

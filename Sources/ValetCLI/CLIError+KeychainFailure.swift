@@ -30,7 +30,7 @@ extension ExitCode {
             case .duplicateItem, .invalidRequest, .noSuchAttribute, .noSuchClass, .unimplemented,
                 .passcodeNotSet, .keyUnavailable, .incomplete, .newerFormat, .diskFull,
                 .inputOutput, .readOnly, .unsupportedFileSystem, .insufficientProtection, .noHome,
-                .outOfMemory, .internalFault:
+                .outOfMemory, .internalFault, .invalidEncoding:
                 .failure
             }
     }

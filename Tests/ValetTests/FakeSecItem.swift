@@ -2,6 +2,7 @@
 
 internal import Foundation
 internal import KeychainModel
+internal import SecItemRequests
 
 @testable internal import Valet
 

@@ -6,7 +6,7 @@ import re
 from . import imports
 
 _DECLARATION = (r"^[ \t]*(?:@\w+(?:\([^)\n]*\))?[ \t]+)*(?:\w+(?:\(\w+\))?[ \t]+)*?"
-                r"(?:public|package|open)\b(?!\()[ \t]+(?:\w+(?:\(\w+\))?[ \t]+)*?"
+                r"(?:public|package|open)\b(?!\()[ \t]+(?!import\b)(?:\w+(?:\(\w+\))?[ \t]+)*?"
                 r"(?:struct|class|enum|actor|protocol|func|init|var|let|subscript|typealias)\b")
 # What Hashable and Comparable ask for says the same everywhere; swift-format sees the public ones.
 _SELF_EVIDENT = re.compile(r"[ \t]*package static func (?:==|<) |[ \t]*package func hash\(into ")
@@ -20,7 +20,7 @@ _RELEASES = ("sqlite3_finalize", "sqlite3_close(?:_v2)?", "sodium_free", "Esys_F
 # One file each: the calls that write through a pointer, the system's calls on macOS, and the
 # kernel's on keys.
 _UNSAFE_FILES = ("Sources/KeychainServices/SecItem.swift", "Sources/LockState/KernelKeyring.swift",
-                 "Sources/Valet/Platform.swift", "Sources/ValetCLI/Terminal.swift")
+                 "Sources/SecItemRequests/Platform.swift", "Sources/ValetCLI/Terminal.swift")
 # The system's calls of asking: a file each for descriptors, signals, terminals and programs.
 _UNSAFE_FOLDERS = ("Sources/UserPresence/System/",)
 # Apple declares these as optional in name only, and code that says so has to build.
@@ -31,6 +31,7 @@ _IMPLICIT = {
 # The modules of which a package trait builds more than what says that it is not built
 # (docs/decisions/0021-traits.md).
 _TRAITS = {"TPM": "TPM"}
+_PLATFORM = r"Sources/(Valet|KeychainSwift|SecItemRequests)/Platform.swift"
 _SQL = re.compile(r"\b(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA)\b")
 _SQL_LINE = re.compile(r"(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA)\s")
 
@@ -45,6 +46,7 @@ def check(file):
         yield from _unsafe(file)
         yield from _documentation(file)
         yield from _sql(file)
+        yield from _injection(file)
         if file.module not in imports.ALLOWED:
             yield 1, "module", f"scripts/style/imports.py does not know the module {file.module}"
 
@@ -92,7 +94,7 @@ def _traps(file):
 
 
 def _conditions(file):
-    is_allowed = (re.fullmatch(r"Sources/(Valet|KeychainSwift)/Platform.swift", file.path)
+    is_allowed = (re.fullmatch(_PLATFORM, file.path)
                   or file.path == "Sources/ValetCLI/Terminal.swift"
                   or file.name.endswith("+ObjectiveC.swift"))
     if is_allowed or _is_behind_trait(file):
@@ -138,6 +140,13 @@ def _above(file, line, more=()):
         if not text.startswith(("//", "@", *more)):
             return
         yield text
+
+
+def _injection(file):
+    """Another keychain in place of the user's is for tests alone (docs/THREAT-MODEL.md)."""
+    if file.module not in ("KeychainServices", "ValetTesting"):
+        for line, _ in file.matches(r"\b(SessionOverride|CallScript|script:)"):
+            yield line, "injection", "only ValetTesting puts a session in another's place"
 
 
 def _documentation(file):

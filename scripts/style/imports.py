@@ -17,7 +17,11 @@ ALLOWED = {
     "Backup": "Database KeychainModel SecretMemory Sealing",
     "KeychainStore": "Backup Database KeychainModel Keybag LockState SecretMemory Sealing",
     "KeychainServices": "KeychainModel KeychainStore SecretMemory UserPresence Foundation",
-    "Valet": "KeychainModel KeychainServices KeychainStore SecretMemory Foundation",
+    "SecItemRequests": "KeychainModel KeychainServices Foundation",
+    "Valet": "KeychainModel KeychainServices KeychainStore SecItemRequests SecretMemory Foundation",
+    "KeychainSwift": "KeychainModel KeychainServices KeychainStore SecItemRequests SecretMemory"
+                     " Foundation",
+    "ValetTesting": "KeychainModel KeychainServices KeychainStore Foundation Testing",
     "Security": "KeychainModel KeychainServices",
     "ValetCLI": "KeychainModel KeychainServices KeychainStore SecretMemory UserPresence CLinux"
                 " Foundation",
@@ -33,20 +37,27 @@ TESTABLE = {
 }
 # Apple's own modules, in the files that are about Apple's systems.
 APPLE = {
+    "Sources/SecItemRequests/Platform.swift": {"Security"},
     "Sources/Valet/Platform.swift": {"Security", "Darwin"},
     "+ObjectiveC.swift": {"ObjectiveC"},
 }
 
+# Names that Apple's systems have everywhere, and that code which uses the module compares with.
+EXPORTED = {("Sources/KeychainSwift/Platform.swift", "KeychainServices", "noErr"),
+            ("Sources/KeychainSwift/Platform.swift", "KeychainServices", "OSStatus")}
+
 _KINDS = r"(?:(?:struct|class|enum|protocol|typealias|func|var|let|actor)\s+)?"
 _IMPORT = (r"^[ \t]*((?:@\w+(?:\([^)]*\))?\s+)*)"
-           r"(?:(public|package|internal|fileprivate|private)\s+)?import[ \t]+" + _KINDS + r"(\w+)")
+           r"(?:(public|package|internal|fileprivate|private)\s+)?import[ \t]+" + _KINDS
+           + r"(\w+)(?:\.(\w+))?")
 _TARGET = r'library\(\s*"(\w+)"\s*,\s*\[([^\]]*)\]'
 
 
 def check(file):
     for line, match in file.matches(_IMPORT):
-        attributes, access, name = match.groups()
-        if "@_exported" in attributes and file.module != "Security":
+        attributes, access, name, member = match.groups()
+        is_exported = file.module == "Security" or (file.path, name, member) in EXPORTED
+        if "@_exported" in attributes and not is_exported:
             yield line, "exported-import", "only Sources/Security re-exports"
         if "@_spi" in attributes:
             yield line, "spi", "@_spi is not used"

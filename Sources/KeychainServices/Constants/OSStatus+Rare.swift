@@ -96,6 +96,8 @@ public let errSecMultipleValuesUnsupported: OSStatus = -67842
 public let errSecNotTrusted: OSStatus = -67843
 /// The request was rejected.
 public let errSecRequestRejected: OSStatus = -67847
+/// The encoding is not valid: text that is not UTF-8. What `KeychainSwift` answers.
+public let errSecInvalidEncoding: OSStatus = -67853
 /// The database is locked.
 public let errSecDatabaseLocked: OSStatus = -67869
 /// The store is open.

@@ -116,6 +116,7 @@ enum StatusMessage {
         -67842: "More than one value is not supported.",
         -67843: "This is not trusted.",
         -67847: "The request was rejected.",
+        -67853: "The encoding is not valid.",
         -67869: "The database is locked.",
         -67870: "The store is open.",
         -67871: "A value is missing.",

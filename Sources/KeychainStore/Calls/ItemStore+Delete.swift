@@ -54,7 +54,8 @@ extension WriteAccess {
         try deleteItem(row)
     }
 
-    private func deleteItem(_ row: SealedRow) throws {
+    /// Deletes an item, and leaves a mark where it was a synchronizable one.
+    func deleteItem(_ row: SealedRow) throws {
         guard row.header.flags.contains(.synchronizable) else { return try delete(row) }
         // Without the names there is no mark, and without a mark the item would come back.
         let opened = try openIfSound(row)

@@ -57,7 +57,8 @@ extension WriteAccess {
         return matches
     }
 
-    private func update(
+    /// Changes one item.
+    func update(
         _ match: OpenedRow, _ changes: ItemChanges, value: SecretValue?
     ) throws {
         let header = match.row.header

@@ -38,7 +38,7 @@ final class Call<Value: Sendable>: Sendable {
     static func reading(
         _ body: @escaping @Sendable () throws(KeychainError) -> Value
     ) async throws(KeychainError) -> Value {
-        try await Call(isAbandonable: true, body).value()
+        try await Call(isAbandonable: true, Platform.carrying(body)).value()
     }
 
     /// Makes a call that may change something.
@@ -47,7 +47,7 @@ final class Call<Value: Sendable>: Sendable {
     static func writing(
         _ body: @escaping @Sendable () throws(KeychainError) -> Value
     ) async throws(KeychainError) -> Value {
-        try await Call(isAbandonable: false, body).value()
+        try await Call(isAbandonable: false, Platform.carrying(body)).value()
     }
 
     private func value() async throws(KeychainError) -> Value {

@@ -5,6 +5,7 @@ import PackageDescription
 
 // Source as applications for Apple's systems have it. It is compiled, never run.
 let valet: Target.Dependency = .product(name: "Valet", package: "Valet")
+let keychainSwift: Target.Dependency = .product(name: "KeychainSwift", package: "Valet")
 
 let package = Package(
     name: "ValetSource",
@@ -19,6 +20,18 @@ let package = Package(
             swiftSettings: [.swiftLanguageMode(.v6)]),
         .target(
             name: "Swift6Source", dependencies: [valet], swiftSettings: [.swiftLanguageMode(.v6)]),
+        .target(
+            name: "KeychainSwiftSource", dependencies: [keychainSwift],
+            swiftSettings: [.swiftLanguageMode(.v5)]),
+        .target(
+            name: "CheckedKeychainSwiftSource", dependencies: [keychainSwift],
+            swiftSettings: [
+                .swiftLanguageMode(.v5), .enableExperimentalFeature("StrictConcurrency"),
+            ]),
+        // A link to the same source.
+        .target(
+            name: "SameKeychainSwiftSourceInSwift6", dependencies: [keychainSwift],
+            swiftSettings: [.swiftLanguageMode(.v6)]),
         .target(
             name: "Readme", dependencies: [valet], swiftSettings: [.swiftLanguageMode(.v6)]),
     ]

@@ -1,29 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
-
-/// The strings that the `kSec…` constants stand for (keychain-semantics §1.1, §1.6, §1.7).
-enum SecItemKey {
-    static let itemClass = "class"
-    static let limit = "m_Limit"
-    static let limitOne = "m_LimitOne"
-    static let limitAll = "m_LimitAll"
-    static let hostOrSubdomainOfHost = "m_HostOrSubdomainOfHost"
-    static let returnData = "r_Data"
-    static let returnAttributes = "r_Attributes"
-    static let returnReference = "r_Ref"
-    static let returnPersistentReference = "r_PersistentRef"
-    static let data = "v_Data"
-    static let persistentReference = "v_PersistentRef"
-    static let usesDataProtectionKeychain = "nleg"
-    static let synchronizableAny = "syna"
-}
+package import KeychainModel
 
 extension ItemQuery {
     /// The query as a SecItem dictionary, without what is to be returned and without the limit:
     /// updating and deleting take neither.
-    var dictionary: [String: Any] {
+    package var dictionary: [String: Any] {
         var dictionary = attributes.secItemDictionary(itemClass)
         dictionary[Attribute.accessGroup.rawValue] = accessGroup?.rawValue
         dictionary[Attribute.accessible.rawValue] = protectionClass?.code
@@ -38,7 +21,7 @@ extension ItemQuery {
     }
 
     /// The query with the limit, as it is read with.
-    var searchDictionary: [String: Any] {
+    package var searchDictionary: [String: Any] {
         var dictionary = dictionary
         dictionary[SecItemKey.limit] =
             switch limit {
@@ -52,7 +35,7 @@ extension ItemQuery {
 
 extension NewItem {
     /// The item as a SecItem dictionary, without its value.
-    var dictionary: [String: Any] {
+    package var dictionary: [String: Any] {
         var dictionary = attributes.secItemDictionary(itemClass)
         dictionary[Attribute.accessGroup.rawValue] = accessGroup?.rawValue
         dictionary[Attribute.accessible.rawValue] = protectionClass.code
@@ -61,7 +44,7 @@ extension NewItem {
     }
 
     /// A search for the item: what adding it would meet, if that has the same protection class.
-    var query: ItemQuery {
+    package var query: ItemQuery {
         var query = ItemQuery(
             itemClass, attributes: attributes, accessGroup: accessGroup,
             synchronizable: isSynchronizable ? .synchronizedOnly : .localOnly)
@@ -84,7 +67,7 @@ extension [Attribute: AttributeValue] {
 
 extension AttributeValue {
     /// The value as Foundation has it: `String`, `Data`, `Int64` or `Date`.
-    var hashable: AnyHashable {
+    package var hashable: AnyHashable {
         switch self {
         case .text(let text): text
         case .bytes(let bytes), .accessControl(let bytes): Data(bytes)

@@ -4,7 +4,7 @@ internal import Foundation
 internal import KeychainModel
 internal import Testing
 
-@testable internal import Valet
+@testable internal import SecItemRequests
 
 private func hashable(_ dictionary: [String: Any]) -> [String: AnyHashable] {
     dictionary.compactMapValues { $0 as? AnyHashable }

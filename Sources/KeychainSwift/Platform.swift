@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import KeychainModel
+
+#if !canImport(Darwin)
+    // Foundation has these two names on Apple's systems: code that compares `lastResultCode` with
+    // `noErr` imports nothing for them.
+    @_exported public import let KeychainServices.noErr
+    @_exported public import typealias KeychainServices.OSStatus
+#endif
+
+/// Why a keychain call failed, in full: code, operation, path, system error, hint.
+public typealias KeychainFailure = KeychainModel.KeychainFailure
+
+/// What differs between the systems.
+enum Platform {
+    #if canImport(Darwin) || VALET_APPLE_BRANCHES
+        /// The keychain of this system.
+        static let keychain: any PasswordKeychain = SecItemPasswords()
+    #else
+        /// The keychain of this system.
+        static let keychain: any PasswordKeychain = StorePasswords()
+    #endif
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import KeychainModel
+internal import KeychainServices
+internal import KeychainStore
+internal import SecretMemory
+
+/// The embedded keychain, asked by typed requests.
+struct StorePasswords: PasswordKeychain {
+    func set(
+        _ item: NewItem, value: Data, replacing query: ItemQuery
+    ) throws(KeychainFailure) {
+        try KeychainSession.current().replace(
+            query, with: item, value: SecretValue(copying: value.span))
+    }
+
+    func value(_ query: ItemQuery) throws(KeychainFailure) -> Data? {
+        try KeychainSession.current().value(of: query).map(\.data)
+    }
+
+    func reference(_ query: ItemQuery) throws(KeychainFailure) -> Data {
+        var query = query
+        query.limit = 1
+        let found = try KeychainSession.current().copy(query, [])
+        guard let item = found.first else {
+            throw KeychainFailure(.itemNotFound, during: "read an item")
+        }
+        return Data(item.reference.bytes)
+    }
+
+    func accounts(_ query: ItemQuery) throws(KeychainFailure) -> [String] {
+        try KeychainSession.current().copy(query, .attributes).compactMap { item in
+            if case .text(let account)? = item.attributes[.account] { account } else { nil }
+        }
+    }
+
+    func delete(_ query: ItemQuery) throws(KeychainFailure) {
+        try KeychainSession.current().delete(query)
+    }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+
+#if canImport(Darwin) || VALET_APPLE_BRANCHES
+    internal import Security
+#else
+    internal import KeychainServices
+#endif
+
+/// The SecItem functions of this system.
+package struct PlatformSecItem: SecItemFunctions {
+    /// The functions; they keep nothing.
+    package init() {}
+
+    /// `SecItemAdd`
+    package func add(_ attributes: [String: Any]) -> (status: Int32, result: Any?) {
+        var result: CFTypeRef?
+        let status = unsafe SecItemAdd(attributes as CFDictionary, &result)
+        return (status, result)
+    }
+
+    /// `SecItemCopyMatching`
+    package func copy(_ query: [String: Any]) -> (status: Int32, result: Any?) {
+        var result: CFTypeRef?
+        let status = unsafe SecItemCopyMatching(query as CFDictionary, &result)
+        return (status, result)
+    }
+
+    /// `SecItemUpdate`
+    package func update(_ query: [String: Any], _ changes: [String: Any]) -> Int32 {
+        SecItemUpdate(query as CFDictionary, changes as CFDictionary)
+    }
+
+    /// `SecItemDelete`
+    package func delete(_ query: [String: Any]) -> Int32 {
+        SecItemDelete(query as CFDictionary)
+    }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+internal import KeychainServices
+internal import Synchronization
+
+/// What comes before each call to one temporary keychain: the failures in effect, and its end.
+final class FailureScript: CallScript {
+    private struct State {
+        var activeCalls = 0
+        var isOver = false
+        var isRemoved = false
+    }
+
+    private let state = Mutex(State())
+    private let remove: @Sendable () -> Void
+
+    /// - Parameter remove: What is done once, when the keychain is over and no call is under way.
+    init(remove: @escaping @Sendable () -> Void) {
+        self.remove = remove
+    }
+
+    func perform<R>(
+        _ call: SessionCall, in session: KeychainSession, _ body: () throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
+        try perform(call, in: session, failing: ActiveFailure.all, body)
+    }
+
+    var ofThisTask: any CallScript { CarriedScript(self, ActiveFailure.all) }
+
+    fileprivate func perform<R>(
+        _ call: SessionCall, in session: KeychainSession, failing: [ActiveFailure],
+        _ body: () throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
+        guard begin() else {
+            throw KeychainFailure(
+                .invalidRequest, during: call.operation,
+                message: "the temporary keychain is gone",
+                hint: "wait for what a test starts before it ends")
+        }
+        defer { finish { $0.activeCalls -= 1 } }
+        let met = MetCall(call, session)
+        for failure in failing { try failure.meet(met) }
+        return try body()
+    }
+
+    /// Lets no further call through.
+    func end() {
+        finish { $0.isOver = true }
+    }
+
+    private func begin() -> Bool {
+        state.withLock { state in
+            guard !state.isOver else { return false }
+            state.activeCalls += 1
+            return true
+        }
+    }
+
+    /// Changes the state, and removes the keychain when that was the last thing to happen to it.
+    private func finish(_ change: (inout State) -> Void) {
+        let isLast = state.withLock { state in
+            change(&state)
+            guard state.isOver, state.activeCalls == 0, !state.isRemoved else { return false }
+            state.isRemoved = true
+            return true
+        }
+        if isLast { remove() }
+    }
+}
+
+/// A script with the failures of the task that it was made in, for another thread.
+final class CarriedScript: CallScript {
+    private let script: FailureScript
+    private let failures: [ActiveFailure]
+
+    fileprivate init(_ script: FailureScript, _ failures: [ActiveFailure]) {
+        self.script = script
+        self.failures = failures
+    }
+
+    func perform<R>(
+        _ call: SessionCall, in session: KeychainSession, _ body: () throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
+        try script.perform(call, in: session, failing: failures, body)
+    }
+
+    var ofThisTask: any CallScript { self }
+}

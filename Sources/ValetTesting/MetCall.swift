@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+internal import KeychainServices
+internal import KeychainStore
+
+/// A call, and what a keychain in some state would answer to it (docs/TESTING.md).
+struct MetCall {
+    let call: SessionCall
+    let session: KeychainSession
+
+    /// A call to the keychain of `session`.
+    init(_ call: SessionCall, _ session: KeychainSession) {
+        self.call = call
+        self.session = session
+    }
+
+    /// Whether it is about an item with that account.
+    func isAbout(_ account: String) -> Bool {
+        switch call {
+        case .add(let item), .set(let item), .replace(_, let item):
+            item.attributes[.account] == .text(account)
+        case .transfer(let items): items.contains { $0.attributes[.account] == .text(account) }
+        case .values(let accounts, _): accounts.contains(account)
+        case .copy(let query, _), .contains(let query), .update(let query, _),
+            .delete(let query):
+            query.attributes[.account].map { $0 == .text(account) }
+                ?? !found(query, key: account).isEmpty
+        }
+    }
+
+    /// What a keychain in that state throws; nil where it does not matter.
+    ///
+    /// - Parameter key: The account of the only items that are concerned; nil for all.
+    func failure(_ kind: ScriptedFailure.Kind, key: String?) -> KeychainFailure? {
+        switch kind {
+        case .locked where meetsLocked(key): locked
+        case .beforeFirstUnlock: locked
+        case .keyUnavailable: KeychainFailure(.keyUnavailable, during: call.operation)
+        case .damaged where opensItems(key):
+            KeychainFailure(.damaged, during: call.operation, hint: "run `valet doctor`")
+        case .diskFull where call.writes: KeychainFailure(.diskFull, during: call.operation)
+        case .userCancelled where asksPerson(key):
+            KeychainFailure(.userCancelled, during: call.operation)
+        case .locked, .damaged, .diskFull, .userCancelled, .slow: nil
+        }
+    }
+
+    private var locked: KeychainFailure {
+        KeychainFailure(.locked, during: call.operation, hint: "run `valet unlock`")
+    }
+
+    private func meetsLocked(_ key: String?) -> Bool {
+        switch call {
+        case .add(let item), .set(let item): item.protectionClass.isClosed
+        case .transfer(let items): items.contains { $0.protectionClass.isClosed }
+        case .replace(let query, let item):
+            item.protectionClass.isClosed || meetsClosed(query, key)
+        case .copy(let query, _), .contains(let query): meetsClosed(query, key)
+        case .values(_, let service): meetsClosed(service.query, key)
+        case .update(let query, let changes):
+            meetsClosed(query, key)
+                || changes.protectionClass?.isClosed == true && !found(query, key: key).isEmpty
+        case .delete(let query):
+            // The names of a synchronizable item have to be read for the mark that it leaves.
+            found(query, key: key).contains { item in
+                item.protectionClass.isClosed && (item.isSynchronizable || query.needsOpening)
+            }
+        }
+    }
+
+    private func meetsClosed(_ query: ItemQuery, _ key: String?) -> Bool {
+        found(query, key: key).contains { $0.protectionClass.isClosed }
+    }
+
+    private func opensItems(_ key: String?) -> Bool {
+        switch call {
+        case .copy(let query, _), .update(let query, _): !found(query, key: key).isEmpty
+        case .values(_, let service): !found(service.query, key: key).isEmpty
+        case .add, .set, .replace, .transfer, .contains, .delete: false
+        }
+    }
+
+    private func asksPerson(_ key: String?) -> Bool {
+        switch call {
+        case .copy(let query, readsValues: true), .update(let query, _):
+            !found(query, key: key).isEmpty
+        case .values(_, let service): !found(service.query, key: key).isEmpty
+        case .add, .set, .replace, .transfer, .contains, .delete, .copy(_, readsValues: false):
+            false
+        }
+    }
+
+    /// The items that a call meets; none where it fails by itself.
+    private func found(_ query: ItemQuery, key: String?) -> [StoredItem] {
+        let found = try? session.store.copy(query, .attributes, for: session.caller).items
+        return (found ?? []).filter { item in
+            let account = item.attributes[.account]
+            if case .values(let accounts, _) = call {
+                guard case .text(let text)? = account, accounts.contains(text) else {
+                    return false
+                }
+            }
+            return key.map { account == .text($0) } ?? true
+        }
+    }
+}
+
+extension ProtectionClass {
+    /// Whether items of the class are out of reach while the keychain is locked
+    /// (keys-and-states §1.5).
+    fileprivate var isClosed: Bool {
+        switch self {
+        case .whenUnlocked, .whenUnlockedThisDeviceOnly, .whenPasscodeSetThisDeviceOnly: true
+        case .afterFirstUnlock, .afterFirstUnlockThisDeviceOnly, .always, .alwaysThisDeviceOnly:
+            false
+        }
+    }
+}
+
+extension ItemQuery {
+    /// Whether items have to be opened to tell whether they match.
+    fileprivate var needsOpening: Bool {
+        hostOrSubdomainOfHost != nil || attributes[.creationDate] != nil
+            || attributes[.modificationDate] != nil
+    }
+}
+
+extension SessionCall {
+    /// What a failure says was being done.
+    var operation: String {
+        switch self {
+        case .add: "add an item"
+        case .set, .replace: "set an item"
+        case .transfer: "move items"
+        case .copy(_, readsValues: true): "read an item"
+        case .copy(_, readsValues: false), .values: "read items"
+        case .contains: "look for an item"
+        case .update: "update items"
+        case .delete: "delete items"
+        }
+    }
+
+    /// Whether the keychain's files change.
+    var writes: Bool {
+        switch self {
+        case .add, .set, .replace, .transfer, .update, .delete: true
+        case .copy, .values, .contains: false
+        }
+    }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import KeychainServices
+internal import TestSupport
+internal import Testing
+
+@testable internal import KeychainSwift
+
+@Suite struct `Reading with KeychainSwift` {
+    @Test(arguments: Way.all)
+    func `says that there is nothing`(_ way: Way) {
+        let keychain = Sample(way).keychain()
+        #expect(keychain.get("key") == nil)
+        #expect(keychain.lastResultCode == -25300)
+        #expect(keychain.getData("key") == nil)
+        #expect(keychain.getData("key", asReference: true) == nil)
+        #expect(keychain.getBool("key") == nil)
+        #expect(keychain.lastResultCode == errSecItemNotFound)
+    }
+
+    @Test(arguments: Way.all, [[0xFF], [0xC3], [0x61, 0x80], [0xED, 0xA0, 0x80]] as [[UInt8]])
+    func `says that bytes are not text`(_ way: Way, _ bytes: [UInt8]) {
+        let keychain = Sample(way).keychain()
+        keychain.set(Data(bytes), forKey: "key")
+        #expect(keychain.get("key") == nil)
+        #expect(keychain.lastResultCode == -67853)
+        #expect(keychain.getData("key") == Data(bytes))
+        #expect(keychain.lastResultCode == noErr)
+    }
+
+    @Test(arguments: Way.all, [[], [2], [1, 1], [0, 0], Array("true".utf8)] as [[UInt8]])
+    func `says that bytes are no truth value`(_ way: Way, _ bytes: [UInt8]) {
+        let keychain = Sample(way).keychain()
+        keychain.set(Data(bytes), forKey: "key")
+        #expect(keychain.getBool("key") == nil)
+        #expect(keychain.lastResultCode == errSecInvalidEncoding)
+    }
+
+    @Test(arguments: Way.all)
+    func `finds what other software stored, with a service or without`(_ way: Way) {
+        let sample = Sample(way)
+        #expect(sample.plant("a", Data("1".utf8)) == noErr)
+        #expect(sample.plant("b", Data("2".utf8), [kSecAttrService: "service"]) == noErr)
+        #expect(sample.keychain().get("a") == "1")
+        #expect(sample.keychain().get("b") == "2")
+    }
+
+    @Test(arguments: Way.all)
+    func `does not take an item without a value for an empty one`(_ way: Way) {
+        let sample = Sample(way)
+        #expect(sample.plant("key", nil) == noErr)
+        let keychain = sample.keychain()
+        #expect(keychain.getData("key") == nil)
+        #expect(keychain.lastResultCode == errSecItemNotFound)
+        #expect(keychain.set("x", forKey: "key"))
+        #expect(keychain.get("key") == "x")
+    }
+
+    @Test(arguments: Way.all)
+    func `gives the reference by which SecItem finds the item`(_ way: Way) throws {
+        let keychain = Sample(way).keychain()
+        keychain.set("value", forKey: "key")
+        let reference = try #require(keychain.getData("key", asReference: true))
+        #expect(reference.count == 20)
+        var result: CFTypeRef?
+        let query: [String: Any] = [kSecValuePersistentRef: reference, kSecReturnData: true]
+        #expect(unsafe SecItemCopyMatching(query, &result) == noErr)
+        #expect(result as? Data == Data("value".utf8))
+    }
+
+    @Test(arguments: Way.all)
+    func `is refused for a group that is not the application's`(_ way: Way) {
+        let keychain = Sample(way).keychain(group: "someone else's")
+        #expect(keychain.get("key") == nil)
+        #expect(keychain.lastResultCode == errSecMissingEntitlement)
+        #expect(keychain.allKeys == [])
+        #expect(keychain.lastResultCode == errSecMissingEntitlement)
+    }
+
+    @Test(arguments: Way.all)
+    func `finds in one group what is in that group`(_ way: Way) {
+        let sample = Sample(way)
+        sample.keychain(group: TestProcess.sharedGroup).set("x", forKey: "key")
+        #expect(sample.keychain(group: TestProcess.defaultGroup).get("key") == nil)
+        #expect(sample.keychain(group: TestProcess.sharedGroup).get("key") == "x")
+        #expect(sample.keychain().get("key") == "x")
+    }
+
+    @Test(arguments: Way.all)
+    func `lists keys with their prefix, each once`(_ way: Way) {
+        let sample = Sample(way)
+        let keychain = sample.keychain()
+        keychain.set("1", forKey: "b")
+        keychain.set("2", forKey: "a")
+        sample.plant("a", Data([1]), [kSecAttrService: "service"])
+        #expect(
+            keychain.allKeys.filter { $0.hasPrefix(sample.prefix) }
+                == [sample.prefix + "a", sample.prefix + "b"])
+        #expect(keychain.lastResultCode == noErr)
+    }
+
+    @Test(arguments: Way.all)
+    func `leaves accounts that are no text out of the list`(_ way: Way) {
+        let sample = Sample(way)
+        let bytes = Data(sample.prefix.utf8 + [0xFF])
+        #expect(sample.plant("", nil, [kSecAttrAccount: bytes]) == noErr)
+        sample.keychain().set("1", forKey: "a")
+        #expect(
+            sample.keychain().allKeys.filter { $0.hasPrefix(sample.prefix) }
+                == [sample.prefix + "a"])
+    }
+}
+
+@Suite struct `Deleting with KeychainSwift` {
+    @Test(arguments: Way.all)
+    func `says whether there was anything`(_ way: Way) {
+        let keychain = Sample(way).keychain()
+        keychain.set("x", forKey: "key")
+        #expect(keychain.delete("key"))
+        #expect(keychain.lastResultCode == noErr)
+        #expect(keychain.get("key") == nil)
+        #expect(!keychain.delete("key"))
+        #expect(keychain.lastResultCode == -25300)
+    }
+
+    @Test(arguments: Way.all)
+    func `leaves nothing of the key to read`(_ way: Way) {
+        let sample = Sample(way)
+        sample.plant("key", Data([1]), [kSecAttrService: "service"])
+        sample.keychain(group: TestProcess.sharedGroup).set("x", forKey: "key")
+        #expect(sample.keychain().delete("key"))
+        #expect(sample.items("key").isEmpty)
+    }
+
+    @Test(arguments: Way.all)
+    func `leaves other keys and other prefixes`(_ way: Way) {
+        let (one, two) = (Sample(way), Sample(way))
+        one.keychain().set("1", forKey: "key")
+        one.keychain().set("2", forKey: "other")
+        two.keychain().set("3", forKey: "key")
+        #expect(one.keychain().delete("key"))
+        #expect(one.keychain().get("other") == "2")
+        #expect(two.keychain().get("key") == "3")
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import KeychainModel
+internal import KeychainServices
+internal import KeychainStore
+internal import KeychainSwift
+internal import SecretMemory
+internal import Testing
+internal import ValetTesting
+
+/// A keychain that is brought into the state itself, to compare with.
+private final class RealKeychain: Sendable {
+    let folder = FileManager.default.temporaryDirectory
+        .appending(path: "valet-real-\(UUID().uuidString)").path
+    let session: KeychainSession
+
+    init() {
+        session = KeychainSession(
+            ItemStore(KeychainLocation(folder: folder), stretching: .lowest),
+            Caller(applicationIdentifier: "ValetTesting"))
+    }
+
+    deinit {
+        // None to lock, where a test made none.
+        try? session.store.lock(all: true)
+        session.store.close()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    func bring(to state: FailureState) throws {
+        let store = session.store
+        if state != .keyUnavailable {
+            let passcode = SecretBytes(copying: Array("passcode".utf8).span)
+            try store.setPasscode(KeychainPasscode(passcode))
+        }
+        switch state {
+        case .locked: try store.lock()
+        case .beforeFirstUnlock: try store.lock(all: true)
+        case .keyUnavailable:
+            store.close()
+            try FileManager.default.removeItem(atPath: folder + "/device/device.key")
+        }
+    }
+}
+
+enum FailureState: CaseIterable {
+    case locked, beforeFirstUnlock, keyUnavailable
+
+    var failure: ScriptedFailure {
+        switch self {
+        case .locked: .locked
+        case .beforeFirstUnlock: .beforeFirstUnlock
+        case .keyUnavailable: .keyUnavailable
+        }
+    }
+}
+
+@Suite struct `A failure that is scripted and one that is real` {
+    /// Items of a class that is closed while locked, and of one that is open.
+    private func fill() {
+        for door in Door.allCases {
+            #expect(door.set("closed \(door)") == noErr)
+            #expect(door.set("open \(door)", whileLocked: true) == noErr)
+        }
+        let keychain = KeychainSwift()
+        keychain.synchronizable = true
+        #expect(keychain.set("x", forKey: "cloud"))
+    }
+
+    /// What calls of all kinds answer.
+    private func answers() -> [OSStatus] {
+        var answers: [OSStatus] = []
+        for door in Door.allCases {
+            for isOpen in [false, true] {
+                answers.append(door.get("closed \(door)", whileLocked: isOpen))
+                answers.append(door.get("open \(door)", whileLocked: isOpen))
+                answers.append(door.get("absent", whileLocked: isOpen))
+                answers.append(door.set("closed \(door)", whileLocked: isOpen))
+                answers.append(door.set("open \(door)", whileLocked: isOpen))
+                answers.append(door.set("new \(door) \(isOpen)", whileLocked: isOpen))
+            }
+        }
+        let keychain = KeychainSwift()
+        for isSynchronizable in [false, true] {
+            keychain.synchronizable = isSynchronizable
+            _ = keychain.allKeys
+            answers.append(keychain.lastResultCode)
+            for key in ["cloud", "closed secItem", "open secItem", "absent"] {
+                keychain.delete(key)
+                answers.append(keychain.lastResultCode)
+            }
+            keychain.clear()
+            answers.append(keychain.lastResultCode)
+        }
+        return answers
+    }
+
+    @Test(arguments: FailureState.allCases)
+    func `answer alike`(_ state: FailureState) throws {
+        let real = RealKeychain()
+        SessionOverride.with(real.session) { fill() }
+        try real.bring(to: state)
+        let wanted = SessionOverride.with(real.session) { answers() }
+        let scripted = withTemporaryKeychain {
+            fill()
+            return withKeychainFailure(state.failure) { answers() }
+        }
+        #expect(scripted == wanted)
+        #expect(Set(wanted).count >= (state == .locked ? 4 : 1))
+    }
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import KeychainModel
+internal import KeychainServices
+internal import KeychainSwift
+internal import Testing
+internal import Valet
+internal import ValetTesting
+
+/// One way of storing and reading a text under a key.
+enum Door: CaseIterable {
+    case valet, keychainSwift, secItem
+
+    /// Stores "x"; the code, as far as the door tells it.
+    @discardableResult
+    func set(_ key: String, whileLocked: Bool = false) -> OSStatus {
+        switch self {
+        case .valet:
+            return code { try valet(whileLocked).setString("x", forKey: key) }
+        case .keychainSwift:
+            let keychain = KeychainSwift()
+            keychain.set(
+                "x", forKey: key,
+                withAccess: whileLocked ? .accessibleAfterFirstUnlock : nil)
+            return keychain.lastResultCode
+        case .secItem:
+            var item: [String: Any] = [
+                kSecClass: kSecClassGenericPassword, kSecAttrAccount: key,
+                kSecValueData: Data("x".utf8),
+            ]
+            if whileLocked { item[kSecAttrAccessible] = kSecAttrAccessibleAfterFirstUnlock }
+            return SecItemAdd(item, nil)
+        }
+    }
+
+    /// Reads; the code, as far as the door tells it.
+    func get(_ key: String, whileLocked: Bool = false) -> OSStatus {
+        switch self {
+        case .valet: return code { _ = try valet(whileLocked).string(forKey: key) }
+        case .keychainSwift:
+            let keychain = KeychainSwift()
+            _ = keychain.get(key)
+            return keychain.lastResultCode
+        case .secItem:
+            var result: CFTypeRef?
+            let query: [String: Any] = [
+                kSecClass: kSecClassGenericPassword, kSecAttrAccount: key, kSecReturnData: true,
+            ]
+            return unsafe SecItemCopyMatching(query, &result)
+        }
+    }
+
+    /// The code of what `body` throws, by the thread's last failure.
+    private func code(_ body: () throws -> Void) -> OSStatus {
+        do {
+            try body()
+            return noErr
+        } catch {
+            return KeychainFailure.last?.status ?? errSecInternalComponent
+        }
+    }
+
+    private func valet(_ whileLocked: Bool) -> Valet {
+        guard let identifier = Identifier(nonEmpty: "door") else {
+            preconditionFailure("an empty identifier")
+        }
+        return .valet(
+            with: identifier, accessibility: whileLocked ? .afterFirstUnlock : .whenUnlocked)
+    }
+}
+
+@Suite struct `A temporary keychain` {
+    @Test(arguments: Door.allCases, [TemporaryKeychain.Storage.memory, .disk])
+    func `is empty, keeps what is stored and is gone afterwards`(
+        _ door: Door, _ storage: TemporaryKeychain.Storage
+    ) throws {
+        let folder = try withTemporaryKeychain(storage) {
+            #expect(door.get("key") == errSecItemNotFound)
+            #expect(door.set("key") == noErr)
+            #expect(door.get("key") == noErr)
+            let folder = try #require(TemporaryKeychain.current?.folder)
+            #expect(FileManager.default.fileExists(atPath: folder + "/keychain.db"))
+            return folder
+        }
+        #expect(TemporaryKeychain.current == nil)
+        #expect(!FileManager.default.fileExists(atPath: folder))
+        withTemporaryKeychain { #expect(door.get("key") == errSecItemNotFound) }
+    }
+
+    @Test func `is in memory where the system has room for that`() {
+        let keychain = TemporaryKeychain(.memory)
+        let hasMemory = FileManager.default.isWritableFile(atPath: "/dev/shm")
+        #expect(keychain.folder.hasPrefix("/dev/shm/") == hasMemory)
+        #expect(!TemporaryKeychain(.disk).folder.hasPrefix("/dev/shm/"))
+    }
+
+    @Test func `has a folder that others cannot look into`() throws {
+        try withTemporaryKeychain {
+            Door.valet.set("key")
+            let folder = try #require(TemporaryKeychain.current?.folder)
+            let attributes = try FileManager.default.attributesOfItem(atPath: folder)
+            #expect(attributes[.posixPermissions] as? Int == 0o700)
+        }
+    }
+
+    @Test(arguments: Door.allCases)
+    func `is one for each task that has one`(_ door: Door) async {
+        let codes = await withTaskGroup(of: [OSStatus].self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    await withTemporaryKeychain {
+                        let first = door.set("key")
+                        await Task.yield()
+                        return [first, door.get("key"), door.get("other")]
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(codes == Array(repeating: [0, 0, errSecItemNotFound], count: 8))
+    }
+
+    @Test(arguments: Door.allCases)
+    func `is inherited by tasks, and can be handed to those that do not inherit`(
+        _ door: Door
+    ) async throws {
+        try await withTemporaryKeychain {
+            #expect(door.set("key") == noErr)
+            async let child = door.get("key")
+            #expect(await child == noErr)
+            #expect(await Task { door.get("key") }.value == noErr)
+            let keychain = try #require(TemporaryKeychain.current)
+            let detached = Task.detached { keychain.use { door.get("key") } }
+            #expect(await detached.value == noErr)
+        }
+    }
+
+    @Test func `inside another one is another one`() {
+        withTemporaryKeychain {
+            Door.valet.set("key")
+            withTemporaryKeychain { #expect(Door.valet.get("key") == errSecItemNotFound) }
+            #expect(Door.valet.get("key") == noErr)
+        }
+    }
+
+    @Test func `lets through what the closure throws`() async {
+        struct Mistake: Error, Equatable {}
+        #expect(throws: Mistake()) {
+            try withTemporaryKeychain { () throws(Mistake) in throw Mistake() }
+        }
+        await #expect(throws: Mistake()) {
+            try await withTemporaryKeychain { () async throws(Mistake) in throw Mistake() }
+        }
+    }
+
+    @Test(arguments: Door.allCases)
+    func `refuses calls that come after its end`(_ door: Door) {
+        let keychain = TemporaryKeychain()
+        keychain.use {
+            #expect(door.set("key") == noErr)
+            keychain.remove()
+            #expect(door.get("key") == errSecParam)
+            #expect(door.set("key") == errSecParam)
+        }
+        #expect(!FileManager.default.fileExists(atPath: keychain.folder))
+    }
+
+    @Test func `removes its files when nobody has it any more`() {
+        var keychain: TemporaryKeychain? = TemporaryKeychain()
+        let folder = keychain?.folder ?? ""
+        keychain?.use { _ = Door.valet.set("key") }
+        #expect(FileManager.default.fileExists(atPath: folder))
+        keychain = nil
+        #expect(!FileManager.default.fileExists(atPath: folder))
+    }
+
+    @Test func `has the groups it is made with, and those alone`() {
+        withTemporaryKeychain(applicationIdentifier: "app", accessGroups: ["shared"]) {
+            let keychain = KeychainSwift()
+            for group in ["shared", "app"] {
+                keychain.accessGroup = group
+                #expect(keychain.set(group, forKey: "key"))
+            }
+            keychain.accessGroup = "other"
+            #expect(!keychain.set("x", forKey: "key"))
+            #expect(keychain.lastResultCode == errSecMissingEntitlement)
+        }
+    }
+
+    @Test func `can be the only one that a process reaches`() async {
+        await #expect(processExitsWith: .success) {
+            TemporaryKeychain.forbidOthers()
+            let outside = Door.allCases.map { $0.get("key") }
+            let inside = withTemporaryKeychain { Door.allCases.map { $0.get("key") } }
+            let detached = await withTemporaryKeychain {
+                await Task.detached { Door.valet.set("key") }.value
+            }
+            let isRight =
+                outside == [errSecParam, errSecParam, errSecParam]
+                && inside == Array(repeating: errSecItemNotFound, count: 3)
+                && detached == errSecParam
+            exit(isRight ? 0 : 1)
+        }
+    }
+}
+
+@Suite(.temporaryKeychain) struct `The trait for temporary keychains` {
+    @Test(arguments: 0..<4)
+    func `gives each case of each test an empty one`(_ number: Int) {
+        #expect(TemporaryKeychain.current != nil)
+        for door in Door.allCases {
+            #expect(door.get("key") == errSecItemNotFound)
+            #expect(door.set("key \(door)") == noErr)
+            #expect(door.get("key \(door)") == noErr)
+        }
+    }
+
+    @Test(.temporaryKeychain(.disk, accessGroups: ["shared"]))
+    func `takes what a test says of its own`() {
+        #expect(TemporaryKeychain.current?.folder.hasPrefix("/dev/shm/") == false)
+    }
+}
