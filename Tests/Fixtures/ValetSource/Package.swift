@@ -6,6 +6,7 @@ import PackageDescription
 // Source as applications for Apple's systems have it. It is compiled, never run.
 let valet: Target.Dependency = .product(name: "Valet", package: "Valet")
 let keychainSwift: Target.Dependency = .product(name: "KeychainSwift", package: "Valet")
+let valetTesting: Target.Dependency = .product(name: "ValetTesting", package: "Valet")
 
 let package = Package(
     name: "ValetSource",
@@ -33,6 +34,7 @@ let package = Package(
             name: "SameKeychainSwiftSourceInSwift6", dependencies: [keychainSwift],
             swiftSettings: [.swiftLanguageMode(.v6)]),
         .target(
-            name: "Readme", dependencies: [valet], swiftSettings: [.swiftLanguageMode(.v6)]),
+            name: "Readme", dependencies: [valet, keychainSwift, valetTesting],
+            swiftSettings: [.swiftLanguageMode(.v6)]),
     ]
 )
