@@ -24,6 +24,10 @@ struct FingerprintSession: ~Copyable {
     static let deviceInterface = "net.reactivated.Fprint.Device"
     /// How long fprintd may take to let go of the reader, and to say what became of it.
     private static let grace = Duration.seconds(1)
+    /// How long a reader that was unplugged may still be listed.
+    private static let parting = Duration.milliseconds(500)
+    /// How often to look whether it is, in nanoseconds.
+    private static let partingPause: Int64 = 25_000_000
 
     var bus: SystemBus
     let service: BusService
@@ -147,9 +151,14 @@ struct FingerprintSession: ~Copyable {
         }
     }
 
-    /// Whether a reader that failed is there no longer: fprintd calls both the same.
+    /// Whether a reader that failed is there no longer: fprintd calls both the same, and may list
+    /// it for a moment longer.
     private mutating func isGone(_ path: String, _ patience: Patience) -> Bool {
-        guard let paths = try? devicePaths(patience) else { return false }
-        return !paths.contains(path)
+        let end = Deadline(after: Self.parting)
+        repeat {
+            guard let paths = try? devicePaths(patience) else { return false }
+            if !paths.contains(path) { return true }
+        } while end.sleep(atMost: Self.partingPause)
+        return false
     }
 }

@@ -145,7 +145,7 @@ import Testing
         try fixture.removeDeviceKey()
         #expect(code { try StateOperation.copyData.perform(.whenUnlocked, fixture) } == nil)
         try fixture.session.store.lock()
-        #expect(code { try StateOperation.copyData.perform(.whenUnlocked, fixture) } == .locked)
+        #expect(code { try StateOperation.copyData.perform(.whenUnlocked, fixture) } == .incomplete)
         #expect(code { try StateOperation.set.perform(.afterFirstUnlock, fixture) } == nil)
         #expect(try fixture.session.status().state == .incomplete)
     }
