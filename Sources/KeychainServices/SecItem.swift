@@ -14,7 +14,7 @@ package import SecretMemory
 ///   - result: Set on success to what the `kSecReturn…` keys ask for; untouched on failure.
 /// - Returns: `errSecSuccess`, `errSecDuplicateItem`, `errSecParam`, `errSecNoSuchAttr`,
 ///   `errSecNoSuchClass`, `errSecMissingEntitlement`, `errSecUnimplemented` or what keeps the
-///   keychain from working; ``KeychainFailure/last`` says more.
+///   keychain from working; `KeychainFailure.last` says more.
 @discardableResult
 public func SecItemAdd(
     _ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?

@@ -32,7 +32,7 @@ public func withTemporaryKeychain<R, E: Error>(
 
 /// Runs `body` while calls to temporary keychains fail as `failures` say, beside what already
 /// fails. Where no temporary keychain is in effect it makes one, as
-/// ``withTemporaryKeychain(_:applicationIdentifier:accessGroups:_:)-(_,_,_,()->R)`` does.
+/// `withTemporaryKeychain` does.
 @discardableResult
 public func withKeychainFailure<R, E: Error>(
     _ failures: ScriptedFailure..., body: () throws(E) -> R

@@ -31,7 +31,7 @@ extension Keychain {
             SecretBytes(copying: passcode), for: duration, autoLock: autoLock)
     }
 
-    /// As ``unlock(passcode:for:autoLock:)``, on a thread of its own: neither the caller's executor
+    /// As the call of that name which blocks, on a thread of its own: neither the caller's executor
     /// nor the cooperative thread pool is kept busy. Cancelling the task does not stop it.
     ///
     /// - Parameter passcode: Is wiped, if nobody else has a copy: hand it over with `consume`.
@@ -46,7 +46,7 @@ extension Keychain {
         }
     }
 
-    /// Locks the keychain for everybody whom ``unlock(passcode:for:autoLock:)`` unlocks it for.
+    /// Locks the keychain for everybody for whom `unlock(passcode:)` unlocks it.
     /// Items of the accessibilities `afterFirstUnlock…` stay open.
     ///
     /// - Parameter all: Whether to close these as well, as a start of the machine does.

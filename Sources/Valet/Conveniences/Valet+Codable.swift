@@ -9,7 +9,8 @@ extension Valet {
     /// Text is stored as ``setString(_:forKey:)`` does it, and `Data` as ``setObject(_:forKey:)``
     /// does; everything else as JSON. JSON text of a secret passes through memory that is not
     /// wiped: a key or token is better off as `Data`.
-    /// - Throws: ``KeychainError`` as ``setObject(_:forKey:)``; ``ValueCodingError/notEncodable``.
+    /// - Throws: ``KeychainError`` as ``setObject(_:forKey:)``;
+    ///   ``ValueCodingError/notEncodable(_:)``.
     public func set<Value: Encodable>(_ value: Value, forKey key: String) throws {
         if let text = value as? String { return try setString(text, forKey: key) }
         try setObject(try value as? Data ?? encoded(value), forKey: key)
@@ -18,7 +19,7 @@ extension Valet {
     /// The value that is stored under `key`, as ``set(_:forKey:)`` stored it.
     ///
     /// - Throws: ``KeychainError`` as ``object(forKey:)`` and, for text, ``string(forKey:)``;
-    ///   ``ValueCodingError/notDecodable`` if something else is stored there, which stays.
+    ///   ``ValueCodingError/notDecodable(_:)`` if something else is stored there, which stays.
     public func value<Value: Decodable>(
         forKey key: String, as type: Value.Type = Value.self
     ) throws -> Value {

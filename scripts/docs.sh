@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Builds the documentation of the products as a static site, and checks it.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+usage: scripts/docs.sh [--help | --check]
+
+Builds the articles in Sources/Valet/Valet.docc and the reference of the libraries with the
+toolchain's docc, from the build in .build, into .build-docs/site. To read it:
+    python3 -m http.server --bind 127.0.0.1 --directory .build-docs/site
+    http://127.0.0.1:8000/documentation/valet/
+
+--check   fails as well if a public symbol is not documented or a link leads nowhere, and, where
+          there is chromium (a Debian package, 124 MB to fetch), if a page does not appear in it
+END
+}
+
+die() {
+    printf 'docs: error: %s\n' "$1" >&2
+    exit 1
+}
+
+# What code can use of Security and LocalAuthentication is declared in KeychainServices.
+symbol_graphs() {
+    local module map modules triple
+    local -a maps=()
+    for module in Valet KeychainSwift ValetTesting; do
+        [[ -d Sources/$module ]] || continue
+        swift build --quiet --enable-all-traits --target "$module"
+    done
+    modules="$(swift build --show-bin-path)/Modules"
+    triple="$(swiftc -print-target-info | sed -n 's/^ *"triple": "\(.*\)",$/\1/p' | head -n 1)"
+    for map in Sources/*/module.modulemap; do maps+=(-Xcc "-fmodule-map-file=$PWD/$map"); done
+    for module in KeychainModel KeychainServices Valet KeychainSwift ValetTesting; do
+        [[ -d Sources/$module ]] || continue
+        swift-symbolgraph-extract -module-name "$module" -target "$triple" -I "$modules" \
+            "${maps[@]}" -minimum-access-level public -skip-synthesized-members \
+            -emit-extension-block-symbols -output-dir "$graphs"
+    done
+}
+
+# Shows what docc has to say, but not that a parameter has no sentence of its own: names tell.
+convert() {
+    local log=$work/docc.log
+    docc convert Sources/Valet/Valet.docc --additional-symbol-graph-dir "$graphs" \
+        --fallback-display-name Valet --fallback-bundle-identifier valet \
+        --transform-for-static-hosting --output-path "$site" --emit-fixits >"$log" 2>&1 ||
+        { cat "$log" >&2; die "docc fails"; }
+    if grep -E '(warning|error): ' "$log" | grep -v ' is missing documentation' >&2; then
+        [[ -z $checks ]] || die "docc has something to say"
+    fi
+}
+
+case "${1-}" in
+    "") checks="" ;;
+    --check) checks=yes ;;
+    -h | --help) usage; exit 0 ;;
+    *) usage >&2; exit 64 ;;
+esac
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export VALET_STRICT=1
+for tool in docc swift-symbolgraph-extract; do
+    command -v "$tool" >/dev/null || die "there is no $tool on the PATH: it comes with Swift"
+done
+
+work=.build-docs graphs=.build-docs/symbols site=.build-docs/site
+rm -rf -- "$graphs" "$site"
+mkdir -p "$graphs"
+symbol_graphs
+convert
+printf 'docs: the site is in %s\n' "$site"
+if [[ -n $checks ]]; then
+    python3 -B scripts/docs/check_symbols.py "$graphs"
+    if command -v chromium >/dev/null; then
+        python3 -B scripts/docs/check_pages.py "$site"
+    else
+        echo "docs: there is no chromium: whether the pages appear was not looked at"
+    fi
+fi
