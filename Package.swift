@@ -29,6 +29,8 @@ func tests(
 
 // The headers of tpm2-tss, which nobody needs who builds without the trait.
 let tpm2: Target.Dependency = .target(name: "CTPM2", condition: .when(traits: ["TPM"]))
+let fingerprint: Target.Dependency = .target(
+    name: "Fingerprint", condition: .when(traits: ["Fingerprint"]))
 
 // In dependency order; docs/ARCHITECTURE.md says what each module may use.
 var targets: [Target] = [library("KeychainModel")]
@@ -69,7 +71,10 @@ var products: [Product] = [
             ]),
         library(
             "KeychainServices",
-            ["Database", "KeychainModel", "KeychainStore", "SecretMemory", "UserPresence"]),
+            [
+                "Database", "KeychainModel", "KeychainStore", "SecretMemory", "UserPresence",
+                fingerprint,
+            ]),
         library("SecItemRequests", ["KeychainModel", "KeychainServices"]),
         library(
             "Valet",
@@ -104,7 +109,12 @@ var products: [Product] = [
         tests(
             "UserPresence", ["Database", "SecretMemory", "TestValues", "ValetTestAgent"],
             exclude: ["fake-pinentry", "person.py"]),
-        tests("Fingerprint", ["Database", "SystemBus", "TestValues", "ValetTestAgent"]),
+        tests(
+            "Fingerprint",
+            [
+                "Database", "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory",
+                "SystemBus", "TestValues", "UserPresence", "ValetTestAgent",
+            ]),
         tests("Sealing", ["SecretMemory", "TestValues"]),
         .executableTarget(
             name: "TPMTestAgent", dependencies: ["Database", "SecretMemory", "TPM"],

@@ -32,7 +32,7 @@ _IMPLICIT = {
 }
 # The modules of which a package trait builds more than what says that it is not built
 # (docs/decisions/0021-traits.md).
-_TRAITS = {"TPM": "TPM"}
+_TRAITS = {"TPM": "TPM", "KeychainServices": "Fingerprint"}
 _PLATFORM = r"Sources/(Valet|KeychainSwift|SecItemRequests)/Platform.swift"
 _SQL = re.compile(r"\b(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA)\b")
 _SQL_LINE = re.compile(r"(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA)\s")

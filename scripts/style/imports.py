@@ -16,7 +16,8 @@ ALLOWED = {
     "LockState": "CLinux KeychainModel Keybag SecretMemory Sealing",
     "Backup": "Database KeychainModel SecretMemory Sealing",
     "KeychainStore": "Backup Database KeychainModel Keybag LockState SecretMemory Sealing",
-    "KeychainServices": "Database KeychainModel KeychainStore SecretMemory UserPresence Foundation",
+    "KeychainServices": "Database Fingerprint KeychainModel KeychainStore SecretMemory"
+                        " UserPresence Foundation",
     "SecItemRequests": "KeychainModel KeychainServices Foundation",
     "Valet": "KeychainModel KeychainServices KeychainStore SecItemRequests SecretMemory Foundation",
     "KeychainSwift": "KeychainModel KeychainServices KeychainStore SecItemRequests SecretMemory"

@@ -29,7 +29,7 @@ package struct AuthenticationMeans: Sendable {
     /// Those of this process: its terminal or a pinentry. The descriptor of
     /// `$VALET_PASSCODE_FD` is no person; it unlocks the keychain, and proves nothing.
     package static let ofProcess = AuthenticationMeans(
-        asker: .forProcess(readsVariable: false),
+        asker: .forProcess(readsVariable: false), reader: ProcessReader.value,
         application: { applicationName })
 
     private static var applicationName: String {

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Fingerprint
+    package import Database
+    package import Fingerprint
+    package import UserPresence
+
+    /// The fingers that fprintd verifies, as authentication needs them.
+    package struct FingerprintBiometry: BiometryReader {
+        /// How long to wait for what asks nobody.
+        private static let patience = Duration.seconds(5)
+
+        private let reader: FingerprintReader
+
+        /// Those of `reader`.
+        package init(_ reader: FingerprintReader) {
+            self.reader = reader
+        }
+
+        /// What fprintd says, asked for five seconds at most.
+        package func state(until deadline: Deadline) -> BiometryState {
+            let limit = min(deadline.remaining, Self.patience)
+            do throws(FingerprintError) {
+                return .enrolled(try reader.enrolment(until: Deadline(after: limit)).bytes)
+            } catch {
+                return error.code == .nobodyEnrolled ? .notEnrolled : .noReader
+            }
+        }
+
+        /// Has fprintd verify a finger; the person is told on the terminal, if there is one.
+        ///
+        /// - Throws: As the protocol says; everything that is missing or fails is `noReader`.
+        package func verify(
+            _ lines: [String], until deadline: Deadline, cancellation: PromptCancellation
+        ) throws(BiometryFailure) -> [UInt8] {
+            let ending = try Self.cancellation()
+            cancellation.listen { ending.cancel() }
+            defer { cancellation.stopListening() }
+            TerminalNotice.show(lines)
+            do throws(FingerprintError) {
+                let state = try reader.verify(until: deadline, cancellation: ending) { event in
+                    TerminalNotice.show([event.line])
+                }
+                return state.bytes
+            } catch {
+                throw BiometryFailure(error.code)
+            }
+        }
+
+        private static func cancellation() throws(BiometryFailure) -> Cancellation {
+            do throws(DatabaseError) {
+                return try Cancellation()
+            } catch {
+                // The process can open nothing more, and so no bus, either.
+                throw .noReader
+            }
+        }
+    }
+
+    extension BiometryFailure {
+        fileprivate init(_ code: FingerprintError.Code) {
+            self =
+                switch code {
+                case .noMatch: .noMatch
+                case .nobodyEnrolled: .notEnrolled
+                case .timedOut: .timedOut
+                case .cancelled: .cancelled
+                case .unplugged, .noReader, .serviceAbsent, .serviceEnded, .busAbsent,
+                    .libraryAbsent,
+                    .claimed, .notPermitted, .untrusted, .elevated, .interactionOff, .unknownUser,
+                    .readerFailed, .malformed:
+                    .noReader
+                @unknown default: .noReader
+                }
+        }
+    }
+
+    extension FingerprintEvent {
+        /// What the person is told.
+        fileprivate var line: String {
+            switch self {
+            case .waiting(let reader, .press): "Put a finger on \(reader)."
+            case .waiting(let reader, .swipe): "Swipe a finger over \(reader)."
+            case .noMatch(1): "Not recognised: one try is left."
+            case .noMatch(let count): "Not recognised: \(count) tries are left."
+            case .retry(.unclear): "It was not clear: again, please."
+            case .retry(.tooShort): "It was too short: again, please."
+            case .retry(.notCentered): "It was not in the middle: again, please."
+            case .retry(.removeFinger): "Take the finger off, and put it back."
+            }
+        }
+    }
+#endif

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Database
+import Foundation
+import KeychainServices
+import KeychainStore
+import SecretMemory
+import TestValues
+import Testing
+import UserPresence
+
+@testable import Fingerprint
+
+@Suite(.serialized, .needsReader) struct `A context at a reader of this machine` {
+    private let folder = FileManager.default.temporaryDirectory
+        .appendingPathComponent("valet-context-\(UUID().uuidString)").path
+
+    /// What evaluating a policy that takes a finger comes to; `action` is the person's.
+    private func outcome(
+        _ fixture: ReaderFixture, _ action: String
+    ) async throws -> (code: LAError.Code?, context: LAContext) {
+        let store = ItemStore(KeychainLocation(folder: folder), stretching: .lowest)
+        defer {
+            try? store.lock(all: true)
+            store.close()
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+        let passcode = SecretBytes(copying: Array("correct".utf8).span)
+        try store.setPasscode(KeychainPasscode(passcode))
+        let nobody = Environment(["VALET_PINENTRY": "/bin/false"])
+        let context = LAContext(
+            AuthenticationMeans(
+                asker: PasscodeAsker(environment: nobody, readsVariable: false),
+                reader: FingerprintBiometry(fixture.reader), timeLimit: .seconds(20),
+                application: { "mail" }), store: store)
+        // Waits until the reader is claimed.
+        let place = fixture.bus.folder.path("reader.sock")
+        let finger = Thread {
+            _ = Wait.until(seconds: 10) { LocalSocket.send(action, to: place) }
+        }
+        if !action.isEmpty { finger.start() }
+        do {
+            let policy = LAPolicy.deviceOwnerAuthenticationWithBiometrics
+            let isProved = try await context.evaluatePolicy(policy, localizedReason: "sign in")
+            #expect(isProved)
+            return (nil, context)
+        } catch let error as LAError {
+            return (error.code, context)
+        }
+    }
+
+    @Test func `proves by a finger that is enrolled`() async throws {
+        let fixture = try ReaderFixture()
+        let (code, context) = try await outcome(fixture, "SCAN \(ReaderFixture.enrolled)")
+        #expect(code == nil)
+        let state = try fixture.reader.enrolment(until: Deadline(after: .seconds(5)))
+        #expect(context.evaluatedPolicyDomainState == Data(state.bytes))
+        #expect(context.biometryType == .touchID)
+    }
+
+    @Test func `says that no finger is enrolled`() async throws {
+        let fixture = try ReaderFixture(.none)
+        #expect(try await outcome(fixture, "SCAN finger-B").code == .biometryNotEnrolled)
+    }
+
+    @Test func `says that there is no reader`() async throws {
+        let fixture = try ReaderFixture(hasReader: false)
+        #expect(try await outcome(fixture, "").code == .biometryNotAvailable)
+    }
+
+    @Test func `ends when the reader is unplugged`() async throws {
+        let fixture = try ReaderFixture()
+        #expect(try await outcome(fixture, "UNPLUG").code == .biometryNotAvailable)
+    }
+}
