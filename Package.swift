@@ -39,6 +39,7 @@ var products: [Product] = [
 
 #if os(Linux)
     products += [
+        .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
         .library(name: "Security", targets: ["Security"]),
         .library(name: "ValetTesting", targets: ["ValetTesting"]),
         .executable(name: "valet", targets: ["ValetCommand"]),
@@ -68,7 +69,7 @@ var products: [Product] = [
             ]),
         library(
             "KeychainServices",
-            ["KeychainModel", "KeychainStore", "SecretMemory", "UserPresence"]),
+            ["Database", "KeychainModel", "KeychainStore", "SecretMemory", "UserPresence"]),
         library("SecItemRequests", ["KeychainModel", "KeychainServices"]),
         library(
             "Valet",
@@ -83,6 +84,7 @@ var products: [Product] = [
                 "SecretMemory",
             ]),
         library("ValetTesting", ["KeychainModel", "KeychainServices", "KeychainStore"]),
+        library("LocalAuthentication", ["KeychainModel", "KeychainServices"]),
         library("Security", ["KeychainModel", "KeychainServices"]),
         library(
             "ValetCLI",
@@ -100,7 +102,7 @@ var products: [Product] = [
         tests("Database", ["TestValues"]),
         tests("SecretMemory", ["CForkSupport"]),
         tests(
-            "UserPresence", ["Database", "SecretMemory", "ValetTestAgent"],
+            "UserPresence", ["Database", "SecretMemory", "TestValues", "ValetTestAgent"],
             exclude: ["fake-pinentry", "person.py"]),
         tests("Fingerprint", ["Database", "SystemBus", "TestValues", "ValetTestAgent"]),
         tests("Sealing", ["SecretMemory", "TestValues"]),
@@ -134,11 +136,16 @@ var products: [Product] = [
         tests(
             "KeychainServices",
             [
-                "KeychainModel", "KeychainStore", "SecretMemory", "Security", "TestSupport",
-                "TestValues",
+                "Database", "KeychainModel", "KeychainStore", "LocalAuthentication",
+                "SecretMemory", "Security", "TestSupport", "TestValues", "UserPresence",
+            ]),
+        tests(
+            "Valet",
+            [
+                "Database", "KeychainModel", "KeychainServices", "KeychainStore", "SecItemRequests",
+                "SecretMemory", "TestSupport", "TestValues", "UserPresence",
             ]),
         tests("SecItemRequests", ["KeychainModel"]),
-        tests("Valet", ["KeychainModel", "KeychainServices", "SecItemRequests", "TestSupport"]),
         tests(
             "KeychainSwift",
             ["KeychainModel", "KeychainServices", "TestSupport", "Valet", "ValetTesting"]),

@@ -17,6 +17,7 @@ extension LockedKeybag {
             if let body = records[tag] { try TPMObjectRecord.check(body) }
         }
         _ = try recoveryPublicKey
+        for pair in PresencePair.allCases { _ = try publicKey(of: pair) }
     }
 
     /// Whether the record has to be there, or must not be; nil if it may.
@@ -31,7 +32,9 @@ extension LockedKeybag {
         case .classKey, .indexKey: true
         case .rootByRecoveryKey: records[.recoveryPublicKey] != nil
         case .recoveryPublicKey: records[.rootByRecoveryKey] != nil
-        case .presencePasscode, .presencePerson, .syncCircle: nil
+        case .presencePasscode: protector != .device && records[.presencePerson] != nil
+        case .presencePerson: protector != .device && records[.presencePasscode] != nil
+        case .syncCircle: nil
         }
     }
 }

@@ -67,5 +67,6 @@ extension LockedKeybag {
         let index = KeyWrap.wrap(
             IndexKey.random(), under: keys.indexKEK, binding: binding(.indexKey))
         records[.indexKey] = index.bytes
+        addNewPresencePairs(under: keys)
     }
 }

@@ -10,7 +10,7 @@ extension LockedKeybag {
     /// The class keys and the index key of `old`, under a new root key and behind `protector`.
     ///
     /// Keys that `opener` does not open are replaced by new ones; without a passcode there is none
-    /// of ``ProtectionClass/whenPasscodeSetThisDeviceOnly``.
+    /// of ``ProtectionClass/whenPasscodeSetThisDeviceOnly``, and there are no presence pairs.
     /// - Parameters:
     ///   - recovery: The public half of the recovery key that is to open it, if any.
     ///   - settings: The bytes beside the keybag that its MAC covers, the old one's and the new's.
@@ -45,6 +45,7 @@ extension LockedKeybag {
         for protectionClass in ProtectionClass.allCases {
             try takeOver(protectionClass, from: old, oldKeys, keys)
         }
+        for pair in PresencePair.allCases { try takeOver(pair, from: old, oldKeys, keys) }
         let index: IndexKey = try old.unwrap(.indexKey, under: oldKeys.indexKEK)
         records[.indexKey] =
             KeyWrap.wrap(index, under: keys.indexKEK, binding: binding(.indexKey)).bytes

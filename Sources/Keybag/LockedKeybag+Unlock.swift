@@ -49,8 +49,12 @@ extension LockedKeybag {
             }
         }
         let index: IndexKey = try unwrap(.indexKey, under: keys.indexKEK)
+        // To see whether it was changed: it is not kept.
+        _ = try open(.passcode, with: keys)
+        let person = try open(.person, with: keys)
         return UnlockedKeybag(
-            keychainID: keychainID, epoch: epoch, index: index, classes: classes)
+            keychainID: keychainID, epoch: epoch, index: index, classes: classes,
+            person: person?.intoSecret())
     }
 
     func unwrap<P, K: WrapsKeys>(

@@ -14,9 +14,15 @@ extension LockedKeybag {
                 .classKey, keychainID: keychainID, epoch: epoch,
                 parameters: Array(protectionClass.code.utf8))
         case .indexKey: WrapBinding(.index, keychainID: keychainID, epoch: epoch)
+        case .presencePasscode: presenceBinding(.passcode)
+        case .presencePerson: presenceBinding(.person)
         case .rootByRecoveryKey:
             WrapBinding(.rootRecovery, keychainID: keychainID, epoch: epoch)
         default: WrapBinding(.root, keychainID: keychainID, epoch: epoch)
         }
+    }
+    private func presenceBinding(_ pair: PresencePair) -> WrapBinding {
+        WrapBinding(
+            .presence, keychainID: keychainID, epoch: epoch, parameters: Array(pair.rawValue.utf8))
     }
 }

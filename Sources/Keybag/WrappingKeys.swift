@@ -45,6 +45,21 @@ struct WrappingKeys: ~Copyable {
         return hash.derive()
     }
 
+    /// What wraps the secret half of a presence pair; nil if that takes a key which is not here.
+    func kek(of pair: PresencePair) -> PresenceKEK? {
+        var hash = KeyedHash(root, pair == .passcode ? .presencePasscode : .presencePerson)
+        switch device {
+        case .some(let device): hash.append(device)
+        case .none: return nil
+        }
+        guard pair == .passcode else { return hash.derive() }
+        switch passcode {
+        case .some(let passcode): hash.append(passcode)
+        case .none: return nil
+        }
+        return hash.derive()
+    }
+
     /// What wraps the index key.
     var indexKEK: IndexKEK { KeyedHash.derive(from: root, .indexKEK) }
 }

@@ -13,6 +13,10 @@ package struct NewItem: Hashable, Sendable {
     package var isSynchronizable: Bool
     /// When the value may be read.
     package var protectionClass: ProtectionClass
+    /// Who has to be there for it; nil for nobody. Its class is that of the item.
+    package var accessControl: AccessControl? {
+        didSet { if let accessControl { protectionClass = accessControl.protectionClass } }
+    }
 
     /// An item of `itemClass`, by default local and `whenUnlocked` (keychain-semantics §2.4).
     package init(
@@ -36,8 +40,10 @@ package struct ItemChanges: Hashable, Sendable {
     package var accessGroup: AccessGroup?
     /// Makes the item synchronized or local; nil to leave it.
     package var isSynchronizable: Bool?
-    /// The class to seal the item anew for; nil to leave it.
+    /// The class to seal the item anew for, without an access control; nil to leave both.
     package var protectionClass: ProtectionClass?
+    /// The access control that the item gets, and its class; nil to leave both.
+    package var accessControl: AccessControl?
 
     /// Changes of nothing but the attributes given.
     package init(

@@ -60,18 +60,38 @@ package struct KeychainSession: Sendable {
     /// - Throws: `duplicateItem`, `missingEntitlement`, `valueTooLarge`, `passcodeNotSet` and
     ///   whatever keeps the keychain from working.
     @discardableResult
-    package func add(_ item: NewItem, value: SecretValue?) throws(KeychainFailure) -> StoredItem {
+    package func add(
+        _ item: NewItem, value: SecretValue?,
+        _ policy: AuthenticationPolicy = AuthenticationPolicy()
+    ) throws(KeychainFailure) -> StoredItem {
+        try add(item, value: value, policy, .naming)
+    }
+
+    /// As the other; but that there is such an item already is told to nobody who could not read
+    /// it (keychain-semantics §10.4).
+    func add(
+        _ item: NewItem, value: SecretValue?, _ policy: AuthenticationPolicy,
+        _ rule: PersonAccess.Rule
+    ) throws(KeychainFailure) -> StoredItem {
         try asking(.add(item)) { () throws(KeychainFailure) in
-            try store.add(Addition(item, value: value), for: caller)
+            let addition = Addition(try bound(item, policy), value: value)
+            return try authenticating(policy, rule, "add an item") {
+                (access) throws(KeychainFailure) in
+                try store.add(addition, for: caller, access)
+            }
         }
     }
 
-    /// Adds an item, or gives the item that has its primary key this value and keeps the rest.
+    /// Adds an item, or gives the item that has its primary key this value, and the access control
+    /// of `item` if that has one, and keeps the rest. Asks nobody.
     ///
     /// - Throws: `duplicateItem` if that item has another protection class.
-    package func set(_ item: NewItem, value: SecretValue) throws(KeychainFailure) {
+    package func set(
+        _ item: NewItem, value: SecretValue,
+        _ policy: AuthenticationPolicy = AuthenticationPolicy()
+    ) throws(KeychainFailure) {
         try asking(.set(item)) { () throws(KeychainFailure) in
-            try store.set(Addition(item, value: value), for: caller)
+            try store.set(Addition(try bound(item, policy), value: value), for: caller)
         }
     }
 
@@ -92,7 +112,10 @@ package struct KeychainSession: Sendable {
         _ items: [(item: NewItem, value: SecretValue)]
     ) throws(KeychainFailure) {
         try asking(.transfer(items.map(\.item))) { () throws(KeychainFailure) in
-            try store.set(items.map { Addition($0.item, value: $0.value) }, for: caller)
+            let additions = try items.map { (item) throws(KeychainFailure) in
+                Addition(try bound(item.item, AuthenticationPolicy()), value: item.value)
+            }
+            try store.set(additions, for: caller)
         }
     }
 
@@ -113,50 +136,10 @@ package struct KeychainSession: Sendable {
         _ items: [(item: NewItem, value: SecretValue?)], removing: [PersistentReference]
     ) throws(KeychainFailure) {
         try asking(.transfer(items.map(\.item))) { () throws(KeychainFailure) in
-            try store.add(
-                items.map { Addition($0.item, value: $0.value) }, deleting: removing, for: caller)
-        }
-    }
-
-    /// The items that match: at least one, at most the query's limit.
-    ///
-    /// Damaged items are left out, and remembered as the last failure.
-    /// - Throws: `itemNotFound` if none matches, `damaged` if only damaged ones do.
-    package func copy(
-        _ query: ItemQuery, _ parts: ItemParts
-    ) throws(KeychainFailure) -> [StoredItem] {
-        let call = SessionCall.copy(query, readsValues: parts.contains(.value))
-        return try asking(call) { () throws(KeychainFailure) in
-            let found = try store.copy(query, parts, for: caller)
-            if let damage = found.damage { KeychainFailure.last = damage }
-            return found.items
-        }
-    }
-
-    /// The value of the item of that name: the fast path.
-    ///
-    /// - Returns: nil for an item that has no value.
-    /// - Throws: `itemNotFound` if there is none.
-    package func value(of name: PasswordName) throws(KeychainFailure) -> SecretValue? {
-        try asking(.copy(name.query, readsValues: true)) { () throws(KeychainFailure) in
-            try store.value(of: name, for: caller)
-        }
-    }
-
-    /// The value of the first item that matches.
-    ///
-    /// - Returns: nil for an item that has no value.
-    /// - Throws: `itemNotFound` if none matches.
-    package func value(of query: ItemQuery) throws(KeychainFailure) -> SecretValue? {
-        try asking(.copy(query, readsValues: true)) { () throws(KeychainFailure) in
-            try store.value(of: query, for: caller)
-        }
-    }
-
-    /// Whether there is an item of that name; opens nothing.
-    package func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool {
-        try asking(.contains(name.query)) { () throws(KeychainFailure) in
-            try store.contains(name, for: caller)
+            let additions = try items.map { (item) throws(KeychainFailure) in
+                Addition(try bound(item.item, AuthenticationPolicy()), value: item.value)
+            }
+            try store.add(additions, deleting: removing, for: caller)
         }
     }
 
@@ -171,22 +154,25 @@ package struct KeychainSession: Sendable {
         }
     }
 
-    /// Whether an item matches; opens no value.
-    package func contains(_ query: ItemQuery) throws(KeychainFailure) -> Bool {
-        try asking(.contains(query)) { () throws(KeychainFailure) in
-            try store.contains(query, for: caller)
-        }
-    }
-
     /// Changes every item that matches, or none; returns how many.
     ///
-    /// - Throws: `itemNotFound` if none matches, `duplicateItem` if a primary key is taken.
+    /// - Throws: `itemNotFound` if none matches, `duplicateItem` if a primary key is taken; as
+    ///   ``copy(_:_:_:)`` if one needs a person.
     @discardableResult
     package func update(
-        _ query: ItemQuery, _ changes: ItemChanges, value: SecretValue? = nil
+        _ query: ItemQuery, _ changes: ItemChanges, value: SecretValue? = nil,
+        _ policy: AuthenticationPolicy = AuthenticationPolicy()
     ) throws(KeychainFailure) -> Int {
         try asking(.update(query, changes)) { () throws(KeychainFailure) in
-            try store.update(query, changes, value: value, for: caller)
+            var changes = changes
+            if let accessControl = changes.accessControl {
+                changes.accessControl = try bound(accessControl, policy)
+            }
+            let update = ItemUpdate(query: query, changes: changes, value: value)
+            return try authenticating(policy, .demanding, "update items") {
+                (access) throws(KeychainFailure) in
+                try store.update(update, for: caller, access)
+            }
         }
     }
 
@@ -214,7 +200,7 @@ package struct KeychainSession: Sendable {
 extension KeychainSession {
     /// Runs `body`, a call for items, and keeps what it throws as the thread's last failure.
     @inline(__always)
-    private func asking<R>(
+    func asking<R>(
         _ call: @autoclosure () -> SessionCall, _ body: () throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
         try remembering { () throws(KeychainFailure) in

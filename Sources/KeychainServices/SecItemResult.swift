@@ -27,20 +27,30 @@ struct SecItemResult {
     func added(_ item: StoredItem, _ value: Data?) -> AnyObject? {
         // Here an item without a value has empty data, unlike in a search (§3.9).
         if returning == .data { return (value ?? Data()) as NSData }
-        return object(for: item, value)
+        return object(for: item, value, saysPlainClass: false)
     }
 
-    private func object(for item: StoredItem, _ value: Data?) -> AnyObject? {
+    /// - Parameter saysPlainClass: Whether an item without an access control has one all the same
+    ///   that names its class: found items do, added ones do not (§3.8).
+    private func object(
+        for item: StoredItem, _ value: Data?, saysPlainClass: Bool = true
+    ) -> AnyObject? {
         switch returning {
         case [], .object: nil
         case .data: value.map { $0 as NSData }
         case .persistentReference: Data(item.reference.bytes) as NSData
-        default: NSDictionary(dictionary: dictionary(for: item, value))
+        default: NSDictionary(dictionary: dictionary(for: item, value, saysPlainClass))
         }
     }
 
-    private func dictionary(for item: StoredItem, _ value: Data?) -> [String: Any] {
+    private func dictionary(
+        for item: StoredItem, _ value: Data?, _ saysPlainClass: Bool
+    ) -> [String: Any] {
         var result = includesAttributes ? item.attributeDictionary : [:]
+        if includesAttributes, saysPlainClass, item.accessControl == nil {
+            let plain = AccessControl(plain: item.protectionClass)
+            result[kSecAttrAccessControl] = SecAccessControl(plain)
+        }
         if returning.contains(.data), let value { result[kSecValueData] = value }
         if returning.contains(.persistentReference) {
             result[kSecValuePersistentRef] = Data(item.reference.bytes)
@@ -81,8 +91,7 @@ extension AttributeValue {
         case .bytes(let bytes): Data(bytes)
         case .number(let number): NSNumber(value: number)
         case .date(let seconds): Date(timeIntervalSinceReferenceDate: seconds)
-        // There are no access control objects yet.
-        case .accessControl: nil
+        case .accessControl(let bytes): AccessControl(encoded: bytes).map(SecAccessControl.init)
         }
     }
 }

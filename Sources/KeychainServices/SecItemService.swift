@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
+package import KeychainModel
 internal import KeychainStore
 internal import SecretMemory
 
 /// The four calls without their C shape: dictionaries in, objects or failures out.
-struct SecItemService: Sendable {
+package struct SecItemService: Sendable {
     /// In the keychain of this process, on behalf of its own application.
     static let ofThisProcess = SecItemService { () throws(KeychainFailure) in
         try KeychainSession.current()
@@ -15,30 +15,35 @@ struct SecItemService: Sendable {
     /// Asked for when the request has been understood.
     let session: @Sendable () throws(KeychainFailure) -> KeychainSession
 
-    func add(_ attributes: CFDictionary) throws(KeychainFailure) -> AnyObject? {
+    /// `SecItemAdd`
+    package func add(_ attributes: CFDictionary) throws(KeychainFailure) -> AnyObject? {
         let request = try AddRequest(attributes) { (group) throws(KeychainFailure) in
             try check(group, .add)
         }
         let value = request.value.map { SecretValue(copying: $0.span) }
-        let item = try session().add(request.item, value: value)
+        let item = try session().add(
+            request.item, value: value, request.interaction.policy, .demanding)
         return SecItemResult(returning: request.returning, isList: false)
             .added(item, request.value)
     }
 
-    func copyMatching(_ query: CFDictionary) throws(KeychainFailure) -> AnyObject? {
+    /// `SecItemCopyMatching`
+    package func copyMatching(_ query: CFDictionary) throws(KeychainFailure) -> AnyObject? {
         let request = try CopyRequest(query) { (group) throws(KeychainFailure) in
             try check(group, .copyMatching)
         }
         try check(request.search, .copyMatching)
         let session = try session()
         let result = SecItemResult(returning: request.returning, isList: request.isList)
+        let policy = request.search.interaction.policy
         if request.returning == .data && !request.isList {
-            return try session.value(of: request.search.query)?.data as NSData?
+            return try session.value(of: request.search.query, policy)?.data as NSData?
         }
-        return result.found(try session.copy(request.search.query, result.parts))
+        return result.found(try session.copy(request.search.query, result.parts, policy))
     }
 
-    func update(
+    /// `SecItemUpdate`
+    package func update(
         _ query: CFDictionary, _ attributesToUpdate: CFDictionary
     ) throws(KeychainFailure) {
         let request = try UpdateRequest(query, attributesToUpdate)
@@ -46,10 +51,13 @@ struct SecItemService: Sendable {
         if let group = request.changes.accessGroup { try check(group, .update) }
         try check(request.search, .update)
         let value = request.value.map { SecretValue(copying: $0.span) }
-        try session().update(request.search.query, request.changes, value: value)
+        try session().update(
+            request.search.query, request.changes, value: value,
+            request.search.interaction.policy)
     }
 
-    func delete(_ query: CFDictionary) throws(KeychainFailure) {
+    /// `SecItemDelete`
+    package func delete(_ query: CFDictionary) throws(KeychainFailure) {
         let request = try SearchRequest(deleting: query)
         try check(request.query.accessGroup, .delete)
         try check(request, .delete)
@@ -72,5 +80,12 @@ struct SecItemService: Sendable {
         _ search: SearchRequest, _ call: SecItemCall
     ) throws(KeychainFailure) {
         if !search.canMatch { throw call.failure(.itemNotFound, "no item can match") }
+    }
+}
+
+extension SecItemService {
+    /// In the keychain of `session`, on behalf of its application.
+    package init(_ session: KeychainSession) {
+        self.init { session }
     }
 }

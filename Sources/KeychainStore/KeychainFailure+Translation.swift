@@ -28,6 +28,7 @@ extension KeychainFailure {
         case let error as KeybagError: self.init(error, during: operation)
         case let error as BackupError: self.init(error, during: operation)
         case RowFailure.locked: self = .locked(operation)
+        case RowFailure.needsPerson: self.init(.interactionNotAllowed, during: operation)
         case is RowFailure: self.init(.damaged, during: operation, hint: Self.damageHint)
         case let error as LockStateError:
             self.init(.inputOutput, during: operation, message: "\(error)")

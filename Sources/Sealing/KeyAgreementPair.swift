@@ -22,6 +22,9 @@ package struct KeyAgreementPair: ~Copyable, Sendable {
     /// Makes a random pair.
     package static func random() -> KeyAgreementPair { KeyAgreementPair(secret: .random()) }
 
+    /// Gives up the pair for its secret half.
+    package consuming func intoSecret() -> AgreementSecret { secret }
+
     /// The secret that this pair shares with the owner of another.
     ///
     /// - Throws: ``SealingError/Code/malformed`` if `other` is one of the few points that would

@@ -44,14 +44,46 @@ package enum PublicKeySealing {
         _ sealed: Span<UInt8>, associatedData: Span<UInt8>, with pair: borrowing KeyAgreementPair,
         keychainID: KeychainID, epoch: Epoch
     ) throws(SealingError) -> SecretBytes {
+        let key = try valueKey(
+            ephemeralKey(of: sealed), with: pair, keychainID: keychainID, epoch: epoch)
+        return try open(sealed, associatedData: associatedData, under: key)
+    }
+
+    /// The public half of the pair that was made to seal `sealed`: its first 32 bytes.
+    ///
+    /// - Throws: ``SealingError/Code/malformed`` below 72 bytes.
+    package static func ephemeralKey(
+        of sealed: Span<UInt8>
+    ) throws(SealingError) -> PublicKey {
         guard sealed.count >= overhead else {
             throw SealingError(.malformed, during: .open, of: "data sealed to a public key")
         }
-        let ephemeral = try PublicKey(copying: sealed.extracting(first: PublicKey.byteCount))
+        return try PublicKey(copying: sealed.extracting(first: PublicKey.byteCount))
+    }
+
+    /// The key of what was sealed with the ephemeral pair of that public half. It is as secret as
+    /// what was sealed.
+    ///
+    /// - Throws: ``SealingError/Code/malformed`` if `ephemeral` is not fit.
+    package static func valueKey(
+        _ ephemeral: PublicKey, with pair: borrowing KeyAgreementPair, keychainID: KeychainID,
+        epoch: Epoch
+    ) throws(SealingError) -> PresenceValueKey {
         let recipient = Recipient(pair.publicKey, keychainID: keychainID, epoch: epoch)
         let transcript = AgreementTranscript(ephemeral: ephemeral, recipient: recipient)
         let shared = try pair.sharedSecret(with: ephemeral)
-        let key = transcript.key(Purpose.PresenceValue.self, .presenceValue, from: shared)
+        return transcript.key(Purpose.PresenceValue.self, .presenceValue, from: shared)
+    }
+
+    /// Opens sealed data under its own key.
+    ///
+    /// - Throws: As ``open(_:associatedData:with:keychainID:epoch:)``.
+    package static func open(
+        _ sealed: Span<UInt8>, associatedData: Span<UInt8>, under key: borrowing PresenceValueKey
+    ) throws(SealingError) -> SecretBytes {
+        guard sealed.count >= overhead else {
+            throw SealingError(.malformed, during: .open, of: "data sealed to a public key")
+        }
         return try AEAD.open(
             sealed.extracting(droppingFirst: PublicKey.byteCount), associatedData: associatedData,
             under: key)

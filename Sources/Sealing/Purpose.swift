@@ -90,6 +90,8 @@ package typealias IndexKey = SymmetricKey<Purpose.Index>
 package typealias AgreementSecret = SymmetricKey<Purpose.Agreement>
 /// What wraps the secret half of a presence pair.
 package typealias PresenceKEK = SymmetricKey<Purpose.PresenceKEK>
+/// Under which one value is sealed to a presence pair.
+package typealias PresenceValueKey = SymmetricKey<Purpose.PresenceValue>
 /// What wraps the key of a backup.
 package typealias BackupKEK = SymmetricKey<Purpose.BackupKEK>
 /// Under which one backup is sealed.

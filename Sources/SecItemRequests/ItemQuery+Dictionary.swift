@@ -38,7 +38,12 @@ extension NewItem {
     package var dictionary: [String: Any] {
         var dictionary = attributes.secItemDictionary(itemClass)
         dictionary[Attribute.accessGroup.rawValue] = accessGroup?.rawValue
-        dictionary[Attribute.accessible.rawValue] = protectionClass.code
+        // An access control carries its protection class, and both together are refused.
+        if let accessControl {
+            dictionary[Attribute.accessControl.rawValue] = Platform.object(for: accessControl)
+        } else {
+            dictionary[Attribute.accessible.rawValue] = protectionClass.code
+        }
         if isSynchronizable { dictionary[Attribute.synchronizable.rawValue] = true }
         return dictionary
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
+internal import KeychainModel
 
 #if canImport(Darwin) || VALET_APPLE_BRANCHES
     internal import Security
@@ -35,5 +36,16 @@ package struct PlatformSecItem: SecItemFunctions {
     /// `SecItemDelete`
     package func delete(_ query: [String: Any]) -> Int32 {
         SecItemDelete(query as CFDictionary)
+    }
+}
+
+/// What differs between the systems.
+enum Platform {
+    /// The access control as the SecItem functions take it.
+    static func object(for accessControl: AccessControl) -> Any? {
+        let flags = SecAccessControlCreateFlags(
+            rawValue: CFOptionFlags(accessControl.constraints.rawValue))
+        let protection = accessControl.protectionClass.code as CFString
+        return SecAccessControlCreateWithFlags(nil, protection, flags, nil)
     }
 }

@@ -28,4 +28,10 @@ package enum SecItemKey {
     package static let usesDataProtectionKeychain = "nleg"
     /// `kSecAttrSynchronizableAny`.
     package static let synchronizableAny = "syna"
+    /// `kSecUseAuthenticationContext`.
+    package static let authenticationContext = "u_AuthCtx"
+    /// `kSecUseAuthenticationUI`.
+    package static let authenticationUI = "u_AuthUI"
+    /// `kSecUseAuthenticationUIFail`.
+    package static let authenticationUIFail = "u_AuthUIF"
 }

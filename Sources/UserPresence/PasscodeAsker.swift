@@ -67,15 +67,49 @@ package struct PasscodeAsker: Sendable {
         if let descriptor = try givenDescriptor() {
             return try descriptor.read(allowsEmpty: prompt.allowsEmpty, until: deadline)
         }
+        try checkThatAskingIsOn()
+        try Self.takeTurn(prompt.cancellation, until: deadline)
+        defer { Self.turn.release() }
+        return try askPerson(prompt, until: deadline)
+    }
+
+    /// Makes sure that there is somebody, or something, to ask; asks nobody.
+    ///
+    /// - Throws: `unavailable` with the reason.
+    package func checkThatSomebodyIsThere() throws(UserPresenceError) {
+        guard isInteractive else { return _ = try givenDescriptor() }
+        try checkThatAskingIsOn()
+        let device = TerminalDevice()
+        let (isTerminal, isInBackground) = (device.isTerminal, device.isInBackground)
+        if isTerminal && !isInBackground { return }
+        if try pinentry(usesTerminal: false) != nil { return }
+        throw Self.nobody(isInBackground: isTerminal)
+    }
+
+    private func checkThatAskingIsOn() throws(UserPresenceError) {
         guard !environment.isElevated else { throw UserPresenceError(.unavailable(.elevated)) }
         guard environment.value("VALET_INTERACTION") != "never" else {
             throw UserPresenceError(
                 .unavailable(.interactionOff),
                 hint: "unset VALET_INTERACTION, or give the passcode through a descriptor")
         }
-        guard Self.turn.acquire(before: deadline) else { throw UserPresenceError(.timedOut) }
-        defer { Self.turn.release() }
-        return try askPerson(prompt, until: deadline)
+    }
+
+    /// Waits until no other thread asks. Who can be cancelled meanwhile looks every 50 ms whether
+    /// he was, and goes to the end of the queue.
+    private static func takeTurn(
+        _ cancellation: PromptCancellation?, until deadline: Deadline
+    ) throws(UserPresenceError) {
+        guard let cancellation else {
+            guard turn.acquire(before: deadline) else { throw UserPresenceError(.timedOut) }
+            return
+        }
+        while !cancellation.isCancelled {
+            let pause = min(deadline.remaining, .milliseconds(50))
+            if turn.acquire(before: Deadline(after: pause)) { return }
+            if deadline.hasPassed { throw UserPresenceError(.timedOut) }
+        }
+        throw UserPresenceError(.cancelled)
     }
 
     private func givenDescriptor() throws(UserPresenceError) -> PasscodeDescriptor? {
@@ -100,11 +134,15 @@ package struct PasscodeAsker: Sendable {
             guard error.code == .unavailable(.pinentry), isUsable else { throw error }
         }
         if isUsable { return try Self.ask(prompt, on: device, until: deadline) }
-        if isTerminal {
-            throw UserPresenceError(
+        throw Self.nobody(isInBackground: isTerminal)
+    }
+
+    private static func nobody(isInBackground: Bool) -> UserPresenceError {
+        if isInBackground {
+            return UserPresenceError(
                 .unavailable(.inBackground), hint: "bring it to the foreground with 'fg'")
         }
-        throw UserPresenceError(
+        return UserPresenceError(
             .unavailable(.nobodyThere),
             hint: "use a terminal, install a pinentry, or give the passcode through a descriptor")
     }

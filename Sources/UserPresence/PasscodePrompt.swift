@@ -22,6 +22,12 @@ package struct PasscodePrompt: Sendable {
     package var asksTwice = false
     /// Whether an answer of no bytes counts.
     package var allowsEmpty = false
+    /// What stands on the button that declines; nil for pinentry's own word.
+    package var cancelTitle: String? {
+        didSet { cancelTitle = cancelTitle.map(PromptText.line) }
+    }
+    /// What ends the question from outside.
+    package var cancellation: PromptCancellation?
 
     /// The longest answer, in bytes.
     package static let maximumByteCount = 1024
@@ -38,6 +44,13 @@ package struct PasscodePrompt: Sendable {
         self.description = PromptText.lines(description)
         self.label = PromptText.line(label)
         self.previousError = previousError.map(PromptText.line)
+    }
+
+    /// A question whose description has `lines`: whatever they hold, none looks like two.
+    package init(title: String = "Valet", lines: [String], previousError: String? = nil) {
+        self.init(
+            title: title, description: lines.map(PromptText.line).joined(separator: "\n"),
+            previousError: previousError)
     }
 
     /// Has `prompter` ask until there is an answer that counts.

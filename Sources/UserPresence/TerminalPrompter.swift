@@ -16,7 +16,9 @@ struct TerminalPrompter: ~Copyable, Prompter {
         var text = ""
         if !question.isRepetition { text += question.prompt.description + "\n" }
         if let problem = question.problem { text += problem + "\n" }
-        let line = try device.readHiddenLine(text + question.label + ": ", until: deadline)
+        let line = try device.readHiddenLine(
+            text + question.label + ": ", cancellation: question.prompt.cancellation,
+            until: deadline)
         guard line.byteCount > 0 else {
             device.show("\n")
             throw UserPresenceError(.cancelled)

@@ -12,23 +12,40 @@ struct Configuration: Hashable, Sendable {
         case explicitSharedGroup(SharedGroupIdentifier)
     }
 
+    /// What its items have beside their accessibility.
+    enum Kind: Hashable, Sendable {
+        case local
+        case cloud
+        case enclave(SecureEnclaveAccessControl)
+        case singlePromptEnclave(SecureEnclaveAccessControl)
+    }
+
     let naming: Naming
     let accessibility: Accessibility
-    let isCloud: Bool
+    let kind: Kind
 
     /// A valet whose items stay here.
     init(_ naming: Naming, _ accessibility: Accessibility) {
         self.naming = naming
         self.accessibility = accessibility
-        isCloud = false
+        kind = .local
     }
 
     /// A valet whose items iCloud synchronizes.
     init(cloud naming: Naming, _ accessibility: CloudAccessibility) {
         self.naming = naming
         self.accessibility = accessibility.accessibility
-        isCloud = true
+        kind = .cloud
     }
+
+    /// A valet whose items a person has to be there for: its naming is not an explicit one.
+    init(enclave naming: Naming, _ accessControl: SecureEnclaveAccessControl, asksOnce: Bool) {
+        self.naming = naming
+        accessibility = .whenPasscodeSetThisDeviceOnly
+        kind = asksOnce ? .singlePromptEnclave(accessControl) : .enclave(accessControl)
+    }
+
+    var isCloud: Bool { kind == .cloud }
 
     /// What a person calls the valet: for shared groups without an identifier, the group.
     var identifier: Identifier {
@@ -41,23 +58,40 @@ struct Configuration: Hashable, Sendable {
 
     var sandbox: PasswordService {
         PasswordService(
-            service: service(accessibility.description), accessGroup: accessGroup,
+            service: service(accessibilityName), accessGroup: accessGroup,
             isSynchronizable: isCloud, protectionClass: accessibility.protectionClass)
     }
 
     /// The service that items with an accessibility of that description have.
     func service(_ accessibility: String) -> String {
-        let kind: ServiceName.Kind = isCloud ? .synchronizableValet : .valet
-        return switch naming {
+        switch naming {
         case .standard(let identifier):
             ServiceName.standard(
-                kind, identifier: identifier.description, accessibility: accessibility)
+                serviceKind, identifier: identifier.description, accessibility: accessibility)
         case .sharedGroup(let group, let identifier):
             ServiceName.sharedGroup(
-                kind, group: group.group.description, identifier: identifier?.description,
+                serviceKind, group: group.group.description, identifier: identifier?.description,
                 accessibility: accessibility)
         case .explicit(let identifier): identifier.description
         case .explicitSharedGroup(let group): group.group.description
+        }
+    }
+
+    /// The accessibility as stored services name it: with the access control, if there is one.
+    private var accessibilityName: String {
+        switch kind {
+        case .local, .cloud: accessibility.description
+        case .enclave(let control), .singlePromptEnclave(let control):
+            accessibility.description + control.description
+        }
+    }
+
+    private var serviceKind: ServiceName.Kind {
+        switch kind {
+        case .local: .valet
+        case .cloud: .synchronizableValet
+        case .enclave: .secureEnclaveValet
+        case .singlePromptEnclave: .singlePromptSecureEnclaveValet
         }
     }
 

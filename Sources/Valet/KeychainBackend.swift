@@ -10,10 +10,25 @@ protocol KeychainBackend: Sendable {
     /// - Throws: `duplicateItem` if that item has another protection class.
     func set(_ item: NewItem, value: Data) throws(KeychainFailure)
 
+    /// The same of an item that a person has to be there for. The person is not asked; where
+    /// fingers count, those that are enrolled now do.
+    func set(
+        _ item: NewItem, value: Data, _ authentication: Authentication
+    ) throws(KeychainFailure)
+
     /// The value of the item of that name; nil for an item without one.
     ///
     /// - Throws: `itemNotFound` if there is none.
     func value(of name: PasswordName) throws(KeychainFailure) -> Data?
+
+    /// The value of the item of that name, which a person has to be there for; nil for an item
+    /// without one. Waits for the person, unless the authentication is one already.
+    ///
+    /// - Throws: `itemNotFound` if there is none, also of an item that is bound to fingers which
+    ///   are enrolled no longer; `userCancelled`, `authenticationFailed`.
+    func value(
+        of name: PasswordName, _ authentication: Authentication
+    ) throws(KeychainFailure) -> Data?
 
     /// Sets all items as ``set(_:value:)`` sets one, or leaves the keychain as it was.
     func set(_ items: [(item: NewItem, value: Data)]) throws(KeychainFailure)
@@ -27,8 +42,19 @@ protocol KeychainBackend: Sendable {
     /// Whether there is an item of that name; opens no value.
     func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool
 
+    /// The same of an item that a person has to be there for, who is not asked. An item that is
+    /// bound to fingers which are enrolled no longer is none.
+    func contains(
+        _ name: PasswordName, _ authentication: Authentication
+    ) throws(KeychainFailure) -> Bool
+
     /// The accounts of a service's items, as far as they are text; none if there are none.
     func accounts(of service: PasswordService) throws(KeychainFailure) -> Set<String>
+
+    /// The same of items that a person has to be there for.
+    func accounts(
+        of service: PasswordService, _ authentication: Authentication
+    ) throws(KeychainFailure) -> Set<String>
 
     /// The items that match, at least one, in no order.
     ///

@@ -4,7 +4,11 @@ internal import Foundation
 public import KeychainModel
 internal import SecItemRequests
 
-#if !(canImport(Darwin) || VALET_APPLE_BRANCHES)
+#if canImport(Darwin) || VALET_APPLE_BRANCHES
+    #if !os(tvOS)
+        internal import LocalAuthentication
+    #endif
+#else
     public import KeychainServices
     internal import SecretMemory
 #endif
@@ -91,6 +95,55 @@ enum Platform {
     }
 }
 
+#if os(tvOS)
+    /// Nobody: there are no contexts on tvOS, whose items ask for no more than an unlocked device.
+    struct Authentication: Sendable {
+        func saying(_ prompt: String) -> Authentication { self }
+        func forget() {}
+        func added(to query: [String: Any]) -> [String: Any] { query }
+    }
+#else
+    /// A person who is asked, and what they have proved so far.
+    // Sendable because a context may be used from every thread.
+    struct Authentication: @unchecked Sendable {
+        private let context: LAContext
+        private var prompt: String?
+
+        /// A person who has proved nothing yet.
+        init() {
+            self.init(LAContext())
+        }
+
+        /// The person that `context` asks.
+        init(_ context: LAContext) {
+            self.context = context
+        }
+
+        /// The same person, who is asked with these words.
+        func saying(_ prompt: String) -> Authentication {
+            var authentication = self
+            authentication.prompt = prompt.isEmpty ? nil : prompt
+            return authentication
+        }
+
+        /// Forgets what was proved, for good.
+        func forget() { context.invalidate() }
+
+        /// `query` for what the person may read.
+        func added(to query: [String: Any]) -> [String: Any] {
+            if let prompt { context.localizedReason = prompt }
+            return query.merging([SecItemKey.authenticationContext: context]) { $1 }
+        }
+
+        #if !(canImport(Darwin) || VALET_APPLE_BRANCHES)
+            /// How a call of the embedded keychain asks the person.
+            var policy: AuthenticationPolicy {
+                AuthenticationPolicy(.allow, reason: prompt, authenticator: context)
+            }
+        #endif
+    }
+#endif
+
 #if os(macOS) || VALET_APPLE_BRANCHES
     extension Valet {
         /// Copies the items that this valet kept before macOS 10.15, in the keychain that files
@@ -100,7 +153,7 @@ enum Platform {
         public func migrateObjectsFromPreCatalina() throws {
             var query = sandbox.query.dictionary
             query[SecItemKey.usesDataProtectionKeychain] = false
-            try migrate(try find(query), removing: false)
+            try migrate(try backend.find(query), removing: false)
         }
     }
 #endif

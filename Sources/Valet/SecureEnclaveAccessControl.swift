@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import KeychainModel
+
 extension SecureEnclaveAccessControl: CustomStringConvertible {
     /// What stored services end in; it never changes.
     public var description: String {
@@ -8,6 +10,22 @@ extension SecureEnclaveAccessControl: CustomStringConvertible {
         case .biometricAny: "_AccessControlTouchIDAnyFingerprint"
         case .biometricCurrentSet: "_AccessControlTouchIDCurrentFingerprintSet"
         case .devicePasscode: "_AccessControlDevicePasscode"
+        }
+    }
+
+    /// What items have that are stored with it.
+    var accessControl: AccessControl {
+        let constraint: AccessControl.Constraints =
+            switch self {
+            case .userPresence: .userPresence
+            case .biometricAny: .biometryAny
+            case .biometricCurrentSet: .biometryCurrentSet
+            case .devicePasscode: .devicePasscode
+            }
+        do throws(AccessControl.Contradiction) {
+            return try AccessControl(.whenPasscodeSetThisDeviceOnly, constraint)
+        } catch {
+            preconditionFailure("one constraint alone contradicts nothing")
         }
     }
 }

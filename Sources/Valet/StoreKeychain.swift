@@ -9,54 +9,105 @@ internal import SecretMemory
 
 /// The embedded keychain, asked by typed requests.
 struct StoreKeychain: KeychainBackend {
+    /// Asked for at every call.
+    private let session: @Sendable () throws(KeychainFailure) -> KeychainSession
+    /// The same keychain, for searches by dictionary.
+    private let dictionaries: SecItemKeychain
+
+    /// The keychain of this process.
+    init() {
+        session = { () throws(KeychainFailure) in try KeychainSession.current() }
+        dictionaries = SecItemKeychain()
+    }
+
+    /// Another keychain, or another application's view of it; `functions` are its own, too.
+    init(_ session: KeychainSession, _ functions: any SecItemFunctions) {
+        self.session = { session }
+        dictionaries = SecItemKeychain(functions)
+    }
+
     func set(_ item: NewItem, value: Data) throws(KeychainFailure) {
-        try KeychainSession.current().set(item, value: SecretValue(copying: value.span))
+        try session().set(item, value: SecretValue(copying: value.span))
+    }
+
+    func set(
+        _ item: NewItem, value: Data, _ authentication: Authentication
+    ) throws(KeychainFailure) {
+        try session().set(item, value: SecretValue(copying: value.span), authentication.policy)
     }
 
     func value(of name: PasswordName) throws(KeychainFailure) -> Data? {
-        try KeychainSession.current().value(of: name).map(\.data)
+        try session().value(of: name).map(\.data)
+    }
+
+    func value(
+        of name: PasswordName, _ authentication: Authentication
+    ) throws(KeychainFailure) -> Data? {
+        try session().value(of: name, authentication.policy).map(\.data)
     }
 
     func set(_ items: [(item: NewItem, value: Data)]) throws(KeychainFailure) {
-        try KeychainSession.current().set(
+        try session().set(
             items.map { ($0.item, SecretValue(copying: $0.value.span)) })
     }
 
     func values(
         of accounts: Set<String>, in service: PasswordService
     ) throws(KeychainFailure) -> [String: Data] {
-        try KeychainSession.current().values(of: accounts, in: service).mapValues(\.data)
+        try session().values(of: accounts, in: service).mapValues(\.data)
     }
 
     func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool {
-        try KeychainSession.current().contains(name)
+        try session().contains(name)
+    }
+
+    func contains(
+        _ name: PasswordName, _ authentication: Authentication
+    ) throws(KeychainFailure) -> Bool {
+        try session().contains(name, authentication.policy)
     }
 
     func accounts(of service: PasswordService) throws(KeychainFailure) -> Set<String> {
-        let accounts = try KeychainSession.current().accounts(of: service)
+        let accounts = try session().accounts(of: service)
         var keys = Set<String>(minimumCapacity: accounts.count)
         for case .text(let account) in accounts { keys.insert(account) }
         return keys
     }
 
+    func accounts(
+        of service: PasswordService, _ authentication: Authentication
+    ) throws(KeychainFailure) -> Set<String> {
+        do throws(KeychainFailure) {
+            let items = try session().copy(service.query, .attributes, authentication.policy)
+            return Set(items.compactMap { FoundItem($0).account.base as? String })
+        } catch {
+            guard error.code == .itemNotFound else { throw error }
+            return []
+        }
+    }
+
     func copy(_ query: ItemQuery, withValues: Bool) throws(KeychainFailure) -> [FoundItem] {
-        let parts: ItemParts = withValues ? [.attributes, .value] : .attributes
-        return try KeychainSession.current().copy(query, parts).map(FoundItem.init)
+        let session = try self.session()
+        // Nobody is asked for names alone.
+        let items =
+            try withValues
+            ? session.copy(query, [.attributes, .value]) : session.attributes(of: query)
+        return items.map(FoundItem.init)
     }
 
     func copy(matching dictionary: [String: Any]) throws(KeychainFailure) -> [FoundItem] {
-        try SecItemKeychain().copy(matching: dictionary)
+        try dictionaries.copy(matching: dictionary)
     }
 
     func delete(_ query: ItemQuery) throws(KeychainFailure) {
-        try KeychainSession.current().delete(query)
+        try session().delete(query)
     }
 
     func add(
         _ items: [(item: NewItem, value: Data)], removing: [FoundItem]
     ) throws(TransferFailure) {
         do {
-            try KeychainSession.current().add(
+            try session().add(
                 items.map { ($0.item, SecretValue(copying: $0.value.span)) },
                 removing: try references(removing))
         } catch {

@@ -17,7 +17,7 @@ extension Valet {
         matching query: [String: AnyHashable],
         compactMap: (MigratableKeyValuePair<AnyHashable>) throws -> MigratableKeyValuePair<String>?
     ) throws {
-        try migrate(try find(try Migration.dictionary(query)), removing: false, compactMap)
+        try migrate(try backend.find(try Migration.dictionary(query)), removing: false, compactMap)
     }
 
     /// Copies the generic passwords that a query finds into this valet.
@@ -31,7 +31,7 @@ extension Valet {
     public func migrateObjects(
         matching query: [String: AnyHashable], removeOnCompletion: Bool
     ) throws {
-        try migrate(try find(try Migration.dictionary(query)), removing: removeOnCompletion)
+        try migrate(try backend.find(try Migration.dictionary(query)), removing: removeOnCompletion)
     }
 
     /// Copies the items of another valet into this one, as `compactMap` has them.
@@ -46,7 +46,7 @@ extension Valet {
         from valet: Valet,
         compactMap: (MigratableKeyValuePair<AnyHashable>) throws -> MigratableKeyValuePair<String>?
     ) throws {
-        try migrate(try find(valet.query), removing: false, compactMap)
+        try migrate(try backend.find(valet.query), removing: false, compactMap)
     }
 
     /// Copies the items of another valet into this one.
@@ -57,7 +57,7 @@ extension Valet {
     /// - Throws: ``MigrationError``; ``KeychainError/itemNotFound`` when nothing is found, and
     ///   other ``KeychainError``s. The keychain is then as it was.
     public func migrateObjects(from valet: Valet, removeOnCompletion: Bool) throws {
-        try migrate(try find(valet.query), removing: removeOnCompletion)
+        try migrate(try backend.find(valet.query), removing: removeOnCompletion)
     }
 
     /// Copies the items that this valet kept with the retired accessibility "always".
@@ -66,7 +66,7 @@ extension Valet {
     /// - Throws: What ``migrateObjects(from:removeOnCompletion:)`` throws.
     public func migrateObjectsFromAlwaysAccessibleValet(removeOnCompletion: Bool) throws {
         let old = retired("AccessibleAlways", .always)
-        try migrate(try find(old), removing: removeOnCompletion)
+        try migrate(try backend.find(old), removing: removeOnCompletion)
     }
 
     /// Copies the items that this valet kept with the retired accessibility "always, this device
@@ -78,28 +78,11 @@ extension Valet {
         removeOnCompletion: Bool
     ) throws {
         let old = retired("AccessibleAlwaysThisDeviceOnly", .alwaysThisDeviceOnly)
-        try migrate(try find(old), removing: removeOnCompletion)
+        try migrate(try backend.find(old), removing: removeOnCompletion)
     }
 }
 
 extension Valet {
-    /// The items with their values that `dictionary` finds.
-    func find(_ dictionary: [String: Any]) throws(KeychainError) -> [FoundItem] {
-        do {
-            return try backend.copy(matching: dictionary)
-        } catch {
-            throw KeychainError(error)
-        }
-    }
-
-    private func find(_ query: ItemQuery) throws(KeychainError) -> [FoundItem] {
-        do {
-            return try backend.copy(query, withValues: true)
-        } catch {
-            throw KeychainError(error)
-        }
-    }
-
     private func retired(
         _ accessibility: String, _ protectionClass: ProtectionClass
     ) -> ItemQuery {
@@ -113,16 +96,12 @@ extension Valet {
     func migrate(
         _ items: [FoundItem], removing: Bool, _ transform: Migration.Transform = Migration.keep
     ) throws {
-        let canary: AnyHashable = ServiceName.canaryAccount
-        let items = items.filter { $0.account != canary }
-        guard !items.isEmpty else { throw KeychainError.itemNotFound }
-        let pairs = try Migration.pairs(from: items, transform)
-        guard !pairs.isEmpty else { return }
-        let taken = try keysOfAllAccessibilities()
-        guard taken.isDisjoint(with: pairs.map(\.key)) else {
-            throw MigrationError.keyToMigrateAlreadyExistsInValet
-        }
-        try store(pairs, removing: removing ? items : [])
+        let destination = MigrationDestination(
+            backend: backend, item: sandbox.item,
+            hasAny: { keys throws(KeychainError) in
+                try !self.keysOfAllAccessibilities().isDisjoint(with: keys)
+            })
+        try destination.migrate(items, removing: removing, transform)
     }
 
     /// Keys of an explicitly set identifier are unique among all accessibilities.
@@ -136,22 +115,6 @@ extension Valet {
             return []
         } catch {
             throw KeychainError(error)
-        }
-    }
-
-    private func store(
-        _ pairs: [MigratableKeyValuePair<String>], removing items: [FoundItem]
-    ) throws {
-        do throws(TransferFailure) {
-            try backend.add(
-                pairs.map { (sandbox.item($0.key), $0.value) }, removing: items)
-        } catch {
-            switch error {
-            case .adding(let failure) where failure.code == .duplicateItem:
-                throw MigrationError.keyToMigrateAlreadyExistsInValet
-            case .adding(let failure): throw KeychainError(failure)
-            case .removing: throw MigrationError.removalFailed
-            }
         }
     }
 }

@@ -6,7 +6,7 @@ internal import Foundation
 // Sendable because the lock is held wherever the entries are touched.
 final class ValetRegistry: @unchecked Sendable {
     private struct Entry {
-        weak var valet: Valet?
+        weak var valet: AnyObject?
     }
 
     private let lock = NSLock()
@@ -24,10 +24,16 @@ final class ValetRegistry: @unchecked Sendable {
 
     /// The living valet of that configuration, or a new one.
     func valet(_ configuration: Configuration) -> Valet {
+        valet(configuration) { Valet(configuration, backend: Platform.backend) }
+    }
+
+    /// The living valet of that configuration, or the one that `make` makes: each kind of
+    /// configuration has a class of its own.
+    func valet<Object: AnyObject>(_ configuration: Configuration, make: () -> Object) -> Object {
         lock.withLock {
-            if let valet = entries[configuration]?.valet { return valet }
+            if let valet = entries[configuration]?.valet as? Object { return valet }
             sweep()
-            let valet = Valet(configuration, backend: Platform.backend)
+            let valet = make()
             entries[configuration] = Entry(valet: valet)
             return valet
         }

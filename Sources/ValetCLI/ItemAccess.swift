@@ -47,10 +47,22 @@ extension KeychainSession: ItemAccess {
             onBehalfOf: application, accessGroups: [AccessGroup(application), group])
     }
 
+    func set(_ item: NewItem, value: SecretValue) throws(KeychainFailure) {
+        try set(item, value: value, AuthenticationPolicy())
+    }
+
+    func value(of query: ItemQuery) throws(KeychainFailure) -> SecretValue? {
+        try value(of: query, AuthenticationPolicy())
+    }
+
+    func contains(_ query: ItemQuery) throws(KeychainFailure) -> Bool {
+        try contains(query, AuthenticationPolicy())
+    }
+
     func list(_ query: ItemQuery) throws(KeychainFailure) -> Listing {
         let earlier = KeychainFailure.last
         do {
-            let items = try copy(query, .attributes).map(ListedItem.init)
+            let items = try attributes(of: query).map(ListedItem.init)
             // A match-all leaves damaged items out and remembers that it did.
             let last = KeychainFailure.last
             return Listing(items: items, omission: last == earlier ? nil : last)

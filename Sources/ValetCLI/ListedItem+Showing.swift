@@ -11,6 +11,7 @@ extension ListedItem {
         ("  kind", ItemOwner.Kind.allCases.map(\.rawValue).joined(separator: ", ")),
         ("  group", "the access group"),
         ("  accessibility", "as --accessibility takes it, or always, always-this-device-only"),
+        ("  requires", "who has to be there, as user-presence; null for nobody"),
         ("  cloud", "true for an item that is synchronized"),
         ("  byteCount", "the size of the value, null when there is none"),
         ("  modified", "ISO 8601, as 2001-01-01T00:00:00Z"),
@@ -23,7 +24,8 @@ extension ListedItem {
     var cells: [String] {
         [
             Escaping.printable(name), Escaping.printable(owner.name), owner.kind.rawValue,
-            accessibility, byteCount.map { String($0) } ?? "-", modifiedText ?? "-",
+            accessibility + (requirement.map { " (\($0))" } ?? ""),
+            byteCount.map { String($0) } ?? "-", modifiedText ?? "-",
         ]
     }
 
@@ -31,8 +33,9 @@ extension ListedItem {
         .object([
             "name": .string(name), "owner": .string(owner.name),
             "kind": .string(owner.kind.rawValue), "group": .string(group),
-            "accessibility": .string(accessibility), "cloud": .flag(isCloud),
-            "byteCount": .number(byteCount), "modified": .text(modifiedText),
+            "accessibility": .string(accessibility), "requires": .text(requirement),
+            "cloud": .flag(isCloud), "byteCount": .number(byteCount),
+            "modified": .text(modifiedText),
         ])
     }
 }

@@ -16,6 +16,8 @@ struct ListedItem: Hashable, Sendable {
     var byteCount: Int?
     /// Seconds since 2001-01-01 00:00 UTC.
     var modified: Double?
+    /// What it takes to read the value; nil for nothing.
+    var requirement: String?
 
     /// Whether this is the item by which a valet tries the keychain, not a secret of anybody's.
     var isCanary: Bool { owner.isValet && name == ServiceName.canaryAccount }
@@ -36,6 +38,7 @@ extension ListedItem {
             } else {
                 nil
             }
+        requirement = item.accessControl?.requirement
     }
 
     /// What is shown of an item in a backup.

@@ -25,7 +25,7 @@ import Testing
         ]
     }
 
-    private static let optional: Set<KeybagTag> = [.presencePasscode, .presencePerson, .syncCircle]
+    private static let optional: Set<KeybagTag> = [.syncCircle]
 
     private func code(_ keybag: LockedKeybag) -> KeybagError.Code? {
         KeybagTests.code { _ = try LockedKeybag(parsing: keybag.encoded) }

@@ -49,6 +49,8 @@ import Testing
                 let allowed: [KeybagError.Code] =
                     switch (tag, offset) {
                     case (.argon2, _): [.needsProtector]
+                    case (.presencePasscode, 32), (.presencePerson, 32): [.newer]
+                    case (.presencePasscode, _), (.presencePerson, _): [.tampered]
                     case (_, 0): [.newer]
                     default: [.tampered]
                     }

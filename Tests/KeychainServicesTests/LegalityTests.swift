@@ -85,7 +85,7 @@ import Testing
 
     /// keychain-semantics §10.5.
     @Test(arguments: [
-        (StatusRow("nothing", [:], 0), Interaction.UserInterface.allow),
+        (StatusRow("nothing", [:], 0), AuthenticationPolicy.UserInterface.allow),
         (StatusRow("allow", [kSecUseAuthenticationUI: kSecUseAuthenticationUIAllow], 0), .allow),
         (StatusRow("fail", [kSecUseAuthenticationUI: kSecUseAuthenticationUIFail], 0), .fail),
         (StatusRow("skip", [kSecUseAuthenticationUI: kSecUseAuthenticationUISkip], 0), .skip),
@@ -93,7 +93,7 @@ import Testing
         (StatusRow("the retired key, off", [kSecUseNoAuthenticationUI: false], 0), .allow),
     ])
     func `says whether a person may be asked`(
-        _ row: StatusRow, _ expected: Interaction.UserInterface
+        _ row: StatusRow, _ expected: AuthenticationPolicy.UserInterface
     ) throws {
         let request = try CopyRequest(row.dictionary())
         #expect(request.search.interaction.userInterface == expected)

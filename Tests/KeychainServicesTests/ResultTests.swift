@@ -167,7 +167,7 @@ import Testing
 extension StoredItem {
     fileprivate static let sampleReference = Data("genp".utf8) + Data(1...16)
     fileprivate static let sampleKeys: Set<String> = [
-        "acct", "svce", "crtr", "cdat", "mdat", "agrp", "pdmn", "sync",
+        "acct", "svce", "crtr", "cdat", "mdat", "agrp", "pdmn", "sync", "accc",
     ]
     fileprivate static let sampleAttributes: [Attribute: AttributeValue] = [
         .account: .text("a"), .service: .bytes([7]), .creator: .number(5),

@@ -64,8 +64,6 @@ extension TestStore {
         try keychain.add(.generic("without value"), nil)
         try keychain.add(.generic("empty"), "")
         try keychain.add(
-            .generic("guarded", [.accessControl: .accessControl([1, 2])]), "asks first")
-        try keychain.add(
             .internet(
                 "net",
                 [.port: .number(443), .path: .text("/p"), .protocol: .number(1_752_462_448)]),
@@ -132,6 +130,6 @@ struct KnownItem: Hashable {
     }
 
     var mayLeave: Bool {
-        !protectionClass.isThisDeviceOnly && attributes[.accessControl] == nil
+        !protectionClass.isThisDeviceOnly
     }
 }

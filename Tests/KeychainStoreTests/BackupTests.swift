@@ -18,7 +18,7 @@ import Testing
             report
                 == BackupReport(
                     itemCount: TestStore.migratableCount, thisDeviceOnlyCount: 3,
-                    accessControlledCount: 1, damagedCount: 0))
+                    accessControlledCount: 0, damagedCount: 0))
         let backup = try keychain.open(file)
         #expect(try backup.verify() == TestStore.migratableCount)
         let names = try backup.list().compactMap { item -> String? in

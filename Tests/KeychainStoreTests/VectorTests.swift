@@ -87,8 +87,7 @@ import Testing
         let cipher = ItemCipher(keychainID: Vector.keychainID, keys: keys)
         let content = try cipher.openContent(row)
         guard let secret = row.secret else { return (content, nil) }
-        let value = try cipher.openValue(
-            row.header, names: row.names, details: row.details, secret: secret)
+        let value = try cipher.openValue(ValueParts(row), secret.span)
         guard value.byteCount == content.valueByteCount else { throw .content }
         return (content, value.array)
     }
@@ -106,7 +105,7 @@ import Testing
         let index = IndexHasher(keys).hashes(
             row.header.itemClass, content,
             isSynchronizable: row.header.flags.contains(.synchronizable))
-        let sealed = cipher.seal(
+        let sealed = try cipher.seal(
             row.header, content, index, value: value.map(SecretValue.bytes), logicalTime: 1)
         let again = try open(sealed, keys)
         #expect(again.0 == content)
@@ -128,7 +127,7 @@ extension Vector {
         return try keybag.unlock(with: protector, settings: bytes("settings"))
     }
 
-    fileprivate func row() throws -> SealedRow {
+    func row() throws -> SealedRow {
         let header = RowHeader(
             number: try number("number"), salt: try number("salt"), version: try number("version"),
             itemClass: try #require(ItemClass(rawValue: try number("class"))),
@@ -144,7 +143,7 @@ extension Vector {
     }
 
     /// What opening gives: the attributes of the file, and the defaults of the key.
-    fileprivate func content(valueByteCount: Int?) throws -> ItemContent {
+    func content(valueByteCount: Int?) throws -> ItemContent {
         let itemClass = try #require(ItemClass(rawValue: try number("class")))
         var attributes: [Attribute: AttributeValue] = [:]
         for attribute in itemClass.primaryKeyAttributes
@@ -167,13 +166,14 @@ extension Vector {
         case 2: return .bytes(bytes)
         case 3: return .number(Int64(bitPattern: bits))
         case 4: return .date(Double(bitPattern: bits))
+        case 5: return .accessControl(bytes)
         default: throw Mistake(text: "type \(type)")
         }
     }
 }
 
 extension KeybagError {
-    fileprivate var outcome: Vector.Outcome? {
+    var outcome: Vector.Outcome? {
         switch code {
         case .malformed: .malformed
         case .newer: .unsupported

@@ -3,6 +3,7 @@
 import Database
 import Foundation
 import SecretMemory
+import TestValues
 import Testing
 
 @testable import UserPresence

@@ -189,6 +189,16 @@ def terminal_deadline(agent):
     session.finish()
 
 
+@case
+def terminal_ended_from_outside(agent):
+    with tempfile.TemporaryDirectory() as folder:
+        end = os.path.join(folder, "end")
+        session = direct(agent, f"ask 20 terminal until:{end}")
+        session.type(b"half")
+        os.mkdir(end)
+        ends(session, "cancelled")
+
+
 def ends_by(agent, number, text=None):
     session = direct(agent)
     session.type(b"half")
@@ -376,6 +386,15 @@ def pinentry_curses_deadline(agent):
 
 
 @case
+def pinentry_curses_ended_from_outside(agent):
+    with tempfile.TemporaryDirectory() as folder:
+        end = os.path.join(folder, "end")
+        session = real(agent, "pinentry-curses", f"ask 20 until:{end}")
+        os.mkdir(end)
+        ends(session, "cancelled")
+
+
+@case
 def pinentry_curses_interrupt(agent):
     session = real(agent, "pinentry-curses")
     session.type(b"\x03")
@@ -390,6 +409,104 @@ def pinentry_curses_killed(agent):
     with open(path, encoding="ascii") as file:
         os.kill(int(file.read().split()[0]), signal.SIGKILL)
     ends(session, "cancelled")
+
+
+class Keychain:
+    """The agent with a keychain of its own, whose passcode is "correct"."""
+
+    def __init__(self, agent, pinentry):
+        self.folder = tempfile.TemporaryDirectory()
+        self.session = Session(
+            agent, "configure mail", VALET_HOME=os.path.join(self.folder.name, "valet"),
+            VALET_LOCK_STATE="process", VALET_PINENTRY=pinentry)
+        self.is_told()
+        self.tell("set plain value")
+        self.is_told()
+        self.tell("app passcode correct")
+        self.is_told()
+
+    def tell(self, request):
+        os.write(self.session.commands, request.encode() + b"\n")
+
+    def is_told(self, answer=""):
+        result = self.session.result()
+        check(result == f"ok {answer}".strip(), result)
+
+    def finish(self):
+        check(self.session.finish() == 0, "status")
+        self.folder.cleanup()
+
+
+def installed(name):
+    program = shutil.which(name)
+    if program is None:
+        print(f"{name} is not installed")
+        sys.exit(77)
+    return program
+
+
+@case
+def context_by_pinentry_curses(agent):
+    keychain = Keychain(agent, installed("pinentry-curses"))
+    keychain.tell("person policy Sign-in")
+    keychain.session.expect(b"mail asks for the passcode of your keychain.")
+    keychain.session.expect(b"Sign-in")
+    keychain.session.type(b"wrong\r")
+    keychain.session.expect(b"wrong passcode: 2 tries are left")
+    keychain.session.type(b"correct\r")
+    keychain.is_told("true")
+    is_restored(keychain.session)
+    keychain.finish()
+
+
+@case
+def context_on_the_terminal(agent):
+    """The program that is to ask cannot, and gives way."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, "pinentry")
+        os.symlink(FAKE, program)
+        with open(os.path.join(folder, "answers"), "w", encoding="ascii") as file:
+            file.write("BROKEN\n")
+        keychain = Keychain(agent, program)
+        keychain.tell("person policy Sign-in")
+        for line in (b"mail asks for the passcode of your keychain.", b"Sign-in", b"Passcode: "):
+            keychain.session.expect(line)
+        keychain.session.type(b"correct\n")
+        keychain.is_told("true")
+        keychain.tell("person policy Again")
+        keychain.session.expect(b"Passcode: ")
+        keychain.session.type(b"\x04")
+        keychain.is_told("userCancel")
+        is_restored(keychain.session)
+        keychain.finish()
+
+
+@case
+def protected_value_takes_a_person(agent):
+    keychain = Keychain(agent, installed("pinentry-curses"))
+    keychain.tell("person set token secret")
+    keychain.is_told()
+    keychain.tell("person get token Sign-in")
+    keychain.session.expect(b"Sign-in")
+    keychain.session.type(b"correct\r")
+    keychain.is_told("secret")
+    keychain.finish()
+
+
+@case
+def protected_value_is_kept_without_a_person(agent):
+    """keys-and-states, test 14: the program that asks would leave its mark."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, "pinentry")
+        os.symlink(FAKE, program)
+        keychain = Keychain(agent, program)
+        for request, answer in (
+                ("set token secret", ""), ("set token another", ""), ("contains token", "true"),
+                ("can", "true"), ("remove token", ""), ("contains token", "false")):
+            keychain.tell("person " + request)
+            keychain.is_told(answer)
+        keychain.finish()
+        check(os.listdir(folder) == ["pinentry"], "somebody was asked")
 
 
 def main(arguments):

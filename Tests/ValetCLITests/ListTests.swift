@@ -39,6 +39,27 @@ import Testing
         #expect(bench.console.outputText.contains("\n0x01ab  mail     generic  "))
     }
 
+    @Test func `shows who has to be there`() throws {
+        let item = { (account: String, constraints: AccessControl.Constraints) throws in
+            var item = NewItem(
+                .genericPassword,
+                attributes: [.service: .text("mail"), .account: .text(account)])
+            item.accessControl = try AccessControl(.afterFirstUnlock, constraints)
+            return item
+        }
+        bench.keychain.items.append(try item("x", .userPresence))
+        bench.keychain.items.append(try item("y", [.biometryCurrentSet, .devicePasscode, .or]))
+        bench.keychain.items.append(try item("z", []))
+        bench.keychain.values += [[1], [1], [1]]
+        bench.run("list")
+        let text = bench.console.outputText
+        #expect(text.contains("\nx     mail     generic  after-first-unlock (user-presence) "))
+        #expect(text.contains("after-first-unlock (biometry-current-set or device-passcode) "))
+        #expect(text.contains("\nz     mail     generic  after-first-unlock  "))
+        bench.run("list", "--json")
+        #expect(bench.console.outputText.contains(#""requires":"user-presence""#))
+    }
+
     @Test func `leaves the canary out`() {
         bench.run("set", ServiceName.canaryAccount, input: [1])
         bench.run("list")
@@ -63,7 +84,7 @@ import Testing
         #expect(
             bench.console.outputText == """
                 {"items":[{"name":"a","owner":"default","kind":"valet","group":"valet",\
-                "accessibility":"when-unlocked","cloud":false,"byteCount":3,\
+                "accessibility":"when-unlocked","requires":null,"cloud":false,"byteCount":3,\
                 "modified":"2001-01-01T00:00:00Z"}]}
 
                 """)

@@ -9,12 +9,14 @@ enum Asking {
     /// What came of it, for each of two questions in a row: `answer HEX` or the error's code, then
     /// the number of descriptors and children that the second left behind.
     ///
-    /// Words: the seconds until the deadline, and what else: `terminal` first, `twice`, `empty`.
+    /// Words: the seconds until the deadline, and what else: `terminal` first, `twice`, `empty`,
+    /// `until:FILE`, which ends the question from another thread once it is there.
     static func ask(_ words: [String]) -> String {
         var prompt = PasscodePrompt(description: "The tests ask for a passcode.")
         prompt.timeout = .milliseconds(Int(1000 * (Double(words[0]) ?? 10)))
         prompt.asksTwice = words.contains("twice")
         prompt.allowsEmpty = words.contains("empty")
+        prompt.cancellation = words.last.flatMap(end)
         let asker = PasscodeAsker.forProcess(prefersTerminal: words.contains("terminal"))
         var texts = [answer(asker, prompt)]
         let before = descriptorCount
@@ -23,6 +25,17 @@ enum Asking {
         // `readLine` takes an old EINTR at the end of its input for a reason to try again.
         errno = 0
         return texts.joined(separator: " ")
+    }
+
+    /// What ends the question.
+    private static func end(_ word: String) -> PromptCancellation? {
+        guard word.hasPrefix("until:") else { return nil }
+        let (path, cancellation) = (String(word.dropFirst(6)), PromptCancellation())
+        Thread.detachNewThread {
+            while !FileManager.default.fileExists(atPath: path) { usleep(10_000) }
+            cancellation.cancel()
+        }
+        return cancellation
     }
 
     private static func answer(_ asker: PasscodeAsker, _ prompt: PasscodePrompt) -> String {

@@ -12,7 +12,7 @@ import SecretMemory
 struct EpochVerbs {
     static let verbs: Set<String> = [
         "passcode", "rotate", "bind", "recovery", "unlock", "lock", "state", "classes", "fill",
-        "readable", "mark",
+        "readable", "mark", "guarded",
     ]
 
     /// One for all, so that what it keeps between calls is kept.
@@ -40,10 +40,13 @@ struct EpochVerbs {
         case "unlock": try store.unlock(Self.required(words[0]))
         case "lock": try store.lock(all: words[0] == "all")
         case "classes": try addItemOfEachClass()
+        case "guarded": try addItemsThatNeedPerson()
         case "fill": try fill(Int(words[0]) ?? 0)
         // A system call that a trace is searched for.
         case "mark": _ = FileManager.default.fileExists(atPath: "/mark-\(words[0])")
-        case "readable": return readable.joined(separator: " ")
+        case "readable":
+            let guarded = words[0] == "-" ? [] : try readable(with: words[0])
+            return (readable + guarded).joined(separator: " ")
         default: return try state()
         }
         return ""
@@ -93,6 +96,37 @@ struct EpochVerbs {
                 NewItem(
                     .genericPassword, attributes: [.account: .text(name)],
                     protectionClass: protectionClass), value: Self.value(name))
+        }
+    }
+
+    private static let guarded: [(name: String, AccessControl.Constraints, ProtectionClass)] = [
+        ("bound", .devicePasscode, .whenPasscodeSetThisDeviceOnly),
+        ("gated", .userPresence, .whenUnlocked),
+    ]
+
+    private func addItemsThatNeedPerson() throws {
+        for (name, constraints, protectionClass) in Self.guarded {
+            var item = NewItem(.genericPassword, attributes: [.account: .text(name)])
+            item.accessControl = try AccessControl(protectionClass, constraints)
+            try session.set(item, value: Self.value(name))
+        }
+    }
+
+    /// Names of the items that need a person and can be read with the passcode.
+    private func readable(with word: String) throws -> [String] {
+        let proof = try store.presenceProof(passcode: SecretBytes(copying: Array(word.utf8).span))
+        let access = PersonAccess(.demanding, proof: proof)
+        return Self.guarded.compactMap { name, _, _ in
+            let query = ItemQuery(.genericPassword, attributes: [.account: .text(name)])
+            do throws(KeychainFailure) {
+                let answer = try store.value(of: query, for: session.caller, access)
+                guard case .done(let found) = answer, Self.isValue(found, of: name) else {
+                    return "!\(name)"
+                }
+                return name
+            } catch {
+                return error.code == .itemNotFound ? nil : "!\(name)"
+            }
         }
     }
 

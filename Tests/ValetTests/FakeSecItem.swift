@@ -2,6 +2,7 @@
 
 internal import Foundation
 internal import KeychainModel
+internal import KeychainServices
 internal import SecItemRequests
 
 @testable internal import Valet
@@ -16,6 +17,9 @@ final class FakeSecItem: SecItemFunctions, @unchecked Sendable {
     private var nextReference: UInt8 = 0
     private var faults: [(call: Call, after: Int, status: Int32)] = []
     private var dictionaries: [[String: Any]] = []
+    private var questions: [String] = []
+    private var answer: Int32 = 0
+    private var authenticated: [LAContext] = []
 
     static let accessGroups = ["app", "ABC.com.example"]
     static let primaryKey = ["acct", "svce", "agrp", "sync"]
@@ -31,13 +35,21 @@ final class FakeSecItem: SecItemFunctions, @unchecked Sendable {
     /// All items, as they are stored.
     var stored: [[String: Any]] { lock.withLock { items } }
 
+    /// What a person was asked, with the words of the context.
+    var prompts: [String] { lock.withLock { questions } }
+
+    /// Has the person answer so from now on; 0 is to prove who they are.
+    func answer(with status: Int32) {
+        lock.withLock { answer = status }
+    }
+
     func add(_ attributes: [String: Any]) -> (status: Int32, result: Any?) {
         lock.withLock {
             if let status = fault(.add, attributes) { return (status, nil) }
             var item = attributes.filter { !$0.key.hasPrefix("r_") && $0.key != "nleg" }
             item["agrp"] = item["agrp"] ?? "app"
             item["sync"] = item["sync"] ?? false
-            item["pdmn"] = item["pdmn"] ?? "ak"
+            item["pdmn"] = item["accc"] == nil ? item["pdmn"] ?? "ak" : "akpu"
             let key = item.filter { Self.primaryKey.contains($0.key) }
             guard !items.contains(where: { matches($0, key) }) else { return (-25299, nil) }
             nextReference += 1
@@ -53,6 +65,9 @@ final class FakeSecItem: SecItemFunctions, @unchecked Sendable {
             if let status = fault(.copy, query) { return (status, nil) }
             let found = items.filter { selects(query, $0) }
             guard let first = found.first else { return (-25300, nil) }
+            if found.contains(where: { $0["accc"] != nil }), let status = ask(query) {
+                return (status, nil)
+            }
             if query["r_Attributes"] != nil {
                 let hidden = query["r_Data"] == nil ? ["v_Data", "class"] : ["class"]
                 return (0, found.map { $0.filter { !hidden.contains($0.key) } })
@@ -65,6 +80,9 @@ final class FakeSecItem: SecItemFunctions, @unchecked Sendable {
         lock.withLock {
             if let status = fault(.update, query) { return status }
             let indices = items.indices.filter { selects(query, items[$0]) }
+            if indices.contains(where: { items[$0]["accc"] != nil }), let status = ask(query) {
+                return status
+            }
             for index in indices { items[index].merge(changes) { $1 } }
             return indices.isEmpty ? -25300 : 0
         }
@@ -77,6 +95,17 @@ final class FakeSecItem: SecItemFunctions, @unchecked Sendable {
             items.removeAll { selects(query, $0) }
             return items.count == count ? -25300 : 0
         }
+    }
+
+    /// Why the person does not give access; nil if they do.
+    private func ask(_ query: [String: Any]) -> Int32? {
+        guard query["u_AuthUI"] == nil else { return -25308 }
+        let context = query["u_AuthCtx"] as? LAContext
+        if let context, authenticated.contains(where: { $0 === context }) { return nil }
+        questions.append(context?.localizedReason ?? "")
+        guard answer == 0 else { return answer }
+        if let context { authenticated.append(context) }
+        return nil
     }
 
     private func fault(_ call: Call, _ dictionary: [String: Any]) -> Int32? {

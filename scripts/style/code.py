@@ -19,7 +19,9 @@ _RELEASES = ("sqlite3_finalize", "sqlite3_close(?:_v2)?", "sodium_free", "Esys_F
              "library.unref", "library.closeUnref")
 # One file each: the calls that write through a pointer, the system's calls on macOS, and the
 # kernel's on keys.
-_UNSAFE_FILES = ("Sources/KeychainServices/SecItem.swift", "Sources/LockState/KernelKeyring.swift",
+_UNSAFE_FILES = ("Sources/KeychainServices/AccessControl/SecAccessControlCreate.swift",
+                 "Sources/KeychainServices/LocalAuthentication/LAContext.swift",
+                 "Sources/KeychainServices/SecItem.swift", "Sources/LockState/KernelKeyring.swift",
                  "Sources/SecItemRequests/Platform.swift", "Sources/ValetCLI/Terminal.swift")
 # The system's calls of asking: a file each for descriptors, signals, terminals and programs.
 _UNSAFE_FOLDERS = ("Sources/UserPresence/System/",)

@@ -16,17 +16,20 @@ ALLOWED = {
     "LockState": "CLinux KeychainModel Keybag SecretMemory Sealing",
     "Backup": "Database KeychainModel SecretMemory Sealing",
     "KeychainStore": "Backup Database KeychainModel Keybag LockState SecretMemory Sealing",
-    "KeychainServices": "KeychainModel KeychainStore SecretMemory UserPresence Foundation",
+    "KeychainServices": "Database KeychainModel KeychainStore SecretMemory UserPresence Foundation",
     "SecItemRequests": "KeychainModel KeychainServices Foundation",
     "Valet": "KeychainModel KeychainServices KeychainStore SecItemRequests SecretMemory Foundation",
     "KeychainSwift": "KeychainModel KeychainServices KeychainStore SecItemRequests SecretMemory"
                      " Foundation",
     "ValetTesting": "KeychainModel KeychainServices KeychainStore Foundation Testing",
+    "LocalAuthentication": "KeychainModel KeychainServices",
     "Security": "KeychainModel KeychainServices",
     "ValetCLI": "KeychainModel KeychainServices KeychainStore SecretMemory UserPresence CLinux"
                 " Foundation",
     "ValetCommand": "ValetCLI",
 }
+# The names that code for Apple's systems imports.
+RE_EXPORTS = ("LocalAuthentication", "Security")
 ANYWHERE = {"Glibc", "Synchronization"}
 # `@testable import` of a module by another module's tests, and why.
 TESTABLE = {
@@ -38,7 +41,7 @@ TESTABLE = {
 # Apple's own modules, in the files that are about Apple's systems.
 APPLE = {
     "Sources/SecItemRequests/Platform.swift": {"Security"},
-    "Sources/Valet/Platform.swift": {"Security", "Darwin"},
+    "Sources/Valet/Platform.swift": {"LocalAuthentication", "Darwin"},
     "+ObjectiveC.swift": {"ObjectiveC"},
 }
 
@@ -56,9 +59,9 @@ _TARGET = r'library\(\s*"(\w+)"\s*,\s*\[([^\]]*)\]'
 def check(file):
     for line, match in file.matches(_IMPORT):
         attributes, access, name, member = match.groups()
-        is_exported = file.module == "Security" or (file.path, name, member) in EXPORTED
+        is_exported = file.module in RE_EXPORTS or (file.path, name, member) in EXPORTED
         if "@_exported" in attributes and not is_exported:
-            yield line, "exported-import", "only Sources/Security re-exports"
+            yield line, "exported-import", f"only {' and '.join(RE_EXPORTS)} re-export"
         if "@_spi" in attributes:
             yield line, "spi", "@_spi is not used"
         is_testable = file.module == name + "Tests" or (file.module, name) in TESTABLE

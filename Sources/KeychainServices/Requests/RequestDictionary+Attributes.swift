@@ -10,9 +10,39 @@ extension RequestDictionary {
             throw call.failure(
                 .noSuchAttribute, "\"\(key)\" is not an attribute of this class of items")
         }
-        let input = AttributeInput(value)
-        try takeAttribute(attribute, input)
+        if attribute == .accessControl { return try takeAccessControl(value) }
+        try takeAttribute(attribute, AttributeInput(value))
     }
+
+    private mutating func takeAccessControl(_ value: Any) throws(KeychainFailure) {
+        guard let object = value as? SecAccessControl else { throw wrongType(.accessControl) }
+        accessControl = object.content
+        namesAttributes = true
+    }
+
+    /// Checks what the dictionary says of class and access control together.
+    ///
+    /// One that names a class alone may stand beside that class: it came with the attributes of an
+    /// item (keychain-semantics §3.4).
+    func checkAccessControl() throws(KeychainFailure) {
+        guard let accessControl else { return }
+        if let protectionClass, accessControl != AccessControl(plain: protectionClass) {
+            throw invalid("kSecAttrAccessible and kSecAttrAccessControl exclude each other")
+        }
+        guard accessControl.isPlain || synchronizable != .synchronized || !isWritten else {
+            throw invalid("an item with an access control cannot be synchronizable")
+        }
+    }
+
+    /// The class that is stored, and the access control if there is one.
+    var storedClass: ProtectionClass? { accessControl?.protectionClass ?? protectionClass }
+    /// The access control that is stored: one that names a class alone is none.
+    var storedAccessControl: AccessControl? {
+        accessControl.flatMap { $0.isPlain ? nil : $0 }
+    }
+
+    /// Whether these are attributes that are stored.
+    private var isWritten: Bool { isChanges || call == .add }
 
     private mutating func takeAttribute(
         _ attribute: Attribute, _ input: AttributeInput
@@ -21,8 +51,6 @@ extension RequestDictionary {
         case .accessGroup: try takeAccessGroup(input)
         case .synchronizable: return try takeSynchronizable(input)
         case .accessible: try takeProtectionClass(input)
-        // There are no access control objects yet, so whatever this is, it is none.
-        case .accessControl: throw wrongType(attribute)
         default: attributes[attribute] = try converted(input, for: attribute)
         }
         namesAttributes = true

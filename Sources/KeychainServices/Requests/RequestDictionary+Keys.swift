@@ -42,7 +42,10 @@ extension RequestDictionary {
                 interaction.userInterface = .fail
             }
         case kSecUseOperationPrompt: interaction.prompt = value as? String
-        case kSecUseAuthenticationContext, kSecUseUserIndependentKeychain: break
+        case kSecUseAuthenticationContext:
+            let context = value as? any AuthenticationContext
+            interaction.context = context.map(Interaction.Context.init)
+        case kSecUseUserIndependentKeychain: break
         case kSecUseItemList: throw invalid("kSecUseItemList is not supported")
         default: throw unknown(key)
         }

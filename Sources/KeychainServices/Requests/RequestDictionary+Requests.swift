@@ -28,7 +28,8 @@ extension AddRequest {
         item = NewItem(
             contents.itemClass, attributes: attributes, accessGroup: contents.accessGroup,
             isSynchronizable: try contents.storedSynchronizable() ?? false,
-            protectionClass: contents.protectionClass ?? .whenUnlocked)
+            protectionClass: contents.storedClass ?? .whenUnlocked)
+        item.accessControl = contents.storedAccessControl
         value = contents.value
         returning = contents.returning
         interaction = contents.interaction
@@ -90,7 +91,8 @@ extension UpdateRequest {
         self.changes = ItemChanges(
             attributes: attributes, accessGroup: changed.accessGroup,
             isSynchronizable: try changed.storedSynchronizable(),
-            protectionClass: changed.protectionClass)
+            protectionClass: changed.storedClass)
+        self.changes.accessControl = changed.storedAccessControl
         value = changed.value
     }
 }

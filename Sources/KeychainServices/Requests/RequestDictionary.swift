@@ -30,6 +30,7 @@ struct RequestDictionary {
     var accessGroup: AccessGroup?
     var synchronizable: Synchronizable?
     var protectionClass: ProtectionClass?
+    var accessControl: AccessControl?
     /// Whether there is any attribute beside `kSecAttrSynchronizableAny`.
     var namesAttributes = false
 
@@ -96,6 +97,7 @@ struct RequestDictionary {
             }
         }
         if let first { throw first.failure }
+        try checkAccessControl()
     }
 
     private mutating func take(_ key: String, _ value: Any) throws(KeychainFailure) {

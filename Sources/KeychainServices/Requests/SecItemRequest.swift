@@ -36,13 +36,24 @@ struct SearchRequest: Hashable {
 
 /// Whether a person may be asked, and with what words (keychain-semantics §10.5).
 struct Interaction: Hashable {
-    /// The values of `kSecUseAuthenticationUI`.
-    enum UserInterface: Hashable {
-        case allow, fail, skip
+    var userInterface: AuthenticationPolicy.UserInterface = .allow
+    var prompt: String?
+    /// Who is to be asked; nil for a new one that remembers nothing.
+    var context: Context?
+
+    /// A context, which is equal to itself alone.
+    struct Context: Hashable {
+        let object: any AuthenticationContext
+
+        static func == (left: Context, right: Context) -> Bool { left.object === right.object }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(object)) }
     }
 
-    var userInterface: UserInterface = .allow
-    var prompt: String?
+    /// The same, for a session.
+    var policy: AuthenticationPolicy {
+        AuthenticationPolicy(userInterface, reason: prompt, authenticator: context?.object)
+    }
 }
 
 /// What a call gives back: the `kSecReturn…` flags that are true.

@@ -30,16 +30,41 @@ extension ItemStore {
     package func add(
         _ addition: Addition, for caller: Caller
     ) throws(KeychainFailure) -> StoredItem {
-        let added = try write(Self.adding, creating: true, caller) { (access) in
-            try access.add(addition, for: caller)
+        switch try add(addition, for: caller, PersonAccess(.naming)) {
+        case .done(let item): return item
+        case .authenticationRequired:
+            throw KeychainFailure(.duplicateItem, during: Self.adding)
+        }
+    }
+
+    /// As the other; under ``PersonAccess/Rule/demanding`` an item that has the primary key and
+    /// needs a person takes a proof before it is called a duplicate (keychain-semantics §10.4).
+    ///
+    /// An item that is bound to fingers which are enrolled no longer is replaced.
+    /// - Throws: As the other; `authenticationFailed` for an access control that nobody can meet,
+    ///   or that is to be bound to fingers and is not; `invalidRequest` for one of a synchronizable
+    ///   item; `passcodeNotSet` for one that needs a person, without a passcode.
+    package func add(
+        _ addition: Addition, for caller: Caller, _ person: PersonAccess
+    ) throws(KeychainFailure) -> Answer<StoredItem> {
+        let added = try write(Self.adding, creating: true, caller) {
+            (access) -> Answer<StoredItem> in
+            var access = access
+            access.access = person
+            do {
+                return .done(try access.add(addition, for: caller))
+            } catch let demand as AuthenticationDemand {
+                return .authenticationRequired([demand.accessControl])
+            }
         }
         guard let added else { throw KeychainFailure(.internalFault, during: Self.adding) }
         return added
     }
 
-    /// Adds an item, or gives the one that has its primary key another value and nothing else.
+    /// Adds an item, or gives the one that has its primary key another value and nothing else, but
+    /// for an access control that the addition has. Takes no proof: nothing is given out.
     ///
-    /// - Throws: As ``add(_:for:)``; `duplicateItem` if that item has another protection class.
+    /// - Throws: As ``add(_:for:_:)``; `duplicateItem` if that item has another protection class.
     package func set(
         _ addition: Addition, for caller: Caller
     ) throws(KeychainFailure) {
@@ -57,7 +82,13 @@ extension ItemStore {
     ) throws(KeychainFailure) {
         let operation = "move items"
         _ = try write(operation, creating: true, caller) { (access) in
-            for addition in additions { _ = try access.add(addition, for: caller) }
+            for addition in additions {
+                do {
+                    _ = try access.add(addition, for: caller)
+                } catch is AuthenticationDemand {
+                    throw KeychainFailure(.duplicateItem, during: operation)
+                }
+            }
             for reference in references {
                 try access.delete(sound: reference, for: caller)
             }
@@ -73,9 +104,11 @@ extension WriteAccess {
 
     private func add(_ addition: Addition, _ prepared: IndexedContent) throws -> StoredItem {
         var prepared = prepared
-        let predecessor = try makeWay(
-            for: prepared, addition.item.itemClass,
+        let existing = try row(
+            of: prepared, addition.item.itemClass,
             isSynchronizable: addition.item.isSynchronizable)
+        try demandProof(for: existing)
+        let predecessor = try makeWay(over: existing)
         if let date = predecessor.modificationDate {
             prepared.content.attributes[.modificationDate] = .date(max(now.date, date + 0.001))
         }
@@ -98,21 +131,28 @@ extension WriteAccess {
                     message: "an item of that name has another accessibility",
                     hint: "remove it first, or use its accessibility")
             }
-            try replace(old, value: addition.value)
+            try replace(old, value: addition.value, item.accessControl)
             return
         }
         _ = try add(addition, prepare(addition, in: group))
     }
 
-    private func replace(_ old: OpenedRow, value: SecretValue?) throws {
+    private func replace(
+        _ old: OpenedRow, value: SecretValue?, _ accessControl: AccessControl?
+    ) throws {
         var content = old.content
+        var kind = old.row.header.kind
+        if let accessControl {
+            content.attributes[.accessControl] = accessControl.attributeValue
+            kind.flags.presence = accessControl.presencePair
+        }
         content.valueByteCount = value?.byteCount
         content.attributes[.modificationDate] = .date(laterDate(than: content))
         let item =
             state.isNewest(old.row.header)
             ? try IndexedContent(content, sameKeyAs: old.row)
             : hashed(content, old.row.header.itemClass, old.row.header.flags)
-        try replace(old.row, old.row.header.kind, item, value: value)
+        try replace(old.row, kind, item, value: value)
     }
 
     /// Checks an addition; returns the group that it goes to.
@@ -123,6 +163,9 @@ extension WriteAccess {
         try check(addition.value)
         // An unavailable class is reported before a duplicate: keychain-semantics §3.10.
         _ = try state.cipher(addition.item.protectionClass, during: operation)
+        if let accessControl = addition.item.accessControl {
+            try check(accessControl, isSynchronizable: addition.item.isSynchronizable)
+        }
         return group
     }
 
@@ -134,6 +177,7 @@ extension WriteAccess {
         where attributes[attribute] == nil && !Attribute.variants.contains(attribute) {
             attributes[attribute] = attribute.defaultValue
         }
+        attributes[.accessControl] = item.accessControl?.attributeValue
         attributes[.creationDate] = .date(now.date)
         attributes[.modificationDate] = .date(now.date)
         let content = ItemContent(
@@ -168,14 +212,19 @@ extension WriteAccess {
     func makeWay(
         for item: IndexedContent, _ itemClass: ItemClass, isSynchronizable: Bool
     ) throws -> Predecessor {
-        let existing = try row(of: item, itemClass, isSynchronizable: isSynchronizable)
+        try makeWay(over: try row(of: item, itemClass, isSynchronizable: isSynchronizable))
+    }
+
+    private func makeWay(over existing: FoundRow?) throws -> Predecessor {
         guard let existing else { return Predecessor() }
         guard case .row(let row) = existing, let opened = try openIfTaken(row) else {
             try quarantine(existing)
             return Predecessor()
         }
-        guard row.header.flags.contains(.tombstone) else {
-            throw KeychainFailure(.duplicateItem, during: operation)
+        if !row.header.flags.contains(.tombstone) {
+            guard try verdict(on: opened) == .gone else {
+                throw KeychainFailure(.duplicateItem, during: operation)
+            }
         }
         try delete(row)
         return Predecessor(
@@ -201,7 +250,9 @@ extension WriteAccess {
             item.itemClass,
             RowKind(
                 protectionClass: item.protectionClass,
-                flags: item.isSynchronizable ? .synchronizable : []),
+                flags: RowFlags(
+                    isSynchronizable: item.isSynchronizable,
+                    presence: item.accessControl?.presencePair)),
             prepared, value: addition.value, after: logicalTime)
         return StoredItem(
             itemClass: item.itemClass, reference: row.header.reference,

@@ -139,15 +139,16 @@ private struct BackupPass: ~Copyable {
         let content = try cipher.openContent(row)
         if header.flags.contains(.tombstone) { return .tombstone }
         if header.protectionClass.isThisDeviceOnly { return .thisDeviceOnly }
-        if content.attributes[.accessControl] != nil { return .accessControlled }
+        if header.flags.presence != nil { return .accessControlled }
         var value: SecretValue?
         if let secret = row.secret {
-            value = try cipher.openValue(
-                header, names: row.names, details: row.details, secret: secret)
+            value = try cipher.openValue(ValueParts(row), secret.span)
             guard value?.byteCount == content.valueByteCount else { throw RowFailure.content }
         }
+        // An access control that demands nothing adds nothing to the class.
+        let attributes = content.attributes.filter { $0.key != .accessControl }
         let properties = NewItem(
-            header.itemClass, attributes: content.attributes, accessGroup: content.accessGroup,
+            header.itemClass, attributes: attributes, accessGroup: content.accessGroup,
             isSynchronizable: header.flags.contains(.synchronizable),
             protectionClass: header.protectionClass)
         return .item(try BackupItem(properties, logicalTime: row.logicalTime, value: value))

@@ -13,7 +13,7 @@ extension ItemStore {
     ///
     /// - Returns: By account; an item that is not there, or has no value, is missing.
     /// - Throws: ``KeychainFailure``: `damaged` if one of them cannot be read, `locked`,
-    ///   `missingEntitlement`.
+    ///   `interactionNotAllowed` if one needs a person, `missingEntitlement`.
     package func values(
         of accounts: Set<String>, in service: PasswordService, for caller: Caller
     ) throws(KeychainFailure) -> [String: SecretValue] {
@@ -24,8 +24,11 @@ extension ItemStore {
                 var values: [String: SecretValue] = [:]
                 for (account, found) in rows {
                     let query = PasswordName(account, in: service).query
-                    let opened = try RowOpener(query: query, parts: .value, state: state)
-                        .open(found)
+                    let access = PersonAccess(.demanding)
+                    let opened = try RowOpener(
+                        query: query, parts: .value, state: state, access: access
+                    ).open(found)
+                    guard opened.demands.isEmpty else { throw RowFailure.needsPerson }
                     if let damage = opened.damage, opened.items.isEmpty { throw damage }
                     values[account] = opened.items.first?.value
                 }

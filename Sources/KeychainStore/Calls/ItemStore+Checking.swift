@@ -65,14 +65,16 @@ extension ItemStore {
         }
     }
 
-    /// How many items there are only while a passcode is set.
+    /// How many items there are only while a passcode is set: those of its class, and those that
+    /// need a person.
     ///
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain.
     package func itemsThatNeedPasscode() throws(KeychainFailure) -> Int {
         let operation = "count items"
         return try withEngine(operation) { (engine) throws(KeychainFailure) in
             try engine.rowCount(
-                of: [.whenPasscodeSetThisDeviceOnly], operation, Deadline(after: timeLimit))
+                of: [.whenPasscodeSetThisDeviceOnly], needing: PresencePair.allCases, operation,
+                Deadline(after: timeLimit))
         }
     }
 }

@@ -34,11 +34,14 @@ extension ItemStore {
         return key.text
     }
 
-    /// How many items a recovery cannot bring back: all of this device only, or, with the device
-    /// key at hand, those that need the passcode.
+    /// How many items a recovery cannot bring back: all of this device only and all that need a
+    /// person, or, with the device key at hand, those that need the passcode. Without a new
+    /// passcode, those that need a person are lost in any case.
     ///
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain.
-    package func itemsLostByRecovery() throws(KeychainFailure) -> Int {
+    package func itemsLostByRecovery(
+        settingPasscode setsPasscode: Bool = true
+    ) throws(KeychainFailure) -> Int {
         try withEngine(Self.recovering) { (engine) throws(KeychainFailure) in
             let deadline = Deadline(after: timeLimit)
             let facts = try engine.readFacts(Self.recovering, deadline)
@@ -48,7 +51,9 @@ extension ItemStore {
                     ? protectionClass == .whenPasscodeSetThisDeviceOnly
                     : protectionClass.isThisDeviceOnly
             }
-            return try engine.rowCount(of: lost, Self.recovering, deadline)
+            let pairs: [PresencePair] =
+                hasDeviceKey && setsPasscode ? [.passcode] : PresencePair.allCases
+            return try engine.rowCount(of: lost, needing: pairs, Self.recovering, deadline)
         }
     }
 
@@ -136,20 +141,29 @@ extension Engine {
         }
     }
 
-    /// How many rows are of `classes`.
+    /// How many rows are of `classes`, or sealed to `pairs`.
     func rowCount(
-        of classes: [ProtectionClass], _ operation: String, _ deadline: Deadline
+        of classes: [ProtectionClass], needing pairs: [PresencePair], _ operation: String,
+        _ deadline: Deadline
     ) throws(KeychainFailure) -> Int {
         try withReader(deadline) { (store) throws(KeychainFailure) in
             try translating(operation) {
                 let count = Statement(
-                    "SELECT count(*) FROM item WHERE protection = ?1 AND flags & 2 = 0",
-                    on: store.connection)
+                    """
+                    SELECT protection, flags & 768, count(*) FROM item WHERE flags & 2 = 0
+                    GROUP BY protection, flags & 768
+                    """, on: store.connection)
+                let numbers = classes.map { Int64($0.rawValue) }
+                let kinds = pairs.map {
+                    Int64(RowFlags(isSynchronizable: false, presence: $0).rawValue)
+                }
                 var sum = 0
-                for protectionClass in classes {
-                    let run = try count.start()
-                    try run.bind(Int64(protectionClass.rawValue), at: 1)
-                    if try run.step() { sum += Int(run.int64(0)) }
+                let run = try count.start()
+                while try run.step() {
+                    guard numbers.contains(run.int64(0)) || kinds.contains(run.int64(1)) else {
+                        continue
+                    }
+                    sum += Int(run.int64(2))
                 }
                 return sum
             }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Keybag
 package import KeychainModel
 internal import Sealing
 package import SecretMemory
@@ -18,43 +19,87 @@ extension ItemStore {
     package func update(
         _ query: ItemQuery, _ changes: ItemChanges, value: SecretValue?, for caller: Caller
     ) throws(KeychainFailure) -> Int {
-        let count = try write(Self.updating, caller) { (access) in
-            try access.update(query, changes, value: value, for: caller)
+        let update = ItemUpdate(query: query, changes: changes, value: value)
+        return try self.update(update, for: caller, PersonAccess(.demanding)).get(Self.updating)
+    }
+
+    /// As the other, for a call that may bring a proof: an item that needs a person is changed by
+    /// who has one, whatever is changed.
+    ///
+    /// - Throws: As the other; for a new access control, as ``add(_:for:_:)``.
+    package func update(
+        _ update: ItemUpdate, for caller: Caller, _ person: PersonAccess
+    ) throws(KeychainFailure) -> Answer<Int> {
+        let answer = try write(Self.updating, caller) { (access) in
+            var access = access
+            access.access = person
+            return try access.update(update, for: caller)
         }
-        guard let count, count > 0 else {
+        guard let answer else { throw KeychainFailure(.itemNotFound, during: Self.updating) }
+        if case .done(0) = answer {
             throw KeychainFailure(.itemNotFound, during: Self.updating)
         }
-        return count
+        return answer
+    }
+}
+
+/// What an update is about.
+package struct ItemUpdate: Sendable {
+    /// Which items.
+    package let query: ItemQuery
+    /// What is set.
+    package let changes: ItemChanges
+    /// The new value; nil keeps what each item has.
+    package let value: SecretValue?
+
+    /// An update of what `query` finds.
+    package init(query: ItemQuery, changes: ItemChanges, value: SecretValue?) {
+        self.query = query
+        self.changes = changes
+        self.value = value
     }
 }
 
 extension WriteAccess {
-    fileprivate func update(
-        _ query: ItemQuery, _ changes: ItemChanges, value: SecretValue?, for caller: Caller
-    ) throws -> Int {
+    fileprivate func update(_ update: ItemUpdate, for caller: Caller) throws -> Answer<Int> {
+        let (query, changes) = (update.query, update.changes)
         let groups = try caller.groups(changing: query.accessGroup, during: operation)
         if let group = changes.accessGroup {
             _ = try caller.group(writing: group, during: operation)
         }
-        try check(value)
+        try check(update.value)
+        if let new = changes.accessControl {
+            try check(new, isSynchronizable: changes.isSynchronizable ?? false)
+        }
         let matches = try openMatches(query, groups)
-        for match in matches { try update(match, changes, value: value) }
-        return matches.count
+        // Nothing has been written yet.
+        guard matches.demands.isEmpty else { return .authenticationRequired(matches.demands) }
+        for match in matches.rows { try self.update(match, changes, value: update.value) }
+        return .done(matches.rows.count)
     }
 
-    /// Opens all rows that match.
+    /// Opens all rows that match, and says what those demand that cannot be.
     ///
     /// - Throws: ``RowFailure`` if one of them is damaged.
     private func openMatches(
         _ query: ItemQuery, _ groups: [AccessGroup]
-    ) throws -> [OpenedRow] {
+    ) throws -> (rows: [OpenedRow], demands: [AccessControl]) {
         var matches: [OpenedRow] = []
+        var demands: [AccessControl] = []
         for found in try state.find(query, groups, store) {
             guard case .row(let row) = found else { throw RowFailure.column }
             let opened = try open(row)
-            if try query.fits(opened.content) { matches.append(opened) }
+            guard try query.fits(opened.content) else { continue }
+            switch try verdict(on: opened) {
+            case .open where !opened.isClosed: matches.append(opened)
+            case .gone, .skipped: continue
+            // Without its value an item would lose it.
+            case .open, .demanded:
+                guard let demand = try opened.content.accessControl else { continue }
+                if !demands.contains(demand) { demands.append(demand) }
+            }
         }
-        return matches
+        return (matches, demands)
     }
 
     /// Changes one item.
@@ -83,8 +128,9 @@ extension WriteAccess {
             keepsKey
                 ? laterDate(than: match.content)
                 : max(now.date, predecessor.modificationDate.map { $0 + 0.001 } ?? now.date))
+        flags.presence = try content.presencePair(in: flags, operation)
         let kind = RowKind(
-            protectionClass: changes.protectionClass ?? header.protectionClass, flags: flags)
+            protectionClass: changes.newClass ?? header.protectionClass, flags: flags)
         try replace(
             match.row, kind, IndexedContent(content, item.index), value: value ?? match.value,
             after: predecessor.logicalTime)
@@ -102,12 +148,38 @@ extension WriteAccess {
     }
 }
 
+extension ItemChanges {
+    /// The class that the items get, if they get another.
+    fileprivate var newClass: ProtectionClass? {
+        accessControl?.protectionClass ?? protectionClass
+    }
+}
+
 extension ItemContent {
+    /// The pair of keys that the value is to be sealed to, in a row with `flags`.
+    fileprivate func presencePair(
+        in flags: RowFlags, _ operation: String
+    ) throws -> PresencePair? {
+        guard let accessControl = try accessControl else { return nil }
+        guard !flags.contains(.synchronizable) else {
+            throw KeychainFailure(
+                .invalidRequest, during: operation,
+                message: "an item with an access control cannot be synchronizable")
+        }
+        return accessControl.presencePair
+    }
+
     /// The content after an update; dates of modification are the caller's concern.
     fileprivate func applying(_ changes: ItemChanges, valueByteCount: Int?) -> ItemContent {
         var new = self
         for (attribute, value) in changes.attributes where attribute != .modificationDate {
             new.attributes[attribute] = value
+        }
+        if let accessControl = changes.accessControl {
+            new.attributes[.accessControl] = accessControl.attributeValue
+        } else if changes.protectionClass != nil {
+            // A class alone takes the place of class and access control (keychain-semantics §6).
+            new.attributes[.accessControl] = nil
         }
         if let group = changes.accessGroup { new.accessGroup = group }
         if let valueByteCount { new.valueByteCount = valueByteCount }

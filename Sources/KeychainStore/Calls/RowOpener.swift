@@ -8,6 +8,15 @@ struct RowOpener {
     let query: ItemQuery
     let parts: ItemParts
     let state: KeychainState
+    let access: PersonAccess
+
+    /// What became of one row.
+    private enum Outcome {
+        case item(StoredItem)
+        case demanded(AccessControl)
+        /// The query does not match after all, or the item is left out.
+        case nothing
+    }
 
     /// Opens rows until the query's limit is reached.
     ///
@@ -15,10 +24,14 @@ struct RowOpener {
     func open(_ rows: [FoundRow]) throws(RowFailure) -> FoundItems {
         var found = FoundItems()
         let limit = query.limit ?? .max
-        for row in rows where found.items.count < limit {
+        for row in rows where found.items.count + found.closedCount < limit {
             do throws(RowFailure) {
                 guard case .row(let row) = row else { throw .column }
-                if let item = try open(row) { found.items.append(item) }
+                switch try open(row) {
+                case .item(let item): found.items.append(item)
+                case .demanded(let accessControl): found.demand(accessControl)
+                case .nothing: break
+                }
             } catch {
                 guard error.isDamage else { throw error }
                 found.damage = KeychainFailure(translating: error, during: "open an item")
@@ -27,19 +40,37 @@ struct RowOpener {
         return found
     }
 
-    /// Opens one row; nil if the query does not match after all.
-    private func open(_ row: SealedRow) throws(RowFailure) -> StoredItem? {
+    private func open(_ row: SealedRow) throws(RowFailure) -> Outcome {
         let cipher = try state.cipher(opening: row.header)
         let content =
-            parts.needsDetails || query.needsDetails
+            needsDetails(of: row)
             ? try cipher.openContent(row) : try cipher.openNames(row)
-        try compare(content)
-        guard fits(content) else { return nil }
+        try compare(content, hasDetails: needsDetails(of: row))
+        guard fits(content) else { return .nothing }
+        if let pair = row.header.flags.presence, let accessControl = try content.accessControl {
+            let recipient = cipher.recipients[pair]
+            switch access.verdict(on: accessControl, sealedTo: pair, of: recipient) {
+            case .open: break
+            case .demanded: return .demanded(accessControl)
+            case .skipped, .gone: return .nothing
+            }
+        }
+        return .item(try item(row, content, cipher))
+    }
+
+    private func item(
+        _ row: SealedRow, _ content: ItemContent, _ cipher: ItemCipher
+    ) throws(RowFailure) -> StoredItem {
         var value: SecretValue?
         if parts.contains(.value), let secret = row.secret {
-            value = try cipher.openValue(
-                row.header, names: row.names, details: row.details, secret: secret)
+            value = try cipher.openValue(ValueParts(row), secret.span, access.proof)
             guard value?.byteCount == content.valueByteCount else { throw .content }
+            // Here the proof was found to be enough: what it opens elsewhere is not given out.
+            if row.header.flags.presence != nil, access.rule == .demanding,
+                let tag = ValueTag(of: secret)
+            {
+                access.proof?.grant(tag)
+            }
         }
         return StoredItem(
             itemClass: row.header.itemClass, reference: row.header.reference,
@@ -49,10 +80,14 @@ struct RowOpener {
             valueByteCount: content.valueByteCount, value: value)
     }
 
+    /// Whether part B has to be opened: what it takes to read an item is in it, too.
+    private func needsDetails(of row: SealedRow) -> Bool {
+        parts.needsDetails || query.needsDetails || row.header.flags.presence != nil
+    }
+
     /// A hash said that these attributes match; if they do not, the row was tampered with.
-    private func compare(_ content: ItemContent) throws(RowFailure) {
+    private func compare(_ content: ItemContent, hasDetails: Bool) throws(RowFailure) {
         let names = query.itemClass.primaryKeyAttributes
-        let hasDetails = parts.needsDetails || query.needsDetails
         for (attribute, wanted) in query.attributes where attribute.isHashed {
             guard hasDetails || names.contains(attribute) else { continue }
             guard let stored = content.attributes[attribute] ?? attribute.defaultValue,

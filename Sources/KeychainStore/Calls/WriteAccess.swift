@@ -12,6 +12,7 @@ struct WriteAccess {
     let state: KeychainState
     var now: Moment
     let operation: String
+    var access = PersonAccess(.naming)
 
     var store: StoreConnection { writer.reading }
 
@@ -50,17 +51,19 @@ struct WriteAccess {
         return try run.step() ? FoundRow(run) : nil
     }
 
-    /// Opens everything in a row.
+    /// Opens everything in a row; but for a value that takes a proof which is not here.
     func open(_ row: SealedRow) throws(RowFailure) -> OpenedRow {
         let cipher = try state.cipher(opening: row.header)
         let content = try cipher.openContent(row)
-        var value: SecretValue?
-        if let secret = row.secret {
-            value = try cipher.openValue(
-                row.header, names: row.names, details: row.details, secret: secret)
-            guard value?.byteCount == content.valueByteCount else { throw .content }
+        guard let secret = row.secret else { return OpenedRow(row: row, content: content) }
+        do throws(RowFailure) {
+            let value = try cipher.openValue(ValueParts(row), secret.span, access.proof)
+            guard value.byteCount == content.valueByteCount else { throw .content }
+            return OpenedRow(row: row, content: content, value: value)
+        } catch {
+            guard error == .needsPerson else { throw error }
+            return OpenedRow(row: row, content: content, isClosed: true)
         }
-        return OpenedRow(row: row, content: content, value: value)
     }
 
     /// Opens everything in a row; nil if it is damaged.
@@ -77,7 +80,7 @@ struct WriteAccess {
 
     // Writing.
 
-    /// Adds a row.
+    /// Adds a row; its header says what pair of keys the value is sealed to.
     func insert(
         _ itemClass: ItemClass, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
         after logicalTime: Int64 = 0
@@ -88,7 +91,7 @@ struct WriteAccess {
             number: try nextNumber(), salt: .random(in: .min ... .max), version: 1,
             itemClass: itemClass, protectionClass: kind.protectionClass, flags: kind.flags,
             keyID: cipher.keys.keyID, primaryKey: index.place.primaryKey)
-        var row = cipher.seal(
+        var row = try cipher.seal(
             header, content, index, value: value,
             logicalTime: try time(after: logicalTime))
         row.changeNumber = try nextChangeNumber(kind.flags)
@@ -130,7 +133,7 @@ struct WriteAccess {
         header.flags = kind.flags
         header.keyID = cipher.keys.keyID
         header.primaryKey = item.index.place.primaryKey
-        var row = cipher.seal(
+        var row = try cipher.seal(
             header, item.content, item.index, value: value, logicalTime: old.logicalTime)
         row.changeNumber = old.changeNumber
         return row
@@ -218,7 +221,9 @@ struct WriteAccess {
 struct OpenedRow {
     let row: SealedRow
     let content: ItemContent
-    let value: SecretValue?
+    var value: SecretValue?
+    /// Whether there is a value that takes a proof which was not there.
+    var isClosed = false
 }
 
 /// What is sealed of an item, with the hashes that follow from it: they cost as much as sealing,

@@ -8,15 +8,26 @@ internal import SecretMemory
 /// An item's value; the value is nil for an item without one.
 struct FoundValue {
     let value: SecretValue?
+    /// Whether the item needs a person: it was not opened then.
+    var needsPerson = false
+
+    static var needingPerson: FoundValue { FoundValue(value: nil, needsPerson: true) }
+}
+
+/// What is asked for by name.
+struct ValueRequest {
+    let name: PasswordName
+    /// Whether to open the value, or only to tell whether it is there.
+    let opening: Bool
+    /// What opens a value that it has opened before.
+    let proof: PresenceProof?
 }
 
 /// The fast path: one statement that also tells whether the keys at hand are still the right ones.
 extension Engine {
     /// The value of the item of that name in `group`; nil if there is none.
-    ///
-    /// - Parameter opening: Whether to open the value, or only to tell whether it is there.
     func value(
-        _ name: PasswordName, _ group: AccessGroup, opening: Bool, _ deadline: Deadline
+        _ request: ValueRequest, _ group: AccessGroup, _ deadline: Deadline
     ) throws(KeychainFailure) -> FoundValue? {
         let operation = "read an item"
         return try withReader(deadline) { (store) throws(KeychainFailure) in
@@ -27,7 +38,7 @@ extension Engine {
                     continue
                 }
                 let answer = try translating(operation) {
-                    try find(name, group, state, store, opening: opening)
+                    try find(request, group, state, store)
                 }
                 switch answer {
                 case .found(let value):
@@ -44,13 +55,13 @@ extension Engine {
     }
 
     private func find(
-        _ name: PasswordName, _ group: AccessGroup, _ state: KeychainState,
-        _ store: StoreConnection, opening: Bool
+        _ request: ValueRequest, _ group: AccessGroup, _ state: KeychainState,
+        _ store: StoreConnection
     ) throws -> ValueLookup.Answer {
-        let newest = ValueLookup(name, group, state, state.hasher)
-        let answer = try newest.run(store, opening: opening)
+        let newest = ValueLookup(request, group, state, state.hasher)
+        let answer = try newest.run(store)
         guard case .absent = answer, let older = state.older else { return answer }
-        return try ValueLookup(name, group, state, older.hasher).run(store, opening: opening)
+        return try ValueLookup(request, group, state, older.hasher).run(store)
     }
 
     /// What was seen of the keychain, if its keys are still what is open; else what there is now.
@@ -93,24 +104,31 @@ private struct ValueLookup {
         case stale
     }
 
-    private let name: PasswordName
+    private let request: ValueRequest
     private let state: KeychainState
     private let service: ServicePlace
 
+    private var name: PasswordName { request.name }
+    private var opening: Bool { request.opening }
+
     init(
-        _ name: PasswordName, _ group: AccessGroup, _ state: KeychainState, _ hasher: IndexHasher
+        _ request: ValueRequest, _ group: AccessGroup, _ state: KeychainState,
+        _ hasher: IndexHasher
     ) {
-        self.name = name
+        self.request = request
         self.state = state
-        service = hasher.place(of: name.service, in: group)
+        service = hasher.place(of: request.name.service, in: group)
     }
 
-    func run(_ store: StoreConnection, opening: Bool) throws -> Answer {
+    func run(_ store: StoreConnection) throws -> Answer {
         if let row = store.rowCache.row(name.account, service) {
             let run = try store.anything.start()
             guard try run.step(), try isCurrent(store) else { return .stale }
             guard fits(row.header) else { return .absent }
-            return .found(FoundValue(value: opening ? try open(row) : try check(row.header)))
+            guard opening || row.header.flags.presence == nil else {
+                return .found(.needingPerson)
+            }
+            return .found(opening ? try open(row) : FoundValue(value: try check(row.header)))
         }
         let place = service.place(of: name.account)
         let run = try store.value.start()
@@ -122,6 +140,8 @@ private struct ValueLookup {
         guard isThere else { return .absent }
         let header = try RowHeader(value: run, primaryKey: place.primaryKey)
         guard fits(header) else { return .absent }
+        guard header.flags.presence == nil || (opening && request.proof != nil && !run.isNull(8))
+        else { return .found(.needingPerson) }
         guard opening else { return .found(FoundValue(value: try check(header))) }
         guard !run.isNull(8) else {
             return .found(FoundValue(value: try nothing(header, run)))
@@ -129,7 +149,7 @@ private struct ValueLookup {
         let row = ValueRow(
             header: header, names: try run.tag(6), details: try run.tag(7), secret: run.blob(8))
         store.rowCache.add(row, name.account, service)
-        return .found(FoundValue(value: try open(row)))
+        return .found(try open(row))
     }
 
     /// Whether nothing has been committed since the stamp was read: asked inside a transaction.
@@ -148,9 +168,15 @@ private struct ValueLookup {
         return nil
     }
 
-    private func open(_ row: ValueRow) throws(RowFailure) -> SecretValue {
-        try state.cipher(opening: row.header).openValue(
-            row.header, names: row.names, details: row.details, secret: row.secret.span)
+    private func open(_ row: ValueRow) throws(RowFailure) -> FoundValue {
+        let cipher = try state.cipher(opening: row.header)
+        if row.header.flags.presence != nil {
+            // What an item demands is read once for each proof, where all of it is opened.
+            guard let tag = ValueTag(of: row.secret), request.proof?.hasGranted(tag) == true
+            else { return .needingPerson }
+        }
+        let parts = ValueParts(header: row.header, names: row.names, details: row.details)
+        return FoundValue(value: try cipher.openValue(parts, row.secret.span, request.proof))
     }
 
     /// An item without a value: its details say so, or the value was taken away.

@@ -19,6 +19,7 @@ final class Engine: Sendable {
     /// Up to which row number an epoch change is known to have come.
     private let resealed = Atomic<Int64>(.min)
     private let erasure = Atomic<Int64>(0)
+    private let opener = Mutex<PresenceProof?>(nil)
     /// When the database was last seen in its place, as the deadline of the call that looked.
     private let lastLook = Atomic<Int64>(0)
 
@@ -85,6 +86,20 @@ final class Engine: Sendable {
     var nextErasure: Int64 {
         get { erasure.load(ordering: .relaxed) }
         set { erasure.store(newValue, ordering: .relaxed) }
+    }
+
+    /// What opens values that take a person, from the moment that somebody gave the passcode to
+    /// the end of the epoch change which that lets go on.
+    func keep(forResealing proof: PresenceProof?) {
+        opener.withLock { $0 = proof }
+    }
+
+    /// Hands over what was kept.
+    func takeProofForResealing() -> PresenceProof? {
+        opener.withLock { proof in
+            defer { proof = nil }
+            return proof
+        }
     }
 
     /// Up to which row number no row of the older epoch is left, as far as this process knows.

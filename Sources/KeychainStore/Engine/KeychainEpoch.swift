@@ -8,6 +8,8 @@ internal import Sealing
 struct KeychainEpoch: Sendable {
     let keys: UnlockedKeybag
     let hasher: IndexHasher
+    /// The public halves of the presence pairs; none where there are no pairs.
+    let recipients: [PresencePair: Recipient]
     /// By the number of the class.
     private let keyIDs: [KeyID?]
 
@@ -20,6 +22,13 @@ struct KeychainEpoch: Sendable {
             ids[Int(protectionClass.rawValue)] = try locked.keyID(of: protectionClass)
         }
         keyIDs = ids
+        var recipients: [PresencePair: Recipient] = [:]
+        for pair in PresencePair.allCases {
+            guard let publicKey = try locked.publicKey(of: pair) else { continue }
+            recipients[pair] = Recipient(
+                publicKey, keychainID: locked.keychainID, epoch: locked.epoch)
+        }
+        self.recipients = recipients
     }
 
     /// Whether there is a key of that class, open or not.

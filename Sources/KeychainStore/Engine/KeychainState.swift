@@ -70,7 +70,8 @@ final class KeychainState: Sendable {
                 hint: "set a passcode first, or choose another accessibility")
         }
         noteUse(of: protectionClass)
-        return ItemCipher(keychainID: settings.keychainID, keys: keys)
+        return ItemCipher(
+            keychainID: settings.keychainID, keys: keys, recipients: newest.recipients)
     }
 
     /// What opens the row of `header`.
@@ -87,7 +88,8 @@ final class KeychainState: Sendable {
     func cipher(examining header: RowHeader) throws(RowFailure) -> ItemCipher {
         guard let epoch = epoch(of: header) else { throw .seal }
         guard let keys = epoch.keys.keys(of: header.protectionClass) else { throw .locked }
-        return ItemCipher(keychainID: settings.keychainID, keys: keys)
+        return ItemCipher(
+            keychainID: settings.keychainID, keys: keys, recipients: epoch.recipients)
     }
 
     /// Keeps an unlocked keychain from locking itself: docs/decisions/0020-auto-lock.md.

@@ -31,6 +31,7 @@ extension Engine {
             return try write(operation, deadline, of: facts) { writer in
                 let new = try change.keybags(after: facts)
                 let opened = try new.unlock(with: change.protector)
+                keep(forResealing: try new.proof(with: change.protector))
                 // First: it is what leads to a device key that no keybag came to name.
                 try createMarker()
                 try writeDeviceKey(of: change)
@@ -41,7 +42,9 @@ extension Engine {
                     // A recovery of two epochs: there is no third in a database.
                     let keys = try oldest.unlock(with: change.protector)
                     let bridge = try KeychainState(oldest, keys, opened: nil)
-                    try EpochWriter(writer: writer, state: bridge, others: state).sealAllRows()
+                    let proof = try oldest.proof(with: change.protector)
+                    try EpochWriter(writer: writer, state: bridge, others: state, proof: proof)
+                        .sealAllRows()
                 }
                 before = facts.lockReading
                 try new.lockState?.publishNow(new.published(opened))
@@ -50,6 +53,7 @@ extension Engine {
                 if let before { try change.opener.putBack(before, of: facts) }
             }
         } catch {
+            keep(forResealing: nil)
             throw KeychainFailure(translating: error, during: operation)
         }
     }

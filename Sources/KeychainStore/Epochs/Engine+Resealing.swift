@@ -24,38 +24,44 @@ extension Engine {
     func finishEpochChange(
         before deadline: Deadline, progress: (_ rowCount: Int) -> Void = { _ in }
     ) throws(KeychainFailure) -> Bool {
-        var number = Int64.min
-        var count = 0
+        var progressed = Resealing(proof: takeProofForResealing())
         var attempt = 0
         while true {
             do throws(KeychainFailure) {
-                guard try !isResealed(&number, &count) else { break }
+                guard try goOn(&progressed) else { break }
                 attempt = 0
             } catch {
                 attempt += 1
                 guard error.code == .timedOut, attempt < Self.attemptLimit else { throw error }
             }
-            progress(count)
+            progress(progressed.count)
             guard deadline.sleep(atMost: Self.pause) else { return false }
         }
+        guard !progressed.waitsForPasscode else { return false }
         return try erase(Deadline(after: Self.patience))
     }
 
     /// One batch; also what is left to do once there are no more rows of the older epoch.
-    private func isResealed(
-        _ number: inout Int64, _ count: inout Int
-    ) throws(KeychainFailure) -> Bool {
-        let above = number
+    ///
+    /// - Returns: Whether there is more that can be done now.
+    private func goOn(_ resealing: inout Resealing) throws(KeychainFailure) -> Bool {
+        let (above, proof) = (resealing.number, resealing.proof)
         let outcome = try write(Self.operation, Deadline(after: Self.patience), isOfItems: false) {
-            (writer, state) throws(KeychainFailure) -> (count: Int, next: Int64?)? in
+            (writer, state) throws(KeychainFailure) -> EpochWriter.Outcome in
             try translating(Self.operation) {
-                try EpochWriter(writer: writer, state: state).goOn(above: above)
+                try EpochWriter(writer: writer, state: state, proof: proof).goOn(above: above)
             }
         }
-        guard let outcome = outcome ?? nil else { return true }
-        count += outcome.count
-        number = outcome.next ?? .min
-        return false
+        switch outcome {
+        case nil, .done: return false
+        case .waitsForPasscode:
+            resealing.waitsForPasscode = true
+            return false
+        case .sealed(let count, let next):
+            resealing.count += count
+            resealing.number = next
+            return true
+        }
     }
 
     /// After somebody's write: one batch of an epoch change that nobody else may finish. Whatever
@@ -67,7 +73,10 @@ extension Engine {
     ///   for long, and who waits for it looks every two milliseconds.
     func goOnWithEpochChange(_ writer: StoreWriter, _ state: KeychainState) -> Int64 {
         let isChanging = state.older != nil
+        if !isChanging, resealedNumber == .max { resealedNumber = .min }
         if isChanging {
+            // The rest is for whoever gives the passcode: nobody waits for that.
+            guard resealedNumber < .max else { return 0 }
             guard state.isComplete, (try? sealBatch(writer, state)) == true else {
                 return Self.pause
             }
@@ -81,23 +90,47 @@ extension Engine {
         let transaction = try Transaction(on: writer.connection)
         let outcome = try EpochWriter(writer: writer, state: state).goOn(above: resealedNumber)
         try transaction.commit()
-        resealedNumber = outcome?.next ?? .min
-        return outcome == nil
+        switch outcome {
+        case .done: resealedNumber = .min
+        case .sealed(_, let next): resealedNumber = next
+        // Whoever gives the passcode does what is left.
+        case .waitsForPasscode: resealedNumber = .max
+        }
+        return outcome == .done
     }
 }
 
+/// How far the rest of an epoch change has come.
+private struct Resealing {
+    let proof: PresenceProof?
+    var number = Int64.min
+    var count = 0
+    var waitsForPasscode = false
+}
+
 extension EpochWriter {
+    /// What a batch came to.
+    enum Outcome: Hashable {
+        /// There is no older epoch, or no longer.
+        case done
+        /// So many rows were looked at, and none is left up to `next`.
+        case sealed(count: Int, next: Int64)
+        /// Only rows are left whose values take a person.
+        case waitsForPasscode
+    }
+
     /// Seals a batch; drops the older keybag when no row is left.
-    ///
-    /// - Returns: As ``sealRows(above:)``; nil if there is no older epoch, or no longer.
-    func goOn(above number: Int64) throws -> (count: Int, next: Int64?)? {
-        guard state.older != nil else { return nil }
+    func goOn(above number: Int64) throws -> Outcome {
+        guard state.older != nil else { return .done }
         guard state.isComplete else { throw RowFailure.locked }
         let outcome = try sealRows(above: number)
-        guard outcome.next == nil else { return outcome }
+        if let next = outcome.next { return .sealed(count: outcome.count, next: next) }
+        guard try hasOlderRows() else {
+            try dropOlderKeybag()
+            return .done
+        }
         // Somebody may have left rows below where this began.
-        guard try !hasOlderRows() else { return (outcome.count, .min) }
-        try dropOlderKeybag()
-        return nil
+        let isToBeginAgain = try hasOlderRows(sealable: true)
+        return isToBeginAgain ? .sealed(count: outcome.count, next: .min) : .waitsForPasscode
     }
 }

@@ -85,6 +85,7 @@ extension Engine {
             let held = directory.isReadOnly ? nil : try lock.acquire(before: deadline)
             guard try isInPlace(), try readFacts(operation, deadline).settings == facts.settings
             else { return false }
+            if facts.older != nil { keep(forResealing: try facts.proof(with: protector)) }
             try lockState.publish(facts.published(opened), within: limits)
             _ = consume held
             announceLockState()

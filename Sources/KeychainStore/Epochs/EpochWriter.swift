@@ -16,6 +16,8 @@ struct EpochWriter {
     let state: KeychainState
     /// Rows of its epochs stay as they are.
     var others: KeychainState?
+    /// What opens values that take a person; nil leaves their rows as they are.
+    var proof: PresenceProof?
 
     private var connection: Connection { writer.connection }
 
@@ -57,14 +59,17 @@ struct EpochWriter {
         for record in Set(records) { try writer.insert(record, state, during: operation) }
     }
 
-    /// Deletes the items that cannot be without a passcode.
+    /// Deletes the items that cannot be without a passcode: those of its class, and those that
+    /// need a person, whose pairs of keys end with it.
     private func deleteItemsOfPasscode() throws {
         let number = Int64(ProtectionClass.whenPasscodeSetThisDeviceOnly.rawValue)
         let attributes = Statement(
             """
-            DELETE FROM attribute WHERE number IN (SELECT number FROM item WHERE protection = ?1)
+            DELETE FROM attribute WHERE number IN (
+                SELECT number FROM item WHERE protection = ?1 OR flags & 768 <> 0)
             """, on: connection)
-        let items = Statement("DELETE FROM item WHERE protection = ?1", on: connection)
+        let items = Statement(
+            "DELETE FROM item WHERE protection = ?1 OR flags & 768 <> 0", on: connection)
         for statement in [attributes, items] {
             let run = try statement.start()
             try run.bind(number, at: 1)
@@ -82,7 +87,7 @@ struct EpochWriter {
     func sealRows(above number: Int64) throws -> (count: Int, next: Int64?) {
         let access = WriteAccess(
             writer: writer, state: state, now: Moment(nanoseconds: WallClock.nanoseconds),
-            operation: "change the keys")
+            operation: "change the keys", access: PersonAccess(.naming, proof: proof))
         var (count, byteCount) = (0, 0)
         var last = number
         var rows: [FoundRow] = []
@@ -101,13 +106,18 @@ struct EpochWriter {
             last = found.number
             count += 1
             if case .row(let row) = found {
-                if state.isNewest(row.header) || others?.knows(row.header) == true { continue }
+                if state.isNewest(row.header) || isLeft(row) { continue }
                 byteCount += row.secret?.count ?? 0
             }
             rows.append(found)
         }
         for row in rows { try access.sealAnew(row) }
         return (count, nil)
+    }
+
+    /// Whether a row stays as it is: it is of other epochs, or waits for the passcode.
+    private func isLeft(_ row: SealedRow) -> Bool {
+        others?.knows(row.header) == true || (proof == nil && row.header.flags.presence != nil)
     }
 
     /// Seals all rows of the older epoch anew in one go.
@@ -117,7 +127,9 @@ struct EpochWriter {
     }
 
     /// Whether a row names a key of another epoch than the newest.
-    func hasOlderRows() throws -> Bool {
+    ///
+    /// - Parameter sealable: Whether to look at those alone that take nobody to be sealed anew.
+    func hasOlderRows(sealable: Bool = false) throws -> Bool {
         let keyIDs = try ProtectionClass.allCases.compactMap {
             try state.facts.newest.keyID(of: $0)
         }
@@ -126,10 +138,11 @@ struct EpochWriter {
             """
             SELECT 1 FROM item WHERE key_id NOT IN (
                 ?1, ifnull(?2, ?1), ifnull(?3, ?1), ifnull(?4, ?1), ifnull(?5, ?1), ifnull(?6, ?1),
-                ifnull(?7, ?1))
+                ifnull(?7, ?1)) AND (?8 = 0 OR flags & 768 = 0)
             LIMIT 1
             """, on: connection)
         let run = try rows.start()
+        try run.bind(sealable ? 1 : 0, at: 8)
         for (index, keyID) in keyIDs.enumerated() { try run.bind(keyID, at: Int32(index + 1)) }
         return try run.step()
     }
@@ -153,6 +166,8 @@ extension WriteAccess {
         guard case .row(let row) = found, let opened = try openIfSound(row) else {
             return try quarantine(found)
         }
+        // Sealed to a pair that is not open here.
+        guard !opened.isClosed else { return }
         try moveToNewestEpoch(opened)
     }
 }

@@ -9,6 +9,8 @@ internal import SecretMemory
 struct ItemCipher {
     let keychainID: KeychainID
     let keys: ClassKeys
+    /// To whom values are sealed that take a person.
+    var recipients: [PresencePair: Recipient] = [:]
 
     private static let attributePadding = 32
 
@@ -16,10 +18,13 @@ struct ItemCipher {
     static func valuePadding(_ byteCount: Int) -> Int { byteCount <= 1024 ? 32 : 1024 }
 
     /// Seals an item; `header` says whose key, version and class it gets.
+    ///
+    /// - Throws: ``KeychainFailure``: `passcodeNotSet` if the item takes a person and there is no
+    ///   pair of keys for that.
     func seal(
         _ header: RowHeader, _ content: ItemContent, _ index: IndexHashes, value: SecretValue?,
         logicalTime: Int64
-    ) -> SealedRow {
+    ) throws(KeychainFailure) -> SealedRow {
         var row = SealedRow(
             header: header, accountHash: index.account, groupHash: index.place.group,
             placeHash: index.place.place, hashes: index.encodedOthers, names: [], details: [],
@@ -29,11 +34,8 @@ struct ItemCipher {
         if let value {
             let step = Self.valuePadding(value.byteCount)
             let padded = Padding.padded(value, toMultipleOf: step)
-            let data = secretData(
-                header, names: row.names.span.extracting(last: AEAD.tagByteCount),
-                details: row.details.span.extracting(last: AEAD.tagByteCount))
-            row.secret = padded.withBytes { plaintext in
-                data.withBytes { AEAD.seal(plaintext, associatedData: $0, under: keys.value) }
+            row.secret = try padded.withBytes { plaintext throws(KeychainFailure) in
+                try seal(plaintext, of: row)
             }
         }
         return row
@@ -66,6 +68,7 @@ struct ItemCipher {
         let details = try open(row.details, detailsData(of: row))
         let content = try ItemContent(row.header.itemClass, names: names, details: details)
         guard (content.valueByteCount == nil) == (row.secret == nil) else { throw .content }
+        try content.checkAccessControl(row.header)
         return content
     }
 
@@ -89,23 +92,14 @@ struct ItemCipher {
         return padded[..<byteCount]
     }
 
-    /// Opens part V of a row.
+    /// Opens part V, which is bound to the parts A and B that it was written with; of a value that
+    /// takes a person, with the proof of one.
+    ///
+    /// - Throws: ``RowFailure``: `needsPerson` where `proof` does not have the pair of keys.
     func openValue(
-        _ header: RowHeader, names: [UInt8], details: [UInt8], secret: [UInt8]
+        _ parts: ValueParts, _ secret: Span<UInt8>, _ proof: PresenceProof? = nil
     ) throws(RowFailure) -> SecretValue {
-        try openValue(
-            header, names: try PartTag(of: names), details: try PartTag(of: details),
-            secret: secret.span)
-    }
-
-    /// Opens part V, which is bound to the parts A and B that it was written with.
-    func openValue(
-        _ header: RowHeader, names: PartTag, details: PartTag, secret: Span<UInt8>
-    ) throws(RowFailure) -> SecretValue {
-        let data = secretData(header, names: names.span, details: details.span)
-        guard
-            let padded = try? AEAD.open(secret, associatedData: data, under: keys.value)
-        else { throw .seal }
+        let padded = try openPadded(parts, secret, proof)
         // Up to 1,024 bytes a value ends by 1,056, and above it 2,048 is the least.
         let step = padded.byteCount <= 1056 ? 32 : 1024
         guard
@@ -152,14 +146,6 @@ struct ItemCipher {
         return data
     }
 
-    private func secretData(
-        _ header: RowHeader, names: Span<UInt8>, details: Span<UInt8>
-    ) -> LengthPrefixed {
-        var data = header.associatedData(.secret, keychainID: keychainID, reserving: 40)
-        data.append(names)
-        data.append(details)
-        return data
-    }
 }
 
 /// The tag of a sealed part. It stands for all of the part: who forges one can forge the other.

@@ -10,7 +10,14 @@ enum RowFailure: Error, Hashable {
     case content
     /// The keychain is locked, and the row's key is one that a lock takes away.
     case locked
+    /// The value is sealed to a pair of keys that takes a person, and there is no proof of one.
+    case needsPerson
 
     /// Whether something is wrong with the row, and not with the moment.
-    var isDamage: Bool { self != .locked }
+    var isDamage: Bool {
+        switch self {
+        case .column, .seal, .content: true
+        case .locked, .needsPerson: false
+        }
+    }
 }

@@ -16,6 +16,8 @@ struct RowHeader: Sendable {
         case names = "A"
         case details = "B"
         case secret = "V"
+        /// What is in V where a person is needed.
+        case presence = "P"
     }
 
     var number: Int64

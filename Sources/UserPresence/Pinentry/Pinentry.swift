@@ -41,6 +41,10 @@ struct Pinentry: ~Copyable, Prompter {
         try set("OPTION lc-ctype=", ChildEnvironment.textLocale(environment))
         try set("SETTITLE ", prompt.title)
         try set("SETDESC ", prompt.description)
+        // One underscore marks the letter that stands for the button.
+        if let title = prompt.cancelTitle {
+            try set("SETCANCEL ", title.replacing("_", with: "__"))
+        }
     }
 
     mutating func ask(_ question: Question) throws(UserPresenceError) -> Entry {

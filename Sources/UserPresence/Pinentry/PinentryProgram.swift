@@ -21,7 +21,8 @@ struct PinentryProgram {
     ) throws(UserPresenceError) -> SecretBytes {
         let device = TerminalDevice()
         let settings = usesTerminal ? device.settings() : nil
-        let relay = try SignalRelay(SignalRelay.ending, until: deadline)
+        let relay = try SignalRelay(
+            SignalRelay.ending, cancellation: prompt.cancellation, until: deadline)
         do throws(UserPresenceError) {
             let answer = try converse(about: prompt, signals: relay.descriptor, until: deadline)
             Self.pass(relay.end())

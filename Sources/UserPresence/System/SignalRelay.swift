@@ -32,13 +32,16 @@ struct SignalRelay: ~Copyable {
     private var earlier: [sigaction] = []
     private var earlierMask = sigset_t()
     private let hadPipeSignal: Bool
+    private let cancellation: PromptCancellation?
     private var isActive = true
 
-    /// Begins to take the signals `numbers`.
+    /// Begins to take the signals `numbers`; its descriptor can be read after a cancellation, too.
     ///
     /// - Throws: `timedOut` if another question is open until the deadline; `unavailable` without
     ///   descriptors.
-    init(_ numbers: [Int32], until deadline: Deadline) throws(UserPresenceError) {
+    init(
+        _ numbers: [Int32], cancellation: PromptCancellation? = nil, until deadline: Deadline
+    ) throws(UserPresenceError) {
         guard Self.turn.acquire(before: deadline) else { throw UserPresenceError(.timedOut) }
         do throws(UserPresenceError) {
             pipe = try Pipe(for: .terminal)
@@ -49,14 +52,19 @@ struct SignalRelay: ~Copyable {
         // A handler must not wait, nor must whoever looks what has come.
         pipe.makeImpatient()
         self.numbers = numbers
+        self.cancellation = cancellation
         unsafe sigemptyset(&earlierMask)
         hadPipeSignal = Self.isPending(SIGPIPE)
         _ = Self.handlerCount.load(ordering: .relaxed)  // made now: a handler may not
         Self.target.store(pipe.writing.number, ordering: .sequentiallyConsistent)
         install()
+        let number = pipe.writing.number
+        // A byte that is no signal's.
+        cancellation?.listen { _ = Descriptor.write([0].span, to: number) }
     }
 
     deinit {
+        cancellation?.stopListening()
         if isActive { restore() }
         Self.turn.release()
     }
@@ -70,7 +78,8 @@ struct SignalRelay: ~Copyable {
         var bytes = [UInt8](repeating: 0, count: 64)
         var span = bytes.mutableSpan
         let count = Descriptor.read(from: descriptor, into: &span, at: 0..<span.count)
-        return Set(bytes.prefix(max(0, count)).map(Int32.init))
+        // Zero is no signal, but a cancellation.
+        return Set(bytes.prefix(max(0, count)).map(Int32.init)).subtracting([0])
     }
 
     /// Sends signals that had been taken to this process again, as the system had sent them.

@@ -66,15 +66,17 @@ package struct TerminalDevice: ~Copyable {
     /// exits as the shell expects (130 for SIGINT); whoever is stopped and goes on is asked anew.
     ///
     /// - Throws: `timedOut`; `cancelled` after any other signal that the process survives, or when
-    ///   the terminal is gone; `tooLong` above ``maximumLineByteCount``; `unavailable` with the
-    ///   system's reason.
+    ///   the terminal is gone, or by `cancellation`; `tooLong` above ``maximumLineByteCount``;
+    ///   `unavailable` with the system's reason.
     package func readHiddenLine(
-        _ prompt: String, until deadline: Deadline
+        _ prompt: String, cancellation: PromptCancellation? = nil, until deadline: Deadline
     ) throws(UserPresenceError) -> SecretInput {
         while true {
             show(prompt)
             var line = SecretInput(capacity: Self.maximumLineByteCount + 2)
-            let relay = try SignalRelay(SignalRelay.ending + SignalRelay.stopping, until: deadline)
+            let relay = try SignalRelay(
+                SignalRelay.ending + SignalRelay.stopping, cancellation: cancellation,
+                until: deadline)
             let outcome = withoutEcho { device in
                 device.fill(&line, signals: relay.descriptor, until: deadline)
             }
@@ -88,6 +90,10 @@ package struct TerminalDevice: ~Copyable {
                 continue
             }
             if let error = outcome { throw error }
+            if cancellation?.isCancelled == true {
+                show("\n")
+                throw UserPresenceError(.cancelled)
+            }
             guard line.byteCount <= Self.maximumLineByteCount else {
                 throw UserPresenceError(.tooLong)
             }

@@ -71,7 +71,9 @@ struct RecoveryUseCommand: Command {
     func run(in context: Context) throws(CLIError) -> ExitCode {
         let store = try asking { () throws(KeychainFailure) in try context.store() }
         try check(try asking { () throws(KeychainFailure) in try store.status() })
-        let count = try asking { () throws(KeychainFailure) in try store.itemsLostByRecovery() }
+        let count = try asking { () throws(KeychainFailure) in
+            try store.itemsLostByRecovery(settingPasscode: setsPasscode)
+        }
         context.console.note("valet: \(Self.loss(count))")
         try context.console.requireConsent(to: "Recover the keychain?", isGiven: isAgreed)
         try recover(store, context)

@@ -15,6 +15,8 @@ DEVICE_ONLY = {"whenUnlockedThisDeviceOnly", "afterFirstUnlockThisDeviceOnly",
                "alwaysThisDeviceOnly"}
 CLASSES = {"whenUnlocked", "afterFirstUnlock", "always"} | DEVICE_ONLY
 PASSCODE_CLASS = "whenPasscodeSetThisDeviceOnly"
+# Items that need a person: sealed to the passcode's pair of keys, and to the other.
+BOUND, GATED = "bound", "gated"
 
 
 class Change:
@@ -24,12 +26,12 @@ class Change:
         self.before, self.line, self.old, self.new = before, line, old, new
         # A change that was killed in the middle before this one.
         self.interrupted = interrupted
-        self.readable = readable or [CLASSES | ({PASSCODE_CLASS} if old != "-" else set())]
+        self.readable = readable or [ALL if old != "-" else CLASSES]
 
 
-WITH = ("classes", "passcode set one", "classes")
+WITH = ("classes", "passcode set one", "classes", "guarded")
 WITHOUT = ("classes",)
-ALL = CLASSES | {PASSCODE_CLASS}
+ALL = CLASSES | {PASSCODE_CLASS, BOUND, GATED}
 CHANGES = {
     "setting": Change(WITHOUT, "passcode set two", "-", "two"),
     "changing": Change(WITH, "passcode change one two", "one", "two"),
@@ -38,10 +40,11 @@ CHANGES = {
     "rotating_with_passcode": Change(WITH, "rotate one", "one", "one"),
     "creating_recovery_key": Change(WITH, "recovery create one", "one", "one"),
     "recovering": Change(WITH + ("recovery create one",), "recovery use {text} two", "one", "two",
-                      [ALL, CLASSES]),
+                      [ALL, CLASSES | {GATED}]),
     "recovering_in_between": Change(
-        ("passcode set one", "fill 900", "classes", "recovery create one"),
-        "recovery use {text} two", "one", "two", [ALL, CLASSES], interrupted="rotate one"),
+        ("passcode set one", "fill 900", "classes", "guarded", "recovery create one"),
+        "recovery use {text} two", "one", "two", [ALL, CLASSES | {GATED}],
+        interrupted="rotate one"),
     "revoking": Change(WITH + ("recovery create one",), "recovery revoke one", "one", "one"),
     "binding": Change(WITHOUT, "bind path", "-", "-"),
     "unbinding": Change(("classes", "bind path"), "bind file", "-", "-"),
@@ -188,7 +191,7 @@ def verify(world, change, expected=None):
     if change.interrupted:
         check_epoch(world, agent, which)
     expect(expected in (None, which), "it is the", which, "state")
-    readable = set(agent.do("readable").split())
+    readable = set(agent.do(f"readable {passcode}").split())
     allowed = change.readable[0 if which == "old" else -1]
     if passcode != "-":
         expect(readable == allowed, which, "readable:", readable)
@@ -198,7 +201,7 @@ def verify(world, change, expected=None):
     expect(tidy(agent.do("state")), which, agent.do("state"))
     check_files(world, change, which)
     agent.do("passcode change " + f"{passcode} three" if passcode != "-" else "rotate")
-    readable = set(agent.do("readable").split())
+    readable = set(agent.do("readable three" if passcode != "-" else "readable").split())
     expect(readable == allowed, which, "after a second change:", readable)
     close(agent, passcode)
     world.doctor_with = world.run("doctor", env=world.variables)

@@ -3,6 +3,7 @@
 import Database
 import Foundation
 import SecretMemory
+import TestValues
 
 @testable import UserPresence
 
@@ -29,43 +30,9 @@ extension SecretBytes {
     var text: String { String(decoding: array, as: UTF8.self) }
 }
 
-/// A pinentry that answers from a script, in a temporary folder.
-final class FakePinentry {
-    private static let program = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().appendingPathComponent("fake-pinentry")
+typealias FakePinentry = ScriptedPinentry
 
-    private let folder: URL
-
-    /// One line of `answers` for each entry that is asked for; afterwards it cancels.
-    init(_ answers: String...) throws {
-        folder = FileManager.default.temporaryDirectory
-            .appendingPathComponent("valet-pinentry-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-        try FileManager.default.createSymbolicLink(
-            at: folder.appendingPathComponent("pinentry"), withDestinationURL: Self.program)
-        try (answers.joined(separator: "\n") + "\n").write(
-            to: folder.appendingPathComponent("answers"), atomically: false, encoding: .utf8)
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(at: folder)
-    }
-
-    var path: String { folder.appendingPathComponent("pinentry").path }
-
-    /// What it wrote beside itself: `log`, `environment`, `arguments`, `signals`, `descriptors`.
-    func lines(_ file: String) -> [String] {
-        let url = folder.appendingPathComponent(file)
-        let text = (try? String(contentsOf: url, encoding: .utf8)) ?? ""
-        return text.split(separator: "\n").map(String.init)
-    }
-
-    /// Whether it is neither alive nor a zombie.
-    var isGone: Bool {
-        guard let identifier = lines("pid").first else { return false }
-        return !FileManager.default.fileExists(atPath: "/proc/\(identifier)")
-    }
-
+extension ScriptedPinentry {
     func ask(
         _ prompt: PasscodePrompt = PasscodePrompt(description: "asks"),
         _ variables: [String: String] = [:]
@@ -73,5 +40,10 @@ final class FakePinentry {
         let program = PinentryProgram(
             path: path, environment: Environment(variables), usesTerminal: false)
         return try program.ask(prompt, until: Deadline(after: prompt.timeout))
+    }
+
+    /// Asks by the way that an application has.
+    var asker: PasscodeAsker {
+        PasscodeAsker(environment: Environment(["VALET_PINENTRY": path]), readsVariable: false)
     }
 }

@@ -72,7 +72,8 @@ final class FakeKeychain: ItemAccess {
                     service: ListedItem.text(item.attributes[.service]), group: group),
                 group: group.rawValue,
                 accessibility: Accessibility.name(of: item.protectionClass),
-                isCloud: item.isSynchronizable, byteCount: values[index].count, modified: 0)
+                isCloud: item.isSynchronizable, byteCount: values[index].count, modified: 0,
+                requirement: item.accessControl?.requirement)
         }
         return Listing(items: listed, omission: omission)
     }

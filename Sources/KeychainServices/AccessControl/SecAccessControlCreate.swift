@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Foundation
+internal import KeychainModel
+
+// The call in the shape it has on Apple's systems, with the pointer to its error.
+
+/// Makes an access control (keychain-semantics §10.2). Nothing is looked up: it may ask for what
+/// this machine does not have.
+///
+/// - Parameters:
+///   - allocator: Without effect; pass nil.
+///   - protection: One of the `kSecAttrAccessible…` values.
+///   - flags: What a person has to prove; none is nothing.
+///   - error: Set to an error of the domain of `OSStatus` values when nil is returned; the caller
+///     releases it.
+/// - Returns: nil, and `errSecParam`, for another protection, and for flags that contradict each
+///   other.
+public func SecAccessControlCreateWithFlags(
+    _ allocator: CFAllocator?, _ protection: CFString, _ flags: SecAccessControlCreateFlags,
+    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> SecAccessControl? {
+    guard let protectionClass = ProtectionClass(code: protection) else {
+        unsafe refuse("the protection is not one of the kSecAttrAccessible… values", error)
+        return nil
+    }
+    guard let content = try? AccessControl(protectionClass, flags.constraints) else {
+        unsafe refuse("these flags contradict each other", error)
+        return nil
+    }
+    return SecAccessControl(content)
+}
+
+/// As the other, for a protection that is an object.
+public func SecAccessControlCreateWithFlags(
+    _ allocator: CFAllocator?, _ protection: CFTypeRef, _ flags: SecAccessControlCreateFlags,
+    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> SecAccessControl? {
+    let code = protection as? String ?? ""
+    return unsafe SecAccessControlCreateWithFlags(allocator, code, flags, error)
+}
+
+private func refuse(
+    _ message: String, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) {
+    let failure = NSError(
+        domain: NSOSStatusErrorDomain, code: Int(errSecParam),
+        userInfo: [NSLocalizedDescriptionKey: message])
+    unsafe error?.pointee = Unmanaged.passRetained(failure)
+}
+
+extension SecAccessControlCreateFlags {
+    /// The bits that mean something.
+    var constraints: AccessControl.Constraints {
+        AccessControl.Constraints(rawValue: UInt32(truncatingIfNeeded: rawValue))
+    }
+}

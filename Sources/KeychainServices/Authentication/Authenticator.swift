@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Database
+package import KeychainModel
+package import KeychainStore
+
+/// Asks a person to prove who they are.
+///
+/// Calls block. They are made from whatever thread asked for the item, never inside a transaction
+/// and never under the keychain's lock.
+package protocol Authenticator: Sendable {
+    /// Has a person prove what opens items with these access controls.
+    ///
+    /// - Parameters:
+    ///   - demands: What is demanded, each once: at least one. All of it has to be proved; who
+    ///     proves a part of it is asked again for the rest.
+    ///   - reason: What the application says that it is for; nil if it does not.
+    ///   - store: The keychain, which makes the proof of what was given:
+    ///     ``ItemStore/presenceProof(passcode:)`` and ``ItemStore/presenceProof(fingerprint:)``.
+    ///   - deadline: When to give up asking.
+    /// - Returns: The proof; what was proved before may be in it, and nobody is asked then.
+    /// - Throws: ``KeychainFailure``: `userCancelled`, `authenticationFailed` if it was tried and
+    ///   did not work, or cannot work here; `interactionNotAllowed` if nobody can be asked;
+    ///   `timedOut`.
+    func proof(
+        for demands: [AccessControl], reason: String?, store: ItemStore, deadline: Deadline
+    ) throws(KeychainFailure) -> PresenceProof
+
+    /// What the fingers are that are enrolled at this moment: bytes, at most 255, that are others
+    /// after every change. Asks nobody, and is bounded in time.
+    ///
+    /// - Returns: nil if none is enrolled, or there is no reader.
+    /// - Throws: ``KeychainFailure`` if that cannot be found out.
+    func enrolment() throws(KeychainFailure) -> [UInt8]?
+
+    /// What was proved before and still counts, without asking; nil for nothing.
+    var rememberedProof: PresenceProof? { get }
+}
+
+extension Authenticator {
+    /// Nothing.
+    package var rememberedProof: PresenceProof? { nil }
+}
+
+/// An authenticator that an application made and keeps: the value of
+/// `kSecUseAuthenticationContext` (keychain-semantics §10.5).
+///
+/// One that was invalidated remembers nothing, and its proofs are `authenticationFailed`.
+package protocol AuthenticationContext: AnyObject, Authenticator {}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Database
+package import KeychainModel
+package import KeychainStore
+
+/// The authenticator of calls that name none: a new context for each, which remembers nothing.
+package struct DefaultAuthenticator: Authenticator {
+    /// The one of this process.
+    package static let forProcess: any Authenticator = DefaultAuthenticator()
+
+    /// Asks a person; see ``LAContext``.
+    package func proof(
+        for demands: [AccessControl], reason: String?, store: ItemStore, deadline: Deadline
+    ) throws(KeychainFailure) -> PresenceProof {
+        try LAContext().proof(for: demands, reason: reason, store: store, deadline: deadline)
+    }
+
+    /// The fingers that are enrolled.
+    package func enrolment() throws(KeychainFailure) -> [UInt8]? { try LAContext().enrolment() }
+}

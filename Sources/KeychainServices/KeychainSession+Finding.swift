@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import KeychainModel
+package import KeychainStore
+package import SecretMemory
+
+/// Searches.
+extension KeychainSession {
+    /// The items that match: at least one, at most the query's limit.
+    ///
+    /// Damaged items are left out, and remembered as the last failure.
+    /// - Throws: `itemNotFound` if none matches, `damaged` if only damaged ones do; what asking a
+    ///   person comes to, if one needs one: `userCancelled`, `authenticationFailed`,
+    ///   `interactionNotAllowed`.
+    package func copy(
+        _ query: ItemQuery, _ parts: ItemParts,
+        _ policy: AuthenticationPolicy = AuthenticationPolicy()
+    ) throws(KeychainFailure) -> [StoredItem] {
+        let call = SessionCall.copy(query, readsValues: parts.contains(.value))
+        return try asking(call) { () throws(KeychainFailure) in
+            let found = try authenticating(policy, policy.searchRule, "read items") {
+                (access) throws(KeychainFailure) in
+                try store.copy(query, parts, for: caller, access)
+            }
+            if let damage = found.damage { KeychainFailure.last = damage }
+            return found.items
+        }
+    }
+
+    /// The items that match, with their attributes and without their values. Asks nobody: for
+    /// programs that show what there is.
+    ///
+    /// - Throws: As ``copy(_:_:_:)``.
+    package func attributes(of query: ItemQuery) throws(KeychainFailure) -> [StoredItem] {
+        try asking(.copy(query, readsValues: false)) { () throws(KeychainFailure) in
+            // Whether the fingers are still the same is not asked: what is there is shown.
+            let access = PersonAccess(.naming, enrolment: .known(nil))
+            switch try store.copy(query, .attributes, for: caller, access) {
+            case .done(let found):
+                if let damage = found.damage { KeychainFailure.last = damage }
+                return found.items
+            case .authenticationRequired:
+                throw KeychainFailure(.internalFault, during: "list items")
+            }
+        }
+    }
+
+    /// The value of the item of that name: the fast path.
+    ///
+    /// - Returns: nil for an item that has no value.
+    /// - Throws: `itemNotFound` if there is none; as ``copy(_:_:_:)`` if it needs a person.
+    package func value(
+        of name: PasswordName, _ policy: AuthenticationPolicy = AuthenticationPolicy()
+    ) throws(KeychainFailure) -> SecretValue? {
+        try asking(.copy(name.query, readsValues: true)) { () throws(KeychainFailure) in
+            try authenticating(policy, policy.searchRule, "read an item") {
+                (access) throws(KeychainFailure) in
+                try store.value(of: name, for: caller, access)
+            }
+        }
+    }
+
+    /// The value of the first item that matches.
+    ///
+    /// - Returns: nil for an item that has no value.
+    /// - Throws: `itemNotFound` if none matches; as ``copy(_:_:_:)`` if it needs a person.
+    package func value(
+        of query: ItemQuery, _ policy: AuthenticationPolicy = AuthenticationPolicy()
+    ) throws(KeychainFailure) -> SecretValue? {
+        try asking(.copy(query, readsValues: true)) { () throws(KeychainFailure) in
+            try authenticating(policy, policy.searchRule, "read an item") {
+                (access) throws(KeychainFailure) in
+                try store.value(of: query, for: caller, access)
+            }
+        }
+    }
+
+    /// Whether there is an item of that name; opens no value, and asks nobody. One that is bound to
+    /// fingers is there as long as those are enrolled.
+    package func contains(
+        _ name: PasswordName, _ policy: AuthenticationPolicy = AuthenticationPolicy()
+    ) throws(KeychainFailure) -> Bool {
+        try asking(.contains(name.query)) { () throws(KeychainFailure) in
+            try looking(policy) { (enrolment) throws(KeychainFailure) in
+                try store.contains(name, for: caller, enrolment: enrolment)
+            }
+        }
+    }
+
+    /// Whether an item matches; as ``contains(_:_:)``.
+    package func contains(
+        _ query: ItemQuery, _ policy: AuthenticationPolicy = AuthenticationPolicy()
+    ) throws(KeychainFailure) -> Bool {
+        try asking(.contains(query)) { () throws(KeychainFailure) in
+            try looking(policy) { (enrolment) throws(KeychainFailure) in
+                try store.contains(query, for: caller, enrolment: enrolment)
+            }
+        }
+    }
+
+    private func looking(
+        _ policy: AuthenticationPolicy,
+        _ body: (PersonAccess.Enrolment) throws(KeychainFailure) -> Answer<Bool>
+    ) throws(KeychainFailure) -> Bool {
+        try authenticating(policy, .naming, "look for an item") {
+            (access) throws(KeychainFailure) in
+            try body(access.enrolment)
+        }
+    }
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import KeychainModel
+internal import UserPresence
+
+/// Why nobody was authenticated: what `LAError` and `KeychainFailure` are made of
+/// (keychain-semantics §10.6).
+enum AuthenticationRefusal: Error {
+    /// The person declined.
+    case declined
+    /// Three passcodes or three fingers were wrong, or the one that the application gave.
+    case wrong
+    /// The application ended the question.
+    case ended
+    /// The context had been invalidated before.
+    case invalidated
+    /// Nobody answered.
+    case timedOut
+    /// Nobody may be asked, or can be.
+    case notInteractive(UserPresenceError?)
+    case passcodeNotSet
+    case noReader
+    case notEnrolled
+    case lockedOut
+    /// It takes something that nobody has here: another device, or a password of the
+    /// application's own.
+    case impossible
+    /// The keychain could not make a proof.
+    case keychain(KeychainFailure)
+
+    /// What an asker's error means; `isEnded` tells whether the question was ended from outside.
+    init(_ error: UserPresenceError, isEnded: Bool) {
+        self =
+            switch error.code {
+            case .cancelled: isEnded ? .ended : .declined
+            case .timedOut: .timedOut
+            case .tooLong, .empty, .mismatch: .wrong
+            case .unavailable, .malformed: .notInteractive(error)
+            @unknown default: .notInteractive(error)
+            }
+    }
+
+    /// What a reader's error means.
+    init(_ failure: BiometryFailure, isEnded: Bool) {
+        self =
+            switch failure {
+            case .noMatch: .wrong
+            case .lockedOut: .lockedOut
+            case .noReader: .noReader
+            case .notEnrolled: .notEnrolled
+            case .cancelled: isEnded ? .ended : .declined
+            case .timedOut: .timedOut
+            }
+    }
+
+    /// Whether the passcode may take the place of the finger.
+    var leavesPasscode: Bool {
+        switch self {
+        case .wrong, .noReader, .notEnrolled, .lockedOut: true
+        case .declined, .ended, .invalidated, .timedOut, .notInteractive, .passcodeNotSet,
+            .impossible, .keychain:
+            false
+        }
+    }
+}
+
+extension KeychainFailure {
+    /// The refusal as a call for items has it.
+    init(_ refusal: AuthenticationRefusal) {
+        let code: Code
+        var message = refusal.code.explanation.lowercased()
+        if message.hasSuffix(".") { message.removeLast() }
+        var hint: String?
+        switch refusal {
+        case .declined: code = .userCancelled
+        case .notInteractive(let error):
+            code = .interactionNotAllowed
+            if let error { (message, hint) = ("\(error)", error.hint) }
+        case .passcodeNotSet:
+            code = .authenticationFailed
+            hint = "set one with `valet passcode set`"
+        case .keychain(let failure):
+            self = failure
+            return
+        case .wrong, .ended, .invalidated, .timedOut, .noReader, .notEnrolled, .lockedOut,
+            .impossible:
+            code = .authenticationFailed
+        }
+        self.init(code, during: "authenticate", message: message, hint: hint)
+    }
+}
+
+extension AuthenticationRefusal {
+    /// The refusal as a context has it.
+    var code: LAError.Code {
+        switch self {
+        case .declined: .userCancel
+        case .wrong: .authenticationFailed
+        case .ended: .appCancel
+        case .invalidated: .invalidContext
+        case .timedOut: .systemCancel
+        case .notInteractive: .notInteractive
+        case .passcodeNotSet: .passcodeNotSet
+        case .noReader: .biometryNotAvailable
+        case .notEnrolled: .biometryNotEnrolled
+        case .lockedOut: .biometryLockout
+        case .impossible: .companionNotAvailable
+        case .keychain(let failure):
+            switch failure.code {
+            case .userCancelled: .userCancel
+            case .interactionNotAllowed: .notInteractive
+            case .passcodeNotSet: .passcodeNotSet
+            default: .authenticationFailed
+            }
+        }
+    }
+
+    /// The refusal with the failure that it is for the keychain, too.
+    var error: LAError {
+        LAError(code, userInfo: [NSUnderlyingErrorKey: KeychainFailure(self)])
+    }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Database
+package import UserPresence
+
+/// A reader of fingers, as far as authentication needs one.
+///
+/// Calls block, and are done by their deadline. They may be made from every thread.
+package protocol BiometryReader: Sendable {
+    /// What the reader can do now. Asks nobody.
+    func state(until deadline: Deadline) -> BiometryState
+
+    /// Waits for a finger that is enrolled: three times, where it is another one's; a finger that
+    /// was not seen well does not count.
+    ///
+    /// - Parameters:
+    ///   - lines: What the person is told, as far as there is a place for it: who asks for what.
+    ///   - cancellation: Ends the waiting from outside, as who listens to it is told; the answer
+    ///     is then `cancelled`.
+    /// - Returns: What was enrolled while the finger matched: 1 to 255 bytes that are others after
+    ///   every change.
+    func verify(
+        _ lines: [String], until deadline: Deadline, cancellation: PromptCancellation
+    ) throws(BiometryFailure) -> [UInt8]
+}
+
+/// What a reader can do.
+package enum BiometryState: Hashable, Sendable {
+    /// There is none, or nothing answers for it.
+    case noReader
+    /// There is one, and the person has no finger in it.
+    case notEnrolled
+    /// There were too many tries; only the passcode helps.
+    case lockedOut
+    /// Fingers are enrolled: 1 to 255 bytes that are others after every change.
+    case enrolled([UInt8])
+}
+
+/// Why no finger was accepted.
+package enum BiometryFailure: Error, Hashable, Sendable {
+    /// Three times it was none that is enrolled.
+    case noMatch
+    /// There were too many tries.
+    case lockedOut
+    /// There is no reader, or it is gone.
+    case noReader
+    /// The person has no finger in it.
+    case notEnrolled
+    /// The person declined, or the waiting was ended from outside.
+    case cancelled
+    /// The deadline has passed.
+    case timedOut
+}

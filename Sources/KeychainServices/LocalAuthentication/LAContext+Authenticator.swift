@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Database
+internal import Foundation
+package import KeychainModel
+package import KeychainStore
+
+extension LAContext: AuthenticationContext {
+    /// Has what items demand proved by who has this context.
+    package func proof(
+        for demands: [AccessControl], reason: String?, store: ItemStore, deadline: Deadline
+    ) throws(KeychainFailure) -> PresenceProof {
+        try refusing { () throws(AuthenticationRefusal) in
+            try state.prove(demands, reason: reason, in: store, until: deadline)
+        }
+    }
+
+    /// What was proved already; nil for nothing, and once the context is invalidated.
+    package var rememberedProof: PresenceProof? { try? state.rememberedProof() }
+
+    /// The fingers that are enrolled.
+    package func enrolment() throws(KeychainFailure) -> [UInt8]? { state.enrolment }
+
+    private func refusing<R>(
+        _ body: () throws(AuthenticationRefusal) -> R
+    ) throws(KeychainFailure) -> R {
+        do throws(AuthenticationRefusal) {
+            return try body()
+        } catch {
+            throw KeychainFailure(error)
+        }
+    }
+}
+
+extension LAContext {
+    /// Has `demands` proved within the time that a person is given.
+    func prove(
+        _ demands: [AccessControl], reason: String
+    ) throws(AuthenticationRefusal) {
+        let deadline = Deadline(after: state.means.timeLimit)
+        _ = try state.prove(demands, reason: reason, in: nil, until: deadline)
+    }
+
+    /// Runs `body`, which may wait for a person, on a thread of its own, and replies from there.
+    /// The context lives until then, whoever lets go of it.
+    func answer(
+        _ reply: @escaping @Sendable (Bool, (any Error)?) -> Void,
+        _ body: @escaping @Sendable (LAContext) throws(AuthenticationRefusal) -> Void
+    ) {
+        Thread.detachNewThread {
+            do throws(AuthenticationRefusal) {
+                try body(self)
+            } catch {
+                return reply(false, error.error)
+            }
+            reply(true, nil)
+        }
+    }
+}
+
+extension ContextState {
+    var enrolment: [UInt8]? { readerState.enrolment }
+
+    var hasReader: Bool { readerState != .noReader }
+
+    /// Keeps which fingers are enrolled, if `policy` is about fingers.
+    func noteDomainState(for policy: LAPolicy) {
+        guard let enrolment else { return }
+        switch policy {
+        case .deviceOwnerAuthenticationWithBiometrics,
+            .deviceOwnerAuthenticationWithBiometricsOrCompanion, .deviceOwnerAuthentication:
+            change { $0.domainState = Data(enrolment) }
+        case .deviceOwnerAuthenticationWithCompanion,
+            .deviceOwnerAuthenticationWithWristDetection:
+            break
+        }
+    }
+
+    private var readerState: BiometryState {
+        means.reader.map { $0.state(until: Deadline(after: .seconds(5))) } ?? .noReader
+    }
+}
+
+extension LAPolicy {
+    /// What the policy demands, as an access control would.
+    func demands() throws(AuthenticationRefusal) -> [AccessControl] {
+        let constraints: AccessControl.Constraints
+        switch self {
+        case .deviceOwnerAuthentication: constraints = .userPresence
+        case .deviceOwnerAuthenticationWithBiometrics,
+            .deviceOwnerAuthenticationWithBiometricsOrCompanion:
+            constraints = .biometryAny
+        case .deviceOwnerAuthenticationWithCompanion,
+            .deviceOwnerAuthenticationWithWristDetection:
+            throw .impossible
+        }
+        guard let demand = try? AccessControl(.whenUnlocked, constraints) else {
+            throw .impossible
+        }
+        return [demand]
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import KeychainModel
+internal import KeychainStore
+internal import SecretMemory
+internal import UserPresence
+
+/// One authentication: asks a person for what is demanded and not proved yet.
+///
+/// Fingers come first, where they are enough or a part of it; the passcode takes their place where
+/// they fail and it may. Each is tried three times, fingers by the reader itself. All of it is done
+/// by the deadline, but for the two seconds that ending a pinentry may take.
+struct PersonAuthentication {
+    /// How often a person may try a passcode.
+    static let tryCount = 3
+
+    let means: AuthenticationMeans
+    /// What the application says that it is for.
+    let reason: String
+    /// What stands on the button that declines.
+    let cancelTitle: String?
+    /// Whether a person may be asked.
+    let mayAsk: Bool
+    /// The passcode that the application has given.
+    let credential: SecretValue?
+    let store: ItemStore
+    let deadline: Deadline
+    let cancellation: PromptCancellation
+
+    /// Has everything proved that `demands` take; `known` is what was proved before.
+    ///
+    /// - Returns: What was proved, `known` included.
+    func prove(
+        _ demands: [AccessControl], beside known: PresenceProof?
+    ) throws(AuthenticationRefusal) -> PresenceProof {
+        let way = try way(to: demands, beside: known)
+        var proof = known
+        if way.contains(.fingerprint) {
+            do throws(AuthenticationRefusal) {
+                proof = merged(proof, try proveFinger())
+            } catch {
+                let other = (known?.factors ?? []).union(.passcode)
+                let hasOther = demands.allSatisfy { $0.demand.isMet(by: other) }
+                guard error.leavesPasscode, hasOther else { throw error }
+                return merged(proof, try provePasscode())
+            }
+        }
+        if way.contains(.passcode) { proof = merged(proof, try provePasscode()) }
+        guard let proof else { throw .impossible }
+        return proof
+    }
+
+    /// The factors to ask for: the easiest that are enough, beside those that were shown.
+    ///
+    /// - Throws: ``AuthenticationRefusal``: why there is no way, or nobody to ask.
+    func way(
+        to demands: [AccessControl], beside known: PresenceProof?
+    ) throws(AuthenticationRefusal) -> AccessControl.Factors {
+        let reader = means.reader.map { $0.state(until: deadline) } ?? .noReader
+        let shown = known?.factors ?? []
+        let ways: [AccessControl.Factors] = [
+            .fingerprint, .passcode, [.fingerprint, .passcode],
+        ]
+        // A passcode that was given already asks nobody.
+        let sorted = credential == nil ? ways : [.passcode] + ways
+        let way = sorted.first { way in
+            if way.contains(.fingerprint), reader.enrolment == nil { return false }
+            return demands.allSatisfy {
+                $0.demand(enrolled: reader.enrolment).isMet(by: shown.union(way))
+            }
+        }
+        guard let way else { throw refusal(of: demands, reader) }
+        // Fingers open nothing without a passcode, either: the keychain is not locked then.
+        guard try hasPasscode() else { throw .passcodeNotSet }
+        if credential == nil || way.contains(.fingerprint) { try checkThatSomebodyIsThere() }
+        return way
+    }
+
+    /// Why there is no way.
+    private func refusal(
+        of demands: [AccessControl], _ reader: BiometryState
+    ) -> AuthenticationRefusal {
+        guard !demands.contains(where: \.demand.isImpossible) else { return .impossible }
+        return switch reader {
+        case .noReader: .noReader
+        case .notEnrolled: .notEnrolled
+        case .lockedOut: .lockedOut
+        // Other fingers are enrolled than those that an item is bound to.
+        case .enrolled: .wrong
+        }
+    }
+
+    private func hasPasscode() throws(AuthenticationRefusal) -> Bool {
+        do throws(KeychainFailure) {
+            let found = try store.availability()
+            if let fault = found.fault { throw fault }
+            return found.state != .noPasscode && found.state != .absent
+        } catch {
+            throw .keychain(error)
+        }
+    }
+
+    private func checkThatSomebodyIsThere() throws(AuthenticationRefusal) {
+        guard mayAsk else { throw .notInteractive(nil) }
+        do throws(UserPresenceError) {
+            try means.asker.checkThatSomebodyIsThere()
+        } catch {
+            throw .notInteractive(error)
+        }
+    }
+
+    private func merged(_ known: PresenceProof?, _ newer: PresenceProof) -> PresenceProof {
+        known?.adding(newer) ?? newer
+    }
+}

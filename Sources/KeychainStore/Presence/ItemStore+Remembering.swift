@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import Keybag
+internal import KeychainModel
+
+extension ItemStore {
+    /// Whether a proof is of this keychain's present keys. After a change of keys it is not, and
+    /// whoever remembers it asks anew. Of a keychain that cannot be read nothing is known: true.
+    package func isCurrent(_ proof: PresenceProof) -> Bool {
+        let operation = "authenticate"
+        let isCurrent = try? withEngineIfThere(operation, creating: false) {
+            (engine) throws(KeychainFailure) in
+            let facts = try engine.readFacts(operation, Deadline(after: timeLimit))
+            return proof.keys.contains {
+                $0.keychainID == facts.settings.keychainID && $0.epoch == facts.newest.epoch
+            }
+        }
+        return isCurrent ?? true
+    }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Keybag
+package import KeychainModel
+internal import Sealing
+
+/// What a call brings along for items that need a person.
+package struct PersonAccess: Sendable {
+    /// What becomes of an item that needs a person.
+    package enum Rule: Hashable, Sendable {
+        /// It takes a proof that suffices. Without one the call answers
+        /// ``Answer/authenticationRequired(_:)``.
+        case demanding
+        /// It is left out where there is no proof that suffices.
+        case skipping
+        /// It is there like any other, but for its value: for calls that never ask anybody.
+        case naming
+    }
+
+    /// Which fingers are enrolled.
+    package enum Enrolment: Hashable, Sendable {
+        /// Nobody has looked. An item that is bound to fingers is demanded until somebody has.
+        case unknown
+        /// What an ``Authenticator`` said; nil for none.
+        case known([UInt8]?)
+    }
+
+    /// What becomes of an item that needs a person.
+    package var rule: Rule
+    /// What was proved; nil for nothing.
+    package var proof: PresenceProof?
+    /// Which fingers are enrolled.
+    package var enrolment: Enrolment
+
+    /// By default nothing was proved, and nothing is known.
+    package init(
+        _ rule: Rule, proof: PresenceProof? = nil, enrolment: Enrolment = .unknown
+    ) {
+        self.rule = rule
+        self.proof = proof
+        self.enrolment = enrolment
+    }
+}
+
+/// What a call that may need a person comes to.
+package enum Answer<Result: Sendable>: Sendable {
+    /// What was asked for.
+    case done(Result)
+    /// Nothing was done: these have to be proved first, all of them. Each is there once, with the
+    /// fingers that it is bound to.
+    case authenticationRequired([AccessControl])
+
+    /// The result, where there is nobody to ask.
+    ///
+    /// - Throws: ``KeychainFailure/Code/interactionNotAllowed``.
+    func get(_ operation: String) throws(KeychainFailure) -> Result {
+        switch self {
+        case .done(let result): return result
+        case .authenticationRequired:
+            throw KeychainFailure(.interactionNotAllowed, during: operation)
+        }
+    }
+}
+
+/// Thrown inside a transaction that has not written anything.
+struct AuthenticationDemand: Error {
+    let accessControl: AccessControl
+}
+
+/// What is to become of one item.
+enum Verdict {
+    /// It may be opened.
+    case open
+    /// It takes more than was proved, or what it is bound to has to be looked up.
+    case demanded
+    /// It is left out.
+    case skipped
+    /// It is bound to fingers that are enrolled no longer, and nothing else opens it: as good as
+    /// not there (keychain-semantics §10.7).
+    case gone
+}
+
+extension PersonAccess {
+    /// What is to become of an item with `accessControl`, the value of which is sealed to
+    /// `recipient`.
+    func verdict(
+        on accessControl: AccessControl, sealedTo pair: PresencePair, of recipient: Recipient?
+    ) -> Verdict {
+        let demand = accessControl.demand(enrolled: enrolled)
+        if accessControl.enrolment != nil, demand.isImpossible { return .gone }
+        switch rule {
+        case .naming:
+            return accessControl.enrolment != nil && enrolment == .unknown ? .demanded : .open
+        case .demanding, .skipping:
+            guard let proof, let recipient, demand.isMet(by: proof.factors),
+                proof.keys.contains(where: { $0.has(pair, of: recipient) })
+            else { return rule == .skipping ? .skipped : .demanded }
+            return .open
+        }
+    }
+
+    /// A finger that has matched was one of those that were enrolled then.
+    private var enrolled: [UInt8]? {
+        switch enrolment {
+        case .known(let enrolled): enrolled
+        case .unknown: proof?.enrolment
+        }
+    }
+}

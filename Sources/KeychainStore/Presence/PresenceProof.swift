@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Keybag
+package import KeychainModel
+internal import Sealing
+internal import Synchronization
+
+/// That a person was there: what they have shown, and the secrets which that opens.
+///
+/// Made by ``ItemStore`` alone, of what a person gave. It opens items for as long as it lives, and
+/// is wiped with its last owner; after a change of keys it opens those that are new no longer, and
+/// the store asks again. Locking the keychain does not end it, but takes away other keys that every
+/// item takes, too.
+package final class PresenceProof: Sendable {
+    /// What was shown.
+    package let factors: AccessControl.Factors
+    /// The fingers that were enrolled when one of them matched; nil if none did.
+    package let enrolment: [UInt8]?
+    /// The opened pairs, by epoch.
+    let keys: [PresenceKeys]
+    /// Values that this was found to be enough for, by the tag of part V.
+    private let granted = Mutex<Set<ValueTag>>([])
+
+    private static let grantedCapacity = 1024
+
+    init(
+        _ factors: AccessControl.Factors, enrolment: [UInt8]? = nil, keys: [PresenceKeys]
+    ) {
+        self.factors = factors
+        self.enrolment = enrolment
+        self.keys = keys
+    }
+
+    /// Both proofs in one: what takes passcode and finger takes both.
+    ///
+    /// Where both have the same, that of `newer` counts.
+    package func adding(_ newer: PresenceProof) -> PresenceProof {
+        PresenceProof(
+            factors.union(newer.factors), enrolment: newer.enrolment ?? enrolment,
+            keys: newer.keys + keys)
+    }
+
+    /// Notes that this was enough for the value with that seal; until it is written anew it is.
+    func grant(_ tag: ValueTag) {
+        granted.withLock { granted in
+            if granted.count < Self.grantedCapacity { granted.insert(tag) }
+        }
+    }
+
+    /// Whether this is known to be enough for the value with that seal.
+    func hasGranted(_ tag: ValueTag) -> Bool {
+        granted.withLock { $0.contains(tag) }
+    }
+
+    /// Whether this meets what `accessControl` demands, fingers of another enrolment left out.
+    package func satisfies(_ accessControl: AccessControl) -> Bool {
+        accessControl.demand(enrolled: enrolment).isMet(by: factors)
+    }
+}
+
+/// The tag of a sealed value: who forges one can forge the other.
+typealias ValueTag = FixedBytes<16, ValueTagName>
+
+/// Tells ``ValueTag`` from other bytes.
+enum ValueTagName {}
+
+extension ValueTag {
+    /// The tag at the end of part V; nil for bytes that are too few to have one.
+    init?(of secret: [UInt8]) {
+        guard let tag = try? PartTag(of: secret) else { return nil }
+        self.init(tag)
+    }
+}

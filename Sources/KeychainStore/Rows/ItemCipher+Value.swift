@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Keybag
+internal import KeychainModel
+internal import Sealing
+internal import SecretMemory
+
+/// What part V is bound to.
+struct ValueParts {
+    let header: RowHeader
+    /// The tag of part A.
+    let names: PartTag
+    /// The tag of part B.
+    let details: PartTag
+
+    init(header: RowHeader, names: PartTag, details: PartTag) {
+        self.header = header
+        self.names = names
+        self.details = details
+    }
+
+    /// - Throws: ``RowFailure/seal`` for parts that are too short.
+    init(_ row: SealedRow) throws(RowFailure) {
+        self.init(
+            header: row.header, names: try PartTag(of: row.names),
+            details: try PartTag(of: row.details))
+    }
+
+    fileprivate func data(_ part: RowHeader.Part, _ keychainID: KeychainID) -> LengthPrefixed {
+        var data = header.associatedData(part, keychainID: keychainID, reserving: 40)
+        data.append(names.span)
+        data.append(details.span)
+        return data
+    }
+}
+
+/// Part V, which is sealed twice where a person is needed: docs/FORMAT.md §5.2.
+extension ItemCipher {
+    /// Seals a padded value for a row whose parts A and B are sealed.
+    func seal(
+        _ padded: Span<UInt8>, of row: SealedRow
+    ) throws(KeychainFailure) -> [UInt8] {
+        let operation = "seal an item"
+        let parts: ValueParts
+        do throws(RowFailure) {
+            parts = try ValueParts(row)
+        } catch {
+            throw KeychainFailure(translating: error, during: operation)
+        }
+        guard let pair = row.header.flags.presence else { return seal(padded, parts) }
+        guard let recipient = recipients[pair] else {
+            throw KeychainFailure(
+                .passcodeNotSet, during: operation,
+                message: "there are no keys for items that need a person",
+                hint: "set a passcode, or begin new keys with `valet rotate`")
+        }
+        do throws(SealingError) {
+            let inner = try parts.data(.presence, keychainID).withBytes {
+                data throws(SealingError) in
+                try PublicKeySealing.seal(padded, associatedData: data, to: recipient)
+            }
+            return seal(inner.span, parts)
+        } catch {
+            throw KeychainFailure(
+                .keychainDamaged, during: operation, message: "a presence pair is not fit")
+        }
+    }
+
+    private func seal(_ plaintext: Span<UInt8>, _ parts: ValueParts) -> [UInt8] {
+        parts.data(.secret, keychainID).withBytes { data in
+            AEAD.seal(plaintext, associatedData: data, under: keys.value)
+        }
+    }
+
+    /// Opens part V to check it; nil for a value that takes a person, of which nothing but the
+    /// outer seal can be checked.
+    func valueByteCount(_ parts: ValueParts, _ secret: Span<UInt8>) throws(RowFailure) -> Int? {
+        do throws(RowFailure) {
+            return try openValue(parts, secret).byteCount
+        } catch {
+            guard error == .needsPerson else { throw error }
+            return nil
+        }
+    }
+
+    /// Opens part V, padding and all.
+    func openPadded(
+        _ parts: ValueParts, _ secret: Span<UInt8>, _ proof: PresenceProof?
+    ) throws(RowFailure) -> SecretBytes {
+        let data = parts.data(.secret, keychainID)
+        guard let opened = try? AEAD.open(secret, associatedData: data, under: keys.value) else {
+            throw .seal
+        }
+        guard let pair = parts.header.flags.presence else { return opened }
+        guard let recipient = recipients[pair], let proof else { throw .needsPerson }
+        return try parts.data(.presence, keychainID).withBytes { data throws(RowFailure) in
+            try opened.withBytes { inner throws(RowFailure) in
+                try proof.open(inner, to: pair, of: recipient, associatedData: data)
+            }
+        }
+    }
+}
+
+extension PresenceProof {
+    /// Opens what was sealed to a pair of keys.
+    ///
+    /// - Throws: ``RowFailure``: `needsPerson` if the pair is not among what was opened, `seal` if
+    ///   it is, and this was not sealed to it.
+    fileprivate func open(
+        _ sealed: Span<UInt8>, to pair: PresencePair, of recipient: Recipient,
+        associatedData: Span<UInt8>
+    ) throws(RowFailure) -> SecretBytes {
+        for opened in keys where opened.has(pair, of: recipient) {
+            do throws(SealingError) {
+                let value = try opened.open(sealed, to: pair, associatedData: associatedData)
+                if let value { return value }
+            } catch {
+                throw .seal
+            }
+        }
+        throw .needsPerson
+    }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import KeychainModel
+
+/// The items of a valet that a person has to be there for: what both kinds of such valets do.
+///
+/// Nothing but reading takes a person.
+struct Enclave: Sendable {
+    let configuration: Configuration
+    let accessControl: SecureEnclaveAccessControl
+    let sandbox: PasswordService
+    let backend: any KeychainBackend
+    /// Makes a person who has proved nothing.
+    let authentication: @Sendable () -> Authentication
+
+    init(
+        _ naming: Configuration.Naming, _ accessControl: SecureEnclaveAccessControl, asksOnce: Bool,
+        backend: any KeychainBackend,
+        authentication: @escaping @Sendable () -> Authentication = { Authentication() }
+    ) {
+        configuration = Configuration(enclave: naming, accessControl, asksOnce: asksOnce)
+        self.accessControl = accessControl
+        sandbox = configuration.sandbox
+        self.backend = backend
+        self.authentication = authentication
+    }
+
+    /// Whether a valet of the same name, whose items ask for nobody, can be used.
+    var canAccessKeychain: Bool {
+        let plain = Configuration(configuration.naming, configuration.accessibility)
+        return Valet(plain, backend: backend).canAccessKeychain()
+    }
+
+    func set(_ object: Data, _ key: String) throws(KeychainError) {
+        try check(key)
+        guard !object.isEmpty else { throw .emptyValue }
+        try translating { () throws(KeychainFailure) in
+            try backend.set(item(key), value: object, authentication())
+        }
+    }
+
+    func object(_ key: String, _ authentication: Authentication) throws(KeychainError) -> Data {
+        try check(key)
+        return try translating { () throws(KeychainFailure) in
+            let value = try backend.value(of: PasswordName(key, in: sandbox), authentication)
+            guard let value else {
+                throw KeychainFailure(.itemNotFound, during: "read an item")
+            }
+            return value
+        }
+    }
+
+    func string(_ key: String, _ authentication: Authentication) throws(KeychainError) -> String {
+        guard let string = String(validating: try object(key, authentication), as: UTF8.self)
+        else {
+            Platform.keep(
+                KeychainFailure(
+                    .itemNotFound, during: "read an item", message: "the value is not UTF-8"))
+            throw .itemNotFound
+        }
+        return string
+    }
+
+    func contains(_ key: String) throws(KeychainError) -> Bool {
+        try check(key)
+        return try translating { () throws(KeychainFailure) in
+            try backend.contains(PasswordName(key, in: sandbox), authentication())
+        }
+    }
+
+    func allKeys(_ authentication: Authentication) throws(KeychainError) -> Set<String> {
+        try translating { () throws(KeychainFailure) in
+            try backend.accounts(of: sandbox, authentication)
+        }
+    }
+
+    func remove(_ key: String) throws(KeychainError) {
+        try check(key)
+        try remove(PasswordName(key, in: sandbox).query)
+    }
+
+    func removeAll() throws(KeychainError) {
+        try remove(sandbox.query)
+    }
+
+    private func remove(_ query: ItemQuery) throws(KeychainError) {
+        do {
+            try backend.delete(query)
+        } catch  where error.code == .itemNotFound {
+            return
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+
+    private func item(_ key: String) -> NewItem {
+        var item = sandbox.item(key)
+        item.accessControl = accessControl.accessControl
+        return item
+    }
+
+    private func check(_ key: String) throws(KeychainError) {
+        guard !key.isEmpty else { throw .emptyKey }
+    }
+
+    private func translating<R>(
+        _ body: () throws(KeychainFailure) -> R
+    ) throws(KeychainError) -> R {
+        do throws(KeychainFailure) {
+            return try body()
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+}
+
+extension Enclave {
+    /// Stores what a query found, all or none; removes all of it from where it is, or none.
+    func migrate(_ items: [FoundItem], removing: Bool) throws {
+        let destination = MigrationDestination(
+            backend: backend, item: item,
+            hasAny: { keys throws(KeychainError) in
+                for key in keys where try contains(key) { return true }
+                return false
+            })
+        try destination.migrate(items, removing: removing)
+    }
+}
+
+extension Enclave: Equatable {
+    /// Whether both read and write the same items.
+    static func == (one: Enclave, other: Enclave) -> Bool { one.sandbox == other.sandbox }
+}
+
+extension Enclave: CustomStringConvertible {
+    /// The identifier, the accessibility with the access control, and the kind.
+    var description: String {
+        let kind =
+            switch configuration.kind {
+            case .singlePromptEnclave: "SinglePromptSecureEnclaveValet"
+            case .enclave, .local, .cloud: "SecureEnclaveValet"
+            }
+        let access = "\(configuration.accessibility)\(accessControl)"
+        return "\(configuration.identifier) \(access) (\(kind))"
+    }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Database
+import Foundation
+import KeychainModel
+import KeychainStore
+import SecretMemory
+import Synchronization
+import Testing
+
+@testable import KeychainServices
+
+/// A person who does what the test says, and counts how often they were asked.
+final class TestPerson: AuthenticationContext {
+    struct Conduct: Sendable {
+        /// Types the right passcode.
+        var typesPasscode = false
+        /// Touches the reader with a finger that is enrolled.
+        var touchesReader = false
+        /// What the reader says of the fingers that are enrolled.
+        var enrolment: [UInt8]? = [1]
+        /// How asking ends instead.
+        var failure: KeychainFailure.Code?
+        /// Whether what was proved is remembered.
+        var remembers = false
+    }
+
+    private struct State {
+        var conduct: Conduct
+        var questions: [[AccessControl]] = []
+        var reasons: [String?] = []
+        var proof: PresenceProof?
+        /// What typing the passcode has given: it is stretched but once.
+        var typed: PresenceProof?
+    }
+
+    private let state: Mutex<State>
+
+    init(_ conduct: Conduct = Conduct()) {
+        state = Mutex(State(conduct: conduct))
+    }
+
+    /// One who types the passcode.
+    static var typing: TestPerson { TestPerson(Conduct(typesPasscode: true)) }
+    /// One who touches the reader.
+    static var touching: TestPerson { TestPerson(Conduct(touchesReader: true)) }
+
+    var conduct: Conduct {
+        get { state.withLock { $0.conduct } }
+        set { state.withLock { $0.conduct = newValue } }
+    }
+
+    /// What was asked for, each time.
+    var questions: [[AccessControl]] { state.withLock { $0.questions } }
+    var reasons: [String?] { state.withLock { $0.reasons } }
+
+    var rememberedProof: PresenceProof? { state.withLock { $0.proof } }
+
+    func enrolment() throws(KeychainFailure) -> [UInt8]? { conduct.enrolment }
+
+    func proof(
+        for demands: [AccessControl], reason: String?, store: ItemStore, deadline: Deadline
+    ) throws(KeychainFailure) -> PresenceProof {
+        state.withLock {
+            $0.questions.append(demands)
+            $0.reasons.append(reason)
+        }
+        let conduct = conduct
+        if let code = conduct.failure { throw KeychainFailure(code, during: "authenticate") }
+        var proof: PresenceProof?
+        if conduct.typesPasscode {
+            let known = state.withLock { $0.typed }
+            let typed: PresenceProof
+            if let known {
+                typed = known
+            } else {
+                typed = try store.presenceProof(passcode: .text(LockableKeychain.passcode))
+            }
+            state.withLock { $0.typed = typed }
+            proof = typed
+        }
+        if conduct.touchesReader, let enrolment = conduct.enrolment {
+            let finger = try store.presenceProof(fingerprint: enrolment)
+            proof = proof?.adding(finger) ?? finger
+        }
+        guard let proof else {
+            throw KeychainFailure(.authenticationFailed, during: "authenticate")
+        }
+        if conduct.remembers { state.withLock { $0.proof = proof } }
+        return proof
+    }
+}
+
+/// The four calls in a keychain of their own.
+struct GuardedCalls {
+    let keychain: LockableKeychain
+    let service: SecItemService
+
+    init() throws {
+        let keychain = LockableKeychain()
+        try keychain.setPasscode()
+        self.keychain = keychain
+        service = SecItemService { () throws(KeychainFailure) in keychain.session }
+    }
+
+    static func accessControl(
+        _ flags: SecAccessControlCreateFlags,
+        _ protection: CFString = kSecAttrAccessibleWhenUnlockedThisDeviceOnly
+    ) throws -> SecAccessControl {
+        let made = SecAccessControlCreateWithFlags(nil, protection, flags, nil)
+        return try #require(made)
+    }
+
+    static func item(_ account: String, _ more: CFDictionary = [:]) -> CFDictionary {
+        [kSecClass: kSecClassGenericPassword, kSecAttrAccount: account] + more
+    }
+
+    /// Adds an item with an access control and a value.
+    @discardableResult
+    func add(
+        _ account: String, _ flags: SecAccessControlCreateFlags, _ person: TestPerson? = nil,
+        _ more: CFDictionary = [:]
+    ) throws -> OSStatus {
+        var item = Self.item(
+            account,
+            [
+                kSecAttrAccessControl: try Self.accessControl(flags),
+                kSecValueData: Data("value".utf8),
+            ])
+        if let person { item[kSecUseAuthenticationContext] = person }
+        return status { _ = try service.add(item + more) }
+    }
+
+    /// The code of a search, and what it gave.
+    func copy(
+        _ account: String, _ person: TestPerson? = nil, _ more: CFDictionary = [:]
+    ) -> (status: OSStatus, result: AnyObject?) {
+        var query = Self.item(account, more)
+        if let person { query[kSecUseAuthenticationContext] = person }
+        var result: AnyObject?
+        let code = status { result = try service.copyMatching(query) }
+        return (code, result)
+    }
+
+    /// As the other, for the value alone.
+    func value(
+        _ account: String, _ person: TestPerson? = nil, _ more: CFDictionary = [:]
+    ) -> (status: OSStatus, text: String?) {
+        let found = copy(account, person, [kSecReturnData: true] + more)
+        let data = found.result as? Data
+        return (found.status, data.map { String(decoding: $0, as: UTF8.self) })
+    }
+
+    func update(
+        _ account: String, _ person: TestPerson?, _ changes: CFDictionary
+    ) -> OSStatus {
+        var query = Self.item(account)
+        if let person { query[kSecUseAuthenticationContext] = person }
+        return status { try service.update(query, changes) }
+    }
+
+    func delete(_ account: String) -> OSStatus {
+        status { try service.delete(Self.item(account)) }
+    }
+
+    func status(_ body: () throws -> Void) -> OSStatus {
+        do {
+            try body()
+            return errSecSuccess
+        } catch {
+            return (error as? KeychainFailure)?.status ?? errSecInternalComponent
+        }
+    }
+}
+
+extension SecretValue {
+    /// The value that the text is.
+    static func text(_ text: String) -> SecretValue {
+        SecretValue(copying: Array(text.utf8).span)
+    }
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Database
+import KeychainModel
+import SecretMemory
+import Testing
+
+@testable import KeychainStore
+
+/// docs/FORMAT.md §4.4: rows whose values are sealed to a pair of keys.
+@Suite struct `New keys for items that need a person` {
+    let epochs: EpochStore
+    let first: KeychainPasscode
+    static let second = "second passcode"
+    let accessControls: [String: AccessControl]
+
+    init() throws {
+        epochs = try EpochStore.withPasscode()
+        first = try EpochStore.passcode(EpochStore.typed)
+        accessControls = [
+            "passcode": try EpochStore.accessControl(
+                .devicePasscode, as: .whenPasscodeSetThisDeviceOnly),
+            "person": try EpochStore.accessControl(.userPresence),
+            "always": try EpochStore.accessControl(
+                .biometryAny, as: .afterFirstUnlockThisDeviceOnly),
+        ]
+        for (account, accessControl) in accessControls {
+            try epochs.add(account, accessControl)
+        }
+        try epochs.add("plain")
+    }
+
+    /// What can be read with both proofs; nobody else reads anything of them.
+    private func expectAll(_ typed: String = EpochStore.typed) throws {
+        let proof = try epochs.passcodeProof(typed).adding(epochs.fingerProof())
+        for account in accessControls.keys {
+            #expect(epochs.read(account, proof) == .value("value of \(account)"))
+            #expect(epochs.read(account).isDemand)
+        }
+        #expect(try epochs.value("plain") == "value of plain")
+        #expect(epochs.keychain.damage() == [])
+    }
+
+    /// The other process's handles: what this one kept in memory is gone.
+    private func forget() throws {
+        epochs.store.close()
+    }
+
+    @Test func `follow a change of passcode`() throws {
+        try epochs.store.changePasscode(first, to: EpochStore.passcode(Self.second))
+        #expect(try !epochs.store.status().isRotating)
+        try expectAll(Self.second)
+    }
+
+    @Test func `follow a rotation, and need a new proof`() throws {
+        let old = try epochs.passcodeProof()
+        try epochs.store.rotateKeys(first)
+        #expect(try !epochs.store.status().isRotating)
+        #expect(epochs.read("passcode", old).isDemand)
+        try expectAll()
+    }
+
+    /// Between the transaction that begins an epoch and the rows.
+    @Test func `are read in both epochs`() throws {
+        let old = try epochs.passcodeProof()
+        try epochs.beginEpoch(first)
+        try epochs.add(
+            EpochStore.item("new", accessControls["passcode"]), "value of new")
+        let proof = try epochs.passcodeProof()
+        #expect(epochs.read("passcode", proof) == .value("value of passcode"))
+        #expect(epochs.read("person", try epochs.fingerProof()) == .value("value of person"))
+        #expect(epochs.read("new", proof) == .value("value of new"))
+        #expect(epochs.read("new", old).isDemand)
+        try epochs.finishEpoch()
+        try expectAll()
+        #expect(epochs.read("new", try epochs.passcodeProof()) == .value("value of new"))
+    }
+
+    /// A kill after the first transaction: only who types the passcode can finish.
+    @Test func `wait for the passcode when their change is left undone`() throws {
+        try epochs.beginEpoch(first)
+        try forget()
+        let isDone = try epochs.store.withEngine("test") { (engine) throws(KeychainFailure) in
+            try engine.finishEpochChange(before: .never)
+        }
+        #expect(!isDone)
+        #expect(try epochs.store.status().isRotating)
+        #expect(try epochs.rowCounts() == [3, 1])
+        // Writers help with what they can, and are not kept waiting by what they cannot.
+        for number in 0..<3 { try epochs.add("\(number)") }
+        #expect(try epochs.rowCounts() == [3, 4])
+        #expect(try epochs.store.status().isRotating)
+        try expectAll()
+        try epochs.store.unlock(first)
+        #expect(try !epochs.store.status().isRotating)
+        try expectAll()
+    }
+
+    @Test func `wait for the passcode in a locked keychain, too`() throws {
+        try epochs.beginEpoch(first)
+        try epochs.store.lock(all: true)
+        try forget()
+        #expect(epochs.read("passcode") == .failed(.locked))
+        try epochs.store.unlock(first)
+        #expect(try !epochs.store.status().isRotating)
+        try expectAll()
+    }
+
+    @Test func `may be overwritten and deleted while they wait`() throws {
+        try epochs.beginEpoch(first)
+        try forget()
+        try epochs.set(EpochStore.item("passcode", accessControls["passcode"]), "second")
+        #expect(try epochs.delete(.exact("person")) == 1)
+        let proof = try epochs.passcodeProof()
+        #expect(epochs.read("passcode", proof) == .value("second"))
+        try epochs.store.unlock(first)
+        #expect(try !epochs.store.status().isRotating)
+        #expect(epochs.read("passcode", try epochs.passcodeProof()) == .value("second"))
+        #expect(epochs.read("person") == .failed(.itemNotFound))
+    }
+
+    @Test func `are finished before the next change`() throws {
+        try epochs.beginEpoch(first)
+        try forget()
+        try epochs.store.changePasscode(first, to: EpochStore.passcode(Self.second))
+        #expect(try !epochs.store.status().isRotating)
+        try expectAll(Self.second)
+    }
+
+    /// keychain-semantics §10.7.
+    @Test func `end with the passcode, and are counted first`() throws {
+        try epochs.add("class", as: .whenPasscodeSetThisDeviceOnly)
+        #expect(try epochs.store.itemsThatNeedPasscode() == 4)
+        try epochs.store.removePasscode(first)
+        for account in accessControls.keys {
+            #expect(epochs.read(account) == .failed(.itemNotFound))
+        }
+        #expect(try epochs.value("plain") == "value of plain")
+        #expect(try epochs.store.status().itemCount == 1)
+        #expect(epochs.keychain.damage() == [])
+        try epochs.store.setPasscode(first)
+        #expect(epochs.read("person") == .failed(.itemNotFound))
+    }
+
+    /// docs/FORMAT.md §4.6.
+    @Test func `lose in a recovery those that the passcode opens`() throws {
+        let paper = try epochs.store.createRecoveryKey(first)
+        try epochs.store.lock(all: true)
+        // akpu and pair passcode are one item here; the pair `person` comes back.
+        #expect(try epochs.store.itemsLostByRecovery() == 1)
+        #expect(try epochs.store.itemsLostByRecovery(settingPasscode: false) == 3)
+        try epochs.store.recover(
+            with: paper, settingPasscode: EpochStore.passcode(Self.second))
+        #expect(try !epochs.store.status().isRotating)
+        let proof = try epochs.passcodeProof(Self.second)
+        #expect(epochs.read("person", proof) == .value("value of person"))
+        #expect(epochs.read("always", try epochs.fingerProof()) == .value("value of always"))
+        #expect(epochs.read("passcode", proof) == .failed(.itemNotFound))
+        #expect(try epochs.store.status().quarantinedRowCount == 1)
+        #expect(try epochs.value("plain") == "value of plain")
+    }
+
+    @Test func `end in a recovery that sets no passcode`() throws {
+        let paper = try epochs.store.createRecoveryKey(first)
+        try epochs.store.recover(with: paper, settingPasscode: nil)
+        #expect(try epochs.store.status().itemCount == 1)
+        #expect(try epochs.value("plain") == "value of plain")
+        #expect(epochs.keychain.damage() == [])
+    }
+}

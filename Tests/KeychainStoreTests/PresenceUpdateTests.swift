@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import KeychainModel
+import SecretMemory
+import Testing
+
+@testable import KeychainStore
+
+/// keychain-semantics §6, §10.4, §10.7.
+@Suite struct `Writing where a person is needed` {
+    let epochs: EpochStore
+
+    init() throws { epochs = try EpochStore.withPasscode() }
+
+    private func update(
+        _ account: String, _ changes: ItemChanges = ItemChanges(), _ value: String? = nil,
+        _ proof: PresenceProof? = nil
+    ) throws -> Answer<Int> {
+        try epochs.store.update(
+            ItemUpdate(
+                query: .exact(account), changes: changes, value: value.map(SecretValue.text)),
+            for: epochs.caller, PersonAccess(.demanding, proof: proof))
+    }
+
+    private func isDemanded(_ answer: Answer<Int>) -> Bool {
+        if case .authenticationRequired = answer { true } else { false }
+    }
+
+    @Test func `takes a proof to update, whatever is updated`() throws {
+        try epochs.add("a", EpochStore.accessControl(.devicePasscode))
+        #expect(try isDemanded(update("a", ItemChanges(), "other")))
+        #expect(try isDemanded(update("a", ItemChanges(attributes: [.label: .text("l")]))))
+        let proof = try epochs.passcodeProof()
+        #expect(epochs.read("a", proof) == .value("value of a"))
+        let labelled = ItemChanges(attributes: [.label: .text("l")])
+        #expect(try !isDemanded(update("a", labelled, nil, proof)))
+        #expect(epochs.read("a", proof) == .value("value of a"))
+        #expect(try !isDemanded(update("a", ItemChanges(), "other", proof)))
+        #expect(epochs.read("a", proof) == .value("other"))
+        #expect(epochs.read("a").isDemand)
+    }
+
+    @Test func `changes nothing while one of several demands a proof`() throws {
+        try epochs.add("plain")
+        try epochs.add("a", EpochStore.accessControl(.devicePasscode))
+        let update = ItemUpdate(query: .generic(), changes: ItemChanges(), value: .text("other"))
+        let answer = try epochs.store.update(
+            update, for: epochs.caller, PersonAccess(.demanding))
+        #expect(isDemanded(answer))
+        #expect(try epochs.value("plain") == "value of plain")
+    }
+
+    @Test func `puts an item under an access control, and a class takes it away`() throws {
+        try epochs.add("a")
+        var changes = ItemChanges()
+        let accessControl = try EpochStore.accessControl(
+            .devicePasscode, as: .whenPasscodeSetThisDeviceOnly)
+        changes.accessControl = accessControl
+        #expect(try !isDemanded(update("a", changes)))
+        #expect(epochs.read("a") == .demanded([accessControl]))
+        let proof = try epochs.passcodeProof()
+        #expect(epochs.read("a", proof) == .value("value of a"))
+        let plain = ItemChanges(protectionClass: .whenUnlocked)
+        #expect(try isDemanded(update("a", plain)))
+        #expect(try !isDemanded(update("a", plain, nil, proof)))
+        #expect(try epochs.value("a") == "value of a")
+        let item = try #require(try epochs.items(.exact("a")).first)
+        #expect(item.accessControl == nil && item.protectionClass == .whenUnlocked)
+    }
+
+    @Test func `takes a proof to say that there is one already`() throws {
+        try epochs.add("a", EpochStore.accessControl(.devicePasscode))
+        let addition = Addition(.generic("a"), value: .text("other"))
+        func add(_ proof: PresenceProof? = nil) throws -> Answer<StoredItem> {
+            try epochs.store.add(
+                addition, for: epochs.caller, PersonAccess(.demanding, proof: proof))
+        }
+        guard case .authenticationRequired = try add() else {
+            Issue.record("nothing was demanded")
+            return
+        }
+        let proof = try epochs.passcodeProof()
+        #expect(epochs.code { _ = try add(proof) } == .duplicateItem)
+        #expect(epochs.code { try epochs.add("a") } == .duplicateItem)
+        #expect(epochs.read("a", proof) == .value("value of a"))
+    }
+
+    /// keychain-semantics §10.7: changed fingers.
+    @Test func `an item of other fingers is gone, and makes way`() throws {
+        let accessControl = try EpochStore.accessControl(.biometryCurrentSet, [1])
+        try epochs.add("a", accessControl)
+        let changed = PersonAccess.Enrolment.known([2])
+        #expect(epochs.read("a", enrolment: changed) == .failed(.itemNotFound))
+        #expect(epochs.read("a", try epochs.fingerProof([2])) == .failed(.itemNotFound))
+        #expect(epochs.read("a") == .demanded([accessControl]))
+        #expect(
+            try epochs.store.contains(.exact("a"), for: epochs.caller, enrolment: changed)
+                .get("test") == false)
+        #expect(
+            try epochs.store.contains(
+                .exact("a"), for: epochs.caller, enrolment: .known([1])
+            ).get("test"))
+        #expect(
+            try epochs.store.contains(.exact("a"), for: epochs.caller, enrolment: .known(nil))
+                .get("test"))
+        let next = EpochStore.item("a", try EpochStore.accessControl(.biometryCurrentSet, [2]))
+        let access = PersonAccess(.naming, enrolment: changed)
+        guard
+            case .done = try epochs.store.add(
+                Addition(next, value: .text("second")), for: epochs.caller, access)
+        else {
+            Issue.record("something was demanded")
+            return
+        }
+        #expect(epochs.read("a", try epochs.fingerProof([2])) == .value("second"))
+        #expect(try epochs.delete(.exact("a")) == 1)
+    }
+
+    @Test func `an item of other fingers is deleted without any`() throws {
+        try epochs.add("a", EpochStore.accessControl(.biometryCurrentSet, [1]))
+        #expect(try epochs.delete(.exact("a")) == 1)
+    }
+
+    @Test func `an item that was bound is bound anew when it is set`() throws {
+        try epochs.add("a", EpochStore.accessControl(.biometryCurrentSet, [1]))
+        let next = EpochStore.item("a", try EpochStore.accessControl(.biometryCurrentSet, [2]))
+        try epochs.set(next, "second")
+        #expect(epochs.read("a", try epochs.fingerProof([2])) == .value("second"))
+    }
+
+    @Test func `other fingers leave the passcode as a way`() throws {
+        let accessControl = try EpochStore.accessControl(
+            [.biometryCurrentSet, .devicePasscode, .or], [1])
+        try epochs.add("a", accessControl)
+        let changed = PersonAccess.Enrolment.known([2])
+        #expect(epochs.read("a", enrolment: changed) == .demanded([accessControl]))
+        let finger = try epochs.fingerProof([2])
+        #expect(epochs.read("a", finger) == .demanded([accessControl]))
+        #expect(
+            epochs.read("a", try epochs.passcodeProof(), enrolment: changed)
+                == .value("value of a"))
+    }
+}

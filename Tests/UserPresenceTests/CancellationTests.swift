@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Database
+import Foundation
+import SecretMemory
+import TestValues
+import Testing
+
+@testable import UserPresence
+
+@Suite(.serialized) struct `A question that is ended from outside` {
+    private let cancellation = PromptCancellation()
+
+    private var prompt: PasscodePrompt {
+        var prompt = PasscodePrompt(description: "asks")
+        prompt.cancellation = cancellation
+        return prompt
+    }
+
+    @Test(arguments: ["HANG", "DEAF"])
+    func `ends while it is open, and its program with it`(_ answer: String) throws {
+        let pinentry = try ScriptedPinentry(answer)
+        let (cancellation, prompt) = (cancellation, prompt)
+        Thread.detachNewThread {
+            pinentry.awaitQuestion()
+            cancellation.cancel()
+        }
+        let outcome = Outcome { () throws(UserPresenceError) in try pinentry.asker.ask(prompt) }
+        #expect(outcome == .failure(.cancelled))
+        #expect(pinentry.isGone)
+    }
+
+    @Test func `is not asked once it was ended`() throws {
+        let pinentry = try ScriptedPinentry("PIN x")
+        cancellation.cancel()
+        let outcome = Outcome { () throws(UserPresenceError) in try pinentry.asker.ask(prompt) }
+        #expect(outcome == .failure(.cancelled))
+        #expect(!pinentry.wasStarted)
+    }
+
+    @Test func `ends while it waits for another question`() throws {
+        let (first, second) = (try ScriptedPinentry("HANG"), try ScriptedPinentry("PIN x"))
+        let (end, isOver) = (PromptCancellation(), DispatchSemaphore(value: 0))
+        Thread.detachNewThread {
+            var prompt = PasscodePrompt(description: "asks")
+            prompt.cancellation = end
+            _ = try? first.asker.ask(prompt)
+            isOver.signal()
+        }
+        first.awaitQuestion()
+        let (cancellation, prompt) = (cancellation, prompt)
+        Thread.detachNewThread { cancellation.cancel() }
+        let outcome = Outcome { () throws(UserPresenceError) in try second.asker.ask(prompt) }
+        #expect(outcome == .failure(.cancelled))
+        #expect(!second.wasStarted)
+        end.cancel()
+        #expect(isOver.wait(timeout: .now() + 30) == .success)
+    }
+
+    @Test func `that was answered is not ended any more`() throws {
+        let pinentry = try ScriptedPinentry("PIN x")
+        let outcome = Outcome { () throws(UserPresenceError) in try pinentry.asker.ask(prompt) }
+        cancellation.cancel()
+        #expect(outcome == .answer("x"))
+    }
+}
+
+@Suite struct `Looking for somebody to ask` {
+    @Test func `finds a pinentry that was named, and does not start it`() throws {
+        let pinentry = try ScriptedPinentry("PIN x")
+        try pinentry.asker.checkThatSomebodyIsThere()
+        #expect(!pinentry.wasStarted)
+    }
+
+    @Test(arguments: [
+        (["VALET_INTERACTION": "never"], false, UserPresenceError.Reason.interactionOff),
+        ([:], true, .elevated),
+    ])
+    func `finds nobody where asking is off`(
+        _ variables: [String: String], _ isElevated: Bool, _ reason: UserPresenceError.Reason
+    ) throws {
+        let asker = PasscodeAsker(environment: Environment(variables, isElevated: isElevated))
+        let error = #expect(throws: UserPresenceError.self) {
+            try asker.checkThatSomebodyIsThere()
+        }
+        #expect(error?.code == .unavailable(reason))
+    }
+}
