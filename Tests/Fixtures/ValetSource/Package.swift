@@ -4,9 +4,7 @@
 import PackageDescription
 
 // Source as applications for Apple's systems have it. It is compiled, never run.
-let valet: [Target.Dependency] = ["Valet", "LocalAuthentication", "Security"].map {
-    .product(name: $0, package: "Valet")
-}
+let valet: Target.Dependency = .product(name: "Valet", package: "Valet")
 let keychainSwift: Target.Dependency = .product(name: "KeychainSwift", package: "Valet")
 let valetTesting: Target.Dependency = .product(name: "ValetTesting", package: "Valet")
 
@@ -16,13 +14,13 @@ let package = Package(
     dependencies: [.package(name: "Valet", path: "../../..")],
     targets: [
         .target(
-            name: "Swift5Source", dependencies: valet, swiftSettings: [.swiftLanguageMode(.v5)]),
+            name: "Swift5Source", dependencies: [valet], swiftSettings: [.swiftLanguageMode(.v5)]),
         // A link to the same source.
         .target(
-            name: "SameSourceInSwift6", dependencies: valet,
+            name: "SameSourceInSwift6", dependencies: [valet],
             swiftSettings: [.swiftLanguageMode(.v6)]),
         .target(
-            name: "Swift6Source", dependencies: valet, swiftSettings: [.swiftLanguageMode(.v6)]),
+            name: "Swift6Source", dependencies: [valet], swiftSettings: [.swiftLanguageMode(.v6)]),
         .target(
             name: "KeychainSwiftSource", dependencies: [keychainSwift],
             swiftSettings: [.swiftLanguageMode(.v5)]),
@@ -36,7 +34,7 @@ let package = Package(
             name: "SameKeychainSwiftSourceInSwift6", dependencies: [keychainSwift],
             swiftSettings: [.swiftLanguageMode(.v6)]),
         .target(
-            name: "Readme", dependencies: valet + [keychainSwift, valetTesting],
+            name: "Readme", dependencies: [valet, keychainSwift, valetTesting],
             swiftSettings: [.swiftLanguageMode(.v6)]),
     ]
 )

@@ -2,6 +2,7 @@
 
 internal import Foundation
 internal import KeychainModel
+internal import SecItemRequests
 internal import TestValues
 internal import Testing
 
@@ -101,5 +102,9 @@ private let accessibility = "AccessibleWhenPasscodeSetThisDeviceOnly"
 
 extension SecureEnclaveAccessControl {
     /// What the SecItem functions get.
-    fileprivate var object: AnyHashable? { Platform.object(for: accessControl) as? AnyHashable }
+    fileprivate var object: AnyHashable? {
+        var item = NewItem(.genericPassword, attributes: [:])
+        item.accessControl = accessControl
+        return item.dictionary["accc"] as? AnyHashable
+    }
 }

@@ -1,0 +1,1 @@
+../AskingInSwift5/Unlocking.swift
