@@ -5,7 +5,7 @@ public import Foundation
 /// Why a person is not believed, or was not asked.
 ///
 /// It comes as this type or, through an error pointer, as `NSError` of the domain ``errorDomain``;
-/// `as?` turns each into the other. Its `NSUnderlyingErrorKey` holds the ``KeychainFailure``, where
+/// `as?` turns each into the other. Its `NSUnderlyingErrorKey` holds the `KeychainFailure`, where
 /// the keychain was the reason.
 public struct LAError: CustomNSError, Hashable, Sendable {
     /// The reasons. The raw values are those of Apple's systems.
