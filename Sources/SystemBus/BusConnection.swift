@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
+
 /// The owner of sd-bus's connection. It never waits but in ``receive(_:_:)``.
 @safe struct BusConnection: ~Copyable {
     private static let operation = "connect to the system bus"
@@ -9,7 +11,7 @@
 
     /// Begins to connect.
     ///
-    /// - Throws: `libraryAbsent`, `busAbsent`, `untrusted`, `other`.
+    /// - Throws: `libraryAbsent`, `busAbsent`, `disconnected`, `untrusted`, `other`.
     static func begin(_ place: BusPlace) throws(SystemBusError) -> BusConnection {
         let library = unsafe try SDBusLibrary(place.library)
         try place.check()
@@ -81,7 +83,10 @@
         try check(unsafe library.setAddress(handle, place.address), Self.operation)
         try check(unsafe library.setBusClient(handle, 1), Self.operation)
         let code = unsafe library.start(handle)
-        guard code >= 0 else { throw place.failure(.busAbsent, systemError: -code) }
+        guard code < 0 else { return }
+        // Somebody listened, and hung up before a word was said.
+        let hasHungUp = [EPIPE, ECONNRESET, ENOTCONN].contains(-code)
+        throw place.failure(hasHungUp ? .disconnected : .busAbsent, systemError: -code)
     }
 
     /// Sees to the one form that sd-bus has for failures: negative error numbers.
