@@ -61,7 +61,7 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
             "KeychainStore",
             [
                 "Backup", "Database", "KeychainModel", "Keybag", "LockState", "SecretMemory",
-                "Sealing",
+                "Sealing", "TPM",
             ]),
         library(
             "KeychainServices",
@@ -92,7 +92,14 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
         .executableTarget(
             name: "TPMTestAgent", dependencies: ["Database", "SecretMemory", "TPM"],
             path: "Tests/TPMTestAgent", swiftSettings: strict),
-        tests("TPM", ["Database", "SecretMemory", "Sealing", "TestValues", "TPMTestAgent"]),
+        .target(
+            name: "TPMSupport", dependencies: ["Database", "Sealing", "TPM", "TestValues"],
+            path: "Tests/TPMSupport", swiftSettings: strict),
+        tests(
+            "TPM",
+            [
+                "Database", "SecretMemory", "Sealing", "TPMSupport", "TPMTestAgent", "TestValues",
+            ]),
         tests("KeychainModel", []),
         tests("Keybag", ["KeychainModel", "SecretMemory", "Sealing", "TestValues"]),
         .target(
@@ -114,7 +121,7 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
             "KeychainStore",
             [
                 "Database", "KeychainModel", "Keybag", "LockState", "SecretMemory", "Sealing",
-                "TestValues",
+                "TPM", "TPMSupport", "TestValues",
             ]),
         tests(
             "KeychainServices",
@@ -132,14 +139,14 @@ var products: [Product] = [.library(name: "Valet", targets: ["Valet"])]
             "ValetCLI",
             [
                 "Database", "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory",
-                "UserPresence", "ValetCommand",
+                "TPM", "TPMSupport", "TestValues", "UserPresence", "ValetCommand",
             ],
             exclude: ["scripts", "terminal.py"]),
         .executableTarget(
             name: "ValetTestAgent",
             dependencies: [
                 "CForkSupport", "Database", "Fingerprint", "KeychainModel", "KeychainServices",
-                "KeychainStore", "SecretMemory", "UserPresence", "Valet",
+                "KeychainStore", "SecretMemory", "TPM", "UserPresence", "Valet",
             ],
             path: "Tests/ValetTestAgent", swiftSettings: strict),
         .testTarget(

@@ -15,7 +15,7 @@ ALLOWED = {
     "Keybag": "KeychainModel SecretMemory Sealing",
     "LockState": "CLinux KeychainModel Keybag SecretMemory Sealing",
     "Backup": "Database KeychainModel SecretMemory Sealing",
-    "KeychainStore": "Backup Database KeychainModel Keybag LockState SecretMemory Sealing",
+    "KeychainStore": "Backup Database KeychainModel Keybag LockState SecretMemory Sealing TPM",
     "KeychainServices": "Database KeychainModel KeychainStore SecretMemory UserPresence Foundation",
     "Valet": "KeychainModel KeychainServices KeychainStore SecretMemory Foundation",
     "LocalAuthentication": "KeychainModel KeychainServices",
