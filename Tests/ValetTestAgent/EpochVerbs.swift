@@ -14,7 +14,7 @@ import TPM
 struct EpochVerbs {
     static let verbs: Set<String> = [
         "passcode", "rotate", "bind", "recovery", "unlock", "lock", "state", "classes", "fill",
-        "readable", "mark", "guarded",
+        "readable", "mark", "guarded", "diagnose",
     ]
 
     /// One for all, so that what it keeps between calls is kept.
@@ -46,6 +46,9 @@ struct EpochVerbs {
         case "lock": try store.lock(all: words[0] == "all")
         case "classes": try addItemOfEachClass()
         case "guarded": try addItemsThatNeedPerson()
+        case "diagnose":
+            return store.diagnose().filter { $0.severity != .fine && $0.severity != .warning }
+                .map(\.message).joined(separator: "; ")
         case "fill": try fill(Int(words[0]) ?? 0)
         // A system call that a trace is searched for.
         case "mark": _ = FileManager.default.fileExists(atPath: "/mark-\(words[0])")
