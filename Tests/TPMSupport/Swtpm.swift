@@ -2,8 +2,8 @@
 
 internal import Database
 internal import Foundation
-package import TestValues
 package import TPM
+package import TestValues
 
 /// A TPM of a test's own: Debian's swtpm, in a temporary folder, on a socket.
 package final class Swtpm {
