@@ -67,7 +67,7 @@ var products: [Product] = [
             "KeychainStore",
             [
                 "Backup", "Database", "KeychainModel", "Keybag", "LockState", "SecretMemory",
-                "Sealing",
+                "Sealing", "TPM",
             ]),
         library(
             "KeychainServices",
@@ -119,7 +119,14 @@ var products: [Product] = [
         .executableTarget(
             name: "TPMTestAgent", dependencies: ["Database", "SecretMemory", "TPM"],
             path: "Tests/TPMTestAgent", swiftSettings: strict),
-        tests("TPM", ["Database", "SecretMemory", "Sealing", "TestValues", "TPMTestAgent"]),
+        .target(
+            name: "TPMSupport", dependencies: ["Database", "Sealing", "TPM", "TestValues"],
+            path: "Tests/TPMSupport", swiftSettings: strict),
+        tests(
+            "TPM",
+            [
+                "Database", "SecretMemory", "Sealing", "TPMSupport", "TPMTestAgent", "TestValues",
+            ]),
         tests("KeychainModel", []),
         tests("Keybag", ["KeychainModel", "SecretMemory", "Sealing", "TestValues"]),
         .target(
@@ -141,7 +148,7 @@ var products: [Product] = [
             "KeychainStore",
             [
                 "Database", "KeychainModel", "Keybag", "LockState", "SecretMemory", "Sealing",
-                "TestValues",
+                "TPM", "TPMSupport", "TestValues",
             ]),
         tests(
             "KeychainServices",
@@ -169,14 +176,14 @@ var products: [Product] = [
             "ValetCLI",
             [
                 "Database", "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory",
-                "UserPresence", "ValetCommand",
+                "TPM", "TPMSupport", "TestValues", "UserPresence", "ValetCommand",
             ],
             exclude: ["scripts", "terminal.py"]),
         .executableTarget(
             name: "ValetTestAgent",
             dependencies: [
                 "CForkSupport", "Database", "Fingerprint", "KeychainModel", "KeychainServices",
-                "KeychainStore", "SecretMemory", "UserPresence", "Valet",
+                "KeychainStore", "SecretMemory", "TPM", "UserPresence", "Valet",
             ],
             path: "Tests/ValetTestAgent", swiftSettings: strict),
         .testTarget(

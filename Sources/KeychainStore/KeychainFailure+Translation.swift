@@ -71,11 +71,11 @@ extension KeychainFailure {
     }
 
     /// The device key is there, and has another id than the keybag names.
-    static func wrongDeviceKey(_ operation: String) -> KeychainFailure {
+    static func wrongDeviceKey(_ operation: String, path: String? = nil) -> KeychainFailure {
         KeychainFailure(
             .keyUnavailable, during: operation,
             message: "the device key is not the one that this keychain was made with",
-            hint: "put this keychain's own device key back")
+            path: path, hint: "put this keychain's own device key back")
     }
 
     /// The class of an item is not available at this moment.

@@ -19,8 +19,12 @@ package struct KeychainStatus: Sendable {
     package var folder: String
     /// Where the device key is read from; nil while there is no keychain.
     package var deviceKeyPath: String?
-    /// Where the device key comes from; nil while there is no keychain, and for a TPM.
+    /// Where the device key comes from; nil while there is no keychain.
     package var deviceKeyPlace: DeviceKeyPlace?
+    /// The registers of a TPM that the device key is bound to, rising; none without a TPM.
+    package var pcrs: [Int] = []
+    /// What the TPM says that has the device key; nil without one, or if it does not say.
+    package var tpm: TPMSummary?
     /// The level recorded in the keychain; nil while there is none.
     package var level: ProtectionLevel?
     /// 32 hexadecimal digits; nil while there is no keychain.

@@ -2,13 +2,20 @@
 
 /// Where a TPM is, and what speaks to it. Nothing is opened or loaded before the first call, and
 /// nothing stays open after one: others may want to use the TPM.
-package struct TPMDevice: Sendable {
+package struct TPMDevice: Hashable, Sendable {
     /// Where a TPM is.
     package enum Place: Hashable, Sendable {
         /// A device of the kernel.
         case device(path: String)
         /// The socket on which swtpm takes commands.
         case socket(path: String)
+
+        /// The path of either.
+        package var path: String {
+            switch self {
+            case .device(let path), .socket(let path): path
+            }
+        }
     }
 
     /// The names by which the loader finds tpm2-tss.

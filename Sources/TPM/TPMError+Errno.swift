@@ -17,12 +17,10 @@ extension TPMError {
     /// The group whose members may use the device, by name or else by number; nil if the group may
     /// not, or nobody can tell.
     private static func groupName(of place: TPMDevice.Place) -> String? {
-        let path =
-            switch place {
-            case .device(let path), .socket(let path): path
-            }
         var facts = stat()
-        guard unsafe stat(path, &facts) == 0, facts.st_mode & 0o060 == 0o060 else { return nil }
+        guard unsafe stat(place.path, &facts) == 0, facts.st_mode & 0o060 == 0o060 else {
+            return nil
+        }
         var room = [CChar](repeating: 0, count: 4096)
         var entry = unsafe group()
         var found: UnsafeMutablePointer<group>?

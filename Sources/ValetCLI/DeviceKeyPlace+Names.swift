@@ -9,6 +9,7 @@ extension DeviceKeyPlace {
         case .ownFile: "own-file"
         case .credential: "credential"
         case .keyFile: "key-file"
+        case .tpm: "tpm"
         }
     }
 
@@ -22,6 +23,9 @@ extension DeviceKeyPlace {
     func requirement(path: String?) -> String? {
         switch self {
         case .ownFile: nil
+        case .tpm:
+            "without this machine's TPM only a recovery key brings the keychain back: "
+                + "'valet recovery create' makes one"
         case .credential:
             "every program that uses the keychain must have the systemd credential "
                 + "valet.device-key"
@@ -35,33 +39,38 @@ extension DeviceKeyPlace {
 /// How well a keychain is protected, as far as a choice can lower it.
 struct Protection {
     let hasPasscode: Bool
-    /// Whether the device key is kept outside the keychain's own files.
-    let isKeyElsewhere: Bool
+    /// Where the device key is kept; nil while there is none.
+    let place: DeviceKeyPlace?
 
-    /// What `status` knows of; nil for a keychain that is not there.
+    /// What `status` knows of.
     init(_ status: KeychainStatus) {
         hasPasscode = status.lockStateProvider != nil
-        isKeyElsewhere = status.keychainID != nil && status.deviceKeyPlace != .ownFile
+        place = status.deviceKeyPlace
     }
 
-    init(hasPasscode: Bool, isKeyElsewhere: Bool) {
+    init(hasPasscode: Bool, place: DeviceKeyPlace?) {
         self.hasPasscode = hasPasscode
-        self.isKeyElsewhere = isKeyElsewhere
+        self.place = place
     }
 
     /// Makes sure that nothing is given up without being asked for.
     ///
     /// - Throws: ``ExitCode/usage`` with what would be lost.
     func check(lowering: Bool, to next: Protection) throws(CLIError) {
-        guard !lowering else { return }
+        guard !lowering, let place, let nextPlace = next.place else { return }
         if hasPasscode, !next.hasPasscode {
             throw .usage(
                 "the keychain would have no passcode any more",
                 hint: "'--set-passcode' sets one; '--lower' does without")
         }
-        if isKeyElsewhere, !next.isKeyElsewhere {
+        if place != .ownFile, nextPlace == .ownFile {
             throw .usage(
                 "the device key would lie beside the keychain, for a thief of the disk",
+                hint: "'--lower' does it all the same")
+        }
+        if place == .tpm, nextPlace != .tpm {
+            throw .usage(
+                "the TPM would guard the keychain no longer",
                 hint: "'--lower' does it all the same")
         }
     }

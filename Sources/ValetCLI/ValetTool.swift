@@ -55,7 +55,8 @@ package enum ValetTool {
         UnlockCommand.self, LockCommand.self, PasscodeSetCommand.self,
         PasscodeChangeCommand.self, PasscodeRemoveCommand.self, RecoveryCreateCommand.self,
         RecoveryUseCommand.self, RecoveryRevokeCommand.self, DeviceStatusCommand.self,
-        DeviceBindCommand.self, RotateCommand.self, BackupCreateCommand.self,
+        DeviceBindCommand.self, DeviceUnbindCommand.self, RotateCommand.self,
+        BackupCreateCommand.self,
         BackupListCommand.self, BackupVerifyCommand.self, BackupRestoreCommand.self,
     ]
 

@@ -22,7 +22,8 @@ import Testing
     static let changes = [
         "setting", "changing", "removing", "rotating", "rotating_with_passcode",
         "creating_recovery_key", "recovering", "recovering_in_between", "revoking", "binding",
-        "unbinding",
+        "unbinding", "binding_to_tpm", "binding_passcode_to_tpm", "changing_passcode_in_tpm",
+        "unbinding_from_tpm",
     ]
 
     @Test(arguments: changes)

@@ -36,10 +36,10 @@ import Testing
     private func published(_ engine: Engine) throws -> Published {
         let facts = try engine.readFacts(Self.operation, Deadline(after: .seconds(5)))
         let change = try engine.change(
-            facts, .protector(engine.protector(of: facts, passcode, Self.operation)),
+            facts, .protector(engine.protector(of: facts, passcode, Self.operation, .seconds(5))),
             to: NextEpoch(passcode: passcode, stretching: .lowest), Self.operation)
         let new = try change.keybags(after: facts)
-        let opener = try engine.protector(of: facts, passcode, Self.operation)
+        let opener = try engine.protector(of: facts, passcode, Self.operation, .seconds(5))
         return Published(
             before: facts.published(try facts.unlock(with: opener)),
             after: new.published(try new.unlock(with: change.protector)),

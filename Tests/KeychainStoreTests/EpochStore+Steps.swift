@@ -17,7 +17,9 @@ extension EpochStore {
             let deadline = Deadline(after: .seconds(5))
             let facts = try engine.readFacts(Self.operation, deadline)
             let change = try engine.change(
-                facts, .protector(engine.protector(of: facts, passcode, Self.operation)),
+                facts,
+                .protector(
+                    engine.protector(of: facts, passcode, Self.operation, .seconds(5))),
                 to: NextEpoch(passcode: passcode, stretching: .lowest), Self.operation)
             return try engine.begin(change, after: facts, Self.operation, deadline)
         }

@@ -4,6 +4,7 @@ import KeychainModel
 import LockState
 import Sealing
 import SecretMemory
+import TPM
 import Testing
 
 @testable import KeychainStore
@@ -19,11 +20,11 @@ final class EpochStore {
     let keychain = TestStore()
     let store: ItemStore
 
-    init() {
+    init(tpm: TPMDevice = TPMDevice(), timeLimit: Duration = .seconds(5)) {
         let clock = keychain.clock
         store = ItemStore(
-            KeychainLocation(folder: keychain.folder), stretching: .lowest,
-            clock: { clock.nanoseconds })
+            KeychainLocation(folder: keychain.folder, tpm: tpm), timeLimit: timeLimit,
+            stretching: .lowest, clock: { clock.nanoseconds })
     }
 
     deinit {

@@ -47,7 +47,8 @@ import Testing
                     try RecoveryKey(parsing: bytes)
                 }
             }
-            let opener = RecoveryProtector(key, deviceSecret: try engine.source.secret(of: facts))
+            let opener = RecoveryProtector(
+                key, deviceSecret: try engine.source.secret(of: facts, until: .immediately))
             let change = try engine.change(
                 facts, .recovery(opener), to: NextEpoch(passcode: passcode, stretching: .lowest),
                 Self.operation)

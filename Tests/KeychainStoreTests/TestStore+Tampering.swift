@@ -82,7 +82,8 @@ extension TestStore {
     func state() throws -> KeychainState {
         try tamper { connection in
             let facts = try KeychainFacts.load(from: StoreConnection(connection))
-            let secret = try DeviceSecretSource(location: store.location).secret(of: facts)
+            let secret = try DeviceSecretSource(location: store.location)
+                .secret(of: facts, until: .immediately)
             return try KeychainState(
                 facts, try facts.unlock(with: DeviceProtector(secret)), opened: nil)
         }
@@ -94,7 +95,7 @@ extension TestStore {
             let source = DeviceSecretSource(location: store.location)
             let facts = try KeychainFacts.load(from: StoreConnection(connection))
             var (settings, locked) = (facts.settings, facts.newest)
-            let secret = try source.secret(of: facts)
+            let secret = try source.secret(of: facts, until: .immediately)
             settings.stamp &+= 1
             change(&settings)
             let root = try DeviceProtector(secret).rootKey(of: locked)

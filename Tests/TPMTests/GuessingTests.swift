@@ -2,6 +2,7 @@
 
 import Database
 import SecretMemory
+import TPMSupport
 import TestValues
 import Testing
 

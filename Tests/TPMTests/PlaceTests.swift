@@ -3,6 +3,7 @@
 import Database
 import Foundation
 import SecretMemory
+import TPMSupport
 import TestValues
 import Testing
 

@@ -4,6 +4,7 @@ import Database
 import Foundation
 import SecretMemory
 import Synchronization
+import TPMSupport
 import TestValues
 import Testing
 

@@ -32,7 +32,8 @@ import Testing
         #expect(
             bench.console.outputText == """
                 {"source":"own-file","path":"\(ownKey)","isAvailable":true,"level":"file",\
-                "needsRecovery":false}
+                "needsRecovery":false,"pcrs":null,"storageRootKey":null,"triesLeft":null,\
+                "forgivesIn":null}
 
                 """)
     }
@@ -145,12 +146,15 @@ import Testing
 
     @Test(
         arguments: [
-            ([], "expected one of '--credential', '--key-file' and '--own-file'"),
+            ([], "expected one of '--credential', '--key-file', '--tpm' and '--own-file'"),
             (
                 ["--credential", "--own-file"],
-                "expected one of '--credential', '--key-file' and '--own-file'"
+                "expected one of '--credential', '--key-file', '--tpm' and '--own-file'"
             ),
             (["--key-file=a/b"], "'--key-file' does not take 'a/b'"),
+            (["--tpm", "--pcrs=24"], "'--pcrs' does not take '24'"),
+            (["--tpm", "--pcrs=7,"], "'--pcrs' does not take '7,'"),
+            (["--own-file", "--pcrs=7"], "'--pcrs' needs '--tpm'"),
         ] as [([String], String)])
     func `bind refuses what it cannot mean`(_ words: [String], _ message: String) {
         let bench = Bench()

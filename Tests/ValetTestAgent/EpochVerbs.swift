@@ -5,21 +5,26 @@ import KeychainModel
 import KeychainServices
 import KeychainStore
 import SecretMemory
+import TPM
 
 /// Changes the keys of a keychain, as fast as a passcode may be stretched.
 ///
 /// Passcodes are words; `-` is none. `~N` is one that is written down nowhere, made of the number.
+/// `$VALET_TEST_TPM` names the socket of a TPM; nothing but this program knows that variable.
 struct EpochVerbs {
     static let verbs: Set<String> = [
         "passcode", "rotate", "bind", "recovery", "unlock", "lock", "state", "classes", "fill",
-        "readable", "mark", "guarded",
+        "readable", "mark", "guarded", "diagnose",
     ]
 
     /// One for all, so that what it keeps between calls is kept.
     private static let shared = Result { () throws(KeychainFailure) in
         let current = try KeychainSession.current()
-        return KeychainSession(
-            ItemStore(current.store.location, stretching: .lowest), current.caller)
+        var location = current.store.location
+        if let socket = ProcessInfo.processInfo.environment["VALET_TEST_TPM"] {
+            location = KeychainLocation(location, tpm: TPMDevice(.socket(path: socket)))
+        }
+        return KeychainSession(ItemStore(location, stretching: .lowest), current.caller)
     }
 
     private let session: KeychainSession
@@ -35,12 +40,15 @@ struct EpochVerbs {
         case "bind":
             try store.rotateKeys(
                 Self.passcode(words[1]),
-                movingDeviceKeyTo: words[0] == "file" ? .ownFile : .keyFile)
+                movingDeviceKeyTo: ["file": .ownFile, "tpm": .tpm][words[0]] ?? .keyFile)
         case "recovery": return try recover(words)
         case "unlock": try store.unlock(Self.required(words[0]))
         case "lock": try store.lock(all: words[0] == "all")
         case "classes": try addItemOfEachClass()
         case "guarded": try addItemsThatNeedPerson()
+        case "diagnose":
+            return store.diagnose().filter { $0.severity != .fine && $0.severity != .warning }
+                .map(\.message).joined(separator: "; ")
         case "fill": try fill(Int(words[0]) ?? 0)
         // A system call that a trace is searched for.
         case "mark": _ = FileManager.default.fileExists(atPath: "/mark-\(words[0])")

@@ -15,7 +15,7 @@ ALLOWED = {
     "Keybag": "KeychainModel SecretMemory Sealing",
     "LockState": "CLinux KeychainModel Keybag SecretMemory Sealing",
     "Backup": "Database KeychainModel SecretMemory Sealing",
-    "KeychainStore": "Backup Database KeychainModel Keybag LockState SecretMemory Sealing",
+    "KeychainStore": "Backup Database KeychainModel Keybag LockState SecretMemory Sealing TPM",
     "KeychainServices": "Database Fingerprint KeychainModel KeychainStore SecretMemory"
                         " UserPresence Foundation",
     "SecItemRequests": "KeychainModel KeychainServices Foundation",

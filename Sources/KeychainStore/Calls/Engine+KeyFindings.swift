@@ -22,15 +22,16 @@ extension Engine {
                 findings.append(Finding(.fine, "a recovery key opens the keychain"))
             }
             findings += try changeFindings(facts) + strayKeys(facts)
-            return findings + deviceKeyFindings(facts)
+            findings += tpmFindings(facts, deadline)
+            return findings + deviceKeyFindings(facts, deadline)
         }
     }
 
     /// An unlocked keychain works without its device key, until it is to be unlocked again.
-    private func deviceKeyFindings(_ facts: KeychainFacts) -> [Finding] {
+    private func deviceKeyFindings(_ facts: KeychainFacts, _ deadline: Deadline) -> [Finding] {
         guard facts.lockState != nil else { return [] }
         do throws(KeychainFailure) {
-            _ = try source.secret(of: facts)
+            try source.check(facts, until: deadline)
             return []
         } catch {
             return [Finding(error)]

@@ -16,7 +16,7 @@ extension ItemStore {
         let operation = "open the keychain"
         try withEngine(operation) { (engine) throws(KeychainFailure) in
             let facts = try engine.readFacts(operation, Deadline(after: timeLimit))
-            _ = try engine.source.secret(of: facts)
+            _ = try engine.source.secret(of: facts, until: Deadline(after: timeLimit))
         }
     }
 
@@ -33,7 +33,7 @@ extension ItemStore {
                 throw KeychainFailure(
                     .passcodeNotSet, during: operation, message: "there is no passcode")
             }
-            let protector = try engine.protector(of: facts, passcode, operation)
+            let protector = try engine.protector(of: facts, passcode, operation, timeLimit)
             _ = try translating(operation) { try facts.unlock(with: protector).count }
         }
     }

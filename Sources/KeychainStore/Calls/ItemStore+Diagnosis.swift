@@ -26,7 +26,10 @@ extension ItemStore {
                         path: location.folder))
             }
         } catch {
-            findings.append(Finding(error))
+            let last = Finding(error)
+            // What keeps the keys away may have been found already.
+            findings.removeAll { $0.message == last.message && $0.path == last.path }
+            findings.append(last)
         }
         return findings
     }

@@ -6,6 +6,7 @@ package import KeychainModel
 internal import LockState
 internal import Sealing
 internal import SecretMemory
+internal import TPM
 
 /// Is told how many of how many rows have been sealed anew.
 package typealias EpochProgress = (_ count: Int, _ total: Int) -> Void
@@ -18,6 +19,8 @@ package enum DeviceKeyPlace: CaseIterable, Hashable, Sendable {
     case credential
     /// The file that `$VALET_DEVICE_KEY_FILE` names.
     case keyFile
+    /// The machine's TPM.
+    case tpm
 }
 
 /// New keys for a keychain: keys-and-states §1.5, §1.6.
@@ -30,7 +33,7 @@ extension ItemStore {
         _ new: KeychainPasscode, progress: EpochProgress = { _, _ in }
     ) throws(KeychainFailure) {
         let operation = "set the passcode"
-        let next = NextEpoch(passcode: new, stretching: stretching)
+        let next = NextEpoch(passcode: new, stretching: stretching, patience: timeLimit)
         try changeKeys(operation, creating: true, progress, to: { _ in next }) {
             (engine, facts) throws(KeychainFailure) in
             guard facts.lockState == nil else {
@@ -38,7 +41,7 @@ extension ItemStore {
                     .duplicateItem, during: operation, message: "a passcode is set already",
                     hint: "change it with `valet passcode change`")
             }
-            return .protector(try engine.protector(of: facts, nil, operation))
+            return .protector(try engine.protector(of: facts, nil, operation, timeLimit))
         }
     }
 
@@ -68,7 +71,7 @@ extension ItemStore {
         _ old: KeychainPasscode, by new: KeychainPasscode?, _ operation: String,
         _ progress: EpochProgress
     ) throws(KeychainFailure) {
-        let next = NextEpoch(passcode: new, stretching: stretching)
+        let next = NextEpoch(passcode: new, stretching: stretching, patience: timeLimit)
         try changeKeys(operation, progress, to: { _ in next }) {
             (engine, facts) throws(KeychainFailure) in
             guard facts.lockState != nil else {
@@ -76,7 +79,7 @@ extension ItemStore {
                     .passcodeNotSet, during: operation, message: "there is no passcode",
                     hint: "set one with `valet passcode set`")
             }
-            return .protector(try engine.protector(of: facts, old, operation))
+            return .protector(try engine.protector(of: facts, old, operation, timeLimit))
         }
     }
 
@@ -86,22 +89,39 @@ extension ItemStore {
     ///   - passcode: The one that is set, if one is.
     ///   - revokingRecoveryKey: Whether the recovery key is to open the keychain no longer.
     ///   - place: Where the device secret is to come from; nil leaves it where it is.
-    /// - Throws: ``KeychainFailure``: `interactionNotAllowed` if a passcode is needed,
+    ///   - pcrs: The numbers of the TPM's registers that must be as they are now for it to give out
+    ///     the device secret; nil for none, or with no `place` for those that there are.
+    /// - Throws: ``KeychainFailure``: `invalidRequest` for a register beyond 23, or without a TPM;
+    ///   `interactionNotAllowed` if a passcode is needed,
     ///   `authenticationFailed` for a wrong one, and as ``setPasscode(_:progress:)``.
     package func rotateKeys(
         _ passcode: KeychainPasscode?, revokingRecoveryKey: Bool = false,
-        movingDeviceKeyTo place: DeviceKeyPlace? = nil,
+        movingDeviceKeyTo place: DeviceKeyPlace? = nil, boundTo pcrs: [Int]? = nil,
         progress: EpochProgress = { _, _ in }
     ) throws(KeychainFailure) {
         let operation = "change the keys"
+        let registers = try Self.registers(pcrs, at: place, operation)
         try changeKeys(operation, progress) { facts in
             NextEpoch(
                 passcode: facts.lockState == nil ? nil : passcode, stretching: stretching,
-                keepsRecoveryKey: !revokingRecoveryKey, source: place?.source)
+                keepsRecoveryKey: !revokingRecoveryKey, source: place?.source,
+                registers: registers, patience: timeLimit)
         } openedBy: { (engine, facts) throws(KeychainFailure) in
             if place == .keyFile { try engine.source.checkGivenFileIsElsewhere() }
-            return .protector(try engine.protector(of: facts, passcode, operation))
+            return .protector(try engine.protector(of: facts, passcode, operation, timeLimit))
         }
+    }
+
+    private static func registers(
+        _ numbers: [Int]?, at place: DeviceKeyPlace?, _ operation: String
+    ) throws(KeychainFailure) -> PCRSelection? {
+        guard let numbers else { return place == .tpm ? PCRSelection.none : nil }
+        guard place == .tpm, let registers = PCRSelection(numbers) else {
+            throw KeychainFailure(
+                .invalidRequest, during: operation,
+                message: "PCRs are numbers from 0 to 23, of a TPM that the key is bound to")
+        }
+        return registers
     }
 
     /// Prepares a change, begins it and brings it to its end. One that was left undone comes to its
@@ -143,13 +163,12 @@ extension ItemStore {
 }
 
 extension DeviceKeyPlace {
-    /// nil for a TPM, which no keychain can be given yet.
-    init?(_ source: DeviceSource) {
+    init(_ source: DeviceSource) {
         switch source {
         case .file: self = .ownFile
         case .credential: self = .credential
         case .path: self = .keyFile
-        case .tpm: return nil
+        case .tpm: self = .tpm
         }
     }
 
@@ -158,6 +177,7 @@ extension DeviceKeyPlace {
         case .ownFile: .file
         case .credential: .credential
         case .keyFile: .path
+        case .tpm: .tpm
         }
     }
 }

@@ -35,7 +35,7 @@ extension ItemStore {
         _ engine: Engine, _ facts: KeychainFacts, _ passcode: KeychainPasscode,
         for duration: Duration?, autoLock idle: Duration?
     ) throws(KeychainFailure) -> Bool {
-        let protector = try engine.protector(of: facts, passcode, Self.unlocking)
+        let protector = try engine.protector(of: facts, passcode, Self.unlocking, timeLimit)
         let deadline = Deadline(after: timeLimit)
         let limits = UnlockLimits(
             end: duration.map { BootTime.now.advanced(by: $0) }, idle: idle)
@@ -59,6 +59,11 @@ extension ItemStore {
             let deadline = Deadline(after: timeLimit)
             let facts = try engine.readFacts(Self.locking, deadline)
             guard let lockState = facts.lockState else {
+                // What a TPM gave out is there for nobody but who asks it again.
+                if facts.isBoundToTPM, all {
+                    let shared = LockStates.store(of: facts.settings.keychainID)
+                    try translating(Self.locking) { try shared.lock(all: true) }
+                }
                 throw KeychainFailure(
                     .passcodeNotSet, during: Self.locking,
                     message: "a keychain without a passcode is always open",

@@ -6,6 +6,7 @@ package import KeychainModel
 internal import LockState
 internal import Sealing
 package import SecretMemory
+internal import TPM
 
 /// The key on paper: docs/FORMAT.md §4.6.
 extension ItemStore {
@@ -24,7 +25,7 @@ extension ItemStore {
     ) throws(KeychainFailure) -> SecretBytes {
         let key = RecoveryKey.random()
         try untilUnchanged(Self.adding, creating: true) { (engine, facts) throws(KeychainFailure) in
-            let opener = try engine.protector(of: facts, passcode, Self.adding)
+            let opener = try engine.protector(of: facts, passcode, Self.adding, timeLimit)
             let deadline = Deadline(after: timeLimit)
             return try WrongPasscodes.counting { () throws(KeychainFailure) in
                 try engine.add(
@@ -45,7 +46,7 @@ extension ItemStore {
         try withEngine(Self.recovering) { (engine) throws(KeychainFailure) in
             let deadline = Deadline(after: timeLimit)
             let facts = try engine.readFacts(Self.recovering, deadline)
-            let hasDeviceKey = try engine.deviceSecretAtHand(facts) != nil
+            let hasDeviceKey = try engine.deviceSecretAtHand(facts, deadline) != nil
             let lost = ProtectionClass.allCases.filter { protectionClass in
                 hasDeviceKey
                     ? protectionClass == .whenPasscodeSetThisDeviceOnly
@@ -64,7 +65,8 @@ extension ItemStore {
     /// - Parameters:
     ///   - text: What was typed from the paper.
     ///   - new: The passcode that the keychain is to have; nil for none.
-    ///   - place: Where the new device secret comes from; nil for where the old one came from.
+    ///   - place: Where the new device secret comes from; nil for where the old one came from, and
+    ///     for a file in the place of a TPM.
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain;
     ///   `authenticationFailed` for a text that is mistyped, or the key of another keychain;
     ///   `keyUnavailable` if nothing is at the place of the device secret; `diskFull`, `timedOut`.
@@ -72,11 +74,16 @@ extension ItemStore {
         with text: borrowing SecretBytes, settingPasscode new: KeychainPasscode?,
         deviceKeyFrom place: DeviceKeyPlace? = nil, progress: EpochProgress = { _, _ in }
     ) throws(KeychainFailure) {
-        let next = NextEpoch(passcode: new, stretching: stretching, source: place?.source)
-        try changeKeys(Self.recovering, progress, to: { _ in next }) {
+        try changeKeys(Self.recovering, progress) { facts in
+            // A TPM that is lost takes no new key.
+            let source = place?.source ?? (facts.isBoundToTPM ? .file : nil)
+            return NextEpoch(
+                passcode: new, stretching: stretching, source: source,
+                registers: place == .tpm ? PCRSelection.none : nil, patience: timeLimit)
+        } openedBy: {
             (engine, facts) throws(KeychainFailure) in
             if place == .keyFile { try engine.source.checkGivenFileIsElsewhere() }
-            let secret = try engine.deviceSecretAtHand(facts)
+            let secret = try engine.deviceSecretAtHand(facts, Deadline(after: timeLimit))
             do throws(KeybagError) {
                 let key = try text.withBytes { bytes throws(KeybagError) in
                     try RecoveryKey(parsing: bytes)
@@ -96,14 +103,16 @@ extension Engine {
     /// - Throws: ``KeychainFailure`` if it is there and cannot be read: to go on without it would
     ///   cost items that it opens.
     fileprivate func deviceSecretAtHand(
-        _ facts: KeychainFacts
+        _ facts: KeychainFacts, _ deadline: Deadline
     ) throws(KeychainFailure) -> DeviceSecret? {
         do throws(KeychainFailure) {
-            let secret = try source.secret(of: facts)
+            let secret = try source.secret(of: facts, until: deadline)
             guard secret.id == facts.newest.deviceKeyID else { return nil }
             return secret
         } catch {
             switch error.code {
+            case .keyUnavailable where facts.isBoundToTPM && !source.canUseTPM(deadline):
+                throw error
             case .incomplete, .keyUnavailable, .keychainDamaged: return nil
             default: throw error
             }

@@ -5,6 +5,7 @@ internal import Keybag
 package import KeychainModel
 internal import LockState
 internal import Sealing
+internal import TPM
 
 extension ItemStore {
     private static let inspecting = "read the keychain's status"
@@ -20,7 +21,7 @@ extension ItemStore {
             _ = try reading(Self.inspecting) { (engine, deadline) throws(KeychainFailure) in
                 var doubts = EpochDoubts()
                 while try !engine.describe(deadline, in: &status, &doubts) {
-                    try engine.awaitEpochChange(Self.inspecting, deadline)
+                    try engine.awaitChange(Self.inspecting, deadline, &doubts)
                 }
             }
         } catch {
@@ -30,6 +31,7 @@ extension ItemStore {
             default: throw error
             }
         }
+        if status.deviceKeyPlace == .tpm { status.tpm = try? tpmSummary() }
         return status
     }
 }
@@ -37,7 +39,7 @@ extension ItemStore {
 extension Engine {
     /// Fills in what is known without a key, then tries the key.
     ///
-    /// - Returns: Whether that was all: not while the epoch changes.
+    /// - Returns: Whether that was all: not while the epoch changes, nor before the TPM was asked.
     fileprivate func describe(
         _ deadline: Deadline, in status: inout KeychainStatus, _ doubts: inout EpochDoubts
     ) throws(KeychainFailure) -> Bool {
@@ -51,9 +53,7 @@ extension Engine {
                 facts.keychainID = settings.keychainID.description
                 facts.formatVersion = Int(settings.format)
                 facts.epoch = settings.epoch.rawValue
-                facts.level = locked.level
-                facts.deviceKeyPath = source.path(of: locked.deviceSource)
-                facts.deviceKeyPlace = DeviceKeyPlace(locked.deviceSource)
+                try describe(locked, in: &facts)
                 facts.itemCount = try store.connection.count(.items)
                 facts.quarantinedRowCount = try store.connection.count(.quarantinedRows)
                 facts.fileByteCount = try byteCount()
@@ -63,7 +63,7 @@ extension Engine {
                 facts.lockStateProvider = known.lockState.map { "\($0.provider.place.rawValue)" }
                 facts.lockStateReason = known.lockState?.provider.reason
                 let result = Result { () throws(KeychainFailure) in
-                    try state(known, store, &doubts)
+                    try state(known, store, deadline, &doubts)
                 }
                 _ = consume transaction
                 return result
@@ -79,16 +79,25 @@ extension Engine {
         return true
     }
 
-    /// - Returns: nil while the epoch changes.
+    private func describe(
+        _ keybag: LockedKeybag, in status: inout KeychainStatus
+    ) throws(KeychainFailure) {
+        status.level = keybag.level
+        status.deviceKeyPath = source.path(of: keybag.deviceSource)
+        status.deviceKeyPlace = DeviceKeyPlace(keybag.deviceSource)
+        status.pcrs = try source.registers(of: keybag).numbers
+    }
+
+    /// - Returns: nil while the epoch changes, and before the TPM was asked.
     private func state(
-        _ facts: KeychainFacts, _ store: StoreConnection, _ doubts: inout EpochDoubts
+        _ facts: KeychainFacts, _ store: StoreConnection, _ deadline: Deadline,
+        _ doubts: inout EpochDoubts
     ) throws(KeychainFailure) -> KeychainStatus.State? {
         guard let lockState = facts.lockState else {
-            _ = try currentState(store)
-            return .noPasscode
+            return try believed(currentState(store), &doubts) == nil ? nil : .noPasscode
         }
         // Not needed while unlocked, but next time.
-        try source.check(facts)
+        try source.check(facts, until: deadline)
         let reading = self.reading(facts, of: lockState)
         if reading.isOfOtherEpoch, doubts.areExcused(by: facts) { return nil }
         switch reading {

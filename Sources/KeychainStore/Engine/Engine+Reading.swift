@@ -25,28 +25,37 @@ extension Engine {
                 renewIfUsed(lastKnownFacts, deadline)
                 return result
             }
-            try awaitEpochChange(operation, deadline)
+            try awaitChange(operation, deadline, &doubts)
         }
     }
 
-    /// The state that is read; nil if an epoch change may explain what does not fit.
+    /// The state that is read; nil if an epoch change may explain what does not fit, or a TPM has
+    /// to be asked first.
     func believed(
         _ reading: StateReading, _ doubts: inout EpochDoubts
     ) throws(KeychainFailure) -> KeychainState? {
-        if case .doubtful(let facts, _) = reading, doubts.areExcused(by: facts) { return nil }
-        return try settled(reading)
+        switch reading {
+        case .doubtful(let facts, _) where doubts.areExcused(by: facts): return nil
+        case .sealed(let facts):
+            doubts.sealed = facts
+            return nil
+        case .certain, .doubtful: return try settled(reading)
+        }
     }
 
-    /// Waits until nobody is changing epochs or writing.
+    /// Waits until nobody is changing epochs or writing; or for the TPM, if it is that which keeps
+    /// the keychain from being opened. To be called outside of transactions.
     ///
-    /// - Throws: ``KeychainFailure``: `timedOut`.
-    func awaitEpochChange(
-        _ operation: String, _ deadline: Deadline
+    /// - Throws: ``KeychainFailure``: `timedOut`; as ``unseal(_:_:)``.
+    func awaitChange(
+        _ operation: String, _ deadline: Deadline, _ doubts: inout EpochDoubts
     ) throws(KeychainFailure) {
         guard !deadline.hasPassed else {
             throw KeychainFailure(.timedOut, during: operation)
         }
-        try awaitWriters(deadline)
+        guard let facts = doubts.sealed else { return try awaitWriters(deadline) }
+        doubts.sealed = nil
+        try unseal(facts, deadline)
     }
 
     private func inTransaction<R>(
@@ -77,6 +86,8 @@ struct EpochDoubts {
 
     private var stamp: Int64?
     private var count = 0
+    /// The keychain whose device secret a TPM has to give out first.
+    var sealed: KeychainFacts?
 
     /// Whether what does not fit `facts` may be an epoch change that is waited for: whoever
     /// waited then sees another keychain, or the keys that fit this one.

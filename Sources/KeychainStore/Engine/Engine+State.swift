@@ -31,7 +31,7 @@ extension Engine {
     ///   `locked` before the first unlock.
     func currentState(_ store: StoreConnection) throws(KeychainFailure) -> StateReading {
         let facts = try currentFacts(store)
-        guard let lockState = facts.lockState else { return .certain(try withoutPasscode(facts)) }
+        guard let lockState = facts.lockState else { return try withoutPasscode(facts) }
         switch reading(facts, of: lockState) {
         case .unlocked(let keys): return .certain(try state(facts, keys))
         case .locked(let keys, .otherEpoch): return .doubtful(facts, try state(facts, keys))
@@ -43,13 +43,15 @@ extension Engine {
         }
     }
 
-    /// What is true of a ``StateReading`` once it is known that no epoch change is under way.
+    /// What is true of a ``StateReading`` once it is known that no epoch change is under way, and
+    /// the TPM was asked.
     ///
     /// - Throws: ``KeychainFailure``: `locked`, `incomplete`, `keyUnavailable`.
     func settled(_ reading: StateReading) throws(KeychainFailure) -> KeychainState {
         switch reading {
         case .certain(let state), .doubtful(_, .some(let state)): return state
         case .doubtful(let facts, .none): throw failure(facts, .otherEpoch)
+        case .sealed: throw .locked(Self.opening)
         }
     }
 
@@ -63,14 +65,18 @@ extension Engine {
 
     /// What `failure` comes down to. Where it is that something is locked, and the device key is
     /// not there, no passcode would help: keys-and-states §1.5, state K.
-    func reason(for failure: KeychainFailure) -> KeychainFailure {
+    func reason(for failure: KeychainFailure, _ deadline: Deadline) -> KeychainFailure {
         guard failure.code == .locked, let facts = lastKnownFacts, facts.lockState != nil else {
             return failure
         }
         do throws(KeychainFailure) {
-            try source.check(facts)
+            try source.check(facts, until: deadline)
             return failure
         } catch {
+            // A TPM that is busy tells nothing.
+            guard !facts.isBoundToTPM || error.code == .keyUnavailable else {
+                return failure
+            }
             // Keys that have changed since have another device key.
             let now = try? readFacts(failure.operation, Deadline(after: .seconds(1)))
             return now?.settings == facts.settings ? error : failure
@@ -118,16 +124,24 @@ extension Engine {
 
     private func withoutPasscode(
         _ facts: KeychainFacts
-    ) throws(KeychainFailure) -> KeychainState {
-        if let known = lastKnownState, known.facts === facts { return known }
+    ) throws(KeychainFailure) -> StateReading {
+        if let known = lastKnownState, known.facts === facts { return .certain(known) }
+        let lockState = LockStates.store(of: facts.settings.keychainID)
         // There may have been a passcode, and keys that went by it.
-        LockStates.store(of: facts.settings.keychainID).forget(before: facts.newest.epoch)
+        lockState.forget(before: facts.newest.epoch)
+        if facts.isBoundToTPM, !source.kept.has(facts.newest.deviceKeyID) {
+            // Somebody may have asked the TPM before us.
+            guard case .unlocked(let keys) = lockState.current(expecting: facts.marks) else {
+                return .sealed(facts)
+            }
+            return .certain(try state(facts, keys))
+        }
         return try translating(Self.opening) {
-            let protector = DeviceProtector(try source.secret(of: facts))
+            let protector = DeviceProtector(try source.secret(of: facts, until: .immediately))
             let fresh = try KeychainState(
                 facts, try facts.unlock(with: protector), opened: nil)
             lastKnownState = fresh
-            return fresh
+            return .certain(fresh)
         }
     }
 }
@@ -138,4 +152,7 @@ enum StateReading {
     /// Keys are published that do not fit: an epoch change may be under way. If none is, the state
     /// is that of a locked keychain, or nothing is open at all.
     case doubtful(KeychainFacts, KeychainState?)
+    /// Nothing is open before a TPM has given out the device secret, which is waited for outside
+    /// of transactions: ``Engine/unseal(_:_:)``.
+    case sealed(KeychainFacts)
 }

@@ -34,7 +34,7 @@ extension Engine {
             var doubts = EpochDoubts()
             while true {
                 guard let state = try state(store, operation, &doubts) else {
-                    try awaitEpochChange(operation, deadline)
+                    try awaitChange(operation, deadline, &doubts)
                     continue
                 }
                 let answer = try translating(operation) {

@@ -23,34 +23,58 @@ extension Engine {
         _ operation: String, _ deadline: Deadline, isOfItems: Bool = true,
         _ body: (StoreWriter, KeychainState) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R? {
+        while true {
+            switch try attempt(operation, deadline, isOfItems: isOfItems, body) {
+            case .done(let result, _): return result
+            case .replaced: return nil
+            // Nobody waits for us while we wait for the TPM.
+            case .sealed(let facts): try unseal(facts, deadline)
+            }
+        }
+    }
+
+    /// What became of one attempt to write.
+    private enum Attempt<R> {
+        case done(R, KeychainState)
+        case replaced
+        case sealed(KeychainFacts)
+    }
+
+    private func attempt<R>(
+        _ operation: String, _ deadline: Deadline, isOfItems: Bool,
+        _ body: (StoreWriter, KeychainState) throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> Attempt<R> {
         try translating(operation) {
             guard !directory.isReadOnly else {
                 throw DatabaseError(.readOnly, during: "write", path: directory.path)
             }
             let held = try lock.acquire(before: deadline)
-            guard try isInPlace() else { return nil }
+            guard try isInPlace() else { return .replaced }
             let writer = try writer(deadline)
-            let (result, state) = try transact(writer, operation) {
+            let attempt = try transact(writer, operation) {
                 (writer, state) throws(KeychainFailure) in
                 if isOfItems { try RequiredLevel.check(state.facts, operation) }
                 return try body(writer, state)
             }
+            guard case .done(_, let state) = attempt else { return attempt }
             tend(writer)
             let pause = isOfItems ? goOnWithEpochChange(writer, state) : 0
             _ = consume held
             renewIfUsed(state.facts, deadline)
             if pause > 0 { _ = deadline.sleep(atMost: pause) }
-            return result
+            return attempt
         }
     }
 
     private func transact<R>(
         _ writer: StoreWriter, _ operation: String,
         _ body: (StoreWriter, KeychainState) throws(KeychainFailure) -> R
-    ) throws -> (R, KeychainState) {
+    ) throws -> Attempt<R> {
         let transaction = try Transaction(on: writer.connection)
+        let reading = try currentState(writer.reading)
+        if case .sealed(let facts) = reading { return .sealed(facts) }
         // Nobody else changes epochs under the lock: keys that do not fit are none.
-        let state = try settled(currentState(writer.reading))
+        let state = try settled(reading)
         guard state.settings.isWritable else {
             throw KeychainFailure(
                 .newerFormat, during: operation,
@@ -59,7 +83,7 @@ extension Engine {
         }
         let result = try body(writer, state)
         try transaction.commit()
-        return (result, state)
+        return .done(result, state)
     }
 
     /// Keeps the log's file at the length at which commits are cheap, and what is in it short.

@@ -47,7 +47,7 @@ final class EngineSlot: Sendable {
         do throws(KeychainFailure) {
             return try body(engine)
         } catch {
-            throw engine.reason(for: error)
+            throw engine.reason(for: error, deadline)
         }
     }
 

@@ -34,6 +34,9 @@ final class KeychainFacts: Sendable {
     /// The keybags, the newest first.
     var keybags: [LockedKeybag] { [newest] + (older.map { [$0] } ?? []) }
 
+    /// Whether a TPM has the device secret.
+    var isBoundToTPM: Bool { newest.deviceSource == .tpm }
+
     /// Opens all keybags with one protector: both have the same while there are two.
     ///
     /// - Throws: As ``LockedKeybag/unlock(with:settings:)``.

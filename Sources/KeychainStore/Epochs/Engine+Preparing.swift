@@ -6,6 +6,7 @@ internal import KeychainModel
 internal import LockState
 internal import Sealing
 internal import SecretMemory
+internal import TPM
 
 /// What is wanted of the next epoch.
 struct NextEpoch {
@@ -17,6 +18,10 @@ struct NextEpoch {
     var keepsRecoveryKey = true
     /// Where its device secret is to come from; nil leaves it where it is.
     var source: DeviceSource?
+    /// Which registers of a TPM its device secret is bound to; nil for those that the last is.
+    var registers: PCRSelection?
+    /// How long to wait for a TPM, each of two times.
+    var patience = Duration.seconds(5)
 }
 
 /// What an epoch change is made of. All that takes long is done here, before any lock is taken.
@@ -31,6 +36,14 @@ extension Engine {
     ) throws(KeychainFailure) -> EpochChange {
         let source = next.source ?? facts.newest.deviceSource
         let keychainID = facts.settings.keychainID
+        if source == .tpm {
+            let bound = try self.source.registers(of: facts.newest)
+            let protector = try self.source.newProtector(
+                next, boundTo: next.registers ?? bound, next.patience)
+            return EpochChange(
+                opener: opener, protector: protector, deviceSource: source, deviceKey: nil,
+                keepsRecoveryKey: next.keepsRecoveryKey)
+        }
         let file: DeviceKeyFile
         if source == .file {
             file = DeviceKeyFile(keychainID: keychainID, secret: .random())
@@ -100,7 +113,7 @@ extension Engine {
 }
 
 extension PasscodeStretching {
-    fileprivate func cost() throws(SealingError) -> Argon2Cost {
+    func cost() throws(SealingError) -> Argon2Cost {
         switch self {
         case .lowest: .lowest
         case .calibrated: try PassphraseKDF.calibratedCost()

@@ -26,22 +26,34 @@ extension Engine {
         }
     }
 
-    /// What opens the keychain that `facts` are of. Takes as long as the passcode is stretched.
+    /// What opens the keychain that `facts` are of. Takes as long as the passcode is stretched, and
+    /// as the TPM takes where there is one.
     ///
+    /// - Parameter patience: How long to wait for a TPM, each of two times.
     /// - Throws: ``KeychainFailure``: `interactionNotAllowed` if a passcode is needed and there is
     ///   none; `incomplete`, `keyUnavailable`, `outOfMemory`. Whether the passcode is right is not
-    ///   known yet.
+    ///   known yet, but with a TPM: `authenticationFailed`, `timedOut`, `inputOutput`.
     func protector(
-        of facts: KeychainFacts, _ passcode: KeychainPasscode?, _ operation: String
+        of facts: KeychainFacts, _ passcode: KeychainPasscode?, _ operation: String,
+        _ patience: Duration
     ) throws(KeychainFailure) -> AnyProtector {
-        let secret = try source.secret(of: facts)
-        guard facts.newest.protector != .device else { return .device(DeviceProtector(secret)) }
-        switch passcode {
-        case .none:
+        guard facts.newest.protector != .device else {
+            return .device(
+                DeviceProtector(try source.secret(of: facts, until: Deadline(after: patience))))
+        }
+        guard let typed = passcode else {
+            try source.check(facts, until: Deadline(after: patience))
             throw KeychainFailure(
                 .interactionNotAllowed, during: operation, message: "it takes the passcode",
                 hint: "give the keychain's passcode")
-        case .some(let typed):
+        }
+        switch facts.newest.protector {
+        case .tpmAndPasscode:
+            return try WrongPasscodes.counting { () throws(KeychainFailure) in
+                .tpm(try source.protector(of: facts.newest, typed, patience))
+            }
+        case .device, .passcode:
+            let secret = try source.secret(of: facts, until: Deadline(after: patience))
             do throws(KeybagError) {
                 return .passcode(
                     try PasscodeProtector(secret, passcode: typed.passcode, opening: facts.newest))

@@ -8,11 +8,18 @@ package import SecretMemory
 /// with its last owner.
 package final class KeychainPasscode: Sendable {
     let passcode: Passcode
+    /// Whether a TPM is to try it even if few tries are left.
+    let isInsisting: Bool
 
     /// Takes over what was typed, without the end of the line.
     ///
+    /// - Parameter insisting: Whether a TPM is to try it even if it takes few wrong tries more, and
+    ///   then none for long.
     /// - Throws: ``KeychainFailure/Code/invalidRequest`` for no bytes or too many.
-    package init(_ typed: consuming SecretBytes) throws(KeychainFailure) {
+    package init(
+        _ typed: consuming SecretBytes, insisting: Bool = false
+    ) throws(KeychainFailure) {
+        isInsisting = insisting
         do throws(KeybagError) {
             passcode = try Passcode(typed)
         } catch {

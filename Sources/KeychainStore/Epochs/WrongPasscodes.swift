@@ -11,7 +11,7 @@ enum WrongPasscodes {
     private static let longest: Int64 = 3_000_000_000
 
     /// Runs `body`; waits before a failure to authenticate is passed on.
-    static func counting<R>(
+    static func counting<R: ~Copyable>(
         _ body: () throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
         do throws(KeychainFailure) {

@@ -4,12 +4,15 @@ internal import Database
 internal import Keybag
 internal import KeychainModel
 internal import Sealing
+internal import TPM
 
 /// Where the device secret of a keychain is read from (docs/FORMAT.md §3).
 struct DeviceSecretSource {
     private static let operation = "read the device key"
 
     let location: KeychainLocation
+    /// What a TPM gave out last.
+    let kept = KeptDeviceSecret()
 
     /// Which source a new keychain is given, and what holds the secret.
     var preferred: DeviceSource {
@@ -24,7 +27,7 @@ struct DeviceSecretSource {
         case .file: location.deviceFolder + "/" + KeychainLocation.deviceKeyName
         case .credential: location.credentialPath
         case .path: location.deviceKeyPath
-        case .tpm: nil
+        case .tpm: location.tpm.place.path
         }
     }
 
@@ -39,13 +42,16 @@ struct DeviceSecretSource {
         }
     }
 
-    /// Reads the device secret of a keychain.
+    /// Reads the device secret of a keychain. Where a TPM has it that takes long, the first time.
     ///
     /// - Throws: ``KeychainFailure``: `incomplete` if `device.key` is gone, `keyUnavailable` if
     ///   another source is not there or the secret is another keychain's, `keychainDamaged`,
-    ///   `newerFormat`, `insecureFiles`.
-    func secret(of facts: KeychainFacts) throws(KeychainFailure) -> DeviceSecret {
+    ///   `newerFormat`, `insecureFiles`; with a TPM `timedOut`, `inputOutput`.
+    func secret(
+        of facts: KeychainFacts, until deadline: Deadline
+    ) throws(KeychainFailure) -> DeviceSecret {
         let source = facts.newest.deviceSource
+        guard source != .tpm else { return try unsealedSecret(of: facts.newest, until: deadline) }
         let file = try file(of: facts.newest)
         try check(file, isFor: facts.settings.keychainID, source)
         return file.intoSecret()
@@ -53,10 +59,15 @@ struct DeviceSecretSource {
 
     /// Looks whether the device secret of a keychain is there.
     ///
-    /// - Throws: As ``secret(of:)``; `keyUnavailable` also if it has another id.
-    func check(_ facts: KeychainFacts) throws(KeychainFailure) {
-        let secret = try secret(of: facts)
-        guard secret.id == facts.newest.deviceKeyID else { throw .wrongDeviceKey(Self.operation) }
+    /// - Throws: As ``secret(of:until:)``; `keyUnavailable` also if it has another id.
+    func check(_ facts: KeychainFacts, until deadline: Deadline) throws(KeychainFailure) {
+        let keyID = facts.newest.deviceKeyID
+        // A TPM that gave it out is not asked again.
+        if facts.isBoundToTPM, kept.knows(keyID) { return }
+        let secret = try secret(of: facts, until: deadline)
+        guard secret.id == keyID else {
+            throw .wrongDeviceKey(Self.operation, path: path(of: facts.newest.deviceSource))
+        }
     }
 
     /// - Throws: ``KeychainFailure/Code/keyUnavailable`` for a device key of another keychain.
@@ -97,7 +108,7 @@ struct DeviceSecretSource {
 
     /// Reads the device key of whatever keychain.
     ///
-    /// - Throws: As ``secret(of:from:)``.
+    /// - Throws: As ``secret(of:until:)``.
     func given(
         by source: DeviceSource, name: String = KeychainLocation.deviceKeyName
     ) throws(KeychainFailure) -> DeviceKeyFile {
@@ -168,7 +179,7 @@ extension DeviceSource {
     fileprivate var remedy: String {
         switch self {
         case .file: "put device.key back from a copy"
-        case .tpm: "this version does not use a TPM"
+        case .tpm: "make the TPM available, or run `valet recovery use`"
         case .credential:
             "start the program as the service that has the credential valet.device-key"
         case .path: "set VALET_DEVICE_KEY_FILE to the file that the keychain was made with"

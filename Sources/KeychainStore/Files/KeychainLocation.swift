@@ -2,6 +2,7 @@
 
 internal import Database
 package import KeychainModel
+package import TPM
 
 /// Where a keychain's files lie (DESIGN §3, "Where it lives").
 package struct KeychainLocation: Hashable, Sendable {
@@ -13,6 +14,9 @@ package struct KeychainLocation: Hashable, Sendable {
     package let credentialPath: String?
     /// The file that `$VALET_DEVICE_KEY_FILE` names.
     package let deviceKeyPath: String?
+    /// The TPM of keychains that are bound to one. Code alone can name another one than the
+    /// machine's: an environment could name one that notes what it is told.
+    package let tpm: TPMDevice
 
     /// The name of the database in its folder.
     static let databaseName = "keychain.db"
@@ -24,11 +28,12 @@ package struct KeychainLocation: Hashable, Sendable {
     static let deviceKeyName = "device.key"
 
     /// A keychain in `folder`, with its device key in the folder `device` inside.
-    package init(folder: String) {
+    package init(folder: String, tpm: TPMDevice = TPMDevice()) {
         self.folder = folder
         deviceFolder = folder + "/device"
         credentialPath = nil
         deviceKeyPath = nil
+        self.tpm = tpm
     }
 
     /// The same keychain, as it is where `$VALET_DEVICE_KEY_FILE` names `deviceKeyPath`.
@@ -39,6 +44,16 @@ package struct KeychainLocation: Hashable, Sendable {
         deviceFolder = location.deviceFolder
         credentialPath = location.credentialPath
         self.deviceKeyPath = Self.absolutePath(deviceKeyPath)
+        tpm = location.tpm
+    }
+
+    /// The same keychain, with another TPM than the machine's.
+    package init(_ location: KeychainLocation, tpm: TPMDevice) {
+        folder = location.folder
+        deviceFolder = location.deviceFolder
+        credentialPath = location.credentialPath
+        deviceKeyPath = location.deviceKeyPath
+        self.tpm = tpm
     }
 
     /// The keychain that the environment names.
@@ -75,6 +90,7 @@ package struct KeychainLocation: Hashable, Sendable {
         credentialPath = Self.absolutePath(environment.value("CREDENTIALS_DIRECTORY"))
             .map { $0 + "/valet.device-key" }
         deviceKeyPath = Self.absolutePath(environment.value("VALET_DEVICE_KEY_FILE"))
+        tpm = TPMDevice()
     }
 
     /// The user's home: `$HOME`, but the user database's where variables are not to be trusted.

@@ -30,7 +30,7 @@ extension ItemStore {
                 var proof: PresenceProof?
                 _ = try engine.unlessChanged(facts, timeLimit) {
                     () throws(KeychainFailure) in
-                    proof = try engine.proof(of: facts, passcode, Self.proving)
+                    proof = try engine.proof(of: facts, passcode, Self.proving, timeLimit)
                     return true
                 }
                 return proof
@@ -63,9 +63,10 @@ extension ItemStore {
 
 extension Engine {
     fileprivate func proof(
-        of facts: KeychainFacts, _ passcode: KeychainPasscode, _ operation: String
+        of facts: KeychainFacts, _ passcode: KeychainPasscode, _ operation: String,
+        _ patience: Duration
     ) throws(KeychainFailure) -> PresenceProof {
-        let protector = try protector(of: facts, passcode, operation)
+        let protector = try protector(of: facts, passcode, operation, patience)
         return try WrongPasscodes.counting { () throws(KeychainFailure) in
             try translating(operation) {
                 try facts.proof(with: protector)

@@ -49,7 +49,7 @@ extension Engine {
             let isLast = attempt == Self.lookCount
             let found: KeychainAvailability? =
                 if let lockState = facts.lockState {
-                    try availability(facts, lockState, isLast: isLast)
+                    try availability(facts, lockState, isLast: isLast, deadline)
                 } else {
                     try availabilityWithoutPasscode(facts, deadline)
                 }
@@ -63,7 +63,7 @@ extension Engine {
     /// - Returns: nil if the keys that are published are of another epoch, which may be about to
     ///   begin: a look after that tells.
     private func availability(
-        _ facts: KeychainFacts, _ lockState: LockStateStore, isLast: Bool
+        _ facts: KeychainFacts, _ lockState: LockStateStore, isLast: Bool, _ deadline: Deadline
     ) throws(KeychainFailure) -> KeychainAvailability? {
         var found = KeychainAvailability(
             state: .unlocked, level: facts.newest.level, openKeys: .all,
@@ -79,7 +79,7 @@ extension Engine {
         }
         found.isOfProcess = lockState.provider.place == .process
         // What is open needs no device key; to open more takes it.
-        if found.openKeys != .all { try lookForDeviceKey(facts, &found) }
+        if found.openKeys != .all { try lookForDeviceKey(facts, deadline, &found) }
         return found
     }
 
@@ -92,23 +92,16 @@ extension Engine {
             isAnnounced: !directory.isReadOnly)
         // What this process has opened stays open.
         guard lastKnownState?.facts !== facts else { return found }
-        try lookForDeviceKey(facts, &found)
+        try lookForDeviceKey(facts, deadline, &found)
         if found.fault != nil { found.openKeys = .none }
         return found
     }
 
     private func lookForDeviceKey(
-        _ facts: KeychainFacts, _ found: inout KeychainAvailability
+        _ facts: KeychainFacts, _ deadline: Deadline, _ found: inout KeychainAvailability
     ) throws(KeychainFailure) {
         do throws(KeychainFailure) {
-            let secret = try source.secret(of: facts)
-            guard secret.id == facts.newest.deviceKeyID else {
-                throw KeychainFailure(
-                    .keyUnavailable, during: ItemStore.looking,
-                    message: "the device key is not the one that this keychain was made with",
-                    path: source.path(of: facts.newest.deviceSource),
-                    hint: "put this keychain's own device key back")
-            }
+            try source.check(facts, until: deadline)
         } catch {
             switch error.code {
             case .incomplete: found.state = .incomplete

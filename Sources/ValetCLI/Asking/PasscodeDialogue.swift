@@ -17,16 +17,20 @@ struct PasscodeDialogue {
 
     /// Runs `body` with the keychain's passcode; a person who mistypes it is asked again.
     ///
-    /// - Parameter purpose: What it is needed for: "Unlock the keychain.".
+    /// - Parameters:
+    ///   - purpose: What it is needed for: "Unlock the keychain.".
+    ///   - insisting: Whether a TPM is to try it even if few tries are left.
     /// - Throws: ``ExitCode/denied`` for a wrong one.
     func withPasscode<R>(
-        for purpose: String, _ body: (KeychainPasscode) throws(KeychainFailure) -> R
+        for purpose: String, insisting: Bool = false,
+        _ body: (KeychainPasscode) throws(KeychainFailure) -> R
     ) throws(CLIError) -> R {
         try current.answer { problem in
             PasscodePrompt(description: purpose, previousError: problem)
         } _: { (answer) throws(CLIError) in
             do throws(KeychainFailure) {
-                return .accepted(try body(try KeychainPasscode(answer)))
+                return .accepted(
+                    try body(try KeychainPasscode(answer, insisting: insisting)))
             } catch {
                 guard error.code == .authenticationFailed else { throw CLIError(error) }
                 return .refused(CLIError(.denied, error.message))

@@ -36,9 +36,9 @@ enum KeyGroups {
         name: "device", abstract: "choose where the device key is kept",
         discussion: [
             "The device key opens the keychain, alone or together with the passcode. It lies in a "
-                + "file of the keychain's own unless it was bound to a systemd credential or to a "
-                + "file that an administrator keeps. Who has the keychain's files but not the "
-                + "device key has nothing."
+                + "file of the keychain's own unless it was bound to a systemd credential, to a "
+                + "file that an administrator keeps, or to the machine's TPM. Who has the "
+                + "keychain's files but not the device key has nothing."
         ],
         examples: [
             ("valet device status", "Where it comes from, and whether it is there."),

@@ -13,15 +13,20 @@ struct DeviceBindCommand: Command {
         name: "key-file", valueName: "PATH", help: "the file at PATH, an absolute one")
     private static let ownFile = OptionDeclaration(
         name: "own-file", help: "a new file of the keychain's own, device.key; needs --lower")
+    private static let tpm = OptionDeclaration(
+        name: "tpm", help: "the machine's TPM 2.0, which keeps the key from now on")
+    private static let pcrs = OptionDeclaration(
+        name: "pcrs", valueName: "LIST",
+        help: "with --tpm: give it out only while these PCRs are as now: 7 or 0,2,7")
 
     static let declaration = CommandDeclaration(
         name: "device bind", abstract: "take the device key from another place",
         discussion: [
             "Gives the keychain new keys that open with the device key of the place that was "
                 + "chosen, and erases a device key of its own. Passcode and recovery key stay. "
-                + "The key must be there already: 32 random bytes, or a copy of this keychain's "
-                + "device.key, in a file that belongs to you or root and that nobody else can "
-                + "read. Keep a copy of it: without it, only a recovery key helps.",
+                + "A key in a file or credential must be there already: 32 random bytes, or a copy "
+                + "of this keychain's device.key, in a file that belongs to you or root and that "
+                + "nobody else can read. Keep a copy of it: without it, only a recovery key helps.",
             "PATH is not recorded in the keychain. Programs find the file through "
                 + "$VALET_DEVICE_KEY_FILE, and must have VALET_DEVICE_KEY_FILE=PATH in their "
                 + "environment from then on, this command as well; where the variable is set "
@@ -31,10 +36,18 @@ struct DeviceBindCommand: Command {
             "The keychain's own device.key is refused as PATH, because it is erased. Going back "
                 + "to --own-file puts the key beside the keychain, which protects less, and "
                 + "takes --lower.",
+            "With --tpm the TPM makes sure that the keychain opens on this machine alone, also "
+                + "for who copies all files. A passcode is bound to it, too: the TPM counts wrong "
+                + "ones, takes no more after some, and nobody can guess without it. The user "
+                + "needs the right to use /dev/tpmrm0, on Debian by being in the group tss. If "
+                + "the TPM breaks or is cleared, or PCRs change (--pcrs 7 goes by the keys of "
+                + "secure boot), only a recovery key helps: make one first, with 'valet recovery "
+                + "create'. 'valet device unbind' goes back to a file.",
             KeyOptions.askingDiscussion,
         ],
         options: [
-            credential, keyFile, ownFile, KeyOptions.lower, KeyOptions.passcodeDescriptor,
+            credential, keyFile, tpm, pcrs, ownFile, KeyOptions.lower,
+            KeyOptions.passcodeDescriptor,
         ],
         exitCodes: [
             (.failure, "there is no usable key at that place, or something failed"),
@@ -43,24 +56,31 @@ struct DeviceBindCommand: Command {
         examples: [
             ("valet device bind --key-file /run/secrets/valet.key", "A file that is mounted."),
             ("valet device bind --credential", "In a service that has the credential."),
+            ("valet device bind --tpm", "To this machine."),
             ("valet device bind --own-file --lower", "Back to a file of its own."),
         ])
 
     private let place: DeviceKeyPlace
     private let path: String?
+    private let registers: [Int]?
     private let isLoweringAllowed: Bool
     private let descriptor: PasscodeDescriptor?
 
     init(_ values: ParsedValues) throws(CLIError) {
         let places: [(OptionDeclaration, DeviceKeyPlace)] = [
-            (Self.credential, .credential), (Self.keyFile, .keyFile), (Self.ownFile, .ownFile),
+            (Self.credential, .credential), (Self.keyFile, .keyFile), (Self.tpm, .tpm),
+            (Self.ownFile, .ownFile),
         ]
         let chosen = places.filter { values.has($0.0) || values.isGiven($0.0) }
         guard let place = chosen.first?.1, chosen.count == 1 else {
-            throw .usage("expected one of '--credential', '--key-file' and '--own-file'")
+            throw .usage("expected one of '--credential', '--key-file', '--tpm' and '--own-file'")
         }
         self.place = place
         path = try Self.path(values)
+        registers = try Self.registers(values)
+        guard registers == nil || place == .tpm else {
+            throw .usage("'--pcrs' needs '--tpm'")
+        }
         isLoweringAllowed = values.has(KeyOptions.lower)
         descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
     }
@@ -74,12 +94,16 @@ struct DeviceBindCommand: Command {
         let protection = Protection(status)
         try protection.check(
             lowering: isLoweringAllowed,
-            to: Protection(
-                hasPasscode: protection.hasPasscode, isKeyElsewhere: place != .ownFile))
+            to: Protection(hasPasscode: protection.hasPasscode, place: place))
+        // Before anybody types a passcode.
+        if place == .tpm {
+            _ = try asking { () throws(KeychainFailure) in try store.tpmSummary() }
+        }
         let passcode = try context.dialogue(descriptor, new: nil).passcode(
             of: store, for: "The keychain's passcode, to bind it to another device key.")
         try context.changingKeys(of: store) { (progress) throws(KeychainFailure) in
-            try store.rotateKeys(passcode, movingDeviceKeyTo: place, progress: progress)
+            try store.rotateKeys(
+                passcode, movingDeviceKeyTo: place, boundTo: registers, progress: progress)
         }
         context.console.note("valet: the device key comes from \(place.name) now")
         if let requirement = place.requirement(path: path) {
@@ -103,6 +127,22 @@ struct DeviceBindCommand: Command {
         // The files may be open already, with no key at that path.
         store.close()
         return store.takingDeviceKey(from: path)
+    }
+
+    /// Numbers from 0 to 23 with commas between them.
+    private static func registers(_ values: ParsedValues) throws(CLIError) -> [Int]? {
+        guard let text = values[pcrs] else { return nil }
+        let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map { digits in
+            digits.allSatisfy(\.isASCII) && !digits.hasPrefix("+") ? Int(digits) : nil
+        }
+        let registers = numbers.compactMap { $0 }
+        guard registers.count == numbers.count, registers.allSatisfy({ (0...23).contains($0) })
+        else {
+            throw .usage(
+                "'--pcrs' does not take \(quoted(text))",
+                hint: "it takes numbers from 0 to 23 with commas between them: 0,2,7")
+        }
+        return registers
     }
 
     private static func path(_ values: ParsedValues) throws(CLIError) -> String? {

@@ -7,15 +7,17 @@ internal import KeychainStore
 struct DeviceStatusCommand: Command {
     static let declaration = CommandDeclaration(
         name: "device status", abstract: "show where the device key comes from",
-        discussion: ["Opens nothing and changes nothing."],
+        discussion: [
+            "Opens no item and changes nothing; a TPM that has the device key is asked for it."
+        ],
         options: [ItemOptions.json],
         schema: [
-            ("source", "own-file, credential or key-file, as recorded in the keychain"),
+            ("source", "own-file, credential, key-file or tpm, as recorded in the keychain"),
             ("path", "where it is looked for here, or null"),
             ("isAvailable", "whether the right key is there"),
             ("level", "the level of protection: file, credential, passcode, tpm, tpm+passcode"),
             ("needsRecovery", "true if it is not there, and a recovery key can stand in"),
-        ],
+        ] + StatusReport.tpmSchema,
         exitCodes: [KeyOptions.noKeychain],
         examples: [("valet device status", "Where it comes from, and whether it is there.")])
 
@@ -31,7 +33,7 @@ struct DeviceStatusCommand: Command {
             throw CLIError(.notFound, "there is no keychain yet")
         }
         let isAvailable = status.state != .incomplete && status.state != .keyUnavailable
-        try StatusReport(fields: [
+        let fields: [StatusReport.Field] = [
             .init(member: "source", label: "Device key", value: .text(status.deviceKeyPlace?.name)),
             .init(member: "path", label: "Path", value: .text(status.deviceKeyPath)),
             .init(
@@ -41,7 +43,9 @@ struct DeviceStatusCommand: Command {
             .init(
                 member: "needsRecovery", label: "", value: .flag(status.needsRecovery),
                 isShownAsText: false),
-        ]).write(to: context.console, asJSON: writesJSON)
+        ]
+        try StatusReport(fields: fields + StatusReport.tpmFields(status))
+            .write(to: context.console, asJSON: writesJSON)
         return .success
     }
 }

@@ -14,7 +14,8 @@ struct RecoveryUseCommand: Command {
         name: "set-passcode", help: "have the keychain open with a new passcode")
     private static let deviceKey = OptionDeclaration(
         name: "device-key", valueName: "PLACE",
-        help: "where the device key comes from afterwards (default: where it came from)",
+        help: "where the device key comes from afterwards (default: where it came from, but "
+            + "own-file after a TPM)",
         choices: DeviceKeyPlace.allCases.map(\.name))
 
     static let declaration = CommandDeclaration(
@@ -32,8 +33,9 @@ struct RecoveryUseCommand: Command {
             "A keychain that had a passcode needs a new one, with --set-passcode: typed twice, or "
                 + "read with --new-passcode-fd, or from the second line of the other descriptor. "
                 + "--lower does without. --device-key=own-file makes a file of the keychain's "
-                + "own; credential and key-file ($VALET_DEVICE_KEY_FILE) must be there. 'valet "
-                + "device bind' explains them.",
+                + "own; credential and key-file ($VALET_DEVICE_KEY_FILE) must be there, and "
+                + "tpm binds the keychain to this machine's TPM. 'valet device bind' explains "
+                + "them.",
         ],
         options: [
             keyDescriptor, setsPasscode, KeyOptions.newPasscodeDescriptor, KeyOptions.weak,
@@ -48,6 +50,7 @@ struct RecoveryUseCommand: Command {
         examples: [
             ("valet recovery use --set-passcode", "After the passcode was forgotten."),
             ("valet recovery use --device-key own-file --lower", "After a credential was lost."),
+            ("valet recovery use --device-key tpm --set-passcode", "On another machine."),
         ])
 
     private let keyDescriptor: PasscodeDescriptor?
@@ -96,11 +99,11 @@ struct RecoveryUseCommand: Command {
             throw CLIError(.failure, "the keychain has no recovery key")
         }
         let protection = Protection(status)
+        // A TPM that is lost takes no new key.
+        let next = place ?? (protection.place == .tpm ? .ownFile : protection.place)
         try protection.check(
             lowering: isLoweringAllowed,
-            to: Protection(
-                hasPasscode: setsPasscode,
-                isKeyElsewhere: place.map { $0 != .ownFile } ?? protection.isKeyElsewhere))
+            to: Protection(hasPasscode: setsPasscode, place: next))
     }
 
     private func recover(_ store: ItemStore, _ context: Context) throws(CLIError) {

@@ -13,6 +13,10 @@ struct UnlockCommand: Command {
         name: "auto-lock", valueName: "DURATION",
         help: "lock again after that time without use (default: never)")
 
+    private static let insist = OptionDeclaration(
+        name: "insist",
+        help: "have a TPM try the passcode though it takes few wrong ones more")
+
     static let declaration = CommandDeclaration(
         name: "unlock", abstract: "unlock the keychain for all programs of the user",
         discussion: [
@@ -32,9 +36,13 @@ struct UnlockCommand: Command {
                 + "in $VALET_PASSCODE_FD; the verbs of this command that meet a locked keychain "
                 + "take it from there, too, or ask. 'valet status' says which of both it is; "
                 + "VALET_LOCK_STATE=kernel or =process chooses.",
+            "A keychain that is bound to a TPM has its passcode tried there. The TPM counts wrong "
+                + "ones of everybody who uses it, and takes none for a while when there were too "
+                + "many. With fewer than half of the tries left nothing is tried, but with "
+                + "--insist.",
             KeyOptions.askingDiscussion,
         ],
-        options: [duration, autoLock, KeyOptions.passcodeDescriptor],
+        options: [duration, autoLock, insist, KeyOptions.passcodeDescriptor],
         exitCodes: [
             (.failure, "each program unlocks for itself here, or something failed"),
             KeyOptions.noKeychain, KeyOptions.wrongPasscode,
@@ -49,8 +57,10 @@ struct UnlockCommand: Command {
     private let duration: Duration?
     private let autoLock: Duration?
     private let descriptor: PasscodeDescriptor?
+    private let isInsisting: Bool
 
     init(_ values: ParsedValues) throws(CLIError) {
+        isInsisting = values.has(Self.insist)
         duration = try DurationText.value(of: Self.duration, in: values)
         autoLock = try DurationText.value(of: Self.autoLock, in: values)
         descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
@@ -64,7 +74,7 @@ struct UnlockCommand: Command {
         }
         try Self.checkIsShared(status)
         let dialogue = context.dialogue(descriptor, new: nil)
-        try dialogue.withPasscode(for: "Unlock the keychain.") {
+        try dialogue.withPasscode(for: "Unlock the keychain.", insisting: isInsisting) {
             (passcode) throws(KeychainFailure) in
             try store.unlock(passcode, for: duration, autoLock: autoLock)
         }

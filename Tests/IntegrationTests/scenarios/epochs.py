@@ -5,9 +5,12 @@ import collections
 import os
 import re
 import shutil
+import subprocess
+import tempfile
+import time
 
 from kills import CHANGING, OTHER, spread
-from support import AGENT, Agent, expect, need
+from support import AGENT, Agent, Skip, expect, need
 
 KEYRING = ("add_key", "keyctl")
 CALLS = CHANGING + OTHER + KEYRING
@@ -21,6 +24,10 @@ BOUND, GATED = "bound", "gated"
 
 class Change:
     """One change of keys: how to get there, what to say, and what may be the case afterwards."""
+
+    @property
+    def needs_tpm(self):
+        return any("bind tpm" in line for line in (*self.before, self.line))
 
     def __init__(self, before, line, old, new, readable=None, interrupted=None):
         self.before, self.line, self.old, self.new = before, line, old, new
@@ -48,6 +55,11 @@ CHANGES = {
     "revoking": Change(WITH + ("recovery create one",), "recovery revoke one", "one", "one"),
     "binding": Change(WITHOUT, "bind path", "-", "-"),
     "unbinding": Change(("classes", "bind path"), "bind file", "-", "-"),
+    "binding_to_tpm": Change(WITHOUT, "bind tpm", "-", "-"),
+    "binding_passcode_to_tpm": Change(WITH, "bind tpm one", "one", "one"),
+    "changing_passcode_in_tpm": Change(WITH + ("bind tpm one",), "passcode change one two", "one",
+                                       "two"),
+    "unbinding_from_tpm": Change(("classes", "bind tpm"), "bind file", "-", "-"),
 }
 
 
@@ -60,9 +72,11 @@ def prepare(world, change):
     os.chmod(key, 0o600)
     # A new keychain would take the key that is given.
     world.variables = {"VALET_LOCK_STATE": "kernel"}
+    if change.needs_tpm:
+        world.variables["VALET_TEST_TPM"] = start_tpm(world)
     agent, text = Agent(world, world.variables), None
     for line in change.before:
-        if "bind" in line:
+        if "bind path" in line:
             agent.end()
             agent = Agent(world, world.variables | {"VALET_DEVICE_KEY_FILE": key})
         answer = agent.do(line)
@@ -75,6 +89,31 @@ def prepare(world, change):
     world.template = f"{world.home}-template"
     shutil.rmtree(world.template, ignore_errors=True)
     shutil.copytree(world.home, world.template)
+
+
+def start_tpm(world):
+    """A TPM of the scenario's own; returns the socket on which it takes commands."""
+    need("swtpm")
+    folder = tempfile.mkdtemp(prefix="tpm-", dir=world.folder)
+    path = f"{folder}/socket"
+    world.start(["swtpm", "socket", "--tpm2", "--tpmstate", f"dir={folder}",
+                 "--server", f"type=unixio,path={path}", "--ctrl", f"type=unixio,path={path}.ctrl",
+                 "--flags", "not-need-init,startup-clear", "--log", f"file={folder}/log"],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + 20
+    while not os.path.exists(path):
+        expect(time.monotonic() < end, "swtpm does not start")
+        time.sleep(0.01)
+    agent = Agent(world, {"VALET_LOCK_STATE": "kernel", "VALET_TEST_TPM": path,
+                          "VALET_HOME": f"{world.folder}/tried"})
+    agent.do("classes")
+    answer = agent.ask("bind tpm")
+    agent.ask("lock all")
+    agent.end()
+    if "without support for TPMs" in answer:
+        raise Skip("needs the trait TPM")
+    expect(answer.startswith("ok"), answer)
+    return path
 
 
 def interrupt(world, change):
@@ -203,7 +242,15 @@ def verify(world, change, expected=None):
     agent.do("passcode change " + f"{passcode} three" if passcode != "-" else "rotate")
     readable = set(agent.do("readable three" if passcode != "-" else "readable").split())
     expect(readable == allowed, which, "after a second change:", readable)
+    if change.needs_tpm:
+        # The command knows the machine's TPM alone.
+        agent.ask("lock all")
+        agent.do("close")
+        expect(agent.do("diagnose") == "", which, "broken:", agent.do("diagnose"))
     close(agent, passcode)
+    if change.needs_tpm:
+        forget(world, change)
+        return which
     world.doctor_with = world.run("doctor", env=world.variables)
     expect(world.doctor_with.code == 0, world.doctor_with, world.doctor_with.out.decode())
     return which
@@ -241,7 +288,7 @@ def check_files(world, change, which):
     """No device key but the one that is used, and no marker."""
     names = {name for name in world.names() if name.startswith(("device/", "erase"))}
     expect(names <= {"device/device.key"}, "left over:", names)
-    if "bind" not in change.line:
+    if "bind" not in change.line and not change.needs_tpm:
         expect(names == {"device/device.key"}, "no device key")
 
 
@@ -309,3 +356,19 @@ def binding(world):
 
 def unbinding(world):
     kill_at_each(world, CHANGES["unbinding"])
+
+
+def binding_to_tpm(world):
+    kill_at_each(world, CHANGES["binding_to_tpm"])
+
+
+def binding_passcode_to_tpm(world):
+    kill_at_each(world, CHANGES["binding_passcode_to_tpm"])
+
+
+def changing_passcode_in_tpm(world):
+    kill_at_each(world, CHANGES["changing_passcode_in_tpm"])
+
+
+def unbinding_from_tpm(world):
+    kill_at_each(world, CHANGES["unbinding_from_tpm"])

@@ -3,9 +3,15 @@
 import Database
 import Foundation
 import SecretMemory
+import TPMSupport
 import Testing
 
 @testable import TPM
+
+extension Swtpm {
+    /// What a test that cannot run says.
+    static var isMissing: Comment { Comment(rawValue: missing) }
+}
 
 extension Deadline {
     /// Long enough for anything, on a busy machine.

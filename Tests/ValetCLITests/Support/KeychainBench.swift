@@ -5,6 +5,7 @@ import KeychainModel
 import KeychainServices
 import KeychainStore
 import SecretMemory
+import TPM
 import Testing
 import UserPresence
 
@@ -21,14 +22,19 @@ final class KeychainBench {
     var descriptors: [Int32: ScriptedAnswers] = [:]
     let folder: URL
     private(set) var store: ItemStore
+    private let tpm: TPMDevice
 
-    init(deviceKeyPath: String? = nil) throws {
+    /// - Parameter tpm: Where the TPM is; without one there is none.
+    init(
+        deviceKeyPath: String? = nil, tpm: TPMDevice = TPMDevice(.device(path: "/dev/no-such-tpm"))
+    ) throws {
+        self.tpm = tpm
         folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("valet-bench-\(UUID().uuidString)")
         try FileManager.default.createDirectory(
             at: folder, withIntermediateDirectories: false,
             attributes: [.posixPermissions: 0o700])
-        store = Self.store(in: folder, deviceKeyPath: deviceKeyPath)
+        store = Self.store(in: folder, tpm, deviceKeyPath: deviceKeyPath)
     }
 
     deinit {
@@ -37,8 +43,10 @@ final class KeychainBench {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    private static func store(in folder: URL, deviceKeyPath: String?) -> ItemStore {
-        var location = KeychainLocation(folder: folder.path + "/home")
+    private static func store(
+        in folder: URL, _ tpm: TPMDevice, deviceKeyPath: String?
+    ) -> ItemStore {
+        var location = KeychainLocation(folder: folder.path + "/home", tpm: tpm)
         if let deviceKeyPath {
             location = KeychainLocation(location, deviceKeyPath: deviceKeyPath)
         }
@@ -48,7 +56,7 @@ final class KeychainBench {
     /// Goes on as a process whose `VALET_DEVICE_KEY_FILE` is that path.
     func reopen(deviceKeyPath: String?) {
         store.close()
-        store = Self.store(in: folder, deviceKeyPath: deviceKeyPath)
+        store = Self.store(in: folder, tpm, deviceKeyPath: deviceKeyPath)
     }
 
     /// A bench whose keychain has a passcode, and is unlocked.

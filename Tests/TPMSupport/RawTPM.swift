@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
-import Sealing
+internal import Glibc
+internal import Sealing
 
 /// Speaks to a TPM in plain bytes, without tpm2-tss: what tests do to a TPM, and how they count
 /// what is left in it.
-final class RawTPM {
-    struct Refusal: Error { let code: UInt32 }
+package final class RawTPM {
+    /// What it answers instead.
+    package struct Refusal: Error {
+        /// TPM_RC.
+        package let code: UInt32
+    }
 
     private let descriptor: Int32
 
-    init(_ path: String) throws {
+    /// Connects to the socket at `path`.
+    package init(_ path: String) throws {
         descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -32,7 +37,7 @@ final class RawTPM {
     ///
     /// - Parameter handle: What the command is about, authorized with an empty value.
     @discardableResult
-    func command(
+    package func command(
         _ code: UInt32, on handle: UInt32? = nil, more: [UInt32] = [], _ parameters: [UInt8] = []
     ) throws -> [UInt8] {
         var body: [UInt8] = []
@@ -61,7 +66,7 @@ final class RawTPM {
     }
 
     /// The handles of one kind that the TPM has.
-    func handles(from first: UInt32) throws -> [UInt32] {
+    package func handles(from first: UInt32) throws -> [UInt32] {
         var parameters: [UInt8] = [0, 0, 0, 1]
         parameters.append(bigEndian: first)
         let answer = try command(0x17a, parameters + [0, 0, 0, 0xfe])
@@ -71,35 +76,36 @@ final class RawTPM {
     }
 
     /// Transient objects and loaded sessions.
-    func leftovers() throws -> Int {
+    package func leftovers() throws -> Int {
         try handles(from: 0x8000_0000).count + handles(from: 0x0200_0000).count
     }
 
     /// TPM2_Clear, with the lockout hierarchy: new owner, new storage root key.
-    func clear() throws { try command(0x126, on: 0x4000_000a) }
+    package func clear() throws { try command(0x126, on: 0x4000_000a) }
 
     /// TPM2_PCR_Extend with a digest of zeros.
-    func extend(_ register: UInt32) throws {
+    package func extend(_ register: UInt32) throws {
         let digest: [UInt8] = [0, 0, 0, 1, 0, 0x0b] + [UInt8](repeating: 0, count: 32)
         try command(0x182, on: register, digest)
     }
 
     /// TPM2_DictionaryAttackParameters: tries, and seconds until one is forgiven.
-    func setDictionaryAttack(limit: UInt32, recoverySeconds: UInt32) throws {
+    package func setDictionaryAttack(limit: UInt32, recoverySeconds: UInt32) throws {
         var parameters: [UInt8] = []
         for number in [limit, recoverySeconds, 10] { parameters.append(bigEndian: number) }
         try command(0x13a, on: 0x4000_000a, parameters)
     }
 
     /// TPM2_DictionaryAttackLockReset.
-    func resetLockout() throws { try command(0x139, on: 0x4000_000a) }
+    package func resetLockout() throws { try command(0x139, on: 0x4000_000a) }
 
     /// TPM2_HierarchyChangeAuth of the owner.
-    func setOwnerAuthorization(_ value: [UInt8]) throws {
+    package func setOwnerAuthorization(_ value: [UInt8]) throws {
         try command(0x129, on: 0x4000_0001, [0, UInt8(value.count)] + value)
     }
 
-    enum StorageKey: CaseIterable, Sendable {
+    /// Kinds of storage keys.
+    package enum StorageKey: CaseIterable, Sendable {
         /// P-256 with another unique field than the template's.
         case ecc
         /// As Windows makes it.
@@ -117,7 +123,7 @@ final class RawTPM {
     }
 
     /// Makes a storage key that is not the template's; loaded afterwards.
-    func makeStorageKey(_ kind: StorageKey = .ecc) throws -> UInt32 {
+    package func makeStorageKey(_ kind: StorageKey = .ecc) throws -> UInt32 {
         // TPM2B_SENSITIVE_CREATE, then TPMT_PUBLIC.
         let area: [UInt8] =
             [0, kind == .ecc ? 0x23 : 1, 0, 0x0b, 0, 3, 4, 0x72, 0, 0, 0, 6, 0, 0x80, 0, 0x43]
@@ -129,7 +135,7 @@ final class RawTPM {
     }
 
     /// Makes that key persistent where machines keep theirs.
-    func persistStorageKey(_ kind: StorageKey = .ecc) throws {
+    package func persistStorageKey(_ kind: StorageKey = .ecc) throws {
         let key = try makeStorageKey(kind)
         try command(0x120, on: 0x4000_0001, more: [key], [0x81, 0, 0, 1])
         try command(0x165, [UInt8(key >> 24), 0, 0, UInt8(truncatingIfNeeded: key)])

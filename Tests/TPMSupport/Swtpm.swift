@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
-import Foundation
-import TestValues
-import Testing
-
-@testable import TPM
+internal import Database
+internal import Foundation
+package import TPM
+package import TestValues
 
 /// A TPM of a test's own: Debian's swtpm, in a temporary folder, on a socket.
-final class Swtpm {
-    struct Silence: Error {}
+package final class Swtpm {
+    private struct Silence: Error {}
 
     /// Whether tests that need it can run. With `REQUIRE_ALL=1` nothing may be missing.
-    static let isThere =
+    package static let isThere =
         ProcessInfo.processInfo.environment["REQUIRE_ALL"] == "1"
         || (TPMDevice.isBuilt && FileManager.default.isExecutableFile(atPath: "/usr/bin/swtpm"))
     /// What a test that cannot run says.
-    static let isMissing: Comment =
+    package static let missing =
         "needs the trait TPM (swift build --enable-all-traits) and the package swtpm"
 
     private let folder: TestFolder
     private var process = Process()
 
     /// Starts one with the state in `folder`: a new TPM if there is none.
-    init(_ folder: TestFolder) throws {
+    package init(_ folder: TestFolder) throws {
         self.folder = folder
         try start()
     }
 
-    convenience init() throws { try self.init(TestFolder()) }
+    /// Starts one in a folder of its own.
+    package convenience init() throws { try self.init(TestFolder()) }
 
     /// Where commands go.
-    var socket: String { folder.path("tpm") }
+    package var socket: String { folder.path("tpm") }
     /// What the module is told.
-    var device: TPMDevice { TPMDevice(.socket(path: socket)) }
+    package var device: TPMDevice { TPMDevice(.socket(path: socket)) }
 
-    func start() throws {
+    /// Starts it again; it has its state.
+    package func start() throws {
         process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/swtpm")
         process.arguments = [
@@ -55,22 +55,25 @@ final class Swtpm {
     }
 
     /// Ends it as a power cut would; the state stays.
-    func kill() {
+    package func kill() {
         if process.isRunning { Glibc.kill(process.processIdentifier, SIGKILL) }
         process.waitUntilExit()
         unsafe _ = unlink(socket)
     }
 
     /// Orderly off, and on again.
-    func restart() throws {
+    package func restart() throws {
         _ = try RawTPM(socket).command(0x145, [0, 0])
         kill()
         try start()
     }
 
-    var identifier: Int32 { process.processIdentifier }
-    func stop() { Glibc.kill(process.processIdentifier, SIGSTOP) }
-    func resume() { Glibc.kill(process.processIdentifier, SIGCONT) }
+    /// The number of its process.
+    package var identifier: Int32 { process.processIdentifier }
+    /// Has it stand still.
+    package func stop() { Glibc.kill(process.processIdentifier, SIGSTOP) }
+    /// Has it go on.
+    package func resume() { Glibc.kill(process.processIdentifier, SIGCONT) }
 
     deinit { kill() }
 }

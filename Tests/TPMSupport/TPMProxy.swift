@@ -1,36 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
-import Synchronization
-import TestValues
+internal import Foundation
+internal import Synchronization
+package import TestValues
 
 /// Stands between a client and a TPM, and answers some commands itself.
-final class TPMProxy: Sendable {
+package final class TPMProxy: Sendable {
     /// What becomes of a command.
-    enum Action: Sendable {
+    package enum Action: Sendable {
+        /// It goes to the TPM.
         case pass
+        /// It is answered with these bytes.
         case answer([UInt8])
+        /// The connection ends.
         case hangUp
+        /// Nobody answers.
         case silence
     }
 
     /// An answer without parameters.
-    static func answer(_ code: UInt32) -> Action {
+    package static func answer(_ code: UInt32) -> Action {
         .answer(
             [0x80, 1, 0, 0, 0, 10]
                 + (0..<4).map { UInt8(truncatingIfNeeded: code >> (24 - 8 * $0)) })
     }
 
     /// Where clients connect.
-    let socket: String
+    package let socket: String
     private let target: String
     private let listener: Int32
     private let commands = Mutex<[UInt32]>([])
     private let bytes = Mutex<[UInt8]>([])
     private let decide: @Sendable (_ code: UInt32, _ number: Int) -> Action
 
+    /// Listens in `folder`, and passes on to the socket `target`.
+    ///
     /// - Parameter decide: What becomes of the command of that code, the how many-eth it is.
-    init(
+    package init(
         in folder: TestFolder, before target: String,
         decide: @escaping @Sendable (_ code: UInt32, _ number: Int) -> Action
     ) throws {
@@ -55,10 +61,10 @@ final class TPMProxy: Sendable {
     }
 
     /// The codes of all commands so far.
-    var seen: [UInt32] { commands.withLock { $0 } }
+    package var seen: [UInt32] { commands.withLock { $0 } }
 
     /// All bytes that went to the TPM and came from it.
-    var traffic: [UInt8] { bytes.withLock { $0 } }
+    package var traffic: [UInt8] { bytes.withLock { $0 } }
 
     // The thread's accept fails then, and closes it.
     deinit { shutdown(listener, Int32(SHUT_RDWR)) }

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import Keybag
+internal import KeychainModel
+internal import Sealing
+internal import SecretMemory
+internal import TPM
+
+/// Secrets that a TPM keeps: docs/FORMAT.md §4.8.
+extension DeviceSecretSource {
+    private static let unsealing = "get the device key from the TPM"
+    private static let opening = "open the keychain with the TPM"
+    private static let binding = "bind the keychain to the TPM"
+
+    /// The device secret that the TPM gives out for `keybag`, or that it gave out before.
+    ///
+    /// - Throws: ``KeychainFailure``: `keyUnavailable` if the TPM is not the one, or not there;
+    ///   `timedOut`, `inputOutput`.
+    func unsealedSecret(
+        of keybag: LockedKeybag, until deadline: Deadline
+    ) throws(KeychainFailure) -> DeviceSecret {
+        if let known = kept.secret(keybag.deviceKeyID) { return known }
+        let bytes = try asking(Self.unsealing) { () throws(TPMError) in
+            let object = try SealedObject(parsing: keybag.tpmDeviceObject ?? [])
+            return try location.tpm.unsealDeviceSecret(object, until: deadline)
+        }
+        let secret: DeviceSecret = try Self.key(bytes, Self.unsealing)
+        guard secret.id == keybag.deviceKeyID else {
+            throw .wrongDeviceKey(Self.unsealing, path: location.tpm.place.path)
+        }
+        kept.keep(secret, of: keybag.protector)
+        return secret
+    }
+
+    /// What opens a keybag that needs the TPM and the passcode. Whether the passcode is right the
+    /// TPM tells, and counts wrong ones.
+    ///
+    /// - Parameter patience: How long to wait for the TPM, each of two times.
+    /// - Throws: ``KeychainFailure``: `authenticationFailed`, which says how many tries are left;
+    ///   as ``unsealedSecret(of:until:)``; `outOfMemory`.
+    func protector(
+        of keybag: LockedKeybag, _ typed: KeychainPasscode, _ patience: Duration
+    ) throws(KeychainFailure) -> TPMProtector {
+        let secret = try unsealedSecret(of: keybag, until: Deadline(after: patience))
+        let stored = keybag.tpmPasscodeObject ?? []
+        let passcode = try translating(Self.opening) {
+            try TPMPasscode(typed.passcode, opening: keybag)
+        }
+        let bytes = try asking(Self.opening) { () throws(TPMError) in
+            try location.tpm.unsealPasscodeSecret(
+                SealedObject(parsing: stored), authorization: passcode.authorization,
+                isForced: typed.isInsisting, until: Deadline(after: patience))
+        }
+        let unsealed: TPMPasscodeSecret = try Self.key(bytes, Self.opening)
+        do throws(KeybagError) {
+            return try TPMProtector(secret, passcode: passcode, unsealed: unsealed, object: stored)
+        } catch {
+            throw KeychainFailure(translating: error, during: Self.opening)
+        }
+    }
+
+    /// A protector with a new device secret that the TPM gives out, and with a passcode one more.
+    ///
+    /// - Parameters:
+    ///   - pcrs: What the device secret is bound to.
+    ///   - patience: How long to wait for the TPM, each of two times.
+    /// - Throws: ``KeychainFailure``: `keyUnavailable`, `timedOut`, `inputOutput`, `outOfMemory`.
+    func newProtector(
+        _ next: NextEpoch, boundTo pcrs: PCRSelection, _ patience: Duration
+    ) throws(KeychainFailure) -> AnyProtector {
+        let secret = DeviceSecret.random()
+        let object = try asking(Self.binding) { () throws(TPMError) in
+            try location.tpm.sealDeviceSecret(
+                secret.withBytes { SecretBytes(copying: $0) }, boundTo: pcrs,
+                until: Deadline(after: patience))
+        }
+        kept.keep(secret, of: next.passcode == nil ? .device : .tpmAndPasscode)
+        guard let new = next.passcode else {
+            do throws(KeybagError) {
+                return .device(try DeviceProtector(secret, object: object.bytes))
+            } catch {
+                throw KeychainFailure(translating: error, during: Self.binding)
+            }
+        }
+        return .tpm(try newProtector(secret, object, new, next.stretching, patience))
+    }
+
+    private func newProtector(
+        _ secret: consuming DeviceSecret, _ deviceObject: SealedObject, _ new: KeychainPasscode,
+        _ stretching: PasscodeStretching, _ patience: Duration
+    ) throws(KeychainFailure) -> TPMProtector {
+        let passcode = try translating(Self.binding) {
+            try TPMPasscode(new.passcode, cost: stretching.cost())
+        }
+        let unsealed = TPMPasscodeSecret.random()
+        let object = try asking(Self.binding) { () throws(TPMError) in
+            try location.tpm.sealPasscodeSecret(
+                unsealed.withBytes { SecretBytes(copying: $0) },
+                authorization: passcode.authorization, until: Deadline(after: patience))
+        }
+        do throws(KeybagError) {
+            return try TPMProtector(
+                secret, passcode: passcode, unsealed: unsealed, object: object.bytes,
+                deviceObject: deviceObject.bytes)
+        } catch {
+            throw KeychainFailure(translating: error, during: Self.binding)
+        }
+    }
+
+    /// The registers that the device secret of `keybag` is bound to; none without a TPM.
+    ///
+    /// - Throws: ``KeychainFailure/Code/keychainDamaged``.
+    func registers(of keybag: LockedKeybag) throws(KeychainFailure) -> PCRSelection {
+        guard let object = keybag.tpmDeviceObject else { return .none }
+        return try asking(Self.binding) { () throws(TPMError) in
+            try SealedObject(parsing: object).pcrs
+        }
+    }
+
+    /// Whether this program could use the TPM if it is there: nobody has to help it first. What a
+    /// TPM keeps is not lost before that is known.
+    func canUseTPM(_ deadline: Deadline) -> Bool {
+        do throws(TPMError) {
+            _ = try location.tpm.status(until: deadline)
+            return true
+        } catch {
+            switch error.code {
+            case .notBuilt, .libraryMissing, .noPermission: return false
+            default: return true
+            }
+        }
+    }
+
+    private func asking<R: ~Copyable>(
+        _ operation: String, _ body: () throws(TPMError) -> R
+    ) throws(KeychainFailure) -> R {
+        do throws(TPMError) {
+            return try body()
+        } catch {
+            throw KeychainFailure(error, during: operation, path: location.tpm.place.path)
+        }
+    }
+
+    private static func key<P>(
+        _ bytes: consuming SecretBytes, _ operation: String
+    ) throws(KeychainFailure) -> SymmetricKey<P> {
+        do throws(SealingError) {
+            return try SymmetricKey(bytes)
+        } catch {
+            throw KeychainFailure(
+                .keyUnavailable, during: operation, message: "what the TPM gives out is no key",
+                hint: KeychainFailure.recoveryHint)
+        }
+    }
+}

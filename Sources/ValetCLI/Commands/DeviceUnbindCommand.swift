@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import KeychainModel
+internal import KeychainStore
+internal import UserPresence
+
+/// `valet device unbind`.
+struct DeviceUnbindCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "device unbind", abstract: "take the device key out of the TPM",
+        discussion: [
+            "Gives the keychain new keys and a device key in a file of its own, device.key, "
+                + "which opens it on any machine; a passcode stays, and is not counted by the TPM "
+                + "any more. That protects less, and takes --lower. The TPM must still be the one "
+                + "that the keychain was bound to: without it, 'valet recovery use' helps.",
+            KeyOptions.askingDiscussion,
+        ],
+        options: [KeyOptions.lower, KeyOptions.passcodeDescriptor],
+        exitCodes: [
+            (.failure, "the keychain is not bound to a TPM, or the TPM gives nothing out"),
+            KeyOptions.noKeychain, KeyOptions.wrongPasscode,
+        ],
+        examples: [("valet device unbind --lower", "Before the machine is given away.")])
+
+    private let isLoweringAllowed: Bool
+    private let descriptor: PasscodeDescriptor?
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        isLoweringAllowed = values.has(KeyOptions.lower)
+        descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let (store, status) = try context.usableStore()
+        guard status.deviceKeyPlace == .tpm else {
+            throw CLIError(
+                .failure, "the keychain is not bound to a TPM",
+                hint: "'valet device status' shows where its key comes from")
+        }
+        let protection = Protection(status)
+        try protection.check(
+            lowering: isLoweringAllowed,
+            to: Protection(hasPasscode: protection.hasPasscode, place: .ownFile))
+        let passcode = try context.dialogue(descriptor, new: nil).passcode(
+            of: store, for: "The keychain's passcode, to take it out of the TPM.")
+        try context.changingKeys(of: store) { (progress) throws(KeychainFailure) in
+            try store.rotateKeys(passcode, movingDeviceKeyTo: .ownFile, progress: progress)
+        }
+        context.console.note("valet: the device key comes from \(DeviceKeyPlace.ownFile.name) now")
+        return .success
+    }
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Database
+import Foundation
+import KeychainModel
+import LockState
+import TPM
+import TPMSupport
+import Testing
+
+@testable import KeychainStore
+
+/// keys-and-states §1.2, rows D, T and Kpass; docs/FORMAT.md §4.8.
+@Suite(.enabled(if: Swtpm.isThere, Swtpm.isMissing)) struct `A keychain bound to a TPM` {
+    private let bound: BoundStore
+    private let passcode: KeychainPasscode
+    private let other: KeychainPasscode
+    private static let classes = EpochStore.classes.filter {
+        $0 != .whenPasscodeSetThisDeviceOnly
+    }
+    private static let names = classes.map { "\($0)" }
+
+    init() throws {
+        bound = try BoundStore()
+        passcode = try EpochStore.passcode("the passcode")
+        other = try EpochStore.passcode("the other passcode")
+        try bound.epochs.addItems(Self.classes)
+    }
+
+    private var store: ItemStore { bound.store }
+
+    private func isWhole() -> Bool {
+        bound.epochs.readable(of: Self.names) == Set(Self.names)
+    }
+
+    @Test func `has its items, and no device key on the disk`() throws {
+        try bound.bind()
+        let status = try store.status()
+        #expect(status.level == .tpm && status.deviceKeyPlace == .tpm && status.epoch == 2)
+        #expect(status.state == .noPasscode && !status.isRotating && !status.isErasePending)
+        #expect(bound.deviceKeys == [])
+        #expect(isWhole())
+        try bound.forget()
+        #expect(isWhole())
+    }
+
+    @Test func `is nothing without the TPM, and itself again with it`() throws {
+        try bound.bind()
+        try bound.forget()
+        bound.swtpm.kill()
+        let failure = bound.failure { _ = try bound.epochs.value(Self.names[0]) }
+        #expect(failure?.code == .keyUnavailable || failure?.code == .inputOutput)
+        #expect(bound.failure { try bound.epochs.add("new") } != nil)
+        try bound.swtpm.start()
+        #expect(isWhole())
+        #expect(try store.status().itemCount == Self.names.count)
+    }
+
+    @Test func `asks the TPM once for a whole process`() throws {
+        try bound.bind()
+        try bound.forget()
+        #expect(isWhole())
+        let count = bound.count
+        #expect(isWhole())
+        try bound.epochs.add("later")
+        #expect(try bound.epochs.named("later") == "value of later")
+        #expect(bound.count == count)
+        bound.swtpm.kill()
+        #expect(isWhole())
+    }
+
+    @Test func `does not ask the TPM while others wait for the lock`() throws {
+        try bound.bind()
+        try bound.forget()
+        let folder = bound.epochs.keychain.folder
+        // Whoever holds the lock keeps the TPM from nobody: here it is free whenever one is asked.
+        bound.answer { _ in
+            let lock = unsafe open(folder + "/keychain.lock", O_RDWR)
+            defer { close(lock) }
+            var request = flock()
+            request.l_type = Int16(F_WRLCK)
+            // F_OFD_GETLK
+            unsafe _ = fcntl(lock, 36, &request)
+            return request.l_type == Int16(F_UNLCK) ? .pass : .hangUp
+        }
+        try bound.epochs.add("written first")
+        #expect(try bound.epochs.value("written first") == "value of written first")
+    }
+
+    @Test func `is open to the next program without the TPM, where keys are shared`() throws {
+        try bound.bind()
+        try bound.forget()
+        #expect(isWhole())
+        let id = try #require(try store.status().keychainID)
+        let isShared = try store.withEngine("test") { (engine) throws(KeychainFailure) in
+            LockStates.store(of: try engine.readFacts("test", .never).settings.keychainID).isShared
+        }
+        bound.swtpm.kill()
+        store.close()
+        #expect(isWhole() == isShared, "\(id)")
+        // There is nothing to unlock; but what was shared is gone.
+        #expect(bound.epochs.code { try store.lock(all: true) } == .passcodeNotSet)
+        store.close()
+        #expect(!isWhole())
+        try bound.swtpm.start()
+    }
+
+    @Test func `binds the passcode that it has`() throws {
+        try store.setPasscode(passcode)
+        try bound.epochs.addItems([.whenPasscodeSetThisDeviceOnly])
+        try bound.bind(passcode)
+        #expect(try store.status().level == .tpmAndPasscode)
+        #expect(bound.deviceKeys == [])
+        #expect(isWhole())
+        try bound.forget()
+        #expect(try bound.epochs.state() == .beforeFirstUnlock)
+        try store.unlock(passcode)
+        let names = EpochStore.classes.map { "\($0)" }
+        #expect(bound.epochs.readable(of: names) == Set(names))
+    }
+
+    @Test func `is read without the TPM while it is unlocked`() throws {
+        try store.setPasscode(passcode)
+        try bound.bind(passcode)
+        try bound.forget()
+        try store.unlock(passcode)
+        let count = bound.count
+        #expect(isWhole())
+        try bound.epochs.add("later")
+        #expect(bound.count == count)
+        bound.swtpm.kill()
+        #expect(isWhole())
+        try store.lock()
+        #expect(bound.epochs.code { _ = try bound.epochs.value("whenUnlocked") } == .locked)
+        #expect(try bound.epochs.value("afterFirstUnlock") == "value of afterFirstUnlock")
+    }
+
+    @Test func `stays bound whatever becomes of the passcode`() throws {
+        try bound.bind(pcrs: [16])
+        try store.setPasscode(passcode)
+        #expect(try store.status().level == .tpmAndPasscode)
+        try bound.forget()
+        try store.unlock(passcode)
+        try store.changePasscode(passcode, to: other)
+        #expect(try store.status().level == .tpmAndPasscode)
+        try bound.forget()
+        #expect(bound.epochs.code { try store.unlock(passcode) } == .authenticationFailed)
+        try store.unlock(other)
+        #expect(isWhole())
+        try store.rotateKeys(other)
+        try store.removePasscode(other)
+        let status = try store.status()
+        #expect(status.level == .tpm && status.pcrs == [16])
+        try bound.forget()
+        #expect(isWhole())
+        #expect(bound.deviceKeys == [])
+    }
+
+    @Test(arguments: [false, true])
+    func `is a keychain with a file again once it is unbound`(_ hasPasscode: Bool) throws {
+        if hasPasscode { try store.setPasscode(passcode) }
+        let given = hasPasscode ? passcode : nil
+        try bound.bind(given)
+        try store.rotateKeys(given, movingDeviceKeyTo: .ownFile)
+        #expect(try store.status().level == (hasPasscode ? .passcode : .file))
+        #expect(bound.deviceKeys == ["device.key"])
+        try bound.forget()
+        bound.swtpm.kill()
+        if hasPasscode { try store.unlock(passcode) }
+        #expect(isWhole())
+    }
+
+    @Test func `is bound to how the machine was started, if that is wanted`() throws {
+        try bound.bind(pcrs: [16])
+        try bound.forget()
+        #expect(isWhole())
+        try bound.forget()
+        try RawTPM(bound.swtpm.socket).extend(16)
+        let failure = bound.failure { _ = try bound.epochs.value(Self.names[0]) }
+        #expect(failure?.code == .keyUnavailable)
+        #expect(failure?.hint?.contains("valet recovery use") == true)
+    }
+
+    @Test func `refuses registers that there are not, or without a TPM`() throws {
+        #expect(bound.epochs.code { try bound.bind(pcrs: [24]) } == .invalidRequest)
+        #expect(
+            bound.epochs.code {
+                try store.rotateKeys(nil, movingDeviceKeyTo: .ownFile, boundTo: [7])
+            } == .invalidRequest)
+        #expect(try store.status().epoch == 1)
+    }
+
+    @Test func `says what it is bound to`() throws {
+        try bound.bind(pcrs: [16, 7])
+        let status = try store.status()
+        #expect(status.pcrs == [7, 16])
+        let tpm = try #require(status.tpm)
+        #expect(!tpm.hasPersistentStorageRootKey && !tpm.isLockedOut)
+        #expect(tpm.triesLeft == tpm.tryLimit && tpm.tryLimit > 0)
+        let findings = store.diagnose()
+        #expect(findings.allSatisfy { $0.severity == .fine })
+        #expect(findings.contains { $0.message.contains("bound to PCRs of the TPM: 7, 16") })
+        try bound.forget()
+        bound.swtpm.kill()
+        #expect(store.diagnose().filter { $0.severity == .broken }.count == 1)
+    }
+
+    @Test func `is bound to the storage root key that the machine keeps`() throws {
+        try RawTPM(bound.swtpm.socket).persistStorageKey()
+        try bound.bind()
+        #expect(try store.status().tpm?.hasPersistentStorageRootKey == true)
+        try bound.forget()
+        #expect(isWhole())
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import KeychainModel
+import KeychainStore
+import TPM
+import TPMSupport
+import Testing
+
+@testable import ValetCLI
+
+@Suite(.enabled(if: Swtpm.isThere, Comment(rawValue: Swtpm.missing)))
+struct `valet device, with a TPM` {
+    private let swtpm: Swtpm
+    private let bench: KeychainBench
+
+    init() throws {
+        swtpm = try Swtpm()
+        bench = try KeychainBench(tpm: swtpm.device)
+        bench.add("secret")
+    }
+
+    @Test func `bind keeps the key in the TPM, and says what to do first`() {
+        #expect(bench.run("device", "bind", "--tpm", "--pcrs", "7,16") == .success)
+        #expect(
+            bench.console.notes == [
+                "valet: the device key comes from tpm now",
+                "valet: hint: without this machine's TPM only a recovery key brings the keychain "
+                    + "back: 'valet recovery create' makes one",
+            ])
+        #expect(bench.canRead("secret"))
+        #expect(bench.run("device", "status", "--json") == .success)
+        #expect(
+            bench.console.outputText.hasPrefix(
+                """
+                {"source":"tpm","path":"\(swtpm.socket)","isAvailable":true,"level":"tpm",\
+                "needsRecovery":false,"pcrs":"7,16","storageRootKey":"made-for-each-use"
+                """))
+        #expect(bench.run("status") == .success)
+        #expect(bench.console.outputText.contains("Protection:    tpm\n"))
+        #expect(bench.console.outputText.contains("PCRs:          7,16 (how the machine"))
+        #expect(bench.run("doctor") == .success)
+        #expect(bench.console.outputText.contains("bound to PCRs of the TPM: 7, 16"))
+    }
+
+    @Test func `bind asks for the passcode, and binds it`() throws {
+        try bench.store.setPasscode(KeychainBench.passcode(KeychainBench.passcode))
+        bench.person.answers = ["wrong", KeychainBench.passcode]
+        #expect(bench.run("device", "bind", "--tpm") == .success)
+        #expect(try bench.store.status().level == .tpmAndPasscode)
+        bench.run("lock", "--all")
+        bench.person.answers = ["wrong", KeychainBench.passcode]
+        #expect(bench.run("rotate") == .success)
+        #expect(
+            bench.person.problems.last?.hasPrefix("wrong passcode: the TPM takes") == true)
+        #expect(bench.canRead("secret"))
+    }
+
+    @Test func `unbind is not done unasked`() throws {
+        bench.run("device", "bind", "--tpm")
+        #expect(bench.run("device", "unbind") == .usage)
+        #expect(try bench.store.status().level == .tpm)
+        #expect(bench.run("device", "bind", "--own-file") == .usage)
+        #expect(bench.run("device", "unbind", "--lower") == .success)
+        #expect(bench.console.notes == ["valet: the device key comes from own-file now"])
+        #expect(try bench.store.status().level == .file)
+        swtpm.kill()
+        #expect(bench.canRead("secret"))
+    }
+
+    @Test func `that was lost is done without by a recovery that says so`() throws {
+        #expect(bench.run("recovery", "create") == .success)
+        let key = String(bench.console.outputText.dropLast())
+        bench.run("device", "bind", "--tpm")
+        try? bench.store.lock(all: true)
+        bench.store.close()
+        try RawTPM(swtpm.socket).clear()
+        #expect(bench.run("get", "secret") == .failure)
+        #expect(bench.console.notes.last == "valet: hint: run `valet recovery use`")
+        #expect(
+            bench.run("recovery", "use", "-y", "--recovery-key-fd", "3", lines: [key]) == .usage)
+        #expect(
+            bench.run("recovery", "use", "-y", "--recovery-key-fd=3", "--lower", lines: [key])
+                == .success)
+        #expect(bench.canRead("secret"))
+        #expect(try bench.store.status().level == .file)
+    }
+}
+
+@Suite struct `valet device, without a TPM` {
+    private let bench: KeychainBench
+
+    init() throws {
+        bench = try KeychainBench()
+        bench.add("secret")
+    }
+
+    @Test func `bind says what is missing before it asks for anything`() throws {
+        try bench.store.setPasscode(KeychainBench.passcode(KeychainBench.passcode))
+        #expect(bench.run("device", "bind", "--tpm") == .failure)
+        #expect(bench.console.notes.first?.contains("could not look at the TPM") == true)
+        let hint = bench.console.notes.last ?? ""
+        #expect(hint.contains(TPMDevice.isBuilt ? "/dev/tpmrm0" : "package trait TPM"))
+        #expect(try bench.store.status().level == .passcode)
+    }
+
+    @Test func `unbind has nothing to do`() {
+        #expect(bench.run("device", "unbind", "--lower") == .failure)
+        #expect(
+            bench.console.notes.first == "valet: error: the keychain is not bound to a TPM")
+        #expect(bench.canRead("secret"))
+    }
+}
