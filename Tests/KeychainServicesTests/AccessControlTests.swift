@@ -218,6 +218,32 @@ import Testing
         #expect(calls.delete("a") == errSecSuccess)
     }
 
+    /// keychain-semantics §10.7: what a context remembers is older than the item.
+    @Test func `are no less there for a context that remembers other fingers`() throws {
+        let person = TestPerson(.init(touchesReader: true, remembers: true))
+        try calls.add("first", .biometryCurrentSet, person)
+        #expect(calls.value("first", person).text == "value")
+        person.conduct.enrolment = [2]
+        try calls.add("a", .biometryCurrentSet, TestPerson(.init(enrolment: [2])))
+        let remembered = person.rememberedProof
+        func other() -> TestPerson {
+            TestPerson(.init(touchesReader: true, enrolment: [2]), remembering: remembered)
+        }
+        #expect(try calls.add("a", .biometryCurrentSet, other()) == errSecDuplicateItem)
+        #expect(calls.value("a", other()).text == "value")
+        let changes: CFDictionary = [kSecValueData: Data("other".utf8)]
+        #expect(calls.update("a", other(), changes) == errSecSuccess)
+        #expect(calls.value("a", person).text == "other")
+    }
+
+    @Test func `open for no finger that was enrolled while it was asked for`() throws {
+        try calls.add("a", .biometryCurrentSet, TestPerson())
+        let person = TestPerson(.init(touchesReader: true, laterEnrolment: [2]))
+        let found = calls.value("a", person)
+        #expect(found.status == errSecItemNotFound && found.text == nil)
+        #expect(person.questions.count == 1)
+    }
+
     /// keychain-semantics §10.3, §10.6; what cannot be bound is not added.
     @Test func `are not added if nobody could ever read them`() throws {
         #expect(try calls.add("a", .privateKeyUsage) == errSecAuthFailed)

@@ -19,6 +19,8 @@ final class TestPerson: AuthenticationContext {
         var touchesReader = false
         /// What the reader says of the fingers that are enrolled.
         var enrolment: [UInt8]? = [1]
+        /// What the reader says from the next question on.
+        var laterEnrolment: [UInt8]?
         /// How asking ends instead.
         var failure: KeychainFailure.Code?
         /// Whether what was proved is remembered.
@@ -36,8 +38,8 @@ final class TestPerson: AuthenticationContext {
 
     private let state: Mutex<State>
 
-    init(_ conduct: Conduct = Conduct()) {
-        state = Mutex(State(conduct: conduct))
+    init(_ conduct: Conduct = Conduct(), remembering proof: PresenceProof? = nil) {
+        state = Mutex(State(conduct: conduct, proof: proof))
     }
 
     /// One who types the passcode.
@@ -64,6 +66,7 @@ final class TestPerson: AuthenticationContext {
         state.withLock {
             $0.questions.append(demands)
             $0.reasons.append(reason)
+            $0.conduct.enrolment = $0.conduct.laterEnrolment ?? $0.conduct.enrolment
         }
         let conduct = conduct
         if let code = conduct.failure { throw KeychainFailure(code, during: "authenticate") }

@@ -102,6 +102,10 @@ private struct PresenceInquiry {
         let proof = try authenticator.proof(
             for: demands, reason: policy.reason, store: store, deadline: deadline)
         access.proof = access.proof?.adding(proof) ?? proof
+        // Other fingers were enrolled since somebody looked, if the proof is of others.
+        if let shown = proof.enrolment, access.enrolment != .known(shown) {
+            access.enrolment = .unknown
+        }
     }
 }
 

@@ -40,8 +40,9 @@ struct PersonAuthentication {
             do throws(AuthenticationRefusal) {
                 proof = merged(proof, try proveFinger())
             } catch {
-                let other = (known?.factors ?? []).union(.passcode)
-                let hasOther = demands.allSatisfy { $0.demand.isMet(by: other) }
+                let hasOther = demands.allSatisfy {
+                    $0.demand.isMet(by: Self.shown(known, for: $0).union(.passcode))
+                }
                 guard error.leavesPasscode, hasOther else { throw error }
                 return merged(proof, try provePasscode())
             }
@@ -58,7 +59,6 @@ struct PersonAuthentication {
         to demands: [AccessControl], beside known: PresenceProof?
     ) throws(AuthenticationRefusal) -> AccessControl.Factors {
         let reader = means.reader.map { $0.state(until: deadline) } ?? .noReader
-        let shown = known?.factors ?? []
         let ways: [AccessControl.Factors] = [
             .fingerprint, .passcode, [.fingerprint, .passcode],
         ]
@@ -67,7 +67,8 @@ struct PersonAuthentication {
         let way = sorted.first { way in
             if way.contains(.fingerprint), reader.enrolment == nil { return false }
             return demands.allSatisfy {
-                $0.demand(enrolled: reader.enrolment).isMet(by: shown.union(way))
+                $0.demand(enrolled: reader.enrolment)
+                    .isMet(by: Self.shown(known, for: $0).union(way))
             }
         }
         guard let way else { throw refusal(of: demands, reader) }
@@ -108,6 +109,12 @@ struct PersonAuthentication {
         } catch {
             throw .notInteractive(error)
         }
+    }
+
+    private static func shown(
+        _ known: PresenceProof?, for accessControl: AccessControl
+    ) -> AccessControl.Factors {
+        known?.factors(for: accessControl) ?? []
     }
 
     private func merged(_ known: PresenceProof?, _ newer: PresenceProof) -> PresenceProof {

@@ -54,7 +54,14 @@ package final class PresenceProof: Sendable {
 
     /// Whether this meets what `accessControl` demands, fingers of another enrolment left out.
     package func satisfies(_ accessControl: AccessControl) -> Bool {
-        accessControl.demand(enrolled: enrolment).isMet(by: factors)
+        accessControl.demand.isMet(by: factors(for: accessControl))
+    }
+
+    /// What of this counts for an item with `accessControl`: one that is bound to fingers takes one
+    /// of those.
+    package func factors(for accessControl: AccessControl) -> AccessControl.Factors {
+        guard let bound = accessControl.enrolment, bound != enrolment else { return factors }
+        return factors.subtracting(.fingerprint)
     }
 }
 
