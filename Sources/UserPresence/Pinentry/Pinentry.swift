@@ -131,7 +131,7 @@ struct Pinentry: ~Copyable, Prompter {
             switch Descriptor.wait(for: child.output, signals: signals, until: deadline) {
             case .signal: throw UserPresenceError(.cancelled)
             case .deadline: throw UserPresenceError(.timedOut)
-            case .input: break
+            case .ready: break
             }
             let count = received.readOnce(from: child.output, atMost: 1024)
             if count == 0 { throw silence() }
