@@ -39,21 +39,21 @@ struct Pinentry: ~Copyable, Prompter {
             if let type = environment.value("TERM") { try set("OPTION ttytype=", type) }
         }
         try set("OPTION lc-ctype=", ChildEnvironment.textLocale(environment))
-        try set("SETTITLE ", prompt.title)
-        try set("SETDESC ", prompt.description)
+        try show("SETTITLE ", prompt.title)
+        try show("SETDESC ", prompt.description)
         // One underscore marks the letter that stands for the button.
         if let title = prompt.cancelTitle {
-            try set("SETCANCEL ", title.replacing("_", with: "__"))
+            try show("SETCANCEL ", title.replacing("_", with: "__"))
         }
     }
 
     mutating func ask(_ question: Question) throws(UserPresenceError) -> Entry {
         let wantsTwo = question.prompt.asksTwice && !question.isRepetition
-        try set("SETPROMPT ", question.label + ":")
-        if let problem = question.problem { try set("SETERROR ", problem) }
+        try show("SETPROMPT ", question.label + ":")
+        if let problem = question.problem { try show("SETERROR ", problem) }
         if wantsTwo {
-            try set("SETREPEAT ", question.prompt.label + ", again:")
-            try set("SETREPEATERROR ", UserPresenceError.Code.mismatch.explanation)
+            try show("SETREPEAT ", question.prompt.label + ", again:")
+            try show("SETREPEATERROR ", UserPresenceError.Code.mismatch.explanation)
         }
         // Whole seconds, rounded down: it puts its terminal in order before we have to end it.
         let seconds = deadline.remaining.components.seconds
@@ -71,6 +71,11 @@ struct Pinentry: ~Copyable, Prompter {
     /// Says goodbye; what comes back is nobody's concern.
     func leave() {
         _ = child.write(Array("BYE\n".utf8).span)
+    }
+
+    /// Sets what the person reads.
+    private mutating func show(_ command: String, _ text: String) throws(UserPresenceError) {
+        try set(command, PromptText.plain(text))
     }
 
     /// Sets what not every pinentry knows: that one refuses is no failure.
