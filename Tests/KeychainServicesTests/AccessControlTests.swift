@@ -244,6 +244,18 @@ import Testing
         #expect(person.questions.count == 1)
     }
 
+    @Test func `count nothing that was shown for keys which were changed`() throws {
+        try calls.add("a", [.biometryAny, .devicePasscode])
+        let store = calls.keychain.store
+        let before = try store.presenceProof(fingerprint: [1])
+        try store.rotateKeys(KeychainPasscode(.text(LockableKeychain.passcode)))
+        let typing = TestPerson(.init(typesPasscode: true), remembering: before)
+        #expect(calls.value("a", typing).status == errSecAuthFailed)
+        let both = TestPerson(
+            .init(typesPasscode: true, touchesReader: true), remembering: before)
+        #expect(calls.value("a", both).text == "value")
+    }
+
     /// keychain-semantics §10.3, §10.6; what cannot be bound is not added.
     @Test func `are not added if nobody could ever read them`() throws {
         #expect(try calls.add("a", .privateKeyUsage) == errSecAuthFailed)

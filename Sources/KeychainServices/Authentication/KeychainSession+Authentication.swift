@@ -101,7 +101,12 @@ private struct PresenceInquiry {
         }
         let proof = try authenticator.proof(
             for: demands, reason: policy.reason, store: store, deadline: deadline)
-        access.proof = access.proof?.adding(proof) ?? proof
+        // What was remembered may be of keys that were changed since: that counts for nothing.
+        if let earlier = access.proof, store.isCurrent(earlier) {
+            access.proof = earlier.adding(proof)
+        } else {
+            access.proof = proof
+        }
         // Other fingers were enrolled since somebody looked, if the proof is of others.
         if let shown = proof.enrolment, access.enrolment != .known(shown) {
             access.enrolment = .unknown
