@@ -257,6 +257,69 @@ def terminal_ended_from_outside(agent):
         ends(session, "cancelled")
 
 
+def told(agent, request, **more):
+    session = Session(agent, request, **more)
+    session.expect(b"The tests tell something.")
+    return session
+
+
+@case
+def notice_on_the_terminal(agent):
+    """What is typed for want of patience is not shown, and no shell gets it."""
+    session = told(agent, "tell 20 terminal offering")
+    session.expect(b"Do otherwise: press Enter.")
+    check(not session.has_echo(), "what is typed would be shown")
+    session.type(b"secret\nls\n")
+    ends(session, "alternative")
+    check(b"secret" not in session.output and b"ls" not in session.output, session.output)
+
+
+@case
+def notice_without_alternative(agent):
+    session = told(agent, "tell 20 terminal")
+    session.expect(b"Cancel: press Enter.")
+    session.type(b"secret\n")
+    ends(session, "cancelled")
+    check(b"secret" not in session.output, session.output)
+
+
+@case
+def notice_until_the_deadline(agent):
+    ends(told(agent, "tell 0.5 terminal offering"), "timedOut")
+
+
+@case
+def notice_on_a_stopped_terminal(agent):
+    session = Session(agent, "tell 0.5 terminal offering", is_stopped=True)
+    ends(session, "timedOut")
+
+
+@case
+def notice_ended_from_outside(agent):
+    with tempfile.TemporaryDirectory() as folder:
+        end = os.path.join(folder, "end")
+        session = told(agent, f"tell 20 offering until:{end}")
+        session.settle()
+        os.mkdir(end)
+        ends(session, "cancelled")
+
+
+@case
+def notice_without_a_window(agent):
+    """A program that would draw on the terminal, and leave its drawing there, gets none."""
+    session = told(
+        agent, "tell 20 offering", VALET_PINENTRY=installed("pinentry-curses"))
+    session.type(b"\n")
+    ends(session, "alternative")
+
+
+@case
+def notice_nowhere(agent):
+    result = alone(agent, "tell 5 offering")
+    is_answer(result.replace("UserPresence.UserPresenceError.Reason.", ""),
+              "unavailable(nobodyThere)")
+
+
 def ends_by(agent, number, text=None):
     session = direct(agent)
     session.type(b"half")

@@ -14,13 +14,14 @@ package protocol BiometryReader: Sendable {
     /// was not seen well does not count.
     ///
     /// - Parameters:
-    ///   - lines: What the person is told, as far as there is a place for it: who asks for what.
     ///   - cancellation: Ends the waiting from outside, as who listens to it is told; the answer
     ///     is then `cancelled`.
+    ///   - tell: Gets a line for the person once the reader waits, which says what to do, and one
+    ///     after each try that was of no use, which says why.
     /// - Returns: What was enrolled while the finger matched: 1 to 255 bytes that are others after
     ///   every change.
     func verify(
-        _ lines: [String], until deadline: Deadline, cancellation: PromptCancellation
+        until deadline: Deadline, cancellation: PromptCancellation, tell: (String) -> Void
     ) throws(BiometryFailure) -> [UInt8]
 }
 

@@ -9,8 +9,9 @@ internal import UserPresence
 /// One authentication: asks a person for what is demanded and not proved yet.
 ///
 /// Fingers come first, where they are enough or a part of it; the passcode takes their place where
-/// they fail and it may. Each is tried three times, fingers by the reader itself. All of it is done
-/// by the deadline, but for the two seconds that ending a pinentry may take.
+/// they fail, are not shown in half of the time, or the person prefers it, and it may. Each is
+/// tried three times, fingers by the reader itself. All of it is done by the deadline, but for the
+/// two seconds that ending a pinentry may take.
 struct PersonAuthentication {
     /// How often a person may try a passcode.
     static let tryCount = 3
@@ -20,6 +21,8 @@ struct PersonAuthentication {
     let reason: String
     /// What stands on the button that declines.
     let cancelTitle: String?
+    /// What stands on the button that takes the passcode in place of a finger.
+    let fallbackTitle: String?
     /// Whether a person may be asked.
     let mayAsk: Bool
     /// The passcode that the application has given.
@@ -37,12 +40,17 @@ struct PersonAuthentication {
         let way = try way(to: demands, beside: known)
         var proof = known
         if way.contains(.fingerprint) {
+            let hasOther = demands.allSatisfy {
+                $0.demand.isMet(by: Self.shown(known, for: $0).union(.passcode))
+            }
             do throws(AuthenticationRefusal) {
-                proof = merged(proof, try proveFinger())
+                // What comes after it takes time, too.
+                let leavesTime = hasOther || way.contains(.passcode)
+                let time = deadline.remaining / (leavesTime ? 2 : 1)
+                let finger = try proveFinger(
+                    orPasscode: hasOther, until: Deadline(after: time))
+                proof = merged(proof, finger)
             } catch {
-                let hasOther = demands.allSatisfy {
-                    $0.demand.isMet(by: Self.shown(known, for: $0).union(.passcode))
-                }
                 guard error.leavesPasscode, hasOther else { throw error }
                 return merged(proof, try provePasscode())
             }

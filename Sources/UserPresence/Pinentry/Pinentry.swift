@@ -55,17 +55,40 @@ struct Pinentry: ~Copyable, Prompter {
             try show("SETREPEAT ", question.prompt.label + ", again:")
             try show("SETREPEATERROR ", UserPresenceError.Code.mismatch.explanation)
         }
+        var answer = SecretInput(capacity: PasscodePrompt.maximumByteCount)
+        let isRepeated = try perform("GETPIN", into: &answer)
+        let count = answer.byteCount
+        return Entry(bytes: answer.prefix(count), isRepeated: wantsTwo && isRepeated)
+    }
+
+    /// Shows what it was introduced with until the person presses a button.
+    ///
+    /// - Throws: `cancelled` unless it is that of `alternative`; `timedOut`, `malformed`.
+    mutating func tell(
+        _ prompt: PasscodePrompt, offering alternative: String?
+    ) throws(UserPresenceError) {
+        if let problem = prompt.previousError { try show("SETERROR ", problem) }
+        if let button = alternative ?? prompt.cancelTitle {
+            try show("SETOK ", button.replacing("_", with: "__"))
+        }
+        var nothing = SecretInput(capacity: 0)
+        _ = try perform(alternative == nil ? "MESSAGE" : "CONFIRM", into: &nothing)
+        if alternative == nil { throw UserPresenceError(.cancelled) }
+    }
+
+    /// Has the person do what `command` is about. Whether they did so twice.
+    private mutating func perform(
+        _ command: String, into answer: inout SecretInput
+    ) throws(UserPresenceError) -> Bool {
         // Whole seconds, rounded down: it puts its terminal in order before we have to end it.
         let seconds = deadline.remaining.components.seconds
         try set("SETTIMEOUT ", String(max(1, min(seconds, 86_400))))
-        try send(Array("GETPIN".utf8))
+        try send(Array(command.utf8))
         hasAsked = true
-        var answer = SecretInput(capacity: PasscodePrompt.maximumByteCount)
         let reply = try reply(into: &answer)
         hasAsked = false
         if let error = reply.error { throw failure(error) }
-        let count = answer.byteCount
-        return Entry(bytes: answer.prefix(count), isRepeated: wantsTwo && reply.isRepeated)
+        return reply.isRepeated
     }
 
     /// Says goodbye; what comes back is nobody's concern.

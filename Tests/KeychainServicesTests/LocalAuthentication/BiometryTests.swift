@@ -19,19 +19,18 @@ import Testing
     @Test func `asks for the finger first`() throws {
         let person = try person(.enrolled([1]), [nil])
         #expect(person.outcome() == nil)
-        #expect(
-            person.reader?.lines == [["mail asks for your finger.", "\u{201C}sign in\u{201D}"]])
+        #expect(person.reader?.count == 1)
         #expect(!person.pinentry.wasStarted)
     }
 
     @Test(
         arguments: [
-            [.noMatch], [.lockedOut], [.noReader], [.notEnrolled],
+            [.noMatch], [.lockedOut], [.noReader], [.notEnrolled], [.timedOut],
         ] as [[BiometryFailure]])
     func `takes the passcode where the finger fails`(_ failures: [BiometryFailure]) throws {
         let person = try person(.enrolled([1]), failures)
         #expect(person.outcome() == nil)
-        #expect(person.reader?.lines.count == failures.count)
+        #expect(person.reader?.count == failures.count)
         #expect(person.pinentry.questionCount == 1)
     }
 
@@ -39,7 +38,7 @@ import Testing
     func `takes the passcode where no finger can be shown`(_ state: BiometryState) throws {
         let person = try person(state)
         #expect(person.outcome() == nil)
-        #expect(person.reader?.lines == [])
+        #expect(person.reader?.count == 0)
     }
 
     @Test(
@@ -83,7 +82,7 @@ import Testing
                 SecAccessControl(control), operation: .useItem, localizedReason: "", reply: reply)
         }
         #expect(code == nil)
-        #expect(person.reader?.lines.count == 1 && person.pinentry.questionCount == 1)
+        #expect(person.reader?.count == 1 && person.pinentry.questionCount == 1)
     }
 
     @Test func `tells the kind of reader, and when other fingers are enrolled`() throws {

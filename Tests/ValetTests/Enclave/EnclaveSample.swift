@@ -171,7 +171,7 @@ final class FingerOnReader: BiometryReader {
     }
 
     func verify(
-        _ lines: [String], until deadline: Deadline, cancellation: PromptCancellation
+        until deadline: Deadline, cancellation: PromptCancellation, tell: (String) -> Void
     ) throws(BiometryFailure) -> [UInt8] {
         guard let enrolled = enrolment.withLock({ $0 }) else { throw .noReader }
         return enrolled
