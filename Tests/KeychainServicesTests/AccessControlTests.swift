@@ -244,6 +244,25 @@ import Testing
         #expect(person.questions.count == 1)
     }
 
+    /// keychain-semantics §10.7: a reader that was unplugged may come back.
+    @Test func `stay while their reader is away, whatever another has`() throws {
+        let (own, other) = (TestPerson.enrolment(1, 7), TestPerson.enrolment(2, 7))
+        let query = ItemQuery(.genericPassword, attributes: [.account: .text("a")])
+        func person(_ enrolled: [UInt8], _ others: [UInt8]...) -> TestPerson {
+            TestPerson(.init(touchesReader: true, enrolment: enrolled, otherReaders: others))
+        }
+        #expect(try calls.add("a", .biometryCurrentSet, person(own)) == errSecSuccess)
+        for stranger in [person(other), person(other, TestPerson.enrolment(3, 1))] {
+            #expect(calls.value("a", stranger).status == errSecAuthFailed)
+            #expect(try calls.add("a", .biometryCurrentSet, stranger) == errSecAuthFailed)
+            let policy = AuthenticationPolicy(authenticator: stranger)
+            #expect(try calls.keychain.session.contains(query, policy))
+        }
+        #expect(calls.value("a", person(own, other)).text == "value")
+        let changed = person(other, TestPerson.enrolment(1, 8))
+        #expect(calls.value("a", changed).status == errSecItemNotFound)
+    }
+
     @Test func `count nothing that was shown for keys which were changed`() throws {
         try calls.add("a", [.biometryAny, .devicePasscode])
         let store = calls.keychain.store

@@ -19,6 +19,8 @@ final class TestPerson: AuthenticationContext {
         var touchesReader = false
         /// What the reader says of the fingers that are enrolled.
         var enrolment: [UInt8]? = [1]
+        /// What other readers say, which nobody touches.
+        var otherReaders: [[UInt8]] = []
         /// What the reader says from the next question on.
         var laterEnrolment: [UInt8]?
         /// How asking ends instead.
@@ -42,6 +44,11 @@ final class TestPerson: AuthenticationContext {
         state = Mutex(State(conduct: conduct, proof: proof))
     }
 
+    /// What a reader says: docs/FORMAT.md §5.4.
+    static func enrolment(_ reader: UInt8, _ fingers: UInt8) -> [UInt8] {
+        [UInt8](repeating: reader, count: 32) + [fingers]
+    }
+
     /// One who types the passcode.
     static var typing: TestPerson { TestPerson(Conduct(typesPasscode: true)) }
     /// One who touches the reader.
@@ -58,7 +65,9 @@ final class TestPerson: AuthenticationContext {
 
     var rememberedProof: PresenceProof? { state.withLock { $0.proof } }
 
-    func enrolment() throws(KeychainFailure) -> [UInt8]? { conduct.enrolment }
+    func enrolments() throws(KeychainFailure) -> [[UInt8]] {
+        (conduct.enrolment.map { [$0] } ?? []) + conduct.otherReaders
+    }
 
     func proof(
         for demands: [AccessControl], reason: String?, store: ItemStore, deadline: Deadline

@@ -89,7 +89,7 @@ import Testing
     @Test func `an item of other fingers is gone, and makes way`() throws {
         let accessControl = try EpochStore.accessControl(.biometryCurrentSet, [1])
         try epochs.add("a", accessControl)
-        let changed = PersonAccess.Enrolment.known([2])
+        let changed = PersonAccess.Enrolment.known([[2]])
         #expect(epochs.read("a", enrolment: changed) == .failed(.itemNotFound))
         #expect(epochs.read("a") == .demanded([accessControl]))
         #expect(
@@ -97,10 +97,10 @@ import Testing
                 .get("test") == false)
         #expect(
             try epochs.store.contains(
-                .exact("a"), for: epochs.caller, enrolment: .known([1])
+                .exact("a"), for: epochs.caller, enrolment: .known([[1]])
             ).get("test"))
         #expect(
-            try epochs.store.contains(.exact("a"), for: epochs.caller, enrolment: .known(nil))
+            try epochs.store.contains(.exact("a"), for: epochs.caller, enrolment: .known([]))
                 .get("test"))
         let next = EpochStore.item("a", try EpochStore.accessControl(.biometryCurrentSet, [2]))
         let access = PersonAccess(.naming, enrolment: changed)
@@ -119,7 +119,7 @@ import Testing
         let accessControl = try EpochStore.accessControl(.biometryCurrentSet, [1])
         try epochs.add("a", accessControl)
         let other = try epochs.fingerProof([2])
-        for enrolment in [PersonAccess.Enrolment.unknown, .known([1]), .known(nil)] {
+        for enrolment in [PersonAccess.Enrolment.unknown, .known([[1]]), .known([])] {
             let access = PersonAccess(.demanding, proof: other, enrolment: enrolment)
             #expect(epochs.look("a", .value, access) == .demanded([accessControl]))
             let addition = Addition(EpochStore.item("a", accessControl), value: .text("b"))
@@ -148,7 +148,7 @@ import Testing
         let accessControl = try EpochStore.accessControl(
             [.biometryCurrentSet, .devicePasscode, .or], [1])
         try epochs.add("a", accessControl)
-        let changed = PersonAccess.Enrolment.known([2])
+        let changed = PersonAccess.Enrolment.known([[2]])
         #expect(epochs.read("a", enrolment: changed) == .demanded([accessControl]))
         let finger = try epochs.fingerProof([2])
         #expect(epochs.read("a", finger) == .demanded([accessControl]))

@@ -69,7 +69,7 @@ extension KeychainSession {
         guard accessControl.constraints.contains(.biometryCurrentSet),
             accessControl.enrolment == nil
         else { return accessControl }
-        return accessControl.bound(to: try policy.chosenAuthenticator.enrolment())
+        return accessControl.bound(to: try policy.chosenAuthenticator.enrolments().first)
     }
 }
 
@@ -91,7 +91,7 @@ private struct PresenceInquiry {
     ) throws(KeychainFailure) {
         let authenticator = policy.chosenAuthenticator
         if access.enrolment == .unknown, demands.contains(where: { $0.enrolment != nil }) {
-            access.enrolment = .known(try authenticator.enrolment())
+            access.enrolment = .known(try authenticator.enrolments())
             return
         }
         guard policy.userInterface == .allow else {
@@ -107,10 +107,9 @@ private struct PresenceInquiry {
         } else {
             access.proof = proof
         }
-        // Other fingers were enrolled since somebody looked, if the proof is of others.
-        if let shown = proof.enrolment, access.enrolment != .known(shown) {
-            access.enrolment = .unknown
-        }
+        // Others may have been enrolled while the person was asked. If the proof is enough nobody
+        // has to know.
+        access.enrolment = .unknown
     }
 }
 

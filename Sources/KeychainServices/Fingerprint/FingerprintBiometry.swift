@@ -21,7 +21,8 @@
         package func state(until deadline: Deadline) -> BiometryState {
             let limit = min(deadline.remaining, Self.patience)
             do throws(FingerprintError) {
-                return .enrolled(try reader.enrolment(until: Deadline(after: limit)).bytes)
+                let states = try reader.enrolments(until: Deadline(after: limit))
+                return .enrolled(states.map(\.bytes))
             } catch {
                 return error.code == .nobodyEnrolled ? .notEnrolled : .noReader
             }
@@ -31,14 +32,17 @@
         ///
         /// - Throws: As the protocol says; everything that is missing or fails is `noReader`.
         package func verify(
-            until deadline: Deadline, cancellation: PromptCancellation, tell: (String) -> Void
+            _ enrolment: [UInt8]?, until deadline: Deadline, cancellation: PromptCancellation,
+            tell: (String) -> Void
         ) throws(BiometryFailure) -> [UInt8] {
             let ending = try Self.cancellation()
             cancellation.listen { ending.cancel() }
             defer { cancellation.stopListening() }
             var isWaiting = false
             do throws(FingerprintError) {
-                let state = try reader.verify(until: deadline, cancellation: ending) { event in
+                let state = try reader.verify(
+                    enrolment, until: deadline, cancellation: ending
+                ) { event in
                     // That it waits again goes without saying.
                     if case .waiting = event {
                         guard !isWaiting else { return }

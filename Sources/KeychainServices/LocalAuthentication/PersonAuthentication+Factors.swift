@@ -9,9 +9,9 @@ internal import UserPresence
 extension PersonAuthentication {
     /// - Parameter hasOther: Whether the person may prefer the passcode.
     func proveFinger(
-        orPasscode hasOther: Bool, until deadline: Deadline
+        of enrolment: [UInt8]?, orPasscode hasOther: Bool, until deadline: Deadline
     ) throws(AuthenticationRefusal) -> PresenceProof {
-        let enrolled = try enrolmentOfFinger(orPasscode: hasOther, until: deadline)
+        let enrolled = try enrolmentOfFinger(enrolment, orPasscode: hasOther, until: deadline)
         do throws(KeychainFailure) {
             return try store.presenceProof(fingerprint: enrolled)
         } catch {
@@ -36,7 +36,7 @@ extension PersonAuthentication {
 
     /// What was enrolled while a finger matched.
     private func enrolmentOfFinger(
-        orPasscode hasOther: Bool, until deadline: Deadline
+        _ enrolment: [UInt8]?, orPasscode hasOther: Bool, until deadline: Deadline
     ) throws(AuthenticationRefusal) -> [UInt8] {
         guard let reader = means.reader else { throw .noReader }
         let title = fallbackTitle.flatMap { $0.isEmpty ? nil : $0 } ?? "Use the passcode"
@@ -48,7 +48,7 @@ extension PersonAuthentication {
         defer { cancellation.stopListening() }
         do throws(BiometryFailure) {
             let enrolled = try reader.verify(
-                until: deadline, cancellation: notice.waiting, tell: notice.tell)
+                enrolment, until: deadline, cancellation: notice.waiting, tell: notice.tell)
             // What the person did in the same moment is late.
             _ = notice.finish()
             return enrolled
@@ -102,8 +102,8 @@ extension PersonAuthentication {
 }
 
 extension BiometryState {
-    /// What is enrolled; nil unless a finger can be shown.
-    var enrolment: [UInt8]? {
-        if case .enrolled(let enrolment) = self { enrolment } else { nil }
+    /// What is enrolled on each reader; nothing unless a finger can be shown.
+    var enrolments: [[UInt8]] {
+        if case .enrolled(let enrolments) = self { enrolments } else { [] }
     }
 }

@@ -21,8 +21,8 @@ package struct PersonAccess: Sendable {
     package enum Enrolment: Hashable, Sendable {
         /// Nobody has looked. An item that is bound to fingers is demanded until somebody has.
         case unknown
-        /// What an ``Authenticator`` said; nil for none.
-        case known([UInt8]?)
+        /// What an ``Authenticator`` said of each reader that has fingers.
+        case known([[UInt8]])
     }
 
     /// What becomes of an item that needs a person.

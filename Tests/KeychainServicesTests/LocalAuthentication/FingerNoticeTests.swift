@@ -17,7 +17,7 @@ import Testing
         var person = try Person()
         let pinentry = person.pinentry
         try pinentry.answer(inTurn: answers)
-        person.reader = FingerScript(.enrolled([1]), fingers, telling: lines) {
+        person.reader = FingerScript(.enrolled([[1]]), fingers, telling: lines) {
             pinentry.awaitLine("CONFIRM")
         }
         return person

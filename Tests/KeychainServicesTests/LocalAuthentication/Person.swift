@@ -100,7 +100,7 @@ final class FingerScript: BiometryReader {
 
     /// nil among `answers` is a finger that matches; after the last of them nobody comes.
     init(
-        _ state: BiometryState = .enrolled([1]), _ answers: [BiometryFailure?] = [],
+        _ state: BiometryState = .enrolled([[1]]), _ answers: [BiometryFailure?] = [],
         telling lines: [String] = [], after pause: @escaping @Sendable () -> Void = {}
     ) {
         (self.lines, self.pause) = (lines, pause)
@@ -112,12 +112,15 @@ final class FingerScript: BiometryReader {
     /// For how long, at most, each time.
     var shares: [Duration] { script.withLock { $0.shares } }
 
-    func enrol(_ enrolment: [UInt8]) { script.withLock { $0.state = .enrolled(enrolment) } }
+    func enrol(_ enrolments: [UInt8]...) {
+        script.withLock { $0.state = .enrolled(enrolments) }
+    }
 
     func state(until deadline: Deadline) -> BiometryState { script.withLock { $0.state } }
 
     func verify(
-        until deadline: Deadline, cancellation: PromptCancellation, tell: (String) -> Void
+        _ wanted: [UInt8]?, until deadline: Deadline, cancellation: PromptCancellation,
+        tell: (String) -> Void
     ) throws(BiometryFailure) -> [UInt8] {
         let answer = script.withLock { script -> BiometryFailure? in
             script.count += 1
@@ -135,9 +138,9 @@ final class FingerScript: BiometryReader {
             throw cancellation.isCancelled ? .cancelled : .timedOut
         }
         if let answer { throw answer }
-        guard case .enrolled(let enrolment) = script.withLock({ $0.state }) else {
+        guard case .enrolled(let enrolments) = script.withLock({ $0.state }) else {
             throw .noReader
         }
-        return enrolment
+        return enrolments.first { $0 == wanted } ?? enrolments[0]
     }
 }
