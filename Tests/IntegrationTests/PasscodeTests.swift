@@ -30,6 +30,10 @@ import Testing
         try await Scenario.run("passcodes.own_state", as: user)
     }
 
+    @Test func `takes no file of its own for a descriptor that gives the passcode`() async throws {
+        try await Scenario.run("passcodes.descriptors_not_given")
+    }
+
     @Test func `is not unlocked for a moment to make a recovery key`() async throws {
         try await Scenario.run("epochs.recovery_key_while_locked")
     }

@@ -27,6 +27,10 @@ import Testing
         try await Scenario.run("places.relative_home")
     }
 
+    @Test func `is not a path that is not UTF-8`() async throws {
+        try await Scenario.run("places.home_that_is_no_text")
+    }
+
     @Test(arguments: User.allCases)
     func `must be one where folders can be made`(_ user: User) async throws {
         try await Scenario.run("places.read_only_home", as: user)
