@@ -110,7 +110,8 @@ import Testing
 }
 
 @Suite struct `A context with several readers` {
-    private let (one, two) = (TestPerson.enrolment(1, 7), TestPerson.enrolment(2, 7))
+    private let one = TestPerson.enrolment(1, 7)
+    private let two = TestPerson.enrolment(2, 7)
 
     private func prove(
         _ enrolments: [[UInt8]], _ person: Person, _ context: LAContext
