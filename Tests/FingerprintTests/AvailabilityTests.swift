@@ -40,20 +40,6 @@ func failure(
                     reader: "Virtual device for debugging", fingers: ["right-index-finger"]))
     }
 
-    @Test(.needsReader) func `is told from another, and is the one that is used`() throws {
-        let own = EnrolmentState(
-            reader: "Virtual device for debugging", fingers: ["right-index-finger"])
-        let fixture = try ReaderFixture(hasSecondReader: true)
-        let states = try fixture.reader.enrolments(until: soon)
-        #expect(states.count == 2 && states.contains(own))
-        let readers = Set(states.map { $0.bytes.prefix(32) })
-        #expect(readers.count == 2)
-        let verified = try fixture.reader.verify(own.bytes, until: soon) { _ in
-            fixture.act("SCAN \(ReaderFixture.enrolled)")
-        }
-        #expect(verified == own)
-    }
-
     @Test(.needsReader) func `is of no use to who has no finger enrolled`() throws {
         let fixture = try ReaderFixture(.none)
         #expect(failure(of: fixture.reader)?.code == .nobodyEnrolled)

@@ -19,18 +19,21 @@ import UserPresence
     private func outcome(
         _ fixture: ReaderFixture, _ action: String
     ) async throws -> (code: LAError.Code?, context: LAContext) {
+        // Where the person is told to put a finger on the reader.
+        let pinentry = try ScriptedPinentry("HANG")
         let store = ItemStore(KeychainLocation(folder: folder), stretching: .lowest)
         defer {
+            withExtendedLifetime(pinentry) {}
             try? store.lock(all: true)
             store.close()
             try? FileManager.default.removeItem(atPath: folder)
         }
         let passcode = SecretBytes(copying: Array("correct".utf8).span)
         try store.setPasscode(KeychainPasscode(passcode))
-        let nobody = Environment(["VALET_PINENTRY": "/bin/false"])
+        let variables = Environment(["VALET_PINENTRY": pinentry.path])
         let context = LAContext(
             AuthenticationMeans(
-                asker: PasscodeAsker(environment: nobody, readsVariable: false),
+                asker: PasscodeAsker(environment: variables, readsVariable: false),
                 reader: FingerprintBiometry(fixture.reader), timeLimit: .seconds(20),
                 application: { "mail" }), store: store)
         // Waits until the reader is claimed.

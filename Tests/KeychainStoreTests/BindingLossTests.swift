@@ -132,8 +132,8 @@ import Testing
         bound.answer { $0 > asked ? .hangUp : .pass }
         let failure = bound.failure { try store.recover(with: key, settingPasscode: nil) }
         #expect(failure?.code == .keyUnavailable)
-        #expect(try store.status().level == .tpm)
         bound.answer { _ in .pass }
+        #expect(try store.status().level == .tpm)
         try store.recover(with: key, settingPasscode: nil)
         #expect(readable() == Self.migratable)
     }

@@ -7,11 +7,13 @@ the cases. Exits 1, and says why, if it does not behave, and 77 if a program is 
 """
 
 import errno
+import fcntl
 import os
 import pty
 import select
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -19,6 +21,8 @@ import termios
 import time
 
 CASES = {}
+# linux/asm-generic/ioctls.h; Python has no name for it.
+TIOCGPTN = 0x80045430
 DEADLINE = 20
 FAKE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake-pinentry")
 LEFT = "descriptors 0 children 0"
@@ -62,7 +66,8 @@ class Session:
 
     def stop_output(self, action=termios.TCOOFF):
         """As Ctrl-S does, or Ctrl-Q."""
-        other_end = os.open(os.ptsname(self.terminal), os.O_RDWR | os.O_NOCTTY)
+        number = struct.unpack("I", fcntl.ioctl(self.terminal, TIOCGPTN, bytes(4)))[0]
+        other_end = os.open(f"/dev/pts/{number}", os.O_RDWR | os.O_NOCTTY)
         termios.tcflow(other_end, action)
         os.close(other_end)
 
