@@ -109,7 +109,8 @@ def descriptors_not_given(world):
         env = {**ALONE, "VALET_PASSCODE_FD": str(number)}
         ends(77, world.run("get", "a", env=env), "VALET_PASSCODE_FD")
         agent = world.agent(env=env)
-        expect(agent.ask("set b other").startswith("error locked"), "unlocked by", number)
+        answer = agent.ask("set b other")
+        expect("error interactionNotAllowed" in answer, f"with descriptor {number}:", answer)
         agent.end()
     expect(run(world, "get", "a", lines=[PASSCODE], variable=True, env=ALONE).out == b"value of a",
            "the keychain was touched")
