@@ -116,7 +116,8 @@ extension PasscodeStretching {
     func cost() throws(SealingError) -> Argon2Cost {
         switch self {
         case .lowest: .lowest
-        case .calibrated: try PassphraseKDF.calibratedCost()
+        case .calibrated:
+            try PassphraseKDF.calibratedCost(memoryByteCount: MachineMemory.usableByteCount)
         }
     }
 }
