@@ -55,7 +55,7 @@ enum KernelKeyring {
         _ key: KeySerial, atMost limit: Int,
         _ body: (Span<UInt8>) throws(LockStateError) -> R
     ) throws(LockStateError) -> R {
-        var room = SecretBytes(byteCount: limit)
+        var room = SecretBytes(byteCount: limit, for: .keys)
         let result = room.withMutableBytes { bytes in
             unsafe bytes.withUnsafeMutableBufferPointer { bytes in
                 unsafe valet_read_key(key.rawValue, bytes.baseAddress, bytes.count)
