@@ -28,6 +28,20 @@ import Testing
         try Scenario.run("passcodes.own_state", as: user)
     }
 
+    @Test(arguments: User.allCases)
+    func `stays locked when it is given new keys`(_ user: User) throws {
+        try Scenario.run("passcodes.new_keys_while_locked", as: user)
+    }
+
+    @Test(arguments: User.allCases)
+    func `is locked though its files cannot be read`(_ user: User) throws {
+        try Scenario.run("passcodes.unreadable", as: user)
+    }
+
+    @Test func `is locked with all others where nothing says which it is`() throws {
+        try Scenario.run("passcodes.unreadable_and_unknown", as: .lonely)
+    }
+
     @Test func `is not unlocked for a moment to make a recovery key`() throws {
         try Scenario.run("epochs.recovery_key_while_locked")
     }

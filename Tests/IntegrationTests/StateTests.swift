@@ -12,6 +12,10 @@ import Testing
         try Scenario.run("states.full_quota", as: .lonely)
     }
 
+    @Test func `unlock again when there is no room for new keys`() throws {
+        try Scenario.run("states.no_room_for_new_keys", as: .lonely)
+    }
+
     @Test(arguments: User.allCases)
     func `lose no item when one is stopped while the keys change`(_ user: User) throws {
         try Scenario.run("states.stopped_writer", as: user)
