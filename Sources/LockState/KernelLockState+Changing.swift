@@ -58,6 +58,8 @@ extension KernelLockState {
     /// - Throws: ``LockStateError/Code/notUnlocked`` if one of them is not there (any more);
     ///   ``LockStateError/Code/quotaExceeded`` if there is no room, also 50 ms later.
     func update(_ payloads: [KeyPayload], now: BootTime) throws(LockStateError) {
+        // What is remembered may hold keys of an epoch that is over.
+        defer { forget() }
         for payload in payloads {
             try Self.onceMoreForRoom { () throws(LockStateError) in try update(payload, now) }
         }
