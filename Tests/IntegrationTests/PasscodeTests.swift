@@ -48,8 +48,8 @@ import Testing
         try await Scenario.run("passcodes.descriptors_not_given")
     }
 
-    @Test func `is not unlocked for a moment to make a recovery key`() async throws {
-        try await Scenario.run("epochs.recovery_key_while_locked")
+    @Test func `is not unlocked for a moment by a recovery key or new keys`() async throws {
+        try await Scenario.run("epochs.changes_while_locked")
     }
 
     @Test(arguments: User.allCases)
