@@ -228,7 +228,7 @@ def verify(world, change, expected=None):
 
     Returns which of the two it is."""
     agent = Agent(world, world.variables)
-    which, passcode = open_with(agent, change)
+    which, passcode = open_with(world, agent, change)
     if change.interrupted:
         check_epoch(world, agent, which)
     expect(expected in (None, which), "it is the", which, "state")
@@ -270,7 +270,7 @@ def epoch(agent):
     return int(re.search(r"epoch=(\d+)", agent.do("state"))[1])
 
 
-def open_with(agent, change):
+def open_with(world, agent, change):
     """Opens the keychain; returns in which state it is and with which passcode."""
     if "-" in (change.old, change.new):
         has_passcode = not agent.do("state").startswith("noPasscode")
