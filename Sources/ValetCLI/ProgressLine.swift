@@ -33,14 +33,20 @@ final class ProgressLine {
 }
 
 extension Context {
-    /// Runs `body`, which changes the keys of `store`, and shows how far it has come; then names
-    /// what it left beside the device key.
+    /// Runs `body`, which changes the keys of `store`, and shows how far it has come; then says
+    /// from whom the opened keys had to be taken, and names what is left beside the device key.
     func changingKeys(
         of store: ItemStore, _ body: (_ progress: EpochProgress) throws(KeychainFailure) -> Void
     ) throws(CLIError) {
         let line = ProgressLine("sealing items anew", on: console)
         defer { line.end() }
         try asking { () throws(KeychainFailure) in try body { line.show($0, of: $1) } }
+        if let reason = store.reasonKeysAreNotShared() {
+            console.note(
+                "valet: warning: programs that had the opened keys have them no more: "
+                    + Escaping.printable(reason))
+            console.hint("run `valet unlock` once there is room")
+        }
         for finding in store.strayDeviceKeys() {
             let place = finding.path.map { " (\(Escaping.printable($0)))" } ?? ""
             console.note("valet: warning: \(finding.message)\(place)")

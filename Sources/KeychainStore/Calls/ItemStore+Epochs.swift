@@ -83,7 +83,7 @@ extension ItemStore {
         }
     }
 
-    /// Begins a new epoch with the same passcode, or none.
+    /// Begins a new epoch with the same passcode, or none. A locked keychain stays locked.
     ///
     /// - Parameters:
     ///   - passcode: The one that is set, if one is.
@@ -104,7 +104,7 @@ extension ItemStore {
         try changeKeys(operation, progress) { facts in
             NextEpoch(
                 passcode: facts.lockState == nil ? nil : passcode, stretching: stretching,
-                keepsRecoveryKey: !revokingRecoveryKey, source: place?.source,
+                keepsRecoveryKey: !revokingRecoveryKey, unlocks: false, source: place?.source,
                 registers: registers, patience: timeLimit)
         } openedBy: { (engine, facts) throws(KeychainFailure) in
             if place == .keyFile { try engine.source.checkGivenFileIsElsewhere() }
@@ -135,6 +135,7 @@ extension ItemStore {
         to next: (KeychainFacts) -> NextEpoch,
         openedBy open: (Engine, KeychainFacts) throws(KeychainFailure) -> KeychainOpener
     ) throws(KeychainFailure) {
+        var keys: KeychainState?
         try untilUnchanged(operation, creating: creating) {
             (engine, facts) throws(KeychainFailure) in
             let opener = try open(engine, facts)
@@ -144,13 +145,16 @@ extension ItemStore {
             }
             let change = try engine.change(facts, opener, to: next(facts), operation)
             let deadline = Deadline(after: timeLimit)
-            return try WrongPasscodes.counting { () throws(KeychainFailure) in
+            keys = try WrongPasscodes.counting { () throws(KeychainFailure) in
                 try engine.begin(change, after: facts, operation, deadline)
             }
+            return keys != nil
         }
         try withEngine(operation) { (engine) throws(KeychainFailure) in
             let total = try engine.rowCount(operation, Deadline(after: timeLimit))
-            _ = try engine.finishEpochChange(before: .never) { progress(min($0, total), total) }
+            _ = try engine.finishEpochChange(before: .never, with: keys) {
+                progress(min($0, total), total)
+            }
         }
     }
 

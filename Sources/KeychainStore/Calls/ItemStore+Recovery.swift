@@ -142,8 +142,7 @@ extension Engine {
                 before = facts.lockReading
                 try new.publishInPlace(of: facts, opened)
             } onFailure: {
-                guard let before else { return }
-                try facts.putBack(before) { facts.published(try facts.unlock(with: opener)) }
+                if let before { try facts.putBack(before) }
             }
         } catch {
             throw KeychainFailure(translating: error, during: operation)
@@ -176,18 +175,6 @@ extension Engine {
                 }
                 return sum
             }
-        }
-    }
-}
-
-extension KeychainFacts {
-    /// Publishes the same keys under the digest of a changed keybag; the state stays as it is.
-    fileprivate func publishInPlace(of old: KeychainFacts, _ opened: [UnlockedKeybag]) throws {
-        guard let lockState else { return }
-        switch lockState.current(expecting: old.marks) {
-        case .unlocked: try lockState.replaceKeys(with: published(opened))
-        case .locked: try lockState.replaceFirstUnlockKeys(with: published(opened))
-        case .beforeFirstUnlock, .unknown: return
         }
     }
 }

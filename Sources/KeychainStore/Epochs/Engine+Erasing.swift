@@ -73,15 +73,20 @@ extension Engine {
         return facts
     }
 
-    /// Takes the keys of older epochs out of the lock state, if they are in it.
+    /// Takes the keys of older epochs out of the lock state, if they are in it. Nobody changes
+    /// epochs now: what does not fit is of use to nobody.
     private func publishNewest(_ facts: KeychainFacts) throws {
         guard let lockState = facts.lockState else {
             return try LockStates.store(of: facts.settings.keychainID).lock(all: true)
         }
-        guard case .unlocked(let opened) = lockState.current(expecting: facts.marks),
-            opened.epochs.count > 1, let newest = opened.keys(of: facts.newest.epoch)
-        else { return }
-        try lockState.replaceKeys(with: [newest])
+        let reading = lockState.current(expecting: facts.marks)
+        switch reading {
+        case .beforeFirstUnlock(.otherEpoch): try lockState.lock(all: true)
+        case .locked(_, .otherEpoch): try lockState.lock(all: false)
+        case .unlocked, .locked, .beforeFirstUnlock, .unknown: break
+        }
+        guard let newest = reading.keys?.keys(of: facts.newest.epoch) else { return }
+        try lockState.replaceOpenKeys(expecting: facts.marks, with: [newest])
     }
 
     /// - Returns: false if somebody still reads from the log.

@@ -16,6 +16,8 @@ struct NextEpoch {
     let stretching: PasscodeStretching
     /// Whether the recovery key is to open it, too.
     var keepsRecoveryKey = true
+    /// Whether a locked keychain is to be unlocked: by who sets the passcode.
+    var unlocks = true
     /// Where its device secret is to come from; nil leaves it where it is.
     var source: DeviceSource?
     /// Which registers of a TPM its device secret is bound to; nil for those that the last is.
@@ -42,7 +44,7 @@ extension Engine {
                 next, boundTo: next.registers ?? bound, next.patience)
             return EpochChange(
                 opener: opener, protector: protector, deviceSource: source, deviceKey: nil,
-                keepsRecoveryKey: next.keepsRecoveryKey)
+                keepsRecoveryKey: next.keepsRecoveryKey, unlocks: next.unlocks)
         }
         let file: DeviceKeyFile
         if source == .file {
@@ -55,7 +57,7 @@ extension Engine {
         let protector = try Self.protector(file.intoSecret(), next, operation)
         return EpochChange(
             opener: opener, protector: protector, deviceSource: source, deviceKey: deviceKey,
-            keepsRecoveryKey: next.keepsRecoveryKey)
+            keepsRecoveryKey: next.keepsRecoveryKey, unlocks: next.unlocks)
     }
 
     private static func protector(
@@ -89,19 +91,20 @@ extension Engine {
         return true
     }
 
+    /// Nothing is published for it: the keys are at hand, and the keychain may be locked.
     private func finishFirst(
         _ facts: KeychainFacts, openedBy opener: borrowing AnyProtector, _ operation: String
     ) throws(KeychainFailure) {
-        let deadline = Deadline(after: .seconds(5))
-        // Unlocked already, it stays so within the limits that somebody set.
-        let isUnlocked = if case .unlocked = facts.lockReading { true } else { false }
-        let limits = isUnlocked ? facts.lockState?.unlockPeriod?.limits : nil
-        let isPublished = try WrongPasscodes.counting { () throws(KeychainFailure) in
-            try publish(
-                facts, openedBy: opener, within: limits ?? .none, operation, deadline)
+        let keys = try WrongPasscodes.counting { () throws(KeychainFailure) in
+            do {
+                let opened = try facts.unlock(with: opener)
+                keep(forResealing: try facts.proof(with: opener))
+                return try KeychainState(facts, opened, opened: nil)
+            } catch {
+                throw KeychainFailure(translating: error, during: operation)
+            }
         }
-        guard isPublished else { return }
-        _ = try finishEpochChange(before: .never)
+        _ = try finishEpochChange(before: .never, with: keys)
     }
 
     /// How many rows there are.
@@ -116,7 +119,8 @@ extension PasscodeStretching {
     func cost() throws(SealingError) -> Argon2Cost {
         switch self {
         case .lowest: .lowest
-        case .calibrated: try PassphraseKDF.calibratedCost()
+        case .calibrated:
+            try PassphraseKDF.calibratedCost(memoryByteCount: MachineMemory.usableByteCount)
         }
     }
 }

@@ -2,7 +2,6 @@
 
 internal import Keybag
 internal import KeychainModel
-internal import LockState
 internal import Sealing
 internal import SecretMemory
 
@@ -10,15 +9,6 @@ internal import SecretMemory
 enum KeychainOpener: ~Copyable {
     case protector(AnyProtector)
     case recovery(RecoveryProtector)
-
-    /// Puts back what was published before an epoch change that did not come.
-    func putBack(_ before: LockReading, of facts: KeychainFacts) throws {
-        switch self {
-        case .recovery: try facts.putBack(before) { nil }
-        case .protector(let protector):
-            try facts.putBack(before) { facts.published(try facts.unlock(with: protector)) }
-        }
-    }
 }
 
 /// What the next epoch of a keychain is to be like.
@@ -33,6 +23,8 @@ struct EpochChange: ~Copyable {
     let deviceKey: DeviceKeyFile?
     /// Whether the recovery key is to open the next epoch, too.
     let keepsRecoveryKey: Bool
+    /// Whether it unlocks a locked keychain.
+    let unlocks: Bool
 
     /// The keybags after the change: of the next epoch, and of the one that gives way.
     ///

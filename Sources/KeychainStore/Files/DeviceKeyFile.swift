@@ -65,7 +65,7 @@ struct DeviceKeyFile: ~Copyable {
 
     /// The bytes of the file.
     var encoded: SecretBytes {
-        SecretBytes(byteCount: Self.byteCount) { (bytes: inout MutableSpan<UInt8>) in
+        SecretBytes(byteCount: Self.byteCount, for: .keys) { (bytes: inout MutableSpan<UInt8>) in
             Self.put(Self.magic, at: 0, into: &bytes)
             bytes[9] = Self.version
             if let keychainID { Self.put(keychainID.bytes, at: 10, into: &bytes) }

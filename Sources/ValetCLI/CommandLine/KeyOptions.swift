@@ -24,6 +24,11 @@ enum KeyOptions {
         + "line or the environment. A person who mistypes may try three times, a descriptor has "
         + "one try. A descriptor gives a line for each question, in the order of the questions."
 
+    /// What every verb says that gives new keys and asks nobody to choose a passcode.
+    static let lockDiscussion =
+        "A locked keychain stays locked, and an unlocked one keeps its times. Where the kernel "
+        + "has no room for the new keys, other programs must unlock again; a warning says so."
+
     static let noKeychain: (code: ExitCode, help: String) = (.notFound, "there is no keychain")
     static let wrongPasscode: (code: ExitCode, help: String) = (
         .denied, "the passcode is wrong, or a person declined"

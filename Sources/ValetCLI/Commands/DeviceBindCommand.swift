@@ -43,7 +43,7 @@ struct DeviceBindCommand: Command {
                 + "the TPM breaks or is cleared, or PCRs change (--pcrs 7 goes by the keys of "
                 + "secure boot), only a recovery key helps: make one first, with 'valet recovery "
                 + "create'. 'valet device unbind' goes back to a file.",
-            KeyOptions.askingDiscussion,
+            KeyOptions.lockDiscussion, KeyOptions.askingDiscussion,
         ],
         options: [
             credential, keyFile, tpm, pcrs, ownFile, KeyOptions.lower,

@@ -13,7 +13,7 @@ struct DeviceUnbindCommand: Command {
                 + "which opens it on any machine; a passcode stays, and is not counted by the TPM "
                 + "any more. That protects less, and takes --lower. The TPM must still be the one "
                 + "that the keychain was bound to: without it, 'valet recovery use' helps.",
-            KeyOptions.askingDiscussion,
+            KeyOptions.lockDiscussion, KeyOptions.askingDiscussion,
         ],
         options: [KeyOptions.lower, KeyOptions.passcodeDescriptor],
         exitCodes: [

@@ -10,9 +10,11 @@ struct PasscodeChangeCommand: Command {
         name: "passcode change", abstract: "change the passcode",
         discussion: [
             "Takes the old passcode, then the new one. The keychain has new keys and is unlocked "
-                + "afterwards, and the old passcode opens nothing any more that is on the disk. "
-                + "Copies of the files that were made before, and backups, are as they were: to "
-                + "those the old passcode stays the key. A recovery key stays valid.",
+                + "afterwards: for the times that it was unlocked for, or, if it was locked, as "
+                + "by 'valet unlock' without times. The old passcode opens nothing any more that "
+                + "is on the disk. Copies of the files that were made before, and backups, are as "
+                + "they were: to those the old passcode stays the key. A recovery key stays "
+                + "valid.",
             KeyOptions.askingDiscussion
                 + " With --passcode-fd alone the old passcode is its first line, the new one its "
                 + "second.",

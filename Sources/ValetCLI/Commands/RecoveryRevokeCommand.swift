@@ -12,7 +12,7 @@ struct RecoveryRevokeCommand: Command {
             "Gives the keychain new keys, as 'valet rotate' does, that the recovery key does not "
                 + "open. Copies of the keychain's files that were made before stay readable "
                 + "with it.",
-            KeyOptions.askingDiscussion,
+            KeyOptions.lockDiscussion, KeyOptions.askingDiscussion,
         ],
         options: [KeyOptions.passcodeDescriptor],
         exitCodes: [

@@ -16,7 +16,7 @@ struct RotateCommand: Command {
                 + "change of an item.",
             "Copies of the keychain's files that were made before stay readable with the keys "
                 + "of that time.",
-            KeyOptions.askingDiscussion,
+            KeyOptions.lockDiscussion, KeyOptions.askingDiscussion,
         ],
         options: [KeyOptions.passcodeDescriptor],
         exitCodes: [KeyOptions.noKeychain, KeyOptions.wrongPasscode],

@@ -334,25 +334,28 @@ def recovering_in_between(world):
     kill_at_each(world, CHANGES["recovering_in_between"])
 
 
-def recovery_key_while_locked(world):
-    """To make a recovery key puts nothing into the kernel that unlocks, not for a moment."""
+def changes_while_locked(world):
+    """A recovery key, and new keys, put nothing into the kernel that unlocks, not for a moment."""
     need("strace")
     variables = {"VALET_LOCK_STATE": "kernel"}
     agent = Agent(world, variables)
     for line in ("passcode set one", "classes", "lock"):
         agent.do(line)
     log = f"{world.folder}/trace"
-    lines = b"recovery create one\nstate\nreadable\n"
+    lines = b"recovery create one\nrotate one\nstate\nreadable\n"
     outcome = world.run("1", command=AGENT, input=lines, env=variables, prefix=(
-        "strace", "-f", "-s", "200", "-o", log, "-e", "trace=add_key"))
+        "strace", "-f", "-s", "200", "-o", log, "-e", "trace=add_key,keyctl"))
     answers = outcome.out.decode().splitlines()
-    expect(len(answers) == 3 and answers[0].startswith("ok V1"), outcome)
-    expect(answers[1].startswith("ok locked"), outcome)
+    expect(len(answers) == 4 and answers[0].startswith("ok V1"), outcome)
+    expect(answers[1].startswith("ok") and answers[2].startswith("ok locked"), outcome)
     open_classes = {"afterFirstUnlock", "always", "afterFirstUnlockThisDeviceOnly",
                     "alwaysThisDeviceOnly"}
-    expect(set(answers[2].split()[1:]) == open_classes, answers[2])
-    made = re.findall(r'"valet:1:[0-9a-f]+:(\w)"', open(log).read())
-    expect("f" in made and "u" not in made, "keys that were made:", made)
+    expect(set(answers[3].split()[1:]) == open_classes, answers[3])
+    calls = open(log).read()
+    made = re.findall(r'add_key\("user", "valet:1:[0-9a-f]+:(\w)"', calls)
+    # Once for the recovery key, and before and after the rows have followed the new keys.
+    updates = len(re.findall(r"keyctl\(KEYCTL_UPDATE,", calls))
+    expect(not made and updates >= 3, "keys that were made:", made, "and changed:", updates)
     close(agent, "one")
 
 
