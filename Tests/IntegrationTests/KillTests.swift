@@ -40,6 +40,11 @@ import Testing
         try Scenario.run("refusals.\(change)")
     }
 
+    @Test(arguments: ["rotation", "tidying", "changing", "recovering", "unbinding"])
+    func `loses nothing, whichever file cannot be read for a moment`(_ change: String) throws {
+        try Scenario.run("misreads.\(change)")
+    }
+
     @Test func `is not begun without the room that it takes`() throws {
         try Scenario.run("refusals.full_disk")
     }
