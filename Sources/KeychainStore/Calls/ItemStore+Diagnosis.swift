@@ -196,7 +196,10 @@ struct RowExamination {
         guard count > 0 else { return [] }
         return [
             Finding(
-                .warning, "\(count) damaged rows were set aside when something took their place")
+                .warning,
+                "\(count) damaged rows were set aside: something took their place, or the keys "
+                    + "changed",
+                hint: "write anew what is missing")
         ]
     }
 
