@@ -148,6 +148,8 @@ extension ItemStore {
         to next: (KeychainFacts) -> NextEpoch,
         openedBy open: (Engine, KeychainFacts) throws(KeychainFailure) -> KeychainOpener
     ) throws(KeychainFailure) {
+        // It lives as long as this call: docs/FORMAT.md §4.7.
+        var proof: PresenceProof?
         try untilUnchanged(operation, creating: creating) {
             (engine, facts) throws(KeychainFailure) in
             let opener = try open(engine, facts)
@@ -163,13 +165,14 @@ extension ItemStore {
             }
             let change = try engine.change(facts, opener, to: next(facts), operation)
             let deadline = Deadline(after: timeLimit)
-            return try WrongPasscodes.counting { () throws(KeychainFailure) in
+            proof = try WrongPasscodes.counting { () throws(KeychainFailure) in
                 try engine.begin(change, after: facts, operation, deadline)
             }
+            return proof != nil
         }
         try withEngine(operation) { (engine) throws(KeychainFailure) in
             let total = try engine.rowCount(operation, Deadline(after: timeLimit))
-            _ = try engine.finishEpochChange(before: .never) {
+            _ = try engine.finishEpochChange(before: .never, with: proof) {
                 options.progress(min($0, total), total)
             }
         }

@@ -16,22 +16,24 @@ extension Engine {
 
     /// Begins the epoch that `change` describes; `facts` are what it was made from.
     ///
-    /// - Returns: Whether it was begun: not if the keychain has changed in the meantime.
+    /// - Returns: What opens values that take a person for the rest of it; nil if it was not begun,
+    ///   because the keychain has changed in the meantime.
     /// - Throws: ``KeychainFailure``: `timedOut`, `diskFull`, `readOnly`, `authenticationFailed`,
     ///   `keychainDamaged`; nothing is changed then.
     func begin(
         _ change: borrowing EpochChange, after facts: KeychainFacts, _ operation: String,
         _ deadline: Deadline
-    ) throws(KeychainFailure) -> Bool {
+    ) throws(KeychainFailure) -> PresenceProof? {
         var before: LockReading?
+        var proof: PresenceProof?
         do {
             try checkSpace(operation)
             // Begun or undone, keys were published.
             defer { announceLockState() }
-            return try write(operation, deadline, of: facts) { writer in
+            let hasBegun = try write(operation, deadline, of: facts) { writer in
                 let new = try change.keybags(after: facts)
                 let opened = try new.unlock(with: change.protector)
-                keep(forResealing: try new.proof(with: change.protector))
+                proof = try new.proof(with: change.protector)
                 // First: it is what leads to a device key that no keybag came to name.
                 try createMarker()
                 try writeDeviceKey(of: change)
@@ -52,8 +54,8 @@ extension Engine {
                 // Without keys that fit the keychain stays locked.
                 if let before { try change.opener.putBack(before, of: facts) }
             }
+            return hasBegun ? proof : nil
         } catch {
-            keep(forResealing: nil)
             throw KeychainFailure(translating: error, during: operation)
         }
     }

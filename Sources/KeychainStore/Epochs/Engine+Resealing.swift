@@ -17,14 +17,18 @@ extension Engine {
 
     /// Goes on with an epoch change for as long as `deadline` allows.
     ///
-    /// - Parameter progress: Is told how many rows were looked at.
+    /// - Parameters:
+    ///   - given: What opens values that take a person; nil for what an unlock has left.
+    ///   - progress: Is told how many rows were looked at.
     /// - Returns: Whether nothing is left to be done.
     /// - Throws: ``KeychainFailure``: `locked`, `timedOut`, `diskFull`, `inputOutput`; what was
     ///   done stays.
     func finishEpochChange(
-        before deadline: Deadline, progress: (_ rowCount: Int) -> Void = { _ in }
+        before deadline: Deadline, with given: PresenceProof? = nil,
+        progress: (_ rowCount: Int) -> Void = { _ in }
     ) throws(KeychainFailure) -> Bool {
-        var progressed = Resealing(proof: takeProofForResealing())
+        let kept = takeProofForResealing()
+        var progressed = Resealing(proof: given ?? kept)
         var attempt = 0
         while true {
             do throws(KeychainFailure) {
