@@ -21,19 +21,26 @@ package struct PasscodeDescriptor: Hashable, Sendable {
         self.number = number
     }
 
+    /// A number that was not handed over may be, by now, a file that this process has opened: the
+    /// keychain itself. It would be taken for the passcode, and closed.
+    private func checkIsInherited() throws(UserPresenceError) {
+        guard Descriptor.isInherited(number) else {
+            throw Self.failure(
+                "descriptor \(number) is none that this program was started with")
+        }
+    }
+
     /// Reads the passcode, up to a newline, which is dropped, or to the end. Nothing behind the
     /// newline is read: it belongs to whoever reads next.
     ///
-    /// - Throws: `unavailable(.descriptor)` if it is not open, cannot be read, or is a terminal,
-    ///   which would show what is typed; `timedOut`; `tooLong` above
+    /// - Throws: `unavailable(.descriptor)` if it did not come with the program, cannot be read,
+    ///   or is a terminal, which would show what is typed; `timedOut`; `tooLong` above
     ///   ``PasscodePrompt/maximumByteCount``; `empty` at its end, and for an empty line unless
     ///   `allowsEmpty`.
     package func read(
         allowsEmpty: Bool = false, until deadline: Deadline
     ) throws(UserPresenceError) -> SecretBytes {
-        guard Descriptor.isOpen(number) else {
-            throw Self.failure("descriptor \(number) is not open")
-        }
+        try checkIsInherited()
         guard !Descriptor.isTerminal(number) else {
             throw Self.failure("descriptor \(number) is a terminal, which is asked without it")
         }
@@ -46,7 +53,8 @@ package struct PasscodeDescriptor: Hashable, Sendable {
         let count = input.lineByteCount
         guard count > 0 || (allowsEmpty && input.endsInNewline) else {
             throw UserPresenceError(
-                .empty, during: Self.operation, hint: "descriptor \(number) gave nothing")
+                .empty, during: Self.operation,
+                hint: "descriptor \(number) has no further line, and each question takes one")
         }
         return input.prefix(count)
     }
@@ -62,9 +70,27 @@ package struct PasscodeDescriptor: Hashable, Sendable {
         guard let text = Environment.ofProcess.value(variable) else {
             throw failure("set \(variable) to the number of a descriptor")
         }
-        let descriptor = try PasscodeDescriptor(text)
+        let descriptor = try ofVariable(text)
+        try namingVariable { () throws(UserPresenceError) in try descriptor.checkIsInherited() }
         defer { descriptor.close() }
         return try descriptor.read(until: Deadline(after: duration))
+    }
+
+    /// The descriptor that ``variable`` names with `text`.
+    ///
+    /// - Throws: As ``init(_:)``; the hint names the variable.
+    static func ofVariable(_ text: String) throws(UserPresenceError) -> PasscodeDescriptor {
+        try namingVariable { () throws(UserPresenceError) in try PasscodeDescriptor(text) }
+    }
+
+    private static func namingVariable<R>(
+        _ body: () throws(UserPresenceError) -> R
+    ) throws(UserPresenceError) -> R {
+        do throws(UserPresenceError) {
+            return try body()
+        } catch {
+            throw failure("\(variable): \(error.hint ?? "")")
+        }
     }
 
     private func close() {
