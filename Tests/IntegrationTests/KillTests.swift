@@ -44,6 +44,12 @@ import Testing
         try await Scenario.run("refusals.\(change)")
     }
 
+    @Test(arguments: ["rotation", "tidying", "changing", "recovering", "unbinding"])
+    func `loses nothing, whichever file cannot be read for a moment`(_ change: String) async throws
+    {
+        try await Scenario.run("misreads.\(change)")
+    }
+
     @Test func `is not begun without the room that it takes`() async throws {
         try await Scenario.run("refusals.full_disk")
     }

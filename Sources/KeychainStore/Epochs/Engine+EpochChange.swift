@@ -16,24 +16,23 @@ extension Engine {
 
     /// Begins the epoch that `change` describes; `facts` are what it was made from.
     ///
-    /// - Returns: The opened keys of both epochs, for the rest of the change; nil if it was not
-    ///   begun, since the keychain has changed in the meantime.
+    /// - Returns: What the rest of the change takes; nil if it was not begun, because the keychain
+    ///   has changed in the meantime.
     /// - Throws: ``KeychainFailure``: `timedOut`, `diskFull`, `readOnly`, `authenticationFailed`,
     ///   `keychainDamaged`; nothing is changed then.
     func begin(
         _ change: borrowing EpochChange, after facts: KeychainFacts, _ operation: String,
         _ deadline: Deadline
-    ) throws(KeychainFailure) -> KeychainState? {
+    ) throws(KeychainFailure) -> BegunEpoch? {
         var before: LockReading?
         do {
             try checkSpace(operation)
             // Begun or undone, keys were published.
             defer { announceLockState() }
-            var begun: KeychainState?
+            var begun: BegunEpoch?
             let isWritten = try write(operation, deadline, of: facts) { writer in
                 let new = try change.keybags(after: facts)
                 let opened = try new.unlock(with: change.protector)
-                keep(forResealing: try new.proof(with: change.protector))
                 // First: it is what leads to a device key that no keybag came to name.
                 try createMarker()
                 try writeDeviceKey(of: change)
@@ -48,13 +47,12 @@ extension Engine {
                 } else {
                     try new.publishInPlace(of: facts, opened)
                 }
-                begun = state
+                begun = BegunEpoch(keys: state, proof: try new.proof(with: change.protector))
             } onFailure: {
                 if let before { try facts.putBack(before) }
             }
             return isWritten ? begun : nil
         } catch {
-            keep(forResealing: nil)
             throw KeychainFailure(translating: error, during: operation)
         }
     }

@@ -95,16 +95,17 @@ extension Engine {
     private func finishFirst(
         _ facts: KeychainFacts, openedBy opener: borrowing AnyProtector, _ operation: String
     ) throws(KeychainFailure) {
-        let keys = try WrongPasscodes.counting { () throws(KeychainFailure) in
+        let begun = try WrongPasscodes.counting { () throws(KeychainFailure) in
             do {
                 let opened = try facts.unlock(with: opener)
-                keep(forResealing: try facts.proof(with: opener))
-                return try KeychainState(facts, opened, opened: nil)
+                return BegunEpoch(
+                    keys: try KeychainState(facts, opened, opened: nil),
+                    proof: try facts.proof(with: opener))
             } catch {
                 throw KeychainFailure(translating: error, during: operation)
             }
         }
-        _ = try finishEpochChange(before: .never, with: keys)
+        _ = try finishEpochChange(before: .never, of: begun)
     }
 
     /// How many rows there are.

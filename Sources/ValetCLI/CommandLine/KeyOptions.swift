@@ -17,6 +17,16 @@ enum KeyOptions {
     static let lower = OptionDeclaration(
         name: "lower", help: "accept that the keychain is protected less than now")
 
+    static let skipDamaged = OptionDeclaration(
+        name: "skip-damaged",
+        help: "set damaged items aside for good, where else nothing is changed")
+
+    /// What every verb says that gives the keychain new keys.
+    static let damageDiscussion =
+        "Nothing is changed while items are damaged: what the old keys might have opened after a "
+        + "repair, nothing opens once they are erased. 'valet doctor' tells how many there are; "
+        + "write them anew or remove them, or go on with --skip-damaged."
+
     /// What every verb says that asks for the passcode.
     static let askingDiscussion =
         "A passcode is asked for on the terminal, or through pinentry where there is none, or "
@@ -30,6 +40,9 @@ enum KeyOptions {
         + "has no room for the new keys, other programs must unlock again; a warning says so."
 
     static let noKeychain: (code: ExitCode, help: String) = (.notFound, "there is no keychain")
+    static let damagedItems: (code: ExitCode, help: String) = (
+        .damaged, "items are damaged, and nothing was changed"
+    )
     static let wrongPasscode: (code: ExitCode, help: String) = (
         .denied, "the passcode is wrong, or a person declined"
     )

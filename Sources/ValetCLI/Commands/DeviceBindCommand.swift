@@ -43,15 +43,15 @@ struct DeviceBindCommand: Command {
                 + "the TPM breaks or is cleared, or PCRs change (--pcrs 7 goes by the keys of "
                 + "secure boot), only a recovery key helps: make one first, with 'valet recovery "
                 + "create'. 'valet device unbind' goes back to a file.",
-            KeyOptions.lockDiscussion, KeyOptions.askingDiscussion,
+            KeyOptions.lockDiscussion, KeyOptions.damageDiscussion, KeyOptions.askingDiscussion,
         ],
         options: [
             credential, keyFile, tpm, pcrs, ownFile, KeyOptions.lower,
-            KeyOptions.passcodeDescriptor,
+            KeyOptions.passcodeDescriptor, KeyOptions.skipDamaged,
         ],
         exitCodes: [
             (.failure, "there is no usable key at that place, or something failed"),
-            KeyOptions.noKeychain, KeyOptions.wrongPasscode,
+            KeyOptions.noKeychain, KeyOptions.damagedItems, KeyOptions.wrongPasscode,
         ],
         examples: [
             ("valet device bind --key-file /run/secrets/valet.key", "A file that is mounted."),
@@ -65,8 +65,10 @@ struct DeviceBindCommand: Command {
     private let registers: [Int]?
     private let isLoweringAllowed: Bool
     private let descriptor: PasscodeDescriptor?
+    private let skipsDamaged: Bool
 
     init(_ values: ParsedValues) throws(CLIError) {
+        skipsDamaged = values.has(KeyOptions.skipDamaged)
         let places: [(OptionDeclaration, DeviceKeyPlace)] = [
             (Self.credential, .credential), (Self.keyFile, .keyFile), (Self.tpm, .tpm),
             (Self.ownFile, .ownFile),
@@ -101,9 +103,10 @@ struct DeviceBindCommand: Command {
         }
         let passcode = try context.dialogue(descriptor, new: nil).passcode(
             of: store, for: "The keychain's passcode, to bind it to another device key.")
-        try context.changingKeys(of: store) { (progress) throws(KeychainFailure) in
+        try context.changingKeys(of: store, skippingDamaged: skipsDamaged) {
+            (options) throws(KeychainFailure) in
             try store.rotateKeys(
-                passcode, movingDeviceKeyTo: place, boundTo: registers, progress: progress)
+                passcode, movingDeviceKeyTo: place, boundTo: registers, options)
         }
         context.console.note("valet: the device key comes from \(place.name) now")
         if let requirement = place.requirement(path: path) {

@@ -13,19 +13,21 @@ struct DeviceUnbindCommand: Command {
                 + "which opens it on any machine; a passcode stays, and is not counted by the TPM "
                 + "any more. That protects less, and takes --lower. The TPM must still be the one "
                 + "that the keychain was bound to: without it, 'valet recovery use' helps.",
-            KeyOptions.lockDiscussion, KeyOptions.askingDiscussion,
+            KeyOptions.lockDiscussion, KeyOptions.damageDiscussion, KeyOptions.askingDiscussion,
         ],
-        options: [KeyOptions.lower, KeyOptions.passcodeDescriptor],
+        options: [KeyOptions.lower, KeyOptions.passcodeDescriptor, KeyOptions.skipDamaged],
         exitCodes: [
             (.failure, "the keychain is not bound to a TPM, or the TPM gives nothing out"),
-            KeyOptions.noKeychain, KeyOptions.wrongPasscode,
+            KeyOptions.noKeychain, KeyOptions.damagedItems, KeyOptions.wrongPasscode,
         ],
         examples: [("valet device unbind --lower", "Before the machine is given away.")])
 
     private let isLoweringAllowed: Bool
     private let descriptor: PasscodeDescriptor?
+    private let skipsDamaged: Bool
 
     init(_ values: ParsedValues) throws(CLIError) {
+        skipsDamaged = values.has(KeyOptions.skipDamaged)
         isLoweringAllowed = values.has(KeyOptions.lower)
         descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
     }
@@ -43,8 +45,9 @@ struct DeviceUnbindCommand: Command {
             to: Protection(hasPasscode: protection.hasPasscode, place: .ownFile))
         let passcode = try context.dialogue(descriptor, new: nil).passcode(
             of: store, for: "The keychain's passcode, to take it out of the TPM.")
-        try context.changingKeys(of: store) { (progress) throws(KeychainFailure) in
-            try store.rotateKeys(passcode, movingDeviceKeyTo: .ownFile, progress: progress)
+        try context.changingKeys(of: store, skippingDamaged: skipsDamaged) {
+            (options) throws(KeychainFailure) in
+            try store.rotateKeys(passcode, movingDeviceKeyTo: .ownFile, options)
         }
         context.console.note("valet: the device key comes from \(DeviceKeyPlace.ownFile.name) now")
         return .success

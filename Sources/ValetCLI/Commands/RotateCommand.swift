@@ -16,15 +16,17 @@ struct RotateCommand: Command {
                 + "change of an item.",
             "Copies of the keychain's files that were made before stay readable with the keys "
                 + "of that time.",
-            KeyOptions.lockDiscussion, KeyOptions.askingDiscussion,
+            KeyOptions.lockDiscussion, KeyOptions.damageDiscussion, KeyOptions.askingDiscussion,
         ],
-        options: [KeyOptions.passcodeDescriptor],
-        exitCodes: [KeyOptions.noKeychain, KeyOptions.wrongPasscode],
+        options: [KeyOptions.passcodeDescriptor, KeyOptions.skipDamaged],
+        exitCodes: [KeyOptions.noKeychain, KeyOptions.damagedItems, KeyOptions.wrongPasscode],
         examples: [("valet rotate", "After a copy of the device key was lost.")])
 
     private let descriptor: PasscodeDescriptor?
+    private let skipsDamaged: Bool
 
     init(_ values: ParsedValues) throws(CLIError) {
+        skipsDamaged = values.has(KeyOptions.skipDamaged)
         descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
     }
 
@@ -32,8 +34,9 @@ struct RotateCommand: Command {
         let (store, _) = try context.usableStore()
         let passcode = try context.dialogue(descriptor, new: nil).passcode(
             of: store, for: "The keychain's passcode, to give it new keys.")
-        try context.changingKeys(of: store) { (progress) throws(KeychainFailure) in
-            try store.rotateKeys(passcode, progress: progress)
+        try context.changingKeys(of: store, skippingDamaged: skipsDamaged) {
+            (options) throws(KeychainFailure) in
+            try store.rotateKeys(passcode, options)
         }
         context.console.note("valet: the keychain has new keys")
         return .success
