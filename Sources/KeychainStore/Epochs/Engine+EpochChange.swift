@@ -6,6 +6,7 @@ internal import KeychainModel
 internal import LockState
 internal import Sealing
 internal import SecretMemory
+internal import TPM
 
 /// The start of an epoch change: docs/FORMAT.md §4.4, steps 1 and 2.
 extension Engine {
@@ -16,25 +17,27 @@ extension Engine {
 
     /// Begins the epoch that `change` describes; `facts` are what it was made from.
     ///
-    /// - Returns: Whether it was begun: not if the keychain has changed in the meantime.
+    /// - Returns: What is left to be done in the end; nil if it was not begun, because the keychain
+    ///   has changed in the meantime.
     /// - Throws: ``KeychainFailure``: `timedOut`, `diskFull`, `readOnly`, `authenticationFailed`,
     ///   `keychainDamaged`; nothing is changed then.
     func begin(
         _ change: borrowing EpochChange, after facts: KeychainFacts, _ operation: String,
         _ deadline: Deadline
-    ) throws(KeychainFailure) -> Bool {
-        var before: LockReading?
+    ) throws(KeychainFailure) -> BegunEpoch? {
+        var (before, dispensable): (LockReading?, Set<NVIndex>) = (nil, [])
         do {
             try checkSpace(operation)
             // Begun or undone, keys were published.
             defer { announceLockState() }
-            return try write(operation, deadline, of: facts) { writer in
+            let hasBegun = try write(operation, deadline, of: facts) { writer in
                 let new = try change.keybags(after: facts)
                 let opened = try new.unlock(with: change.protector)
                 keep(forResealing: try new.proof(with: change.protector))
                 // First: it is what leads to a device key that no keybag came to name.
                 try createMarker()
                 try writeDeviceKey(of: change)
+                dispensable = try self.dispensable(after: facts, new: new)
                 // Old and new epoch, opened: what the transaction sees of them.
                 let state = try KeychainState(new, opened, opened: nil)
                 try EpochWriter(writer: writer, state: state).replaceKeybags(operation)
@@ -52,6 +55,7 @@ extension Engine {
                 // Without keys that fit the keychain stays locked.
                 if let before { try change.opener.putBack(before, of: facts) }
             }
+            return hasBegun ? BegunEpoch(dispensable: dispensable) : nil
         } catch {
             keep(forResealing: nil)
             throw KeychainFailure(translating: error, during: operation)

@@ -5,6 +5,7 @@ internal import KeychainModel
 internal import LockState
 internal import Sealing
 internal import SecretMemory
+internal import TPM
 
 /// What opens a keychain whose keys are to be changed.
 enum KeychainOpener: ~Copyable {
@@ -33,6 +34,10 @@ struct EpochChange: ~Copyable {
     let deviceKey: DeviceKeyFile?
     /// Whether the recovery key is to open the next epoch, too.
     let keepsRecoveryKey: Bool
+    /// What the keybags say of an erasure secret, which a TPM keeps already.
+    var erasure: ErasureRecord?
+    /// What the TPM's owner gave for it.
+    var owner: OwnerAuthorization?
 
     /// The keybags after the change: of the next epoch, and of the one that gives way.
     ///
@@ -79,4 +84,11 @@ struct EpochChange: ~Copyable {
                 settings: settings)
         }
     }
+}
+
+/// What is left to be done of an epoch change when its rows have been sealed anew and its old keys
+/// erased.
+struct BegunEpoch {
+    /// Where a TPM may have erasure secrets that nobody will need.
+    let dispensable: Set<NVIndex>
 }

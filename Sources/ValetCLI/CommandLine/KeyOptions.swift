@@ -11,6 +11,9 @@ enum KeyOptions {
         name: "new-passcode-fd", valueName: "N",
         help: "read the new passcode from descriptor N (default: the next line of what the answer "
             + "before came through)")
+    static let ownerDescriptor = OptionDeclaration(
+        name: "owner-authorization-fd", valueName: "N",
+        help: "read the authorization of the TPM's owner from descriptor N: a line of it")
     static let weak = OptionDeclaration(
         name: "weak", help: "accept a passcode of fewer than 8 characters")
     static let yes = OptionDeclaration(name: "yes", letter: "y", help: "do not ask first")
@@ -23,6 +26,12 @@ enum KeyOptions {
         + "read from a descriptor: --passcode-fd, else $VALET_PASSCODE_FD; never from the command "
         + "line or the environment. A person who mistypes may try three times, a descriptor has "
         + "one try. A descriptor gives a line for each question, in the order of the questions."
+
+    /// What verbs say that make or destroy erasure secrets.
+    static let ownerDiscussion =
+        "Where the TPM's owner has an authorization value, it takes that to keep or to destroy an "
+        + "erasure secret: --owner-authorization-fd, the line after the passcode's if both come "
+        + "through one descriptor. Nobody is asked for it, and it is stored nowhere."
 
     static let noKeychain: (code: ExitCode, help: String) = (.notFound, "there is no keychain")
     static let wrongPasscode: (code: ExitCode, help: String) = (

@@ -13,9 +13,12 @@ struct DeviceUnbindCommand: Command {
                 + "which opens it on any machine; a passcode stays, and is not counted by the TPM "
                 + "any more. That protects less, and takes --lower. The TPM must still be the one "
                 + "that the keychain was bound to: without it, 'valet recovery use' helps.",
+            "An erasure secret of the keychain is destroyed.", KeyOptions.ownerDiscussion,
             KeyOptions.askingDiscussion,
         ],
-        options: [KeyOptions.lower, KeyOptions.passcodeDescriptor],
+        options: [
+            KeyOptions.lower, KeyOptions.passcodeDescriptor, KeyOptions.ownerDescriptor,
+        ],
         exitCodes: [
             (.failure, "the keychain is not bound to a TPM, or the TPM gives nothing out"),
             KeyOptions.noKeychain, KeyOptions.wrongPasscode,
@@ -24,10 +27,12 @@ struct DeviceUnbindCommand: Command {
 
     private let isLoweringAllowed: Bool
     private let descriptor: PasscodeDescriptor?
+    private let ownerDescriptor: PasscodeDescriptor?
 
     init(_ values: ParsedValues) throws(CLIError) {
         isLoweringAllowed = values.has(KeyOptions.lower)
         descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
+        ownerDescriptor = try KeyOptions.descriptor(KeyOptions.ownerDescriptor, values)
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
@@ -43,8 +48,10 @@ struct DeviceUnbindCommand: Command {
             to: Protection(hasPasscode: protection.hasPasscode, place: .ownFile))
         let passcode = try context.dialogue(descriptor, new: nil).passcode(
             of: store, for: "The keychain's passcode, to take it out of the TPM.")
+        let terms = TPMTerms(owner: try context.ownerAuthorization(ownerDescriptor))
         try context.changingKeys(of: store) { (progress) throws(KeychainFailure) in
-            try store.rotateKeys(passcode, movingDeviceKeyTo: .ownFile, progress: progress)
+            try store.rotateKeys(
+                passcode, movingDeviceKeyTo: .ownFile, on: terms, progress: progress)
         }
         context.console.note("valet: the device key comes from \(DeviceKeyPlace.ownFile.name) now")
         return .success
