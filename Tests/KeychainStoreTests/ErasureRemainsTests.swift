@@ -46,7 +46,8 @@ import Testing
         var changes = 0
         var number = 1
         while changes == 0, number < 200 {
-            bound.answer { $0 >= number ? .hangUp : .pass }
+            let first = number
+            bound.answer { $0 >= first ? .hangUp : .pass }
             let code = bound.epochs.code { try store.rotateKeys(nil) }
             bound.answer { _ in .pass }
             changes += code == nil ? 1 : 0
