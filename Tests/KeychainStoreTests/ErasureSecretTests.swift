@@ -112,7 +112,8 @@ import Testing
         let key = try store.createRecoveryKey(nil)
         try bound.bindErasably()
         try bound.forget()
-        try RawTPM(bound.swtpm.socket).undefine(bound.indices()[0])
+        let index = try bound.indices()[0]
+        try RawTPM(bound.swtpm.socket).undefine(index)
         let failure = bound.failure { _ = try bound.epochs.value("whenUnlocked") }
         #expect(failure?.code == .keyUnavailable)
         #expect(failure?.hint == "run `valet recovery use`")
