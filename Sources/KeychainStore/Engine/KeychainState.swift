@@ -67,7 +67,7 @@ final class KeychainState: Sendable {
             guard !newest.hasKey(of: protectionClass) else { throw .locked(operation) }
             throw KeychainFailure(
                 .passcodeNotSet, during: operation,
-                hint: "set a passcode first, or choose another accessibility")
+                hint: "set one with `valet passcode set`; other accessibilities need none")
         }
         noteUse(of: protectionClass)
         return ItemCipher(

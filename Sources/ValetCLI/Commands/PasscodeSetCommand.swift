@@ -26,7 +26,10 @@ struct PasscodeSetCommand: Command {
         ],
         examples: [
             ("valet passcode set", "Asks for a passcode, twice."),
-            ("valet passcode set --passcode-fd 3", "For scripts, which open descriptor 3 for it."),
+            (
+                "valet passcode set --passcode-fd 3 3<passcode.txt",
+                "In a script: the shell opens the file."
+            ),
         ])
 
     private let descriptor: PasscodeDescriptor?
@@ -50,6 +53,10 @@ struct PasscodeSetCommand: Command {
             try store.setPasscode(passcode, progress: progress)
         }
         try context.noteLockState("the passcode is set", of: store)
+        if !status.hasRecoveryKey {
+            context.console.hint(
+                "'valet recovery create' makes a key for when the passcode is forgotten")
+        }
         return .success
     }
 }

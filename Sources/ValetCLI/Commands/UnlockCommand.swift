@@ -51,7 +51,10 @@ struct UnlockCommand: Command {
             ("valet unlock", "Asks for the passcode."),
             ("valet unlock --for 8h", "For a working day."),
             ("valet unlock --for 8h --auto-lock 15m", "The same, but not for a long break."),
-            ("valet unlock --passcode-fd 3", "For scripts, which open descriptor 3 for it."),
+            (
+                "valet unlock --passcode-fd 3 3<passcode.txt",
+                "In a script: the shell opens the file."
+            ),
         ])
 
     private let duration: Duration?
