@@ -36,13 +36,15 @@ extension ItemStore {
 }
 
 extension ItemStore {
-    /// What has the name of a device key and is in the way or of no use: what a change of keys
-    /// could not erase.
+    /// What a change of keys could not erase: what has the name of a device key and is in the way or
+    /// of no use, and secrets that a TPM keeps.
     package func strayDeviceKeys() -> [Finding] {
         do throws(KeychainFailure) {
             return try withEngine(Self.diagnosing) { (engine) throws(KeychainFailure) in
                 let facts = try engine.readFacts(Self.diagnosing, Deadline(after: timeLimit))
-                let found = try translating(Self.diagnosing) { try engine.strayKeys(facts) }
+                let found = try translating(Self.diagnosing) {
+                    try engine.strayKeys(facts) + engine.erasureWarnings(facts)
+                }
                 return found.filter { $0.severity != .fine }
             }
         } catch {

@@ -98,26 +98,27 @@ extension ItemStore {
     ///   - passcode: The one that is set, if one is.
     ///   - revokingRecoveryKey: Whether the recovery key is to open the keychain no longer.
     ///   - place: Where the device secret is to come from; nil leaves it where it is.
-    ///   - pcrs: The numbers of the TPM's registers that must be as they are now for it to give out
-    ///     the device secret; nil for none, or with no `place` for those that there are.
+    ///   - terms: What is wanted of a TPM.
     /// - Returns: How many damaged rows were set aside.
     /// - Throws: ``KeychainFailure``: `invalidRequest` for a register beyond 23, or without a TPM;
-    ///   `interactionNotAllowed` if a passcode is needed,
-    ///   `authenticationFailed` for a wrong one, and as ``setPasscode(_:_:)``.
+    ///   `interactionNotAllowed` if a passcode is needed, `authenticationFailed` for a wrong one,
+    ///   and for a wrong authorization of the TPM's owner, or none where that is needed; and as
+    ///   ``setPasscode(_:_:)``.
     @discardableResult
     package func rotateKeys(
         _ passcode: KeychainPasscode?, revokingRecoveryKey: Bool = false,
-        movingDeviceKeyTo place: DeviceKeyPlace? = nil, boundTo pcrs: [Int]? = nil,
+        movingDeviceKeyTo place: DeviceKeyPlace? = nil, on terms: TPMTerms = TPMTerms(),
         _ options: EpochOptions = EpochOptions()
     ) throws(KeychainFailure) -> Int {
         let operation = "change the keys"
-        let registers = try Self.registers(pcrs, at: place, operation)
+        let registers = try Self.registers(terms.pcrs, at: place, operation)
+        let erasure = try Self.erasure(terms, at: place, operation)
         return try countingRowsSetAside(operation) { () throws(KeychainFailure) in
             try changeKeys(operation, options) { facts in
                 NextEpoch(
                     passcode: facts.lockState == nil ? nil : passcode, stretching: stretching,
                     keepsRecoveryKey: !revokingRecoveryKey, unlocks: false, source: place?.source,
-                    registers: registers, patience: timeLimit)
+                    registers: registers, erasure: erasure, patience: timeLimit)
             } openedBy: { (engine, facts) throws(KeychainFailure) in
                 if place == .keyFile { try engine.source.checkGivenFileIsElsewhere() }
                 return .protector(try engine.protector(of: facts, passcode, operation, timeLimit))
@@ -137,6 +138,20 @@ extension ItemStore {
         return registers
     }
 
+    private static func erasure(
+        _ terms: TPMTerms, at place: DeviceKeyPlace?, _ operation: String
+    ) throws(KeychainFailure) -> ErasureWish {
+        guard terms.keepsErasureSecret else {
+            return place == nil ? .asBefore(terms.owner) : .dropped(terms.owner)
+        }
+        guard place == .tpm else {
+            throw KeychainFailure(
+                .invalidRequest, during: operation,
+                message: "an erasure secret is kept by a TPM that the key is bound to")
+        }
+        return .required(terms.owner)
+    }
+
     /// Prepares a change, begins it and brings it to its end. One that was left undone comes to its
     /// end first.
     ///
@@ -149,7 +164,7 @@ extension ItemStore {
         openedBy open: (Engine, KeychainFacts) throws(KeychainFailure) -> KeychainOpener
     ) throws(KeychainFailure) {
         // It lives as long as this call: docs/FORMAT.md §4.7.
-        var begun: BegunEpoch?
+        var left: (epoch: BegunEpoch, keychainID: KeychainID, owner: OwnerAuthorization?)?
         try untilUnchanged(operation, creating: creating) {
             (engine, facts) throws(KeychainFailure) in
             let opener = try open(engine, facts)
@@ -163,18 +178,29 @@ extension ItemStore {
             guard try !engine.hasFinishedFirst(facts, openedBy: opener, operation) else {
                 return false
             }
-            let change = try engine.change(facts, opener, to: next(facts), operation)
+            let wanted = next(facts)
+            let change = try engine.change(facts, opener, to: wanted, operation)
             let deadline = Deadline(after: timeLimit)
-            begun = try WrongPasscodes.counting { () throws(KeychainFailure) in
+            let begun = try WrongPasscodes.counting { () throws(KeychainFailure) in
                 try engine.begin(change, after: facts, operation, deadline)
             }
-            return begun != nil
+            guard let begun else {
+                engine.discard(change, after: facts)
+                return false
+            }
+            left = (begun, facts.settings.keychainID, wanted.erasure.owner)
+            return true
         }
         try withEngine(operation) { (engine) throws(KeychainFailure) in
             let total = try engine.rowCount(operation, Deadline(after: timeLimit))
-            _ = try engine.finishEpochChange(before: .never, of: begun) {
+            let isDone = try engine.finishEpochChange(before: .never, of: left?.epoch) {
                 options.progress(min($0, total), total)
             }
+            // Not before: what is on the disk could still lead back to the last epoch.
+            guard isDone, let left else { return }
+            engine.destroyErasureSecrets(
+                left.epoch.dispensable, of: left.keychainID, left.owner,
+                until: Deadline(after: timeLimit))
         }
     }
 

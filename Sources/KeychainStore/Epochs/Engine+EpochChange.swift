@@ -6,6 +6,7 @@ internal import KeychainModel
 internal import LockState
 internal import Sealing
 internal import SecretMemory
+internal import TPM
 
 /// The start of an epoch change: docs/FORMAT.md §4.4, steps 1 and 2.
 extension Engine {
@@ -36,6 +37,7 @@ extension Engine {
                 // First: it is what leads to a device key that no keybag came to name.
                 try createMarker()
                 try writeDeviceKey(of: change)
+                let dispensable = try self.dispensable(after: facts, new: new)
                 // Old and new epoch, opened: what the transaction sees of them.
                 let state = try KeychainState(new, opened, opened: nil)
                 try EpochWriter(writer: writer, state: state).replaceKeybags(operation)
@@ -47,7 +49,9 @@ extension Engine {
                 } else {
                     try new.publishInPlace(of: facts, opened)
                 }
-                begun = BegunEpoch(keys: state, proof: try new.proof(with: change.protector))
+                begun = BegunEpoch(
+                    keys: state, proof: try new.proof(with: change.protector),
+                    dispensable: dispensable)
             } onFailure: {
                 if let before { try facts.putBack(before) }
             }

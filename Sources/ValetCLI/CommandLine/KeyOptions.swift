@@ -11,6 +11,9 @@ enum KeyOptions {
         name: "new-passcode-fd", valueName: "N",
         help: "read the new passcode from descriptor N (default: the next line of what the answer "
             + "before came through)")
+    static let ownerDescriptor = OptionDeclaration(
+        name: "owner-authorization-fd", valueName: "N",
+        help: "read the authorization of the TPM's owner from descriptor N: a line of it")
     static let weak = OptionDeclaration(
         name: "weak", help: "accept a passcode of fewer than 8 characters")
     static let yes = OptionDeclaration(name: "yes", letter: "y", help: "do not ask first")
@@ -38,6 +41,11 @@ enum KeyOptions {
     static let lockDiscussion =
         "A locked keychain stays locked, and an unlocked one keeps its times. Where the kernel "
         + "has no room for the new keys, other programs must unlock again; a warning says so."
+    /// What verbs say that make or destroy erasure secrets.
+    static let ownerDiscussion =
+        "Where the TPM's owner has an authorization value, it takes that to keep or to destroy an "
+        + "erasure secret: --owner-authorization-fd, the line after the passcode's if both come "
+        + "through one descriptor. Nobody is asked for it, and it is stored nowhere."
 
     static let noKeychain: (code: ExitCode, help: String) = (.notFound, "there is no keychain")
     static let damagedItems: (code: ExitCode, help: String) = (
