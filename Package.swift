@@ -127,7 +127,7 @@ var products: [Product] = [
             [
                 "Database", "SecretMemory", "Sealing", "TPMSupport", "TPMTestAgent", "TestValues",
             ]),
-        tests("KeychainModel", []),
+        tests("KeychainModel", ["TestValues"]),
         tests("Keybag", ["KeychainModel", "SecretMemory", "Sealing", "TestValues"]),
         .target(
             name: "LockStateSupport",

@@ -21,8 +21,19 @@ esac
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 scripts/bootstrap.sh
 
-home="$(mktemp -d "${TMPDIR:-/tmp}/valet-test.XXXXXX")"
-trap 'rm -rf -- "$home"' EXIT
+# Thousands of keychains come and go: in memory, where there is room and programs may run.
+parent="${TMPDIR:-/tmp}"
+if [[ -z ${TMPDIR-} && -w /dev/shm ]] &&
+    (($(df --output=avail --block-size=1M /dev/shm | tail -1) >= 2048)) &&
+    ! findmnt --noheadings --output OPTIONS /dev/shm | grep -qw noexec; then
+    parent=/dev/shm
+fi
+folder="$(mktemp -d "$parent/valet-test.XXXXXX")"
+trap 'rm -rf -- "$folder"' EXIT
+# Some tests run programs as another user.
+chmod 1777 "$folder"
+mkdir -m 700 "$folder/home"
+export TMPDIR="$folder"
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
@@ -34,7 +45,7 @@ VALET_TEST_COMMAND="$(swift build --show-bin-path)/valet"
     exit 1
 }
 export VALET_TEST_COMMAND
-export VALET_HOME="$home"
+export VALET_HOME="$folder/home"
 # Settings of the caller's keychain; a test that wants one sets it.
 unset STATE_DIRECTORY CREDENTIALS_DIRECTORY VALET_DEVICE_KEY_FILE VALET_ENTITLEMENTS
 unset VALET_INTERACTION VALET_PINENTRY VALET_PASSCODE_FD

@@ -33,7 +33,8 @@ package struct BackupItem: Sendable {
             properties.attributes.keys.allSatisfy({ $0.isInBackup(of: properties.itemClass) })
         else { throw BackupError(.invalidItem, during: .check) }
         guard value.map({ $0.byteCount <= Self.maximalByteCount }) ?? true,
-            AttributeList.byteCount(properties.attributes, accessGroup) <= Self.maximalByteCount
+            BackupAttributes(properties.attributes, accessGroup).list.encodedByteCount
+                <= Self.maximalByteCount
         else { throw BackupError(.tooLarge, during: .check) }
         self.properties = properties
         self.accessGroup = accessGroup

@@ -76,7 +76,7 @@ package struct BackupItems: ~Copyable {
             listByteCount <= BackupItem.maximalByteCount
         else { throw fixed.malformed }
         let bytes = try chunks.bytes(listByteCount)
-        let list = try AttributeList.parse(bytes, malformed: chunks.damaged)
+        guard let list = BackupAttributes(encoded: bytes) else { throw chunks.damaged }
         left -= listByteCount
         let value = try flags.contains(.hasValue) ? readValue(byteCount: left) : nil
         guard value != nil || left == 0 else { throw chunks.damaged }

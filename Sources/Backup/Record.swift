@@ -25,7 +25,7 @@ extension BackupItem {
 
     /// The record up to the bytes of the value.
     var recordStart: [UInt8] {
-        let attributes = AttributeList.encoded(properties.attributes, accessGroup)
+        let attributes = BackupAttributes(properties.attributes, accessGroup).list.encoded
         let valueByteCount = value.map { 4 + $0.byteCount } ?? 0
         var flags: RecordFlags = properties.isSynchronizable ? .synchronizable : []
         if value != nil { flags.insert(.hasValue) }

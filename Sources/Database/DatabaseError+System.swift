@@ -19,13 +19,13 @@ extension DatabaseError.Code {
         case EROFS: self = .readOnly
         case EIO: self = .inputOutput
         case ENOMEM: self = .outOfMemory
-        case EACCES, EPERM, EMFILE, ENFILE: self = .cannotOpen
+        case EACCES, EPERM, EMFILE, ENFILE, ENAMETOOLONG: self = .cannotOpen
         case ELOOP: self = .symbolicLink
         case EISDIR, ENXIO: self = .notARegularFile
         case ENOTDIR: self = .notADirectory
         case ENOENT: self = .missing
         case EEXIST: self = .alreadyExists
-        case EFBIG, ENAMETOOLONG: self = .tooLarge
+        case EFBIG: self = .tooLarge
         case EBADF, EINVAL, EFAULT: self = .misuse
         default: self = .other
         }

@@ -115,7 +115,7 @@ package struct PasscodeAsker: Sendable {
     private func givenDescriptor() throws(UserPresenceError) -> PasscodeDescriptor? {
         if let descriptor { return descriptor }
         guard let text = variable else { return nil }
-        return try PasscodeDescriptor(text)
+        return try .ofVariable(text)
     }
 
     private func askPerson(

@@ -13,27 +13,36 @@ package struct PasscodeDescriptor: Hashable, Sendable {
 
     /// Reads a number: decimal digits without sign, spaces or leading zeros.
     ///
-    /// - Throws: `unavailable(.descriptor)` for anything else, and for 1 and 2, which are output.
+    /// - Throws: `unavailable(.descriptor)` for anything else, for 1 and 2, which are output, and
+    ///   for one that did not come with the program.
     package init(_ text: String) throws(UserPresenceError) {
         guard let number = Int32(text), String(number) == text, number == 0 || number > 2 else {
             throw Self.failure("name a descriptor that can be read: 0, or 3 and above")
         }
         self.number = number
+        try checkIsInherited()
+    }
+
+    /// A number that was not handed over may be, by now, a file that this process has opened: the
+    /// keychain itself. It would be taken for the passcode, and closed.
+    private func checkIsInherited() throws(UserPresenceError) {
+        guard Descriptor.isInherited(number) else {
+            throw Self.failure(
+                "descriptor \(number) is none that this program was started with")
+        }
     }
 
     /// Reads the passcode, up to a newline, which is dropped, or to the end. Nothing behind the
     /// newline is read: it belongs to whoever reads next.
     ///
-    /// - Throws: `unavailable(.descriptor)` if it is not open, cannot be read, or is a terminal,
-    ///   which would show what is typed; `timedOut`; `tooLong` above
+    /// - Throws: `unavailable(.descriptor)` if it is no longer what came with the program, cannot be
+    ///   read, or is a terminal, which would show what is typed; `timedOut`; `tooLong` above
     ///   ``PasscodePrompt/maximumByteCount``; `empty` at its end, and for an empty line unless
     ///   `allowsEmpty`.
     package func read(
         allowsEmpty: Bool = false, until deadline: Deadline
     ) throws(UserPresenceError) -> SecretBytes {
-        guard Descriptor.isOpen(number) else {
-            throw Self.failure("descriptor \(number) is not open")
-        }
+        try checkIsInherited()
         guard !Descriptor.isTerminal(number) else {
             throw Self.failure("descriptor \(number) is a terminal, which is asked without it")
         }
@@ -62,9 +71,20 @@ package struct PasscodeDescriptor: Hashable, Sendable {
         guard let text = Environment.ofProcess.value(variable) else {
             throw failure("set \(variable) to the number of a descriptor")
         }
-        let descriptor = try PasscodeDescriptor(text)
+        let descriptor = try ofVariable(text)
         defer { descriptor.close() }
         return try descriptor.read(until: Deadline(after: duration))
+    }
+
+    /// The descriptor that ``variable`` names with `text`.
+    ///
+    /// - Throws: As ``init(_:)``; the hint names the variable.
+    static func ofVariable(_ text: String) throws(UserPresenceError) -> PasscodeDescriptor {
+        do throws(UserPresenceError) {
+            return try PasscodeDescriptor(text)
+        } catch {
+            throw failure("\(variable): \(error.hint ?? "")")
+        }
     }
 
     private func close() {

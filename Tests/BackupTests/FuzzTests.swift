@@ -42,13 +42,10 @@ import Testing
             let bytes =
                 Bool.random(using: &random)
                 ? random.mutation(of: Array(seed.prefix(length))) : Array(seed.prefix(length))
-            guard
-                let list = try? AttributeList.parse(
-                    bytes, malformed: BackupError(.damaged, during: .read))
-            else { continue }
+            guard let list = BackupAttributes(encoded: bytes)?.list else { continue }
             accepted += 1
-            #expect(AttributeList.encoded(list.attributes, list.accessGroup) == bytes)
-            #expect(AttributeList.byteCount(list.attributes, list.accessGroup) == bytes.count)
+            #expect(list.encoded == bytes)
+            #expect(list.encodedByteCount == bytes.count)
         }
         #expect(accepted > 100)
     }

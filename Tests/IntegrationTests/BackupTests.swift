@@ -4,32 +4,32 @@ import Testing
 
 @Suite struct `A backup, end to end` {
     @Test(arguments: User.allCases)
-    func `brings items back after everything else was lost`(_ user: User) throws {
-        try Scenario.run("backups.story", as: user)
+    func `brings items back after everything else was lost`(_ user: User) async throws {
+        try await Scenario.run("backups.story", as: user)
     }
 
-    @Test func `takes its passphrase from nowhere but where it was told`() throws {
-        try Scenario.run("backups.passphrases")
+    @Test func `takes its passphrase from nowhere but where it was told`() async throws {
+        try await Scenario.run("backups.passphrases")
     }
 
     @Test(arguments: User.allCases)
-    func `asks for the passcode where each process unlocks for itself`(_ user: User) throws {
-        try Scenario.run("backups.locked", as: user)
+    func `asks for the passcode where each process unlocks for itself`(_ user: User) async throws {
+        try await Scenario.run("backups.locked", as: user)
     }
 
-    @Test func `is whole or absent after a kill`() throws {
-        try Scenario.run("backups.killed_creation")
+    @Test func `is whole or absent after a kill`() async throws {
+        try await Scenario.run("backups.killed_creation")
     }
 
-    @Test func `is restored as a whole or not at all after a kill`() throws {
-        try Scenario.run("backups.killed_restore")
+    @Test func `is restored as a whole or not at all after a kill`() async throws {
+        try await Scenario.run("backups.killed_restore")
     }
 
-    @Test func `changes nothing where there is no room`() throws {
-        try Scenario.run("backups.full_disk")
+    @Test func `changes nothing where there is no room`() async throws {
+        try await Scenario.run("backups.full_disk")
     }
 
-    @Test func `lets others read while it is restored, and loses no write`() throws {
-        try Scenario.run("backups.readers_and_writers")
+    @Test func `lets others read while it is restored, and loses no write`() async throws {
+        try await Scenario.run("backups.readers_and_writers")
     }
 }

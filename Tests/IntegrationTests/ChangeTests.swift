@@ -4,12 +4,12 @@ import Testing
 
 @Suite struct `A valet whose keys others change` {
     @Test(arguments: User.allCases)
-    func `tells what they store`(_ user: User) throws {
-        try Scenario.run("changes.told", as: user)
+    func `tells what they store`(_ user: User) async throws {
+        try await Scenario.run("changes.told", as: user)
     }
 
     @Test(arguments: User.allCases)
-    func `tells of it once it can be read`(_ user: User) throws {
-        try Scenario.run("changes.locked_keys", as: user)
+    func `tells of it once it can be read`(_ user: User) async throws {
+        try await Scenario.run("changes.locked_keys", as: user)
     }
 }

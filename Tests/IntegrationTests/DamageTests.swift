@@ -3,23 +3,23 @@
 import Testing
 
 @Suite struct `A damaged keychain` {
-    @Test func `gives right values or errors whichever byte was flipped`() throws {
-        try Scenario.run("damage.flipped_byte")
+    @Test func `gives right values or errors whichever byte was flipped`() async throws {
+        try await Scenario.run("damage.flipped_byte")
     }
 
-    @Test func `is found out whichever cell was changed`() throws {
-        try Scenario.run("damage.changed_cell")
+    @Test func `is found out whichever cell was changed`() async throws {
+        try await Scenario.run("damage.changed_cell")
     }
 
-    @Test func `gives right values or errors wherever the database was cut`() throws {
-        try Scenario.run("damage.cut_database")
+    @Test func `gives right values or errors wherever the database was cut`() async throws {
+        try await Scenario.run("damage.cut_database")
     }
 
-    @Test func `is refused whichever byte of the device key was flipped`() throws {
-        try Scenario.run("damage.damaged_device_key")
+    @Test func `is refused whichever byte of the device key was flipped`() async throws {
+        try await Scenario.run("damage.damaged_device_key")
     }
 
-    @Test func `is told from one of a newer format`() throws {
-        try Scenario.run("damage.newer_format")
+    @Test func `is told from one of a newer format`() async throws {
+        try await Scenario.run("damage.newer_format")
     }
 }

@@ -3,15 +3,15 @@
 import Testing
 
 @Suite struct `A child that never calls exec` {
-    @Test func `works beside its parent`() throws {
-        try Scenario.run("forks.after_use")
+    @Test func `works beside its parent`() async throws {
+        try await Scenario.run("forks.after_use")
     }
 
-    @Test func `is refused when another thread was in the middle of a call`() throws {
-        try Scenario.run("forks.in_the_middle")
+    @Test func `is refused when another thread was in the middle of a call`() async throws {
+        try await Scenario.run("forks.in_the_middle")
     }
 
-    @Test func `damages nothing whenever it was forked`() throws {
-        try Scenario.run("forks.at_any_moment")
+    @Test func `damages nothing whenever it was forked`() async throws {
+        try await Scenario.run("forks.at_any_moment")
     }
 }

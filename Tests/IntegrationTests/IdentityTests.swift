@@ -3,15 +3,15 @@
 import Testing
 
 @Suite struct `The name of a program` {
-    @Test func `is that of its user when it is setuid, whatever the variables say`() throws {
-        try Scenario.run("identity.setuid")
+    @Test func `is that of its user when it is setuid, whatever the variables say`() async throws {
+        try await Scenario.run("identity.setuid")
     }
 
-    @Test func `stays when its file is replaced or removed`() throws {
-        try Scenario.run("identity.replaced")
+    @Test func `stays when its file is replaced or removed`() async throws {
+        try await Scenario.run("identity.replaced")
     }
 
-    @Test func `is what the command stores things for`() throws {
-        try Scenario.run("identity.set_down")
+    @Test func `is what the command stores things for`() async throws {
+        try await Scenario.run("identity.set_down")
     }
 }

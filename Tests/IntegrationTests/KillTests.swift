@@ -3,17 +3,17 @@
 import Testing
 
 @Suite struct `A process killed at a system call` {
-    @Test func `leaves the old value or the new one`() throws {
-        try Scenario.run("kills.existing")
+    @Test func `leaves the old value or the new one`() async throws {
+        try await Scenario.run("kills.existing")
     }
 
     @Test(arguments: User.allCases)
-    func `leaves a creation that the next write completes`(_ user: User) throws {
-        try Scenario.run("kills.creation", as: user)
+    func `leaves a creation that the next write completes`(_ user: User) async throws {
+        try await Scenario.run("kills.creation", as: user)
     }
 
-    @Test func `leaves everything in place while it takes over the log`() throws {
-        try Scenario.run("kills.checkpoint")
+    @Test func `leaves everything in place while it takes over the log`() async throws {
+        try await Scenario.run("kills.checkpoint")
     }
 }
 
@@ -27,8 +27,10 @@ import Testing
     ]
 
     @Test(arguments: changes)
-    func `leaves the old keys or the new ones, wherever it was killed`(_ change: String) throws {
-        try Scenario.run("epochs.\(change)")
+    func `leaves the old keys or the new ones, wherever it was killed`(_ change: String)
+        async throws
+    {
+        try await Scenario.run("epochs.\(change)")
     }
 
     @Test(
@@ -36,34 +38,36 @@ import Testing
             "setting", "changing", "removing", "rotating", "creating_recovery_key", "recovering",
             "recovering_in_between",
         ])
-    func `leaves a keychain that can be used, whatever it was refused`(_ change: String) throws {
-        try Scenario.run("refusals.\(change)")
+    func `leaves a keychain that can be used, whatever it was refused`(_ change: String)
+        async throws
+    {
+        try await Scenario.run("refusals.\(change)")
     }
 
-    @Test func `is not begun without the room that it takes`() throws {
-        try Scenario.run("refusals.full_disk")
+    @Test func `is not begun without the room that it takes`() async throws {
+        try await Scenario.run("refusals.full_disk")
     }
 
-    @Test func `goes on when there is room again`() throws {
-        try Scenario.run("refusals.full_disk_meanwhile")
+    @Test func `goes on when there is room again`() async throws {
+        try await Scenario.run("refusals.full_disk_meanwhile")
     }
 }
 
 /// keys-and-states §3, tests 3 and 4.
 @Suite struct `Keys that were changed` {
-    @Test func `leave nothing on the disk that opens a key in use`() throws {
-        try Scenario.run("remnants.on_disk")
+    @Test func `leave nothing on the disk that opens a key in use`() async throws {
+        try await Scenario.run("remnants.on_disk")
     }
 
-    @Test func `are erased when the last who reads what was before has gone`() throws {
-        try Scenario.run("remnants.idle_reader")
+    @Test func `are erased when the last who reads what was before has gone`() async throws {
+        try await Scenario.run("remnants.idle_reader")
     }
 
-    @Test func `are erased beside a program that does nothing`() throws {
-        try Scenario.run("remnants.idle_program")
+    @Test func `are erased beside a program that does nothing`() async throws {
+        try await Scenario.run("remnants.idle_program")
     }
 
-    @Test func `open nothing that needed the passcode once it is removed`() throws {
-        try Scenario.run("remnants.removed_passcode")
+    @Test func `open nothing that needed the passcode once it is removed`() async throws {
+        try await Scenario.run("remnants.removed_passcode")
     }
 }

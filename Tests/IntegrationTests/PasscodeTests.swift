@@ -4,41 +4,47 @@ import Testing
 
 @Suite(.serialized) struct `A keychain with a passcode` {
     @Test(arguments: User.allCases)
-    func `is locked and unlocked for all processes at once`(_ user: User) throws {
-        try Scenario.run("passcodes.shared_state", as: user)
+    func `is locked and unlocked for all processes at once`(_ user: User) async throws {
+        try await Scenario.run("passcodes.shared_state", as: user)
     }
 
     @Test(arguments: User.allCases)
-    func `locks itself when its time is over`(_ user: User) throws {
-        try Scenario.run("passcodes.deadline", as: user)
+    func `locks itself when its time is over`(_ user: User) async throws {
+        try await Scenario.run("passcodes.deadline", as: user)
     }
 
     @Test(arguments: User.allCases)
-    func `locks itself when it is not used`(_ user: User) throws {
-        try Scenario.run("passcodes.auto_lock", as: user)
+    func `locks itself when it is not used`(_ user: User) async throws {
+        try await Scenario.run("passcodes.auto_lock", as: user)
     }
 
     @Test(arguments: User.allCases)
-    func `never waits for an answer where nobody can be asked`(_ user: User) throws {
-        try Scenario.run("passcodes.without_asking", as: user)
+    func `never waits for an answer where nobody can be asked`(_ user: User) async throws {
+        try await Scenario.run("passcodes.without_asking", as: user)
     }
 
     @Test(arguments: User.allCases)
-    func `is unlocked for one command where each process has its own keys`(_ user: User) throws {
-        try Scenario.run("passcodes.own_state", as: user)
+    func `is unlocked for one command where each process has its own keys`(_ user: User)
+        async throws
+    {
+        try await Scenario.run("passcodes.own_state", as: user)
     }
 
-    @Test func `is not unlocked for a moment to make a recovery key`() throws {
-        try Scenario.run("epochs.recovery_key_while_locked")
+    @Test func `takes no file of its own for a descriptor that gives the passcode`() async throws {
+        try await Scenario.run("passcodes.descriptors_not_given")
+    }
+
+    @Test func `is not unlocked for a moment to make a recovery key`() async throws {
+        try await Scenario.run("epochs.recovery_key_while_locked")
     }
 
     @Test(arguments: User.allCases)
-    func `comes back with the recovery key`(_ user: User) throws {
-        try Scenario.run("passcodes.recovery", as: user)
+    func `comes back with the recovery key`(_ user: User) async throws {
+        try await Scenario.run("passcodes.recovery", as: user)
     }
 
     @Test(arguments: User.allCases)
-    func `opens with a device key that is kept elsewhere`(_ user: User) throws {
-        try Scenario.run("passcodes.key_file", as: user)
+    func `opens with a device key that is kept elsewhere`(_ user: User) async throws {
+        try await Scenario.run("passcodes.key_file", as: user)
     }
 }

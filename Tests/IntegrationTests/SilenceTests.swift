@@ -3,40 +3,40 @@
 import Testing
 
 @Suite struct `The library` {
-    @Test func `prints and asks nothing, whatever fails`() throws {
-        try Scenario.run("silence.through_errors")
+    @Test func `prints and asks nothing, whatever fails`() async throws {
+        try await Scenario.run("silence.through_errors")
     }
 
     @Test(arguments: User.allCases)
-    func `asks nobody to store what needs a person`(_ user: User) throws {
-        try Scenario.run("presence.nobody_needed", as: user)
+    func `asks nobody to store what needs a person`(_ user: User) async throws {
+        try await Scenario.run("presence.nobody_needed", as: user)
     }
 
-    @Test func `maps no memory when it reads again`() throws {
-        try Scenario.run("silence.warm_reading")
+    @Test func `maps no memory when it reads again`() async throws {
+        try await Scenario.run("silence.warm_reading")
     }
 
-    @Test func `keeps neither names nor values in the clear`() throws {
-        try Scenario.run("silence.in_no_file")
+    @Test func `keeps neither names nor values in the clear`() async throws {
+        try await Scenario.run("silence.in_no_file")
     }
 
-    @Test func `takes values of all sizes and contents`() throws {
-        try Scenario.run("silence.sizes")
+    @Test func `takes values of all sizes and contents`() async throws {
+        try await Scenario.run("silence.sizes")
     }
 
-    @Test func `leaves no secret in memory`() throws {
-        try Scenario.run("leaks.after_use")
+    @Test func `leaves no secret in memory`() async throws {
+        try await Scenario.run("leaks.after_use")
     }
 
-    @Test func `keeps no key in a locked process, and none in the files`() throws {
-        try Scenario.run("canaries.after_locking")
+    @Test func `keeps no key in a locked process, and none in the files`() async throws {
+        try await Scenario.run("canaries.after_locking")
     }
 
-    @Test func `keeps no key of an epoch that is over`() throws {
-        try Scenario.run("canaries.after_changing")
+    @Test func `keeps no key of an epoch that is over`() async throws {
+        try await Scenario.run("canaries.after_changing")
     }
 
-    @Test func `leaves no passcode in memory`() throws {
-        try Scenario.run("leaks.after_unlocking")
+    @Test func `leaves no passcode in memory`() async throws {
+        try await Scenario.run("leaks.after_unlocking")
     }
 }

@@ -4,26 +4,26 @@ import Testing
 
 @Suite(.serialized) struct `Processes that share a keychain with a passcode` {
     @Test(arguments: User.allCases)
-    func `do not take one keychain for the other`(_ user: User) throws {
-        try Scenario.run("states.two_keychains", as: user)
+    func `do not take one keychain for the other`(_ user: User) async throws {
+        try await Scenario.run("states.two_keychains", as: user)
     }
 
-    @Test func `unlock for themselves when there is no room for keys`() throws {
-        try Scenario.run("states.full_quota", as: .lonely)
-    }
-
-    @Test(arguments: User.allCases)
-    func `lose no item when one is stopped while the keys change`(_ user: User) throws {
-        try Scenario.run("states.stopped_writer", as: user)
+    @Test func `unlock for themselves when there is no room for keys`() async throws {
+        try await Scenario.run("states.full_quota", as: .lonely)
     }
 
     @Test(arguments: User.allCases)
-    func `answer for one of the states while one locks and unlocks`(_ user: User) throws {
-        try Scenario.run("states.racing_readers", as: user)
+    func `lose no item when one is stopped while the keys change`(_ user: User) async throws {
+        try await Scenario.run("states.stopped_writer", as: user)
     }
 
     @Test(arguments: User.allCases)
-    func `do not notice that the keys change`(_ user: User) throws {
-        try Scenario.run("states.racing_changes", as: user)
+    func `answer for one of the states while one locks and unlocks`(_ user: User) async throws {
+        try await Scenario.run("states.racing_readers", as: user)
+    }
+
+    @Test(arguments: User.allCases)
+    func `do not notice that the keys change`(_ user: User) async throws {
+        try await Scenario.run("states.racing_changes", as: user)
     }
 }

@@ -4,35 +4,35 @@ import Testing
 
 @Suite struct `Many writers at once` {
     @Test(arguments: User.allCases)
-    func `lose nothing that was acknowledged, as eight processes`(_ user: User) throws {
-        try Scenario.run("writers.many_processes", as: user)
+    func `lose nothing that was acknowledged, as eight processes`(_ user: User) async throws {
+        try await Scenario.run("writers.many_processes", as: user)
     }
 
-    @Test func `lose nothing as two processes of four threads`() throws {
-        try Scenario.run("writers.threads")
+    @Test func `lose nothing as two processes of four threads`() async throws {
+        try await Scenario.run("writers.threads")
     }
 
-    @Test func `write to the database under the lock only`() throws {
-        try Scenario.run("writers.checkpoints")
+    @Test func `write to the database under the lock only`() async throws {
+        try await Scenario.run("writers.checkpoints")
     }
 
     @Test(arguments: User.allCases)
-    func `make one keychain of fifty first writes`(_ user: User) throws {
-        try Scenario.run("keys.creation_race", as: user)
+    func `make one keychain of fifty first writes`(_ user: User) async throws {
+        try await Scenario.run("keys.creation_race", as: user)
     }
 }
 
 /// keys-and-states §3, tests 5, 7 and 16.
 @Suite struct `A change of all keys` {
-    @Test func `keeps nobody beyond a deadline`() throws {
-        try Scenario.run("rotations.beside_others")
+    @Test func `keeps nobody beyond a deadline`() async throws {
+        try await Scenario.run("rotations.beside_others")
     }
 
-    @Test func `loses nothing of a writer that stood still meanwhile`() throws {
-        try Scenario.run("rotations.stopped_writer")
+    @Test func `loses nothing of a writer that stood still meanwhile`() async throws {
+        try await Scenario.run("rotations.stopped_writer")
     }
 
-    @Test func `is followed by programs that run through it`() throws {
-        try Scenario.run("rotations.running_reader")
+    @Test func `is followed by programs that run through it`() async throws {
+        try await Scenario.run("rotations.running_reader")
     }
 }

@@ -37,10 +37,14 @@ import Testing
             (NSNumber(value: 1), CFNumberGetTypeID()), (kCFBooleanTrue, CFBooleanGetTypeID()),
             (NSNumber(value: false), CFBooleanGetTypeID()), (kCFNull, CFNullGetTypeID()),
             (NSError(domain: "d", code: 1), CFErrorGetTypeID()), (NSObject(), 0), (nil, 0),
+            (
+                SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, [], nil),
+                SecAccessControlGetTypeID()
+            ),
         ]
         for (object, type) in objects { #expect(CFGetTypeID(object) == type) }
         let types = Set(objects.map(\.1))
-        #expect(types.count == 10)
+        #expect(types.count == 11)
     }
 
     @Test func `compare objects`() {

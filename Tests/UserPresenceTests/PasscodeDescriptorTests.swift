@@ -13,7 +13,13 @@ import Testing
         let pipe = Foundation.Pipe()
         try pipe.fileHandleForWriting.write(contentsOf: Data(text.utf8))
         try pipe.fileHandleForWriting.close()
-        return try body(PasscodeDescriptor("\(pipe.fileHandleForReading.fileDescriptor)"))
+        return try body(Self.handedOver(pipe.fileHandleForReading.fileDescriptor))
+    }
+
+    /// A descriptor of this process as if it had been started with it.
+    private static func handedOver(_ number: Int32) throws -> PasscodeDescriptor {
+        try #require(fcntl(number, F_SETFD, 0) == 0)
+        return try PasscodeDescriptor("\(number)")
     }
 
     private func read(_ descriptor: PasscodeDescriptor, allowsEmpty: Bool = false) -> Outcome {
@@ -57,7 +63,7 @@ import Testing
     @Test func `is waited for until the deadline`() throws {
         let pipe = Foundation.Pipe()
         try pipe.fileHandleForWriting.write(contentsOf: Data("half".utf8))
-        let descriptor = try PasscodeDescriptor("\(pipe.fileHandleForReading.fileDescriptor)")
+        let descriptor = try Self.handedOver(pipe.fileHandleForReading.fileDescriptor)
         let outcome = Outcome { () throws(UserPresenceError) in
             try descriptor.read(until: Deadline(after: .milliseconds(50)))
         }
@@ -69,17 +75,32 @@ import Testing
         defer { close(folder) }
         let writeOnly = unsafe open("/dev/null", O_WRONLY | O_CLOEXEC)
         defer { close(writeOnly) }
-        for number in [folder, writeOnly, 1_000_000] {
-            let descriptor = try PasscodeDescriptor("\(number)")
+        for number in [folder, writeOnly] {
+            let descriptor = try Self.handedOver(number)
             #expect(read(descriptor) == .failure(.unavailable(.descriptor)))
         }
+    }
+
+    @Test func `is none that this process has opened, or that is not open`() throws {
+        let file = unsafe open("/dev/zero", O_RDONLY | O_CLOEXEC)
+        defer { close(file) }
+        for number in [file, 1_000_000] {
+            let error = #expect(throws: UserPresenceError.self) {
+                try PasscodeDescriptor("\(number)")
+            }
+            #expect(error?.code == .unavailable(.descriptor))
+        }
+        // Nor is it one that was there once, and whose number has gone to another file.
+        let descriptor = try Self.handedOver(file)
+        try #require(fcntl(file, F_SETFD, FD_CLOEXEC) == 0)
+        #expect(read(descriptor) == .failure(.unavailable(.descriptor)))
     }
 
     @Test func `is refused if it is a terminal`() throws {
         let terminal = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         defer { close(terminal) }
         try #require(terminal >= 0)
-        let descriptor = try PasscodeDescriptor("\(terminal)")
+        let descriptor = try Self.handedOver(terminal)
         #expect(read(descriptor) == .failure(.unavailable(.descriptor)))
     }
 

@@ -29,12 +29,18 @@ package struct Environment: Sendable {
         self.values = values
     }
 
-    /// The value of a variable; `nil` if it is not set, or nothing may be believed.
+    /// The value of a variable; `nil` if it is not set or not UTF-8, or nothing may be believed.
     package func value(_ name: String) -> String? {
         guard !isElevated else { return nil }
         if let values { return values[name] }
         guard let text = unsafe getenv(name) else { return nil }
-        return unsafe String(cString: text)
+        return unsafe String(validatingCString: text)
+    }
+
+    /// Whether a variable is set to what is not UTF-8. Mended it would be another one's name.
+    package func isMalformed(_ name: String) -> Bool {
+        guard !isElevated, values == nil, let text = unsafe getenv(name) else { return false }
+        return unsafe String(validatingCString: text) == nil
     }
 
     /// The home folder of the effective user as the user database has it, whatever `$HOME` says.

@@ -16,6 +16,7 @@ public func CFGetTypeID(_ object: CFTypeRef?) -> CFTypeID {
     case is NSData: CFDataGetTypeID()
     case is NSDate: CFDateGetTypeID()
     case is NSError: CFErrorGetTypeID()
+    case is SecAccessControl: SecAccessControlGetTypeID()
     // The two booleans are objects of their own, which no number is.
     case let number as NSNumber where number === kCFBooleanTrue || number === kCFBooleanFalse:
         CFBooleanGetTypeID()

@@ -51,6 +51,6 @@ struct AccountScan {
         let names = try cipher.openNames(
             header, columns, hashes: run.blob(Schema.Column.hashes),
             names: run.blob(Schema.Column.names))
-        return try AttributeList.value(.account, in: names) ?? .text("")
+        return AttributeList.value(of: .account, in: names) ?? .text("")
     }
 }

@@ -100,6 +100,7 @@ extension Engine {
             for suffix in ["", "-wal", "-shm"] {
                 _ = try directory.check(file: KeychainLocation.databaseName + suffix)
             }
+            _ = try directory.check(file: KeychainLocation.lockName)
             for name in try directory.names() where name.hasPrefix(KeychainLocation.newDatabaseName)
             {
                 findings.append(

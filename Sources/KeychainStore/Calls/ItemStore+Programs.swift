@@ -43,18 +43,18 @@ struct ProgramRecord: Hashable, Sendable {
 
     /// Parses ``encoded``.
     init(parsing bytes: ArraySlice<UInt8>) throws(RowFailure) {
-        var rest = bytes
-        guard let identifier = Self.popText(&rest), let path = Self.popText(&rest), rest.isEmpty
-        else { throw .content }
+        var reader = ByteReader(Array(bytes), malformed: RowFailure.content)
+        let (identifier, path) = (try Self.text(from: &reader), try Self.text(from: &reader))
+        guard reader.isAtEnd else { throw .content }
         self.init(applicationIdentifier: identifier, path: path)
     }
 
-    private static func popText(_ rest: inout ArraySlice<UInt8>) -> String? {
-        guard let byteCount = rest.popInteger(UInt32.self), byteCount <= rest.count else {
-            return nil
-        }
-        defer { rest = rest.dropFirst(Int(byteCount)) }
-        return String(validating: rest.prefix(Int(byteCount)), as: UTF8.self)
+    private static func text(
+        from reader: inout ByteReader<RowFailure>
+    ) throws(RowFailure) -> String {
+        let bytes = try reader.bytes(Int(try reader.integer(UInt32.self)))
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw .content }
+        return text
     }
 }
 

@@ -2,6 +2,7 @@
 
 internal import Database
 internal import KeychainModel
+internal import Sealing
 
 extension KeychainState {
     /// The rows that match what of `query` can be seen without opening them.
@@ -30,8 +31,8 @@ extension KeychainState {
         _ reference: PersistentReference, _ query: ItemQuery, _ groups: [AccessGroup],
         _ store: StoreConnection
     ) throws(DatabaseError) -> [FoundRow] {
-        var rest = reference.itemID[...]
-        guard let number = rest.popInteger(UInt64.self) else { return [] }
+        var reader = ByteReader(reference.itemID, malformed: RowFailure.content)
+        guard let number = try? reader.integer(UInt64.self) else { return [] }
         let run = try store.byNumber.start()
         try run.bind(Int64(bitPattern: number), at: 1)
         guard try run.step() else { return [] }

@@ -4,11 +4,13 @@ internal import Database
 internal import KeychainModel
 
 extension Engine {
-    /// The log is taken over when it has so many pages: about 1 MB, so that a crash leaves little
-    /// to read for the next program that starts.
-    private static let checkpointFrameCount = 250
+    /// The log is taken over when it has so many pages: the more, the more often a page has
+    /// changed again and is written to the database but once.
+    private static let checkpointFrameCount = 1000
     /// Room for as many, and for the transaction that goes beyond them.
-    private static let logByteCount = 320 * 4120
+    private static let logByteCount = 1080 * 4120
+    /// Who writes less than so many pages has no use for the room.
+    private static let busyFrameCount = 16
     /// Where there is less, the log gets only the room that it needs.
     private static let spaceForLog = 64 << 20
 
@@ -90,13 +92,16 @@ extension Engine {
     private func tend(_ writer: StoreWriter) {
         // The transaction is safe in the log, whatever becomes of this; the next writer tries
         // again.
-        if !writer.hasRoomInLog {
+        let frameCount = writer.connection.walFrameCount
+        if !writer.hasRoomInLog, frameCount >= Self.busyFrameCount {
             writer.hasRoomInLog = true
             if let space = try? directory.availableByteCount(), space >= Self.spaceForLog {
                 try? writer.connection.lengthenLog(to: Self.logByteCount)
             }
         }
-        if writer.connection.walFrameCount >= Self.checkpointFrameCount {
+        if frameCount >= Self.checkpointFrameCount {
+            // Another program may have made the log short meanwhile.
+            writer.hasRoomInLog = false
             _ = try? writer.connection.checkpoint(.passive)
         }
     }

@@ -29,6 +29,8 @@ final class Engine: Sendable {
     /// nothing.
     private static let cacheKibibytes = 32_000
     private static let lookInterval: Int64 = 100_000_000
+    /// About a millisecond for who reads it all.
+    private static let longLogByteCount = 1 << 20
 
     init(
         _ location: KeychainLocation, _ directory: KeychainDirectory, _ identity: FileIdentity,
@@ -150,17 +152,26 @@ final class Engine: Sendable {
 
     /// Takes over the log and closes all connections; nobody may be using them.
     func close() {
+        let idle = readers.withLock { $0.take() }
         if let held = try? lock.acquire(before: .immediately) {
-            if let writer = writer.withLock({ $0.take() }) {
-                writer.connection.deadline = .immediately
+            let writer = writer.withLock { $0.take() }
+            if let last = writer?.connection ?? (hasLongLog ? idle.first?.connection : nil) {
+                last.deadline = .immediately
                 // Not taken over now, the log is taken over by the next who writes.
-                _ = try? writer.connection.checkpoint(.truncate)
-                try? writer.connection.close()
+                _ = try? last.checkpoint(.truncate)
             }
+            try? writer?.connection.close()
             _ = consume held
         }
-        let idle = readers.withLock { $0.take() }
         for reader in idle { try? reader.connection.close() }
+    }
+
+    /// Whether every program that starts has much to read in the log, which one that ended
+    /// without closing has left: then also one that has only read takes it over.
+    private var hasLongLog: Bool {
+        guard !directory.isReadOnly else { return false }
+        let log = try? directory.check(file: KeychainLocation.databaseName + "-wal")
+        return log.map { $0.byteCount >= Self.longLogByteCount } ?? false
     }
 
     deinit {

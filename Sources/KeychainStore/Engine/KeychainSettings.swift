@@ -50,11 +50,14 @@ struct KeychainSettings: Hashable, Sendable {
 
     /// The bytes that the MAC of the keybag of `epoch` covers: docs/FORMAT.md §4.3.
     func authenticatedBytes(of epoch: Epoch) -> [UInt8] {
-        UInt32(truncatingIfNeeded: format).bigEndianBytes
-            + UInt32(truncatingIfNeeded: minReader).bigEndianBytes
-            + UInt32(truncatingIfNeeded: minWriter).bigEndianBytes
-            + UInt64(bitPattern: features).bigEndianBytes
-            + keychainID.bytes + epoch.rawValue.bigEndianBytes
+        var bytes: [UInt8] = []
+        for version in [format, minReader, minWriter] {
+            bytes.append(bigEndian: UInt32(truncatingIfNeeded: version))
+        }
+        bytes.append(bigEndian: features)
+        bytes += keychainID.bytes
+        bytes.append(bigEndian: epoch.rawValue)
+        return bytes
     }
 
     /// Whether this version may read the keychain.

@@ -58,13 +58,15 @@ package struct KeychainLocation: Hashable, Sendable {
 
     /// The keychain that the environment names.
     ///
-    /// - Throws: ``KeychainFailure/Code/noHome`` if no variable names an absolute path.
+    /// - Throws: ``KeychainFailure/Code/noHome`` if no variable names an absolute path, or one of
+    ///   those that could is not UTF-8.
     package static func ofThisProcess() throws(KeychainFailure) -> KeychainLocation {
         try KeychainLocation(.ofProcess)
     }
 
     /// As ``ofThisProcess()``, for a given environment.
     init(_ environment: Environment) throws(KeychainFailure) {
+        try Self.checkVariables(environment)
         let home = try Self.home(environment)
         let valetHome = Self.absolutePath(environment.value("VALET_HOME"))
         let service = Self.absolutePath(
@@ -91,6 +93,17 @@ package struct KeychainLocation: Hashable, Sendable {
             .map { $0 + "/valet.device-key" }
         deviceKeyPath = Self.absolutePath(environment.value("VALET_DEVICE_KEY_FILE"))
         tpm = TPMDevice()
+    }
+
+    private static func checkVariables(_ environment: Environment) throws(KeychainFailure) {
+        let names = [
+            "VALET_HOME", "STATE_DIRECTORY", "XDG_DATA_HOME", "XDG_STATE_HOME", "HOME",
+            "CREDENTIALS_DIRECTORY", "VALET_DEVICE_KEY_FILE",
+        ]
+        guard let name = names.first(where: environment.isMalformed) else { return }
+        throw KeychainFailure(
+            .noHome, during: "find the keychain", message: "the value of \(name) is not UTF-8",
+            hint: "set \(name) to a path in UTF-8")
     }
 
     /// The user's home: `$HOME`, but the user database's where variables are not to be trusted.

@@ -75,7 +75,10 @@ struct ItemCipher {
     private func open(
         _ sealed: [UInt8], _ data: LengthPrefixed
     ) throws(RowFailure) -> AttributeList {
-        try AttributeList(parsing: openPadded(sealed, data))
+        guard let list = AttributeList(encoded: try openPadded(sealed, data)) else {
+            throw .content
+        }
+        return list
     }
 
     private func openPadded(
@@ -115,7 +118,7 @@ struct ItemCipher {
         _ header: RowHeader, names: [UInt8], details: [UInt8]
     ) throws(RowFailure) {
         let list = try open(details, detailsData(header, names: names))
-        guard list.values[ItemContent.valueByteCountTag] == nil else { throw .content }
+        guard list[ItemContent.valueByteCountTag] == nil else { throw .content }
     }
 
     private func namesData(of row: SealedRow) -> LengthPrefixed {

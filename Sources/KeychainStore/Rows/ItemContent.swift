@@ -21,26 +21,26 @@ struct ItemContent: Hashable {
 
     /// The plaintext of part A: access group and primary key.
     func names(_ itemClass: ItemClass) -> AttributeList {
-        var list = AttributeList()
-        list.values[Attribute.accessGroup.tag] = .text(accessGroup.rawValue)
+        var list = AttributeList(reservingCapacity: 4)
+        list.set(.text(accessGroup.rawValue), for: Attribute.accessGroup.tag)
         for attribute in itemClass.primaryKeyAttributes {
             guard let value = attributes[attribute], value != attribute.defaultValue else {
                 continue
             }
-            list.values[attribute.tag] = value
+            list.set(value, for: attribute.tag)
         }
         return list
     }
 
     /// The plaintext of part B: all other attributes and the value's size.
     func details(_ itemClass: ItemClass) -> AttributeList {
-        var list = AttributeList()
+        var list = AttributeList(reservingCapacity: attributes.count)
         let names = itemClass.primaryKeyAttributes
         for (attribute, value) in attributes where !names.contains(attribute) {
-            list.values[attribute.tag] = value
+            list.set(value, for: attribute.tag)
         }
         if let valueByteCount {
-            list.values[Self.valueByteCountTag] = .number(Int64(valueByteCount))
+            list.set(.number(Int64(valueByteCount)), for: Self.valueByteCountTag)
         }
         return list
     }
@@ -52,34 +52,35 @@ struct ItemContent: Hashable {
         _ itemClass: ItemClass, names: AttributeList, details: AttributeList
     ) throws(RowFailure) {
         try self.init(itemClass, names: names)
-        for (tag, value) in details.values {
-            if tag == Self.valueByteCountTag {
-                guard case .number(let number) = value, let size = Int(exactly: number), size >= 0
+        for entry in details.entries {
+            if entry.tag == Self.valueByteCountTag {
+                guard case .number(let number) = entry.value,
+                    let size = Int(exactly: number), size >= 0
                 else { throw .content }
                 valueByteCount = size
             } else {
-                guard let attribute = Attribute(tag: tag), attribute.exists(in: itemClass),
+                guard let attribute = Attribute(tag: entry.tag), attribute.exists(in: itemClass),
                     attribute != .accessGroup,
                     !itemClass.primaryKeyAttributes.contains(attribute)
                 else { throw .content }
-                attributes[attribute] = value
+                attributes[attribute] = entry.value
             }
         }
     }
 
     /// What part A alone tells.
     init(_ itemClass: ItemClass, names: AttributeList) throws(RowFailure) {
-        guard case .text(let group)? = names.values[Attribute.accessGroup.tag] else {
+        guard case .text(let group)? = names[Attribute.accessGroup.tag] else {
             throw .content
         }
         accessGroup = AccessGroup(group)
         attributes = [:]
         let allowed = itemClass.primaryKeyAttributes
-        for (tag, value) in names.values where tag != Attribute.accessGroup.tag {
-            guard let attribute = Attribute(tag: tag), allowed.contains(attribute) else {
+        for entry in names.entries where entry.tag != Attribute.accessGroup.tag {
+            guard let attribute = Attribute(tag: entry.tag), allowed.contains(attribute) else {
                 throw .content
             }
-            attributes[attribute] = value
+            attributes[attribute] = entry.value
         }
         for attribute in allowed
         where attributes[attribute] == nil && !Attribute.variants.contains(attribute) {

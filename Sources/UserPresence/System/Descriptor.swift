@@ -89,9 +89,10 @@ struct Descriptor: ~Copyable {
         return 0
     }
 
-    /// Whether `number` is open in this process.
-    static func isOpen(_ number: Int32) -> Bool {
-        fcntl(number, F_GETFD) != -1
+    /// Whether `number` came with the program: what it opens itself, it closes on `exec`.
+    static func isInherited(_ number: Int32) -> Bool {
+        let flags = fcntl(number, F_GETFD)
+        return flags != -1 && flags & FD_CLOEXEC == 0
     }
 
     /// Whether `number` is a terminal.

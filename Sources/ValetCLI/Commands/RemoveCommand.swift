@@ -83,7 +83,7 @@ struct RemoveCommand: Command {
         if asksFirst, console.isInputTerminal, secretCount > 0 {
             let question = "Remove \(Self.counted(secretCount)) from \(scope.name)?"
             guard try console.confirm(question) else {
-                throw CLIError(.failure, "nothing was removed")
+                throw CLIError(.denied, "nothing was removed")
             }
         }
         // The canary goes with the rest, but nobody stored it.

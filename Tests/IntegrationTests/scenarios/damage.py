@@ -102,10 +102,10 @@ def flipped_byte(world):
     expect(whole, "the sample is damaged")
     byte_count = os.path.getsize(world.path("keychain.db"))
     generator = random.Random(os.environ.get("VALET_TEST_SEED", "1"))
-    chosen = list(range(0, 100, 1 if world.is_thorough else 9))
+    chosen = list(range(0, 100, 1 if world.is_thorough else 19))
     for page in range(1, byte_count // 4096):
         chosen += [4096 * page + offset for offset in (0, 3, 5, 9)]
-    chosen += generator.sample(range(byte_count), 3_000 if world.is_thorough else 60)
+    chosen += generator.sample(range(byte_count), 3_000 if world.is_thorough else 25)
     seen = 0
     for index, offset in enumerate(chosen):
         restore(world)

@@ -70,7 +70,7 @@ def existing(world):
     world.fill(*keys)
     world.set("target", "value 0")
     every = calls(world, "set", "target", input=b"value 0")
-    old, kill_count, tried = "value 0", 0, chosen(world, every, 60)
+    old, kill_count, tried = "value 0", 0, chosen(world, every, 20)
     for number, call in enumerate(tried):
         new = f"value {number + 1}"
         was_killed = killed(world, call, "set", "target", input=new.encode())
@@ -79,7 +79,7 @@ def existing(world):
         expect(was_killed or found == new, f"{call}: {new!r} was acknowledged, and is lost")
         old, kill_count = found, kill_count + was_killed
         world.check(keys[number % 3])
-        if number % 10 == 0:
+        if number % 5 == 0:
             world.doctor()
     world.check(*keys)
     world.doctor()
@@ -91,7 +91,7 @@ def creation(world):
     template = world.home
     world.home = f"{template}-traced"
     every = calls(world, "set", "first", input=b"value of first")
-    kill_count, tried = 0, chosen(world, every, 48)
+    kill_count, tried = 0, chosen(world, every, 20)
     for number, call in enumerate(tried):
         world.home = f"{template}-{number}"
         was_killed = killed(world, call, "set", "first", input=b"value of first")
@@ -131,7 +131,7 @@ def checkpoint(world):
     shutil.copytree(world.home, template)
     every = calls(world, "set", "target", input=b"value of target")
     # Most of it is one page after the other.
-    kill_count, tried = 0, spread(every, 150) if world.is_thorough else chosen(world, every, 16)
+    kill_count, tried = 0, spread(every, 150) if world.is_thorough else chosen(world, every, 8)
     for call in tried:
         shutil.rmtree(world.home)
         shutil.copytree(template, world.home)

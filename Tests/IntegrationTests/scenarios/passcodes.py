@@ -97,6 +97,25 @@ def shared_state(world):
         expect(state(world) == "unlocked", "not unlocked by the variable")
 
 
+def descriptors_not_given(world):
+    """A number that the caller has not opened is not taken for a file of the program's own."""
+    world.fill("a")
+    for number in range(3, 10):
+        outcome = world.run("passcode", "set", "--passcode-fd", str(number), env=SHARED)
+        ends(64, outcome, f"descriptor {number} ", "started with")
+    expect(state(world) == "noPasscode", "a passcode was set")
+    do(world, "passcode", "set", lines=[PASSCODE], env=ALONE)
+    for number in range(3, 10):
+        env = {**ALONE, "VALET_PASSCODE_FD": str(number)}
+        ends(77, world.run("get", "a", env=env), "VALET_PASSCODE_FD")
+        agent = world.agent(env=env)
+        expect(agent.ask("set b other").startswith("error locked"), "unlocked by", number)
+        agent.end()
+    expect(run(world, "get", "a", lines=[PASSCODE], variable=True, env=ALONE).out == b"value of a",
+           "the keychain was touched")
+    world.doctor()
+
+
 def deadline(world):
     """Unlocked for a time, the keychain locks by itself."""
     with keychain(world):

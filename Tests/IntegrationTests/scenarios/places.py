@@ -133,6 +133,16 @@ def relative_home(world):
     expect(os.path.exists(f"{world.folder}/.local/state/valet/device.key"), "no device key")
 
 
+def home_that_is_no_text(world):
+    """A path that is not UTF-8 is not mended into that of another folder."""
+    for name in ("VALET_HOME", "HOME", "XDG_DATA_HOME"):
+        env = {"VALET_HOME": None, name: f"{world.folder}/\udcff"}
+        outcome = world.run("set", "k", input=b"v", env=env)
+        expect(outcome.code == 1 and f"{name} is not UTF-8" in outcome.err, name, outcome)
+    left = [entry for entry in os.listdir(os.fsencode(world.folder)) if not entry.isascii()]
+    expect(not left, "made:", left)
+
+
 def read_only_home(world):
     """A home in which nothing can be created: an error, and it does not hang."""
     os.makedirs(f"{world.folder}/dead", mode=0o500)
@@ -176,9 +186,9 @@ def wrong_owner(world):
 
 def refused(world, name, *hints):
     before = world.contents()
-    verbs = [["set", "a"], ["set", "b"], ["remove", "a"]]
+    verbs = [["set", "a"], ["set", "b"], ["remove", "a"], ["doctor"]]
     # Who only reads does without the lock.
-    verbs += [["get", "a"], ["list"], ["doctor"]] if name != "keychain.lock" else []
+    verbs += [["get", "a"], ["list"]] if name != "keychain.lock" else []
     for verb in verbs:
         outcome = world.run(*verb, input=b"new")
         words = outcome.err + outcome.out.decode()

@@ -9,7 +9,7 @@ from support import expect, need
 
 def many_processes(world):
     """Eight processes add, remove and close; what was acknowledged is there."""
-    seconds = 60 if world.is_thorough else 5
+    seconds = 60 if world.is_thorough else 2
     agents = [world.agent() for _ in range(8)]
     logs = [f"{world.folder}/log-{index}" for index in range(8)]
     for index, agent in enumerate(agents):
@@ -49,21 +49,22 @@ def verify(world, logs):
 
 def threads(world):
     """Two processes of four threads each."""
+    count = 250 if world.is_thorough else 80
     agents = [world.agent() for _ in range(2)]
     begin = time.monotonic()
     for index, agent in enumerate(agents):
-        agent.tell(f"threads p{index} 250")
+        agent.tell(f"threads p{index} {count}")
     for agent in agents:
         answer = agent.answer(90)
         expect(answer == "ok 0", "writes that failed:", answer)
     seconds = time.monotonic() - begin
-    expected = {f"p{p}-{t}-{i}" for p in range(2) for t in range(4) for i in range(250)}
+    expected = {f"p{p}-{t}-{i}" for p in range(2) for t in range(4) for i in range(count)}
     for agent in agents:
         expect(set(agent.do("keys").split()) == expected, "items are missing")
         for key in expected:
             expect(agent.do(f"get {key}") == f"value of {key}", key, "has another value")
         agent.end()
-    print(f"2,000 writes in {seconds:.1f} s")
+    print(f"{8 * count} writes in {seconds:.1f} s")
 
 
 def checkpoints(world):
