@@ -39,7 +39,7 @@ public struct ScriptedFailure: Hashable, Sendable {
     /// errSecInteractionNotAllowed (-25308) for every call.
     public static let beforeFirstUnlock = ScriptedFailure(kind: .beforeFirstUnlock)
 
-    /// The device key is missing: errSecNotAvailable (-25291) for every call.
+    /// The device key is another keychain's: errSecNotAvailable (-25291) for every call.
     public static let keyUnavailable = ScriptedFailure(kind: .keyUnavailable)
 
     /// Items are damaged: errSecDecode (-26275) for reading and changing those that are there.

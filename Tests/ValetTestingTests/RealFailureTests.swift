@@ -38,8 +38,12 @@ private final class RealKeychain: Sendable {
         case .locked: try store.lock()
         case .beforeFirstUnlock: try store.lock(all: true)
         case .keyUnavailable:
+            let other = RealKeychain()
+            SessionOverride.with(other.session) { _ = Door.secItem.set("key") }
             store.close()
-            try FileManager.default.removeItem(atPath: folder + "/device/device.key")
+            let path = "/device/device.key"
+            try FileManager.default.removeItem(atPath: folder + path)
+            try FileManager.default.moveItem(atPath: other.folder + path, toPath: folder + path)
         }
     }
 }
