@@ -19,12 +19,19 @@ struct EpochVerbs {
 
     /// One for all, so that what it keeps between calls is kept.
     private static let shared = Result { () throws(KeychainFailure) in
+        try session(stretching: .lowest)
+    }
+
+    /// One of this process's keychain, with the TPM that it is to use.
+    static func session(
+        stretching: PasscodeStretching
+    ) throws(KeychainFailure) -> KeychainSession {
         let current = try KeychainSession.current()
         var location = current.store.location
         if let socket = ProcessInfo.processInfo.environment["VALET_TEST_TPM"] {
             location = KeychainLocation(location, tpm: TPMDevice(.socket(path: socket)))
         }
-        return KeychainSession(ItemStore(location, stretching: .lowest), current.caller)
+        return KeychainSession(ItemStore(location, stretching: stretching), current.caller)
     }
 
     private let session: KeychainSession
