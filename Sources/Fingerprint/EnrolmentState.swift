@@ -5,22 +5,36 @@ internal import Sealing
 /// Which fingers a user had enrolled on a reader, as bytes to compare with those of a later day.
 ///
 /// fprintd tells the names of enrolled fingers (`right-index-finger`) and of the reader, and
-/// nothing of the prints. So a finger that was added or removed changes the state, and so does
-/// another model of reader. **A finger that was removed and enrolled again under its name, be it
-/// another person's, does not**, nor does a reader of the same model. What is bound to this state
-/// is bound to names: who may enroll can replace a print unseen.
+/// nothing of the prints. So a finger that was added or removed changes the state, and another
+/// model of reader has another. **A finger that was removed and enrolled again under its name, be
+/// it another person's, does not change it**, nor does a reader of the same model. What is bound to
+/// this state is bound to names: who may enroll can replace a print unseen.
 package struct EnrolmentState: Hashable, Sendable {
-    /// 32 bytes: BLAKE2b-256 of `LP("valet/1/enrolled-fingers")`, `LP` of the reader's name, then
-    /// `LP` of each finger's name, sorted by their bytes.
+    /// 64 bytes. The first half names the reader: BLAKE2b-256 of `LP("valet/1/fingerprint-reader")`
+    /// and `LP` of its name. The second is BLAKE2b-256 of `LP("valet/1/enrolled-fingers")`, `LP` of
+    /// the reader's name, then `LP` of each finger's name, sorted by their bytes.
+    ///
+    /// Format: docs/FORMAT.md §5.4.
     package let bytes: [UInt8]
 
     init(reader: String, fingers: [String]) {
+        bytes = Self.digest(ofReader: reader) + Self.digest(ofFingers: fingers, on: reader)
+    }
+
+    private static func digest(ofReader reader: String) -> [UInt8] {
+        var parts = LengthPrefixed()
+        parts.append("valet/1/fingerprint-reader")
+        parts.append(reader)
+        return parts.withBytes { Digest(of: $0) }.bytes
+    }
+
+    private static func digest(ofFingers fingers: [String], on reader: String) -> [UInt8] {
         var parts = LengthPrefixed()
         parts.append("valet/1/enrolled-fingers")
         parts.append(reader)
         for finger in Set(fingers).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
             parts.append(finger)
         }
-        bytes = parts.withBytes { Digest(of: $0) }.bytes
+        return parts.withBytes { Digest(of: $0) }.bytes
     }
 }

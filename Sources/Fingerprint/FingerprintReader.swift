@@ -33,18 +33,17 @@ package struct FingerprintReader: Sendable {
     }
 
     /// Finds out whether a finger could be verified now, without asking anybody: which fingers the
-    /// user has enrolled.
+    /// user has enrolled on each reader.
     ///
-    /// Where several readers have fingers of the user it is the first, as it is when a finger is
-    /// verified.
-    ///
+    /// - Returns: At least one; readers without fingers of the user have none. Two readers of one
+    ///   name with the same fingers have the same.
     /// - Throws: Every code of ``FingerprintError`` but `noMatch`, `claimed` and `interactionOff`.
-    package func enrolment(
+    package func enrolments(
         until deadline: Deadline, cancellation: Cancellation? = nil
-    ) throws(FingerprintError) -> EnrolmentState {
+    ) throws(FingerprintError) -> [EnrolmentState] {
         let patience = Patience(until: deadline, cancellation: cancellation)
         var session = try session(patience)
-        return try session.enrolledDevice().state
+        return try session.enrolledDevices().map(\.state)
     }
 
     /// Has a person put a finger on the reader, up to ``tryCount`` times.
@@ -52,12 +51,15 @@ package struct FingerprintReader: Sendable {
     /// The calling thread is blocked until the deadline, or until another thread uses
     /// `cancellation`, and then for up to a second more, while the reader is let go.
     ///
-    /// - Parameter report: is told, on the calling thread, what the person is to be told.
+    /// - Parameters:
+    ///   - enrolment: The bytes of the state of the reader to use; nil, and if no reader has that
+    ///     state, for the first.
+    ///   - report: is told, on the calling thread, what the person is to be told.
     /// - Returns: The fingers that were enrolled while the one was recognised: nobody can change
     ///   them during a verification.
     /// - Throws: Every code of ``FingerprintError``.
     package func verify(
-        until deadline: Deadline, cancellation: Cancellation? = nil,
+        _ enrolment: [UInt8]? = nil, until deadline: Deadline, cancellation: Cancellation? = nil,
         report: (FingerprintEvent) -> Void = { _ in }
     ) throws(FingerprintError) -> EnrolmentState {
         guard environment.isElevated || environment.value("VALET_INTERACTION") != "never" else {
@@ -65,7 +67,7 @@ package struct FingerprintReader: Sendable {
         }
         let patience = Patience(until: deadline, cancellation: cancellation)
         var session = try session(patience)
-        return try session.verify(report)
+        return try session.verify(enrolment, report)
     }
 
     private func session(_ patience: Patience) throws(FingerprintError) -> FingerprintSession {

@@ -48,23 +48,29 @@ struct FingerprintSession: ~Copyable {
         }
     }
 
-    /// The first reader that the user has a finger enrolled on.
+    /// The readers that the user has a finger enrolled on: at least one.
     ///
     /// - Throws: `noReader`, `nobodyEnrolled`, and what the calls lead to.
-    mutating func enrolledDevice() throws(FingerprintError) -> Device {
+    mutating func enrolledDevices() throws(FingerprintError) -> [Device] {
         let paths = try devicePaths(patience)
         guard !paths.isEmpty else { throw FingerprintError(.noReader, during: "find a reader") }
+        var devices: [Device] = []
         for path in paths {
-            if let device = try device(path), !device.fingers.isEmpty { return device }
+            if let device = try device(path), !device.fingers.isEmpty { devices.append(device) }
         }
-        throw FingerprintError(.nobodyEnrolled, during: "list the enrolled fingers")
+        guard !devices.isEmpty else {
+            throw FingerprintError(.nobodyEnrolled, during: "list the enrolled fingers")
+        }
+        return devices
     }
 
     /// Claims the reader, has fingers scanned, and lets the reader go whatever came of it.
     mutating func verify(
-        _ report: (FingerprintEvent) -> Void
+        _ enrolment: [UInt8]?, _ report: (FingerprintEvent) -> Void
     ) throws(FingerprintError) -> EnrolmentState {
-        let path = try enrolledDevice().object.path
+        let devices = try enrolledDevices()
+        let wanted = devices.first { $0.state.bytes == enrolment } ?? devices[0]
+        let path = wanted.object.path
         let object = BusObject(path: path, interface: Self.deviceInterface)
         try call("Claim", of: object, userName, to: "claim the reader")
         do throws(FingerprintError) {

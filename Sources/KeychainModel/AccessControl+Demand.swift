@@ -62,13 +62,22 @@ extension AccessControl {
         return Demand([factors.reduce(into: []) { $0.formUnion($1 ?? []) }])
     }
 
-    /// The demand while `enrolled` are the fingers that are enrolled; nil if they are not known.
+    /// The demand while `enrolled` are the fingers of each reader that has some.
     ///
-    /// Fingers that are not the ones that the item was bound to when it was added count no more,
-    /// and neither do any while none is enrolled.
+    /// Where the reader that the item was bound to has other fingers than then, none counts any
+    /// more. Of a reader that is not there nothing is known: it may come back.
     /// - Returns: What is left: nothing, if the item was bound to those fingers alone.
-    package func demand(enrolled: [UInt8]?) -> Demand {
-        guard let enrolment, let enrolled, enrolled != enrolment else { return demand }
+    package func demand(enrolled: [[UInt8]]) -> Demand {
+        guard let enrolment, !enrolled.contains(enrolment),
+            enrolled.contains(where: { Self.reader(of: $0) == Self.reader(of: enrolment) })
+        else { return demand }
         return demand.withoutFingerprint
     }
+
+    /// Which reader an enrolment is of: docs/FORMAT.md §5.4.
+    private static func reader(of enrolment: [UInt8]) -> ArraySlice<UInt8> {
+        enrolment.count > readerByteCount ? enrolment.prefix(readerByteCount) : []
+    }
+
+    private static let readerByteCount = 32
 }

@@ -34,7 +34,7 @@ extension KeychainSession {
     package func attributes(of query: ItemQuery) throws(KeychainFailure) -> [StoredItem] {
         try asking(.copy(query, readsValues: false)) { () throws(KeychainFailure) in
             // Whether the fingers are still the same is not asked: what is there is shown.
-            let access = PersonAccess(.naming, enrolment: .known(nil))
+            let access = PersonAccess(.naming, enrolment: .known([]))
             switch try store.copy(query, .attributes, for: caller, access) {
             case .done(let found):
                 if let damage = found.damage { KeychainFailure.last = damage }

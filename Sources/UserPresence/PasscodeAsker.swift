@@ -13,11 +13,11 @@ package import SecretMemory
 /// Calls block the thread until the prompt's deadline and up to 2 s longer, while a program that
 /// does not react is ended. Threads that ask at once take turns.
 package struct PasscodeAsker: Sendable {
-    private static let turn = FairLock()
+    static let turn = FairLock()
 
     private let descriptor: PasscodeDescriptor?
     private let environment: Environment
-    private let prefersTerminal: Bool
+    let prefersTerminal: Bool
     private let readsVariable: Bool
 
     /// Makes one for a process with `environment`.
@@ -86,7 +86,7 @@ package struct PasscodeAsker: Sendable {
         throw Self.nobody(isInBackground: isTerminal)
     }
 
-    private func checkThatAskingIsOn() throws(UserPresenceError) {
+    func checkThatAskingIsOn() throws(UserPresenceError) {
         guard !environment.isElevated else { throw UserPresenceError(.unavailable(.elevated)) }
         guard environment.value("VALET_INTERACTION") != "never" else {
             throw UserPresenceError(
@@ -97,7 +97,7 @@ package struct PasscodeAsker: Sendable {
 
     /// Waits until no other thread asks. Who can be cancelled meanwhile looks every 50 ms whether
     /// he was, and goes to the end of the queue.
-    private static func takeTurn(
+    static func takeTurn(
         _ cancellation: PromptCancellation?, until deadline: Deadline
     ) throws(UserPresenceError) {
         guard let cancellation else {
@@ -137,7 +137,7 @@ package struct PasscodeAsker: Sendable {
         throw Self.nobody(isInBackground: isTerminal)
     }
 
-    private static func nobody(isInBackground: Bool) -> UserPresenceError {
+    static func nobody(isInBackground: Bool) -> UserPresenceError {
         if isInBackground {
             return UserPresenceError(
                 .unavailable(.inBackground), hint: "bring it to the foreground with 'fg'")
@@ -148,7 +148,7 @@ package struct PasscodeAsker: Sendable {
     }
 
     /// The program to ask through, if there is one that has something to show itself on.
-    private func pinentry(usesTerminal: Bool) throws(UserPresenceError) -> PinentryProgram? {
+    func pinentry(usesTerminal: Bool) throws(UserPresenceError) -> PinentryProgram? {
         let isChosen = environment.value("VALET_PINENTRY")?.isEmpty == false
         guard isChosen || usesTerminal || ChildEnvironment.hasScreen(environment) else {
             return nil

@@ -104,7 +104,7 @@ package struct PasscodeDescriptor: Hashable, Sendable {
         into input: inout SecretInput, until deadline: Deadline
     ) throws(UserPresenceError) -> Bool {
         while true {
-            guard case .input = Descriptor.wait(for: number, until: deadline) else {
+            guard case .ready = Descriptor.wait(for: number, until: deadline) else {
                 throw UserPresenceError(.timedOut, during: Self.operation)
             }
             let count = input.readOnce(from: number, atMost: 1)

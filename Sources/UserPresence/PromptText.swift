@@ -23,11 +23,28 @@ enum PromptText {
         return String(result)
     }
 
-    /// Whether a terminal or a window could do more with `scalar` than show it.
+    /// The same for a pinentry, some of which take text with tags for more than text: what begins a
+    /// tag or a character's name gives way to what looks like it.
+    static func plain(_ text: String) -> String {
+        var result = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "<": result.append("\u{2039}")
+            case ">": result.append("\u{203A}")
+            case "&": result.append("\u{FF06}")
+            default: result.append(scalar)
+            }
+        }
+        return String(result)
+    }
+
+    /// Whether a terminal or a window could do more with `scalar` than show it, or less: controls,
+    /// what turns the direction of writing or joins and splits letters, tags, and all else that is
+    /// there without being seen.
     private static func isActive(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0..<0x20, 0x7F..<0xA0, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF: true
-        default: false
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: true
+        default: scalar.properties.isDefaultIgnorableCodePoint
         }
     }
 }

@@ -20,7 +20,7 @@ struct TerminalPrompter: ~Copyable, Prompter {
             text + question.label + ": ", cancellation: question.prompt.cancellation,
             until: deadline)
         guard line.byteCount > 0 else {
-            device.show("\n")
+            device.endLine()
             throw UserPresenceError(.cancelled)
         }
         let count = line.lineByteCount

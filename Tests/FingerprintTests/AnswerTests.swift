@@ -76,6 +76,8 @@ import Testing
     /// `hashlib.blake2b(LP(...), digest_size=32)` of Python.
     @Test func `is of the same bytes for ever`() {
         let text = state.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        #expect(text == "d01dc2e03096f6ba2f382659b4f7d7d2425b77e622046ed18f2b3c51bfbe89b6")
+        let reader = "0a841b869141db94e87767c1743b32a36e4333974780f0a8778ed89e7759f88f"
+        let fingers = "d01dc2e03096f6ba2f382659b4f7d7d2425b77e622046ed18f2b3c51bfbe89b6"
+        #expect(text == reader + fingers)
     }
 }

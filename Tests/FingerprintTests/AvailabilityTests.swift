@@ -14,7 +14,7 @@ func failure(
     timeout: Duration = .seconds(20)
 ) -> FingerprintError? {
     do throws(FingerprintError) {
-        _ = try reader.enrolment(until: Deadline(after: timeout), cancellation: cancellation)
+        _ = try reader.enrolments(until: Deadline(after: timeout), cancellation: cancellation)
         return nil
     } catch {
         return error
@@ -29,15 +29,29 @@ func failure(
 
     @Test(.needsReader) func `is there when the user has a finger enrolled on it`() throws {
         let fixture = try ReaderFixture()
-        let before = try fixture.reader.enrolment(until: soon)
+        let before = try fixture.reader.enrolments(until: soon)
         let meanwhile = try fixture.reader.verify(until: soon) { _ in
             fixture.act("SCAN \(ReaderFixture.enrolled)")
         }
-        #expect(before == meanwhile)
+        #expect(before == [meanwhile])
         #expect(
-            before
+            meanwhile
                 == EnrolmentState(
                     reader: "Virtual device for debugging", fingers: ["right-index-finger"]))
+    }
+
+    @Test(.needsReader) func `is told from another, and is the one that is used`() throws {
+        let own = EnrolmentState(
+            reader: "Virtual device for debugging", fingers: ["right-index-finger"])
+        let fixture = try ReaderFixture(hasSecondReader: true)
+        let states = try fixture.reader.enrolments(until: soon)
+        #expect(states.count == 2 && states.contains(own))
+        let readers = Set(states.map { $0.bytes.prefix(32) })
+        #expect(readers.count == 2)
+        let verified = try fixture.reader.verify(own.bytes, until: soon) { _ in
+            fixture.act("SCAN \(ReaderFixture.enrolled)")
+        }
+        #expect(verified == own)
     }
 
     @Test(.needsReader) func `is of no use to who has no finger enrolled`() throws {

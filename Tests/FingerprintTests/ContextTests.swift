@@ -53,8 +53,8 @@ import UserPresence
         let fixture = try ReaderFixture()
         let (code, context) = try await outcome(fixture, "SCAN \(ReaderFixture.enrolled)")
         #expect(code == nil)
-        let state = try fixture.reader.enrolment(until: Deadline(after: .seconds(5)))
-        #expect(context.evaluatedPolicyDomainState == Data(state.bytes))
+        let states = try fixture.reader.enrolments(until: Deadline(after: .seconds(5)))
+        #expect(context.evaluatedPolicyDomainState == Data(states[0].bytes))
         #expect(context.biometryType == .touchID)
     }
 

@@ -92,17 +92,35 @@ import Testing
     /// keychain-semantics §10.7.
     @Test func `counts no finger of another enrolment than its own`() throws {
         let bound = try AccessControl(.whenUnlocked, .biometryCurrentSet).bound(to: [1, 2])
-        #expect(!bound.demand(enrolled: [1, 2]).isImpossible)
-        #expect(bound.demand(enrolled: [1, 3]).isImpossible)
-        #expect(!bound.demand(enrolled: nil).isImpossible)
+        #expect(!bound.demand(enrolled: [[1, 2]]).isImpossible)
+        #expect(bound.demand(enrolled: [[1, 3]]).isImpossible)
+        #expect(!bound.demand(enrolled: []).isImpossible)
         let choice = try AccessControl(
             .whenUnlocked, [.biometryCurrentSet, .devicePasscode, .or]
         ).bound(to: [1])
-        #expect(choice.demand(enrolled: [2]).ways == [.passcode])
+        #expect(choice.demand(enrolled: [[2]]).ways == [.passcode])
         let any = try AccessControl(.whenUnlocked, .biometryAny).bound(to: [1])
         #expect(any.enrolment == nil)
-        #expect(!any.demand(enrolled: [2]).isImpossible)
+        #expect(!any.demand(enrolled: [[2]]).isImpossible)
         #expect(bound.unbound.enrolment == nil)
+    }
+
+    /// docs/FORMAT.md §5.4: the first 32 bytes of a long enrolment name the reader.
+    @Test func `is bound to one reader, whatever others say`() throws {
+        func enrolment(_ reader: UInt8, _ fingers: UInt8) -> [UInt8] {
+            [UInt8](repeating: reader, count: 32) + [fingers]
+        }
+        let (own, other) = (enrolment(1, 7), enrolment(2, 7))
+        let bound = try AccessControl(.whenUnlocked, .biometryCurrentSet).bound(to: own)
+        let away: [[[UInt8]]] = [[other], [other, enrolment(2, 8)], [[1]], []]
+        for enrolled in away + [[own], [other, own]] {
+            #expect(!bound.demand(enrolled: enrolled).isImpossible, "\(enrolled)")
+        }
+        for enrolled in [[enrolment(1, 8)], [other, enrolment(1, 8)]] {
+            #expect(bound.demand(enrolled: enrolled).isImpossible, "\(enrolled)")
+        }
+        // Of two readers of one name one may have the fingers.
+        #expect(!bound.demand(enrolled: [enrolment(1, 8), own]).isImpossible)
     }
 
     @Test(arguments: forms)

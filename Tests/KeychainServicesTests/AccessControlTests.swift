@@ -218,6 +218,63 @@ import Testing
         #expect(calls.delete("a") == errSecSuccess)
     }
 
+    /// keychain-semantics §10.7: what a context remembers is older than the item.
+    @Test func `are no less there for a context that remembers other fingers`() throws {
+        let person = TestPerson(.init(touchesReader: true, remembers: true))
+        try calls.add("first", .biometryCurrentSet, person)
+        #expect(calls.value("first", person).text == "value")
+        person.conduct.enrolment = [2]
+        try calls.add("a", .biometryCurrentSet, TestPerson(.init(enrolment: [2])))
+        let remembered = person.rememberedProof
+        func other() -> TestPerson {
+            TestPerson(.init(touchesReader: true, enrolment: [2]), remembering: remembered)
+        }
+        #expect(try calls.add("a", .biometryCurrentSet, other()) == errSecDuplicateItem)
+        #expect(calls.value("a", other()).text == "value")
+        let changes: CFDictionary = [kSecValueData: Data("other".utf8)]
+        #expect(calls.update("a", other(), changes) == errSecSuccess)
+        #expect(calls.value("a", person).text == "other")
+    }
+
+    @Test func `open for no finger that was enrolled while it was asked for`() throws {
+        try calls.add("a", .biometryCurrentSet, TestPerson())
+        let person = TestPerson(.init(touchesReader: true, laterEnrolment: [2]))
+        let found = calls.value("a", person)
+        #expect(found.status == errSecItemNotFound && found.text == nil)
+        #expect(person.questions.count == 1)
+    }
+
+    /// keychain-semantics §10.7: a reader that was unplugged may come back.
+    @Test func `stay while their reader is away, whatever another has`() throws {
+        let (own, other) = (TestPerson.enrolment(1, 7), TestPerson.enrolment(2, 7))
+        let query = ItemQuery(.genericPassword, attributes: [.account: .text("a")])
+        func person(_ enrolled: [UInt8], _ others: [UInt8]...) -> TestPerson {
+            TestPerson(.init(touchesReader: true, enrolment: enrolled, otherReaders: others))
+        }
+        #expect(try calls.add("a", .biometryCurrentSet, person(own)) == errSecSuccess)
+        for stranger in [person(other), person(other, TestPerson.enrolment(3, 1))] {
+            #expect(calls.value("a", stranger).status == errSecAuthFailed)
+            #expect(try calls.add("a", .biometryCurrentSet, stranger) == errSecAuthFailed)
+            let policy = AuthenticationPolicy(authenticator: stranger)
+            #expect(try calls.keychain.session.contains(query, policy))
+        }
+        #expect(calls.value("a", person(own, other)).text == "value")
+        let changed = person(other, TestPerson.enrolment(1, 8))
+        #expect(calls.value("a", changed).status == errSecItemNotFound)
+    }
+
+    @Test func `count nothing that was shown for keys which were changed`() throws {
+        try calls.add("a", [.biometryAny, .devicePasscode])
+        let store = calls.keychain.store
+        let before = try store.presenceProof(fingerprint: [1])
+        try store.rotateKeys(KeychainPasscode(.text(LockableKeychain.passcode)))
+        let typing = TestPerson(.init(typesPasscode: true), remembering: before)
+        #expect(calls.value("a", typing).status == errSecAuthFailed)
+        let both = TestPerson(
+            .init(typesPasscode: true, touchesReader: true), remembering: before)
+        #expect(calls.value("a", both).text == "value")
+    }
+
     /// keychain-semantics §10.3, §10.6; what cannot be bound is not added.
     @Test func `are not added if nobody could ever read them`() throws {
         #expect(try calls.add("a", .privateKeyUsage) == errSecAuthFailed)

@@ -19,6 +19,10 @@ final class TestPerson: AuthenticationContext {
         var touchesReader = false
         /// What the reader says of the fingers that are enrolled.
         var enrolment: [UInt8]? = [1]
+        /// What other readers say, which nobody touches.
+        var otherReaders: [[UInt8]] = []
+        /// What the reader says from the next question on.
+        var laterEnrolment: [UInt8]?
         /// How asking ends instead.
         var failure: KeychainFailure.Code?
         /// Whether what was proved is remembered.
@@ -36,8 +40,13 @@ final class TestPerson: AuthenticationContext {
 
     private let state: Mutex<State>
 
-    init(_ conduct: Conduct = Conduct()) {
-        state = Mutex(State(conduct: conduct))
+    init(_ conduct: Conduct = Conduct(), remembering proof: PresenceProof? = nil) {
+        state = Mutex(State(conduct: conduct, proof: proof))
+    }
+
+    /// What a reader says: docs/FORMAT.md §5.4.
+    static func enrolment(_ reader: UInt8, _ fingers: UInt8) -> [UInt8] {
+        [UInt8](repeating: reader, count: 32) + [fingers]
     }
 
     /// One who types the passcode.
@@ -56,7 +65,9 @@ final class TestPerson: AuthenticationContext {
 
     var rememberedProof: PresenceProof? { state.withLock { $0.proof } }
 
-    func enrolment() throws(KeychainFailure) -> [UInt8]? { conduct.enrolment }
+    func enrolments() throws(KeychainFailure) -> [[UInt8]] {
+        (conduct.enrolment.map { [$0] } ?? []) + conduct.otherReaders
+    }
 
     func proof(
         for demands: [AccessControl], reason: String?, store: ItemStore, deadline: Deadline
@@ -64,6 +75,7 @@ final class TestPerson: AuthenticationContext {
         state.withLock {
             $0.questions.append(demands)
             $0.reasons.append(reason)
+            $0.conduct.enrolment = $0.conduct.laterEnrolment ?? $0.conduct.enrolment
         }
         let conduct = conduct
         if let code = conduct.failure { throw KeychainFailure(code, during: "authenticate") }

@@ -119,6 +119,25 @@ import Testing
         #expect(readable() == Self.names)
     }
 
+    /// That it is another TPM is believed of one that answers to the end.
+    @Test func `loses nothing in a recovery while nobody knows what the TPM is`() throws {
+        let key = try store.createRecoveryKey(nil)
+        try bound.bind()
+        try bound.forget()
+        try lose(.replaced)
+        bound.answer { _ in .pass }
+        let before = bound.count
+        #expect(bound.epochs.code { try store.checkDeviceKey() } == .keyUnavailable)
+        let asked = bound.count - before
+        bound.answer { $0 > asked ? .hangUp : .pass }
+        let failure = bound.failure { try store.recover(with: key, settingPasscode: nil) }
+        #expect(failure?.code == .keyUnavailable)
+        #expect(try store.status().level == .tpm)
+        bound.answer { _ in .pass }
+        try store.recover(with: key, settingPasscode: nil)
+        #expect(readable() == Self.migratable)
+    }
+
     @Test func `is waited for no longer than the call may take`() throws {
         let bound = try BoundStore(timeLimit: .milliseconds(500))
         try bound.epochs.add("item")

@@ -2,6 +2,8 @@
 
 import Database
 import KeychainModel
+import LockState
+import Sealing
 import SecretMemory
 import Testing
 
@@ -120,6 +122,28 @@ import Testing
         try epochs.store.unlock(first)
         #expect(try !epochs.store.status().isRotating)
         try expectAll()
+    }
+
+    @Test func `are not opened by an unlock that failed`() throws {
+        try epochs.beginEpoch(first)
+        try forget()
+        let kept = try epochs.store.withEngine("test") { (engine) throws(KeychainFailure) in
+            let facts = try engine.readFacts("test", .never)
+            // Keys of another keychain are not published.
+            let circumstances = LockStateProvider.Circumstances(
+                setting: "process", user: 0, isElevated: false)
+            let elsewhere = LockStateStore(
+                keychainID: .random(), provider: LockStateProvider(for: circumstances))
+            let failing = KeychainFacts(
+                facts.settings, newest: facts.newest, older: facts.older, lockState: elsewhere)
+            let protector = try engine.protector(of: failing, first, "test", .seconds(5))
+            #expect(throws: KeychainFailure.self) {
+                _ = try engine.publish(
+                    failing, openedBy: protector, within: .none, "test", .never)
+            }
+            return engine.takeProofForResealing()
+        }
+        #expect(kept == nil)
     }
 
     @Test func `may be overwritten and deleted while they wait`() throws {

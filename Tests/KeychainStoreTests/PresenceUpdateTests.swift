@@ -89,19 +89,18 @@ import Testing
     @Test func `an item of other fingers is gone, and makes way`() throws {
         let accessControl = try EpochStore.accessControl(.biometryCurrentSet, [1])
         try epochs.add("a", accessControl)
-        let changed = PersonAccess.Enrolment.known([2])
+        let changed = PersonAccess.Enrolment.known([[2]])
         #expect(epochs.read("a", enrolment: changed) == .failed(.itemNotFound))
-        #expect(epochs.read("a", try epochs.fingerProof([2])) == .failed(.itemNotFound))
         #expect(epochs.read("a") == .demanded([accessControl]))
         #expect(
             try epochs.store.contains(.exact("a"), for: epochs.caller, enrolment: changed)
                 .get("test") == false)
         #expect(
             try epochs.store.contains(
-                .exact("a"), for: epochs.caller, enrolment: .known([1])
+                .exact("a"), for: epochs.caller, enrolment: .known([[1]])
             ).get("test"))
         #expect(
-            try epochs.store.contains(.exact("a"), for: epochs.caller, enrolment: .known(nil))
+            try epochs.store.contains(.exact("a"), for: epochs.caller, enrolment: .known([]))
                 .get("test"))
         let next = EpochStore.item("a", try EpochStore.accessControl(.biometryCurrentSet, [2]))
         let access = PersonAccess(.naming, enrolment: changed)
@@ -114,6 +113,23 @@ import Testing
         }
         #expect(epochs.read("a", try epochs.fingerProof([2])) == .value("second"))
         #expect(try epochs.delete(.exact("a")) == 1)
+    }
+
+    @Test func `an item is not gone because a proof is of other fingers`() throws {
+        let accessControl = try EpochStore.accessControl(.biometryCurrentSet, [1])
+        try epochs.add("a", accessControl)
+        let other = try epochs.fingerProof([2])
+        for enrolment in [PersonAccess.Enrolment.unknown, .known([[1]]), .known([])] {
+            let access = PersonAccess(.demanding, proof: other, enrolment: enrolment)
+            #expect(epochs.look("a", .value, access) == .demanded([accessControl]))
+            let addition = Addition(EpochStore.item("a", accessControl), value: .text("b"))
+            let added = try epochs.store.add(addition, for: epochs.caller, access)
+            guard case .authenticationRequired([accessControl]) = added else {
+                Issue.record("it made way: \(enrolment)")
+                return
+            }
+        }
+        #expect(epochs.read("a", try epochs.fingerProof([1])) == .value("value of a"))
     }
 
     @Test func `an item of other fingers is deleted without any`() throws {
@@ -132,7 +148,7 @@ import Testing
         let accessControl = try EpochStore.accessControl(
             [.biometryCurrentSet, .devicePasscode, .or], [1])
         try epochs.add("a", accessControl)
-        let changed = PersonAccess.Enrolment.known([2])
+        let changed = PersonAccess.Enrolment.known([[2]])
         #expect(epochs.read("a", enrolment: changed) == .demanded([accessControl]))
         let finger = try epochs.fingerProof([2])
         #expect(epochs.read("a", finger) == .demanded([accessControl]))

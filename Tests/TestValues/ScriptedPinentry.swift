@@ -63,8 +63,11 @@ package final class ScriptedPinentry: @unchecked Sendable {
     package var wasStarted: Bool { !lines("pid").isEmpty }
 
     /// Waits until it asks for an entry, for 30 s at most.
-    package func awaitQuestion() {
-        for _ in 0..<3000 where questionCount == 0 { usleep(10_000) }
+    package func awaitQuestion() { awaitLine("GETPIN") }
+
+    /// Waits until it was sent that line, for 30 s at most.
+    package func awaitLine(_ line: String) {
+        for _ in 0..<3000 where !lines("log").contains(line) { usleep(10_000) }
     }
 
     /// Whether it is neither alive nor a zombie.

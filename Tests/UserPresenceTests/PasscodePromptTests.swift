@@ -66,6 +66,21 @@ private struct ScriptedPrompter: ~Copyable, Prompter {
         #expect(prompt.description == line.replacing("[2J\u{FFFD}", with: "[2J\n"))
     }
 
+    @Test(arguments: [
+        0x00AD, 0x034F, 0x061C, 0x115F, 0x180E, 0x200D, 0x2061, 0x3164, 0xFE0F, 0xFFA0, 0xFFF9,
+        0xFFFB, 0x1BCA0, 0x1D173, 0xE0001, 0xE0041, 0xE007F, 0xE0100,
+    ])
+    func `shows no text that nobody sees`(_ number: UInt32) throws {
+        let scalar = try #require(Unicode.Scalar(number))
+        let text = "mail\(Character(scalar))er"
+        #expect(PasscodePrompt(description: text).description == "mail\u{FFFD}er")
+    }
+
+    @Test func `shows letters of all languages as they are`() {
+        let text = "Ελλάδα नमस्ते 한국어 日本語 العربية עברית e\u{301} 🔑"
+        #expect(PasscodePrompt(description: text).description == text)
+    }
+
     @Test func `cuts long texts`() {
         let long = String(repeating: "x", count: 2000)
         let prompt = PasscodePrompt(title: long, description: long)

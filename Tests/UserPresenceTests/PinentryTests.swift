@@ -127,6 +127,20 @@ import Testing
         #expect(log.last == "BYE")
     }
 
+    /// Windows that take text with tags for more than text.
+    @Test func `is told nothing that could be markup`() throws {
+        let pinentry = try FakePinentry("PIN x")
+        var prompt = PasscodePrompt(
+            title: "<b>", description: "<h1>Mail</h1> & co\n&lt;", label: "<i>",
+            previousError: "<u>")
+        prompt.cancelTitle = "<s>&"
+        _ = try pinentry.ask(prompt)
+        let log = pinentry.lines("log")
+        #expect(!log.isEmpty && log.allSatisfy { !$0.contains { "<>&".contains($0) } })
+        let mail = "\u{2039}h1\u{203A}Mail\u{2039}/h1\u{203A}"
+        #expect(log.contains("SETDESC \(mail) \u{FF06} co%0A\u{FF06}lt;"))
+    }
+
     @Test func `gets long texts cut to the lines of its protocol`() throws {
         let pinentry = try FakePinentry("PIN x")
         _ = try pinentry.ask(

@@ -43,7 +43,7 @@ def environment(more):
 class Session:
     """The agent as the leader of a terminal; commands go through one pipe, answers another."""
 
-    def __init__(self, agent, request, **more):
+    def __init__(self, agent, request, is_stopped=False, **more):
         self.output = b""
         commands, self.commands = os.pipe()
         self.answers, answers = os.pipe()
@@ -56,7 +56,15 @@ class Session:
             os.execve(agent, [agent, "9"], environment(more))
         os.close(commands)
         os.close(answers)
+        if is_stopped:
+            self.stop_output()
         os.write(self.commands, request.encode() + b"\n")
+
+    def stop_output(self, action=termios.TCOOFF):
+        """As Ctrl-S does, or Ctrl-Q."""
+        other_end = os.open(os.ptsname(self.terminal), os.O_RDWR | os.O_NOCTTY)
+        termios.tcflow(other_end, action)
+        os.close(other_end)
 
     def read(self, seconds=0.02):
         if select.select([self.terminal], [], [], seconds)[0]:
@@ -141,6 +149,56 @@ def terminal_answer(agent):
 
 
 @case
+def terminal_prompt_comes_when_nothing_is_shown(agent):
+    """Who answers the moment that the prompt is there is not too early."""
+    session = direct(agent, "ask 20 terminal again")
+    for word in (b"first", b"second"):
+        session.expect(b"Passcode: ")
+        check(not session.has_echo(), "what is typed would be shown")
+        os.write(session.terminal, word + b"\n")
+    session.answers_with(f"answer {b'first'.hex()} answer {b'second'.hex()} {LEFT}")
+    check(b"first" not in session.output and b"second" not in session.output, session.output)
+    session.finish()
+
+
+@case
+def terminal_stopped_until_the_deadline(agent):
+    session = Session(agent, "ask 0.5 terminal", is_stopped=True)
+    session.answers_with("timedOut " + LEFT)
+    is_restored(session)
+    check(session.output == b"", session.output)
+    session.finish()
+
+
+@case
+def terminal_stopped_and_ended_from_outside(agent):
+    with tempfile.TemporaryDirectory() as folder:
+        end = os.path.join(folder, "end")
+        session = Session(agent, f"ask 20 terminal until:{end}", is_stopped=True)
+        session.settle()
+        os.mkdir(end)
+        ends(session, "cancelled")
+
+
+@case
+def terminal_stopped_and_terminated(agent):
+    session = Session(agent, "ask 20 terminal", is_stopped=True)
+    session.settle()
+    is_ended_by(session, signal.SIGTERM)
+
+
+@case
+def terminal_stopped_for_a_while(agent):
+    session = Session(agent, "ask 20 terminal", is_stopped=True)
+    session.settle()
+    session.stop_output(termios.TCOON)
+    session.expect(b"Passcode: ")
+    session.type(b"later\n")
+    session.answers_with(f"answer {b'later'.hex()} {LEFT}")
+    session.finish()
+
+
+@case
 def terminal_differing(agent):
     session = direct(agent, "ask 20 terminal twice")
     for first, second in ((b"a\n", b"b\n"), (b"c\n", b"d\n"), (b"same\n", b"same\n")):
@@ -199,9 +257,76 @@ def terminal_ended_from_outside(agent):
         ends(session, "cancelled")
 
 
+def told(agent, request, **more):
+    session = Session(agent, request, **more)
+    session.expect(b"The tests tell something.")
+    return session
+
+
+@case
+def notice_on_the_terminal(agent):
+    """What is typed for want of patience is not shown, and no shell gets it."""
+    session = told(agent, "tell 20 terminal offering")
+    session.expect(b"Do otherwise: press Enter.")
+    check(not session.has_echo(), "what is typed would be shown")
+    session.type(b"secret\nls\n")
+    ends(session, "alternative")
+    check(b"secret" not in session.output and b"ls" not in session.output, session.output)
+
+
+@case
+def notice_without_alternative(agent):
+    session = told(agent, "tell 20 terminal")
+    session.expect(b"Cancel: press Enter.")
+    session.type(b"secret\n")
+    ends(session, "cancelled")
+    check(b"secret" not in session.output, session.output)
+
+
+@case
+def notice_until_the_deadline(agent):
+    ends(told(agent, "tell 0.5 terminal offering"), "timedOut")
+
+
+@case
+def notice_on_a_stopped_terminal(agent):
+    session = Session(agent, "tell 0.5 terminal offering", is_stopped=True)
+    ends(session, "timedOut")
+
+
+@case
+def notice_ended_from_outside(agent):
+    with tempfile.TemporaryDirectory() as folder:
+        end = os.path.join(folder, "end")
+        session = told(agent, f"tell 20 offering until:{end}")
+        session.settle()
+        os.mkdir(end)
+        ends(session, "cancelled")
+
+
+@case
+def notice_without_a_window(agent):
+    """A program that would draw on the terminal, and leave its drawing there, gets none."""
+    session = told(
+        agent, "tell 20 offering", VALET_PINENTRY=installed("pinentry-curses"))
+    session.type(b"\n")
+    ends(session, "alternative")
+
+
+@case
+def notice_nowhere(agent):
+    result = alone(agent, "tell 5 offering")
+    is_answer(result.replace("UserPresence.UserPresenceError.Reason.", ""),
+              "unavailable(nobodyThere)")
+
+
 def ends_by(agent, number, text=None):
     session = direct(agent)
     session.type(b"half")
+    is_ended_by(session, number, text)
+
+
+def is_ended_by(session, number, text=None):
     if text:
         os.write(session.terminal, text)
     else:

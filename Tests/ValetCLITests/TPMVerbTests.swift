@@ -86,6 +86,29 @@ struct `valet device, with a TPM` {
     }
 }
 
+@Suite(.enabled(if: Swtpm.isThere, Comment(rawValue: Swtpm.missing)))
+struct `valet recovery use, where the TPM is not seen` {
+    @Test func `says so before it is given up`() throws {
+        let swtpm = try Swtpm()
+        let bench = try KeychainBench(tpm: swtpm.device)
+        bench.add("secret")
+        #expect(bench.run("recovery", "create") == .success)
+        let key = String(bench.console.outputText.dropLast())
+        bench.run("device", "bind", "--tpm")
+        try bench.store.lock(all: true)
+        bench.store.close()
+        swtpm.kill()
+        let code = bench.run(
+            "recovery", "use", "--recovery-key-fd=3", "--lower", lines: [key])
+        #expect(code != .success)
+        #expect(
+            bench.console.notes.contains(
+                "valet: warning: the TPM is given up for lost: there is no TPM"))
+        #expect(bench.console.notes.contains { $0.contains("a container or another boot") })
+        #expect(try bench.store.status().level == .tpm)
+    }
+}
+
 @Suite struct `valet device, without a TPM` {
     private let bench: KeychainBench
 

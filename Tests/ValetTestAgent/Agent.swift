@@ -72,6 +72,7 @@ import Valet
         case "fork": Forking.start(prefix: words[0])
         case "label": try label(words[0], words[1])
         case "ask": return Asking.ask(words)
+        case "tell": return Asking.tell(words)
         case "person": return try Authenticating.perform(words) ?? wrongUse(verb)
         case "reader": return Readers.find()
         case "app": return try Application.perform(words[0], Array(words.dropFirst()))

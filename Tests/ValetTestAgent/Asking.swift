@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Database
 import Foundation
 import SecretMemory
 import UserPresence
@@ -25,6 +26,25 @@ enum Asking {
         // `readLine` takes an old EINTR at the end of its input for a reason to try again.
         errno = 0
         return texts.joined(separator: " ")
+    }
+
+    /// What came of telling a person something, which they may answer with `alternative`, and what
+    /// it left behind. Words as those of ``ask(_:)``, and `offering`.
+    static func tell(_ words: [String]) -> String {
+        var prompt = PasscodePrompt(description: "The tests tell something.")
+        prompt.cancellation = words.last.flatMap(end)
+        let asker = PasscodeAsker.forProcess(prefersTerminal: words.contains("terminal"))
+        let before = descriptorCount
+        var text = "alternative"
+        do throws(UserPresenceError) {
+            try asker.tell(
+                prompt, offering: words.contains("offering") ? "Do otherwise" : nil,
+                until: Deadline(after: .milliseconds(Int(1000 * (Double(words[0]) ?? 10)))))
+        } catch {
+            text = "\(error.code)"
+        }
+        defer { errno = 0 }
+        return "\(text) descriptors \(descriptorCount - before) children \(children)"
     }
 
     /// What ends the question.

@@ -8,7 +8,7 @@ enum Readers {
     /// `found`, or the error's code.
     static func find() -> String {
         do throws(FingerprintError) {
-            _ = try FingerprintReader().enrolment(until: Deadline(after: .milliseconds(500)))
+            _ = try FingerprintReader().enrolments(until: Deadline(after: .milliseconds(500)))
             return "found"
         } catch {
             return "\(error.code)"

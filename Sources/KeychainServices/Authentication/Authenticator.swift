@@ -26,12 +26,14 @@ package protocol Authenticator: Sendable {
         for demands: [AccessControl], reason: String?, store: ItemStore, deadline: Deadline
     ) throws(KeychainFailure) -> PresenceProof
 
-    /// What the fingers are that are enrolled at this moment: bytes, at most 255, that are others
-    /// after every change. Asks nobody, and is bounded in time.
+    /// What the fingers are that are enrolled at this moment, on each reader: bytes, at most 255,
+    /// that are others after every change (docs/FORMAT.md §5.4). Asks nobody, and is bounded in
+    /// time.
     ///
-    /// - Returns: nil if none is enrolled, or there is no reader.
+    /// - Returns: The reader that is asked first is the first. None if none has a finger, or there
+    ///   is no reader.
     /// - Throws: ``KeychainFailure`` if that cannot be found out.
-    func enrolment() throws(KeychainFailure) -> [UInt8]?
+    func enrolments() throws(KeychainFailure) -> [[UInt8]]
 
     /// What was proved before and still counts, without asking; nil for nothing.
     var rememberedProof: PresenceProof? { get }

@@ -17,5 +17,7 @@ package struct DefaultAuthenticator: Authenticator {
     }
 
     /// The fingers that are enrolled.
-    package func enrolment() throws(KeychainFailure) -> [UInt8]? { try LAContext().enrolment() }
+    package func enrolments() throws(KeychainFailure) -> [[UInt8]] {
+        try LAContext().enrolments()
+    }
 }

@@ -69,7 +69,7 @@ extension KeychainSession {
         guard accessControl.constraints.contains(.biometryCurrentSet),
             accessControl.enrolment == nil
         else { return accessControl }
-        return accessControl.bound(to: try policy.chosenAuthenticator.enrolment())
+        return accessControl.bound(to: try policy.chosenAuthenticator.enrolments().first)
     }
 }
 
@@ -91,7 +91,7 @@ private struct PresenceInquiry {
     ) throws(KeychainFailure) {
         let authenticator = policy.chosenAuthenticator
         if access.enrolment == .unknown, demands.contains(where: { $0.enrolment != nil }) {
-            access.enrolment = .known(try authenticator.enrolment())
+            access.enrolment = .known(try authenticator.enrolments())
             return
         }
         guard policy.userInterface == .allow else {
@@ -101,7 +101,15 @@ private struct PresenceInquiry {
         }
         let proof = try authenticator.proof(
             for: demands, reason: policy.reason, store: store, deadline: deadline)
-        access.proof = access.proof?.adding(proof) ?? proof
+        // What was remembered may be of keys that were changed since: that counts for nothing.
+        if let earlier = access.proof, store.isCurrent(earlier) {
+            access.proof = earlier.adding(proof)
+        } else {
+            access.proof = proof
+        }
+        // Others may have been enrolled while the person was asked. If the proof is enough nobody
+        // has to know.
+        access.enrolment = .unknown
     }
 }
 

@@ -21,25 +21,34 @@
         package func state(until deadline: Deadline) -> BiometryState {
             let limit = min(deadline.remaining, Self.patience)
             do throws(FingerprintError) {
-                return .enrolled(try reader.enrolment(until: Deadline(after: limit)).bytes)
+                let states = try reader.enrolments(until: Deadline(after: limit))
+                return .enrolled(states.map(\.bytes))
             } catch {
                 return error.code == .nobodyEnrolled ? .notEnrolled : .noReader
             }
         }
 
-        /// Has fprintd verify a finger; the person is told on the terminal, if there is one.
+        /// Has fprintd verify a finger.
         ///
         /// - Throws: As the protocol says; everything that is missing or fails is `noReader`.
         package func verify(
-            _ lines: [String], until deadline: Deadline, cancellation: PromptCancellation
+            _ enrolment: [UInt8]?, until deadline: Deadline, cancellation: PromptCancellation,
+            tell: (String) -> Void
         ) throws(BiometryFailure) -> [UInt8] {
             let ending = try Self.cancellation()
             cancellation.listen { ending.cancel() }
             defer { cancellation.stopListening() }
-            TerminalNotice.show(lines)
+            var isWaiting = false
             do throws(FingerprintError) {
-                let state = try reader.verify(until: deadline, cancellation: ending) { event in
-                    TerminalNotice.show([event.line])
+                let state = try reader.verify(
+                    enrolment, until: deadline, cancellation: ending
+                ) { event in
+                    // That it waits again goes without saying.
+                    if case .waiting = event {
+                        guard !isWaiting else { return }
+                        isWaiting = true
+                    }
+                    tell(event.line)
                 }
                 return state.bytes
             } catch {

@@ -17,6 +17,8 @@ enum AuthenticationRefusal: Error {
     case invalidated
     /// Nobody answered.
     case timedOut
+    /// The person prefers the passcode to a finger.
+    case passcodePreferred
     /// Nobody may be asked, or can be.
     case notInteractive(UserPresenceError?)
     case passcodeNotSet
@@ -57,10 +59,11 @@ enum AuthenticationRefusal: Error {
     /// Whether the passcode may take the place of the finger.
     var leavesPasscode: Bool {
         switch self {
-        case .wrong, .noReader, .notEnrolled, .lockedOut: true
-        case .declined, .ended, .invalidated, .timedOut, .notInteractive, .passcodeNotSet,
-            .impossible, .keychain:
-            false
+        case .wrong, .noReader, .notEnrolled, .lockedOut, .timedOut, .passcodePreferred,
+            // There was no place to tell the person; the passcode may have one.
+            .notInteractive:
+            true
+        case .declined, .ended, .invalidated, .passcodeNotSet, .impossible, .keychain: false
         }
     }
 }
@@ -83,8 +86,8 @@ extension KeychainFailure {
         case .keychain(let failure):
             self = failure
             return
-        case .wrong, .ended, .invalidated, .timedOut, .noReader, .notEnrolled, .lockedOut,
-            .impossible:
+        case .wrong, .ended, .invalidated, .timedOut, .passcodePreferred, .noReader,
+            .notEnrolled, .lockedOut, .impossible:
             code = .authenticationFailed
         }
         self.init(code, during: "authenticate", message: message, hint: hint)
@@ -100,6 +103,7 @@ extension AuthenticationRefusal {
         case .ended: .appCancel
         case .invalidated: .invalidContext
         case .timedOut: .systemCancel
+        case .passcodePreferred: .userFallback
         case .notInteractive: .notInteractive
         case .passcodeNotSet: .passcodeNotSet
         case .noReader: .biometryNotAvailable

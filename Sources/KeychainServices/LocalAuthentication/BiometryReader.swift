@@ -3,24 +3,28 @@
 package import Database
 package import UserPresence
 
-/// A reader of fingers, as far as authentication needs one.
+/// The readers of fingers, as far as authentication needs them.
 ///
 /// Calls block, and are done by their deadline. They may be made from every thread.
 package protocol BiometryReader: Sendable {
-    /// What the reader can do now. Asks nobody.
+    /// What they can do now. Asks nobody.
     func state(until deadline: Deadline) -> BiometryState
 
     /// Waits for a finger that is enrolled: three times, where it is another one's; a finger that
     /// was not seen well does not count.
     ///
     /// - Parameters:
-    ///   - lines: What the person is told, as far as there is a place for it: who asks for what.
+    ///   - enrolment: Which reader is to be used: the one that had these fingers a moment ago; nil,
+    ///     and if none has them any more, for the first.
     ///   - cancellation: Ends the waiting from outside, as who listens to it is told; the answer
     ///     is then `cancelled`.
+    ///   - tell: Gets a line for the person once the reader waits, which says what to do, and one
+    ///     after each try that was of no use, which says why.
     /// - Returns: What was enrolled while the finger matched: 1 to 255 bytes that are others after
     ///   every change.
     func verify(
-        _ lines: [String], until deadline: Deadline, cancellation: PromptCancellation
+        _ enrolment: [UInt8]?, until deadline: Deadline, cancellation: PromptCancellation,
+        tell: (String) -> Void
     ) throws(BiometryFailure) -> [UInt8]
 }
 
@@ -32,8 +36,9 @@ package enum BiometryState: Hashable, Sendable {
     case notEnrolled
     /// There were too many tries; only the passcode helps.
     case lockedOut
-    /// Fingers are enrolled: 1 to 255 bytes that are others after every change.
-    case enrolled([UInt8])
+    /// Fingers are enrolled on these readers, at least one: of each 1 to 255 bytes that are others
+    /// after every change (docs/FORMAT.md §5.4), that of the reader which is used first first.
+    case enrolled([[UInt8]])
 }
 
 /// Why no finger was accepted.

@@ -133,7 +133,8 @@ final class ContextState: Sendable {
         let settings = settings
         return PersonAuthentication(
             means: means, reason: reason.flatMap { $0.isEmpty ? nil : $0 } ?? settings.reason,
-            cancelTitle: settings.cancelTitle, mayAsk: settings.mayAsk,
+            cancelTitle: settings.cancelTitle, fallbackTitle: settings.fallbackTitle,
+            mayAsk: settings.mayAsk,
             credential: settings.passcode, store: store, deadline: deadline,
             cancellation: cancellation)
     }

@@ -19,7 +19,7 @@ extension LAContext: AuthenticationContext {
     package var rememberedProof: PresenceProof? { try? state.rememberedProof() }
 
     /// The fingers that are enrolled.
-    package func enrolment() throws(KeychainFailure) -> [UInt8]? { state.enrolment }
+    package func enrolments() throws(KeychainFailure) -> [[UInt8]] { state.enrolments }
 
     private func refusing<R>(
         _ body: () throws(AuthenticationRefusal) -> R
@@ -59,17 +59,18 @@ extension LAContext {
 }
 
 extension ContextState {
-    var enrolment: [UInt8]? { readerState.enrolment }
+    var enrolments: [[UInt8]] { readerState.enrolments }
 
     var hasReader: Bool { readerState != .noReader }
 
     /// Keeps which fingers are enrolled, if `policy` is about fingers.
     func noteDomainState(for policy: LAPolicy) {
-        guard let enrolment else { return }
+        let enrolments = enrolments
+        guard !enrolments.isEmpty else { return }
         switch policy {
         case .deviceOwnerAuthenticationWithBiometrics,
             .deviceOwnerAuthenticationWithBiometricsOrCompanion, .deviceOwnerAuthentication:
-            change { $0.domainState = Data(enrolment) }
+            change { $0.domainState = Data(enrolments.joined()) }
         case .deviceOwnerAuthenticationWithCompanion,
             .deviceOwnerAuthenticationWithWristDetection:
             break

@@ -132,7 +132,8 @@ open class LAContext: NSObject, @unchecked Sendable {
         set { state.change { $0.reason = newValue } }
     }
 
-    /// What stands on the button for the application's own way; there is none here.
+    /// What stands on the button that takes the passcode in place of a finger, where it may; nil or
+    /// empty for what stands there anyway.
     open var localizedFallbackTitle: String? {
         get { state.settings.fallbackTitle }
         set { state.change { $0.fallbackTitle = newValue } }

@@ -7,8 +7,11 @@ internal import SecretMemory
 internal import UserPresence
 
 extension PersonAuthentication {
-    func proveFinger() throws(AuthenticationRefusal) -> PresenceProof {
-        let enrolled = try enrolmentOfFinger()
+    /// - Parameter hasOther: Whether the person may prefer the passcode.
+    func proveFinger(
+        of enrolment: [UInt8]?, orPasscode hasOther: Bool, until deadline: Deadline
+    ) throws(AuthenticationRefusal) -> PresenceProof {
+        let enrolled = try enrolmentOfFinger(enrolment, orPasscode: hasOther, until: deadline)
         do throws(KeychainFailure) {
             return try store.presenceProof(fingerprint: enrolled)
         } catch {
@@ -32,14 +35,38 @@ extension PersonAuthentication {
     }
 
     /// What was enrolled while a finger matched.
-    private func enrolmentOfFinger() throws(AuthenticationRefusal) -> [UInt8] {
+    private func enrolmentOfFinger(
+        _ enrolment: [UInt8]?, orPasscode hasOther: Bool, until deadline: Deadline
+    ) throws(AuthenticationRefusal) -> [UInt8] {
         guard let reader = means.reader else { throw .noReader }
+        let title = fallbackTitle.flatMap { $0.isEmpty ? nil : $0 } ?? "Use the passcode"
+        let notice = FingerNotice(
+            ["\(means.application()) asks for your finger."] + saidReason,
+            cancelTitle: cancelTitle, offering: hasOther ? title : nil, by: means.asker,
+            until: deadline)
+        cancellation.listen { notice.cancel() }
+        defer { cancellation.stopListening() }
         do throws(BiometryFailure) {
-            return try reader.verify(
-                ["\(means.application()) asks for your finger."] + saidReason, until: deadline,
-                cancellation: cancellation)
+            let enrolled = try reader.verify(
+                enrolment, until: deadline, cancellation: notice.waiting, tell: notice.tell)
+            // What the person did in the same moment is late.
+            _ = notice.finish()
+            return enrolled
         } catch {
-            throw AuthenticationRefusal(error, isEnded: cancellation.isCancelled)
+            throw refusal(error, notice.finish())
+        }
+    }
+
+    private func refusal(
+        _ failure: BiometryFailure, _ outcome: FingerNotice.Outcome?
+    ) -> AuthenticationRefusal {
+        let isEnded = cancellation.isCancelled
+        guard failure == .cancelled, !isEnded, let outcome else {
+            return AuthenticationRefusal(failure, isEnded: isEnded)
+        }
+        return switch outcome {
+        case .passcode: .passcodePreferred
+        case .failed(let error): AuthenticationRefusal(error, isEnded: false)
         }
     }
 
@@ -75,8 +102,8 @@ extension PersonAuthentication {
 }
 
 extension BiometryState {
-    /// What is enrolled; nil unless a finger can be shown.
-    var enrolment: [UInt8]? {
-        if case .enrolled(let enrolment) = self { enrolment } else { nil }
+    /// What is enrolled on each reader; nothing unless a finger can be shown.
+    var enrolments: [[UInt8]] {
+        if case .enrolled(let enrolments) = self { enrolments } else { [] }
     }
 }

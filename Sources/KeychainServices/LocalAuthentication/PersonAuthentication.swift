@@ -9,8 +9,9 @@ internal import UserPresence
 /// One authentication: asks a person for what is demanded and not proved yet.
 ///
 /// Fingers come first, where they are enough or a part of it; the passcode takes their place where
-/// they fail and it may. Each is tried three times, fingers by the reader itself. All of it is done
-/// by the deadline, but for the two seconds that ending a pinentry may take.
+/// they fail, are not shown in half of the time, or the person prefers it, and it may. Each is
+/// tried three times, fingers by the reader itself. All of it is done by the deadline, but for the
+/// two seconds that ending a pinentry may take.
 struct PersonAuthentication {
     /// How often a person may try a passcode.
     static let tryCount = 3
@@ -20,6 +21,8 @@ struct PersonAuthentication {
     let reason: String
     /// What stands on the button that declines.
     let cancelTitle: String?
+    /// What stands on the button that takes the passcode in place of a finger.
+    let fallbackTitle: String?
     /// Whether a person may be asked.
     let mayAsk: Bool
     /// The passcode that the application has given.
@@ -36,62 +39,28 @@ struct PersonAuthentication {
     ) throws(AuthenticationRefusal) -> PresenceProof {
         let way = try way(to: demands, beside: known)
         var proof = known
-        if way.contains(.fingerprint) {
+        if way.factors.contains(.fingerprint) {
+            let hasOther = demands.allSatisfy {
+                $0.demand.isMet(by: Self.shown(known, for: $0).union(.passcode))
+            }
             do throws(AuthenticationRefusal) {
-                proof = merged(proof, try proveFinger())
+                // What comes after it takes time, too.
+                let leavesTime = hasOther || way.factors.contains(.passcode)
+                let time = deadline.remaining / (leavesTime ? 2 : 1)
+                let finger = try proveFinger(
+                    of: way.enrolment, orPasscode: hasOther, until: Deadline(after: time))
+                proof = merged(proof, finger)
             } catch {
-                let other = (known?.factors ?? []).union(.passcode)
-                let hasOther = demands.allSatisfy { $0.demand.isMet(by: other) }
                 guard error.leavesPasscode, hasOther else { throw error }
                 return merged(proof, try provePasscode())
             }
         }
-        if way.contains(.passcode) { proof = merged(proof, try provePasscode()) }
+        if way.factors.contains(.passcode) { proof = merged(proof, try provePasscode()) }
         guard let proof else { throw .impossible }
         return proof
     }
 
-    /// The factors to ask for: the easiest that are enough, beside those that were shown.
-    ///
-    /// - Throws: ``AuthenticationRefusal``: why there is no way, or nobody to ask.
-    func way(
-        to demands: [AccessControl], beside known: PresenceProof?
-    ) throws(AuthenticationRefusal) -> AccessControl.Factors {
-        let reader = means.reader.map { $0.state(until: deadline) } ?? .noReader
-        let shown = known?.factors ?? []
-        let ways: [AccessControl.Factors] = [
-            .fingerprint, .passcode, [.fingerprint, .passcode],
-        ]
-        // A passcode that was given already asks nobody.
-        let sorted = credential == nil ? ways : [.passcode] + ways
-        let way = sorted.first { way in
-            if way.contains(.fingerprint), reader.enrolment == nil { return false }
-            return demands.allSatisfy {
-                $0.demand(enrolled: reader.enrolment).isMet(by: shown.union(way))
-            }
-        }
-        guard let way else { throw refusal(of: demands, reader) }
-        // Fingers open nothing without a passcode, either: the keychain is not locked then.
-        guard try hasPasscode() else { throw .passcodeNotSet }
-        if credential == nil || way.contains(.fingerprint) { try checkThatSomebodyIsThere() }
-        return way
-    }
-
-    /// Why there is no way.
-    private func refusal(
-        of demands: [AccessControl], _ reader: BiometryState
-    ) -> AuthenticationRefusal {
-        guard !demands.contains(where: \.demand.isImpossible) else { return .impossible }
-        return switch reader {
-        case .noReader: .noReader
-        case .notEnrolled: .notEnrolled
-        case .lockedOut: .lockedOut
-        // Other fingers are enrolled than those that an item is bound to.
-        case .enrolled: .wrong
-        }
-    }
-
-    private func hasPasscode() throws(AuthenticationRefusal) -> Bool {
+    func hasPasscode() throws(AuthenticationRefusal) -> Bool {
         do throws(KeychainFailure) {
             let found = try store.availability()
             if let fault = found.fault { throw fault }
@@ -101,13 +70,19 @@ struct PersonAuthentication {
         }
     }
 
-    private func checkThatSomebodyIsThere() throws(AuthenticationRefusal) {
+    func checkThatSomebodyIsThere() throws(AuthenticationRefusal) {
         guard mayAsk else { throw .notInteractive(nil) }
         do throws(UserPresenceError) {
             try means.asker.checkThatSomebodyIsThere()
         } catch {
             throw .notInteractive(error)
         }
+    }
+
+    private static func shown(
+        _ known: PresenceProof?, for accessControl: AccessControl
+    ) -> AccessControl.Factors {
+        known?.factors(for: accessControl) ?? []
     }
 
     private func merged(_ known: PresenceProof?, _ newer: PresenceProof) -> PresenceProof {

@@ -19,7 +19,11 @@ final class KeychainFacts: Sendable {
     /// Tells which keys are open; nil without a passcode.
     let lockState: LockStateStore?
 
-    init(_ settings: KeychainSettings, newest: LockedKeybag, older: LockedKeybag?) {
+    /// - Parameter lockState: Where keys are published; nil for the one of this process.
+    init(
+        _ settings: KeychainSettings, newest: LockedKeybag, older: LockedKeybag?,
+        lockState given: LockStateStore? = nil
+    ) {
         self.settings = settings
         self.newest = newest
         self.older = older
@@ -28,7 +32,9 @@ final class KeychainFacts: Sendable {
                 epoch: keybag.epoch,
                 digest: keybag.digest(settings: settings.authenticatedBytes(of: keybag.epoch)))
         }
-        lockState = newest.protector == .device ? nil : LockStates.store(of: settings.keychainID)
+        lockState =
+            newest.protector == .device
+            ? nil : given ?? LockStates.store(of: settings.keychainID)
     }
 
     /// The keybags, the newest first.

@@ -97,8 +97,10 @@ extension Engine {
             let held = directory.isReadOnly ? nil : try lock.acquire(before: deadline)
             guard try isInPlace(), try readFacts(operation, deadline).settings == facts.settings
             else { return false }
-            if facts.older != nil { keep(forResealing: try facts.proof(with: protector)) }
+            let proof = facts.older == nil ? nil : try facts.proof(with: protector)
             try lockState.publish(facts.published(opened), within: limits)
+            // Not before: of an unlock that failed nothing is kept.
+            if let proof { keep(forResealing: proof) }
             _ = consume held
             announceLockState()
             return true

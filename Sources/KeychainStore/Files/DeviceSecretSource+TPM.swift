@@ -134,15 +134,15 @@ extension DeviceSecretSource {
         }
     }
 
-    /// Whether this program could use the TPM if it is there: nobody has to help it first. What a
-    /// TPM keeps is not lost before that is known.
+    /// Whether this program could use the TPM if it is there: nobody has to help it first, and no
+    /// other try may do. What a TPM keeps is not lost before that is known.
     func canUseTPM(_ deadline: Deadline) -> Bool {
         do throws(TPMError) {
             _ = try location.tpm.status(until: deadline)
             return true
         } catch {
             switch error.code {
-            case .notBuilt, .libraryMissing, .noPermission: return false
+            case .notBuilt, .libraryMissing, .noPermission, .timedOut, .connectionLost: return false
             default: return true
             }
         }

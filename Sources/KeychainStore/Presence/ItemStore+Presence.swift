@@ -57,7 +57,7 @@ extension ItemStore {
             }
         }
         guard let keys else { throw KeychainFailure(.itemNotFound, during: Self.proving) }
-        return PresenceProof(.fingerprint, enrolment: enrolment, keys: keys)
+        return PresenceProof(.fingerprint, enrolments: [enrolment], keys: keys)
     }
 }
 

@@ -21,8 +21,8 @@ package struct PersonAccess: Sendable {
     package enum Enrolment: Hashable, Sendable {
         /// Nobody has looked. An item that is bound to fingers is demanded until somebody has.
         case unknown
-        /// What an ``Authenticator`` said; nil for none.
-        case known([UInt8]?)
+        /// What an ``Authenticator`` said of each reader that has fingers.
+        case known([[UInt8]])
     }
 
     /// What becomes of an item that needs a person.
@@ -83,27 +83,29 @@ enum Verdict {
 extension PersonAccess {
     /// What is to become of an item with `accessControl`, the value of which is sealed to
     /// `recipient`.
+    ///
+    /// Only what the reader says now makes an item ``Verdict/gone``. A proof may be older than the
+    /// item, or of another keychain: it opens what it is enough for, and ends nothing.
     func verdict(
         on accessControl: AccessControl, sealedTo pair: PresencePair, of recipient: Recipient?
     ) -> Verdict {
-        let demand = accessControl.demand(enrolled: enrolled)
+        let demand = demand(of: accessControl)
         if accessControl.enrolment != nil, demand.isImpossible { return .gone }
         switch rule {
         case .naming:
             return accessControl.enrolment != nil && enrolment == .unknown ? .demanded : .open
         case .demanding, .skipping:
-            guard let proof, let recipient, demand.isMet(by: proof.factors),
+            guard let proof, let recipient, demand.isMet(by: proof.factors(for: accessControl)),
                 proof.keys.contains(where: { $0.has(pair, of: recipient) })
             else { return rule == .skipping ? .skipped : .demanded }
             return .open
         }
     }
 
-    /// A finger that has matched was one of those that were enrolled then.
-    private var enrolled: [UInt8]? {
+    private func demand(of accessControl: AccessControl) -> AccessControl.Demand {
         switch enrolment {
-        case .known(let enrolled): enrolled
-        case .unknown: proof?.enrolment
+        case .known(let enrolled): accessControl.demand(enrolled: enrolled)
+        case .unknown: accessControl.demand
         }
     }
 }

@@ -14,8 +14,8 @@ internal import Synchronization
 package final class PresenceProof: Sendable {
     /// What was shown.
     package let factors: AccessControl.Factors
-    /// The fingers that were enrolled when one of them matched; nil if none did.
-    package let enrolment: [UInt8]?
+    /// The fingers that were enrolled on a reader when one of them matched there.
+    package let enrolments: Set<[UInt8]>
     /// The opened pairs, by epoch.
     let keys: [PresenceKeys]
     /// Values that this was found to be enough for, by the tag of part V.
@@ -24,19 +24,17 @@ package final class PresenceProof: Sendable {
     private static let grantedCapacity = 1024
 
     init(
-        _ factors: AccessControl.Factors, enrolment: [UInt8]? = nil, keys: [PresenceKeys]
+        _ factors: AccessControl.Factors, enrolments: Set<[UInt8]> = [], keys: [PresenceKeys]
     ) {
         self.factors = factors
-        self.enrolment = enrolment
+        self.enrolments = enrolments
         self.keys = keys
     }
 
     /// Both proofs in one: what takes passcode and finger takes both.
-    ///
-    /// Where both have the same, that of `newer` counts.
     package func adding(_ newer: PresenceProof) -> PresenceProof {
         PresenceProof(
-            factors.union(newer.factors), enrolment: newer.enrolment ?? enrolment,
+            factors.union(newer.factors), enrolments: enrolments.union(newer.enrolments),
             keys: newer.keys + keys)
     }
 
@@ -54,7 +52,16 @@ package final class PresenceProof: Sendable {
 
     /// Whether this meets what `accessControl` demands, fingers of another enrolment left out.
     package func satisfies(_ accessControl: AccessControl) -> Bool {
-        accessControl.demand(enrolled: enrolment).isMet(by: factors)
+        accessControl.demand.isMet(by: factors(for: accessControl))
+    }
+
+    /// What of this counts for an item with `accessControl`: one that is bound to fingers takes one
+    /// of those.
+    package func factors(for accessControl: AccessControl) -> AccessControl.Factors {
+        guard let bound = accessControl.enrolment, !enrolments.contains(bound) else {
+            return factors
+        }
+        return factors.subtracting(.fingerprint)
     }
 }
 

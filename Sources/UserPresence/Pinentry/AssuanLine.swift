@@ -69,7 +69,7 @@ struct PinentryError: Error, Equatable, CustomStringConvertible {
     /// What it means for whoever asked.
     var code: UserPresenceError.Code {
         switch number & 0xFFFF {
-        case 99, 198: .cancelled
+        case 99, 114, 198: .cancelled
         case 62: .timedOut
         default: .unavailable(.pinentry)
         }

@@ -39,38 +39,66 @@ struct Pinentry: ~Copyable, Prompter {
             if let type = environment.value("TERM") { try set("OPTION ttytype=", type) }
         }
         try set("OPTION lc-ctype=", ChildEnvironment.textLocale(environment))
-        try set("SETTITLE ", prompt.title)
-        try set("SETDESC ", prompt.description)
+        try show("SETTITLE ", prompt.title)
+        try show("SETDESC ", prompt.description)
         // One underscore marks the letter that stands for the button.
         if let title = prompt.cancelTitle {
-            try set("SETCANCEL ", title.replacing("_", with: "__"))
+            try show("SETCANCEL ", title.replacing("_", with: "__"))
         }
     }
 
     mutating func ask(_ question: Question) throws(UserPresenceError) -> Entry {
         let wantsTwo = question.prompt.asksTwice && !question.isRepetition
-        try set("SETPROMPT ", question.label + ":")
-        if let problem = question.problem { try set("SETERROR ", problem) }
+        try show("SETPROMPT ", question.label + ":")
+        if let problem = question.problem { try show("SETERROR ", problem) }
         if wantsTwo {
-            try set("SETREPEAT ", question.prompt.label + ", again:")
-            try set("SETREPEATERROR ", UserPresenceError.Code.mismatch.explanation)
+            try show("SETREPEAT ", question.prompt.label + ", again:")
+            try show("SETREPEATERROR ", UserPresenceError.Code.mismatch.explanation)
         }
+        var answer = SecretInput(capacity: PasscodePrompt.maximumByteCount)
+        let isRepeated = try perform("GETPIN", into: &answer)
+        let count = answer.byteCount
+        return Entry(bytes: answer.prefix(count), isRepeated: wantsTwo && isRepeated)
+    }
+
+    /// Shows what it was introduced with until the person presses a button.
+    ///
+    /// - Throws: `cancelled` unless it is that of `alternative`; `timedOut`, `malformed`.
+    mutating func tell(
+        _ prompt: PasscodePrompt, offering alternative: String?
+    ) throws(UserPresenceError) {
+        if let problem = prompt.previousError { try show("SETERROR ", problem) }
+        if let button = alternative ?? prompt.cancelTitle {
+            try show("SETOK ", button.replacing("_", with: "__"))
+        }
+        var nothing = SecretInput(capacity: 0)
+        _ = try perform(alternative == nil ? "MESSAGE" : "CONFIRM", into: &nothing)
+        if alternative == nil { throw UserPresenceError(.cancelled) }
+    }
+
+    /// Has the person do what `command` is about. Whether they did so twice.
+    private mutating func perform(
+        _ command: String, into answer: inout SecretInput
+    ) throws(UserPresenceError) -> Bool {
         // Whole seconds, rounded down: it puts its terminal in order before we have to end it.
         let seconds = deadline.remaining.components.seconds
         try set("SETTIMEOUT ", String(max(1, min(seconds, 86_400))))
-        try send(Array("GETPIN".utf8))
+        try send(Array(command.utf8))
         hasAsked = true
-        var answer = SecretInput(capacity: PasscodePrompt.maximumByteCount)
         let reply = try reply(into: &answer)
         hasAsked = false
         if let error = reply.error { throw failure(error) }
-        let count = answer.byteCount
-        return Entry(bytes: answer.prefix(count), isRepeated: wantsTwo && reply.isRepeated)
+        return reply.isRepeated
     }
 
     /// Says goodbye; what comes back is nobody's concern.
     func leave() {
         _ = child.write(Array("BYE\n".utf8).span)
+    }
+
+    /// Sets what the person reads.
+    private mutating func show(_ command: String, _ text: String) throws(UserPresenceError) {
+        try set(command, PromptText.plain(text))
     }
 
     /// Sets what not every pinentry knows: that one refuses is no failure.
@@ -131,7 +159,7 @@ struct Pinentry: ~Copyable, Prompter {
             switch Descriptor.wait(for: child.output, signals: signals, until: deadline) {
             case .signal: throw UserPresenceError(.cancelled)
             case .deadline: throw UserPresenceError(.timedOut)
-            case .input: break
+            case .ready: break
             }
             let count = received.readOnce(from: child.output, atMost: 1024)
             if count == 0 { throw silence() }

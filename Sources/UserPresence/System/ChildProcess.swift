@@ -6,8 +6,9 @@ internal import Glibc
 
 /// A program that was started, with a pipe to its standard input and one from its output.
 ///
-/// Dropping it ends it: it may leave by itself for 0.3 s, then gets SIGTERM, 0.3 s later SIGKILL,
-/// and is reaped. That is over within 2 s; only a child that the kernel cannot end remains.
+/// Dropping it ends it: it may leave by itself for 0.3 s, unless nobody has patience, then gets
+/// SIGTERM, 0.3 s later SIGKILL, and is reaped. That is over within 2 s; only a child that the
+/// kernel cannot end remains.
 struct ChildProcess: ~Copyable {
     private static let grace = Duration.milliseconds(300)
     private static let agony = Duration.seconds(1)
@@ -18,12 +19,16 @@ struct ChildProcess: ~Copyable {
     private let identifier: pid_t
     /// A pidfd; −1 on a kernel older than 5.3.
     private let handle: Int32
+    private let isPatient: Bool
 
     /// Starts the program at `path`, without arguments, with `environment` (`NAME=value`) and no
     /// descriptors but 0 to 2. No signal is blocked or ignored in it.
     ///
+    /// - Parameter isPatient: Whether it may leave by itself in the end.
     /// - Throws: `unavailable(.pinentry)` with the system's reason.
-    init(path: String, environment: [String]) throws(UserPresenceError) {
+    init(
+        path: String, environment: [String], isPatient: Bool = true
+    ) throws(UserPresenceError) {
         let requests = try Pipe(for: .pinentry)
         let answers = try Pipe(for: .pinentry)
         var identifier: pid_t = 0
@@ -36,6 +41,7 @@ struct ChildProcess: ~Copyable {
                 hint: "set VALET_PINENTRY to the path of a pinentry program", systemError: code)
         }
         self.identifier = identifier
+        self.isPatient = isPatient
         handle = valet_open_process(identifier)
         input = requests.writing.release()
         output = answers.reading.release()
@@ -43,7 +49,7 @@ struct ChildProcess: ~Copyable {
 
     deinit {
         _ = close(input)
-        if !reap(within: Self.grace) {
+        if !isPatient || !reap(within: Self.grace) {
             send(SIGTERM)
             if !reap(within: Self.grace) {
                 send(SIGKILL)

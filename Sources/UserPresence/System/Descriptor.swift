@@ -8,13 +8,16 @@ internal import Glibc
 struct Descriptor: ~Copyable {
     /// What a wait ended with.
     enum Arrival {
-        /// There is something to read, or the other end is gone.
-        case input
+        /// There is something to read, or room to write, or the other end is gone.
+        case ready
         /// A signal was relayed.
         case signal
         /// The deadline has passed.
         case deadline
     }
+
+    /// What a pipe or a terminal with any room has room for.
+    private static let pieceByteCount = 256
 
     let number: Int32
 
@@ -42,21 +45,23 @@ struct Descriptor: ~Copyable {
         code == EINTR || code == EAGAIN
     }
 
-    /// Waits for input on `descriptor` or, before that, on `signals`, if it is not −1.
+    /// Waits for `events` on `descriptor`, by default for input, or, before that, for input on
+    /// `signals`. Of −1 nothing comes.
     static func wait(
-        for descriptor: Int32, signals: Int32 = -1, until deadline: Deadline
+        for descriptor: Int32, _ events: Int32 = POLLIN, signals: Int32 = -1,
+        until deadline: Deadline
     ) -> Arrival {
         var requests = [
             pollfd(fd: signals, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: descriptor, events: Int16(events), revents: 0),
         ]
         while true {
             let count = unsafe poll(&requests, 2, milliseconds(until: deadline))
             if count < 0, errno == EINTR { continue }
             // Failing for want of memory: reading waits, or says what is wrong.
-            if count < 0 { return .input }
+            if count < 0 { return .ready }
             if requests[0].revents != 0 { return .signal }
-            if requests[1].revents != 0 { return .input }
+            if requests[1].revents != 0 { return .ready }
             if deadline.hasPassed { return .deadline }
         }
     }
@@ -87,6 +92,33 @@ struct Descriptor: ~Copyable {
             }
         }
         return 0
+    }
+
+    /// Writes `bytes` as there is room for them; what there is none for by the deadline, or when
+    /// something comes on `signals`, is left out.
+    ///
+    /// Only a descriptor that does not block makes that certain. For another, pieces are small.
+    static func write(
+        _ bytes: Span<UInt8>, to descriptor: Int32, signals: Int32 = -1, until deadline: Deadline
+    ) {
+        var rest = bytes
+        while !rest.isEmpty,
+            case .ready = wait(for: descriptor, POLLOUT, signals: signals, until: deadline)
+        {
+            let piece = rest.extracting(first: pieceByteCount)
+            let count = unsafe piece.withUnsafeBytes {
+                unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
+            }
+            if count >= 0 {
+                rest = rest.extracting(droppingFirst: count)
+            } else if errno == EAGAIN {
+                // There is room, but too little for one character.
+                let pause = min(deadline.remaining, .milliseconds(10))
+                _ = wait(for: -1, signals: signals, until: Deadline(after: pause))
+            } else if errno != EINTR {
+                return
+            }
+        }
     }
 
     /// Whether `number` came with the program: what it opens itself, it closes on `exec`.

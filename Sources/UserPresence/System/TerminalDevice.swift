@@ -11,20 +11,28 @@ package struct TerminalDevice: ~Copyable {
     private let input: Int32
     private let output: Int32
     private let owned: Descriptor?
+    /// Whether `/dev/tty` names it in this process and its children.
+    let isControlling: Bool
 
     /// The controlling terminal; without one, standard input and standard error.
     package init() {
-        let opened = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC)
+        let controlling = Self.open("/dev/tty", O_RDWR)
+        isControlling = controlling >= 0
+        let shown = isControlling || !Descriptor.isTerminal(2) ? -1 : Self.open("/proc/self/fd/2")
+        let opened = isControlling ? controlling : shown
         owned = opened >= 0 ? Descriptor(owning: opened) : nil
-        input = opened >= 0 ? opened : 0
+        input = isControlling ? opened : 0
         output = opened >= 0 ? opened : 2
+    }
+
+    /// Opens a terminal so that no call waits for it: a person may have stopped its output. Not so
+    /// that what others have open of it changes.
+    private static func open(_ path: String, _ mode: Int32 = O_WRONLY) -> Int32 {
+        unsafe Glibc.open(path, mode | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
     }
 
     /// Whether there is a terminal at all.
     var isTerminal: Bool { Descriptor.isTerminal(input) }
-
-    /// Whether `/dev/tty` names it in this process and its children.
-    var isControlling: Bool { owned != nil }
 
     /// Whether this process is a background job: using the terminal would stop it.
     var isInBackground: Bool {
@@ -38,22 +46,27 @@ package struct TerminalDevice: ~Copyable {
         return unsafe tcgetattr(input, &settings) == 0 ? Settings(settings) : nil
     }
 
-    /// Sets the terminal as it was.
+    /// Sets the terminal as it was, and forgets what nobody has read.
     func restore(_ settings: Settings) {
-        var settings = settings.value
-        _ = unsafe tcsetattr(input, TCSAFLUSH, &settings)
+        _ = apply(settings.value)
     }
 
-    /// Shows text to the person.
-    package func show(_ text: String) {
-        _ = Descriptor.write(Array(text.utf8).span, to: output)
+    /// Shows text to the person, as far as there is room for it until the deadline, or until
+    /// something comes on `signals`.
+    func show(_ text: String, signals: Int32 = -1, until deadline: Deadline) {
+        Descriptor.write(Array(text.utf8).span, to: output, signals: signals, until: deadline)
+    }
+
+    /// Ends the line of a question that nobody answers any more, if there is room for that.
+    func endLine() {
+        show("\n", until: Deadline(after: .zero))
     }
 
     /// Reads one line that the person sees, without a deadline.
     ///
     /// - Throws: `unavailable` with the system's reason.
     package func readShownLine(_ prompt: String) throws(UserPresenceError) -> SecretInput {
-        show(prompt)
+        show(prompt, until: .never)
         var line = SecretInput(capacity: Self.maximumLineByteCount + 2)
         _ = try line.read(from: input)
         return line
@@ -72,17 +85,18 @@ package struct TerminalDevice: ~Copyable {
         _ prompt: String, cancellation: PromptCancellation? = nil, until deadline: Deadline
     ) throws(UserPresenceError) -> SecretInput {
         while true {
-            show(prompt)
             var line = SecretInput(capacity: Self.maximumLineByteCount + 2)
             let relay = try SignalRelay(
                 SignalRelay.ending + SignalRelay.stopping, cancellation: cancellation,
                 until: deadline)
+            // Who sees it may type at once.
             let outcome = withoutEcho { device in
-                device.fill(&line, signals: relay.descriptor, until: deadline)
+                device.show(prompt, signals: relay.descriptor, until: deadline)
+                return device.fill(&line, signals: relay.descriptor, until: deadline)
             }
             let signals = relay.end()
             if !signals.isEmpty {
-                show("\n")
+                endLine()
                 SignalRelay.pass(signals)
                 guard signals.isSubset(of: SignalRelay.stopping) else {
                     throw UserPresenceError(.cancelled)
@@ -91,7 +105,7 @@ package struct TerminalDevice: ~Copyable {
             }
             if let error = outcome { throw error }
             if cancellation?.isCancelled == true {
-                show("\n")
+                endLine()
                 throw UserPresenceError(.cancelled)
             }
             guard line.byteCount <= Self.maximumLineByteCount else {
@@ -112,9 +126,18 @@ package struct TerminalDevice: ~Copyable {
         var hidden = shown.value
         hidden.c_lflag &= ~tcflag_t(ECHO)
         hidden.c_lflag |= tcflag_t(ECHONL | ICANON | ISIG)
-        guard unsafe tcsetattr(input, TCSAFLUSH, &hidden) == 0 else { return failure() }
+        guard apply(hidden) else { return failure() }
         defer { restore(shown) }
         return body(self)
+    }
+
+    /// Sets the terminal, and forgets what was typed before. Unlike `TCSAFLUSH` this does not wait
+    /// until everything was shown.
+    private func apply(_ settings: termios) -> Bool {
+        var settings = settings
+        guard unsafe tcsetattr(input, TCSANOW, &settings) == 0 else { return false }
+        tcflush(input, TCIFLUSH)
+        return true
     }
 
     /// Reads one line. A signal ends it without an error.
@@ -125,9 +148,9 @@ package struct TerminalDevice: ~Copyable {
             switch Descriptor.wait(for: input, signals: signals, until: deadline) {
             case .signal: return nil
             case .deadline:
-                show("\n")
+                endLine()
                 return UserPresenceError(.timedOut)
-            case .input:
+            case .ready:
                 let count = line.readOnce(from: input)
                 if count >= 0 { return nil }
                 // The terminal's other end is gone.

@@ -74,11 +74,13 @@ struct RecoveryUseCommand: Command {
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
         let store = try asking { () throws(KeychainFailure) in try context.store() }
-        try check(try asking { () throws(KeychainFailure) in try store.status() })
+        let status = try asking { () throws(KeychainFailure) in try store.status() }
+        try check(status)
         let count = try asking { () throws(KeychainFailure) in
             try store.itemsLostByRecovery(settingPasscode: setsPasscode)
         }
         context.console.note("valet: \(Self.loss(count))")
+        if status.deviceKeyPlace == .tpm { noteLostTPM(of: store, context.console) }
         try context.console.requireConsent(to: "Recover the keychain?", isGiven: isAgreed)
         try recover(store, context)
         try context.noteLockState("the keychain is recovered", of: store)
@@ -150,6 +152,18 @@ struct RecoveryUseCommand: Command {
                 return .refused(CLIError(.denied, error.message))
             }
             return .accepted(answer)
+        }
+    }
+
+    /// Says why the TPM is given up, so that nobody does so by mistake.
+    private func noteLostTPM(of store: ItemStore, _ console: any Console) {
+        do throws(KeychainFailure) {
+            try store.checkDeviceKey()
+        } catch {
+            console.note("valet: warning: the TPM is given up for lost: \(error.message)")
+            console.hint(
+                "a container or another boot may hide a TPM that is not lost: where it can be "
+                    + "used, everything comes back")
         }
     }
 

@@ -24,19 +24,26 @@ final class ReaderFixture {
     let service: Child
     private let authority: Child?
 
-    init(_ prints: Prints = .enrolled, hasReader: Bool = true, hasAuthority: Bool = true) throws {
+    /// - Parameter hasSecondReader: Whether there is a reader of another model, which nobody can
+    ///   touch, with a finger enrolled, too.
+    init(
+        _ prints: Prints = .enrolled, hasReader: Bool = true, hasAuthority: Bool = true,
+        hasSecondReader: Bool = false
+    ) throws {
         bus = try PrivateBus()
         let environment = Self.environment(path: bus.folder.path)
         authority = hasAuthority ? try Child(Self.authority, ["--no-debug"], environment) : nil
         bus.folder.makeFolder("prints")
         if prints == .enrolled {
             let print = try Self.enrolledPrint.get()
-            try FileManager.default.createDirectory(
-                atPath: bus.folder.path("prints/" + Self.printFolder),
-                withIntermediateDirectories: true)
-            try bus.folder.write(print, to: "prints/" + Self.printFolder + "/7")
+            for folder in [Self.printFolder] + (hasSecondReader ? [Self.secondFolder] : []) {
+                try FileManager.default.createDirectory(
+                    atPath: bus.folder.path("prints/" + folder), withIntermediateDirectories: true)
+                try bus.folder.write(print, to: "prints/" + folder + "/7")
+            }
         }
-        service = try Self.start(on: bus, hasReader: hasReader)
+        service = try Self.start(
+            on: bus, hasReader: hasReader, hasSecondReader: hasSecondReader)
         if hasAuthority { try bus.waitForOwner(of: "org.freedesktop.PolicyKit1") }
         try bus.waitForOwner(of: "net.reactivated.Fprint")
     }
@@ -66,11 +73,16 @@ final class ReaderFixture {
     }
 
     /// Starts fprintd.
-    static func start(on bus: PrivateBus, hasReader: Bool = true, by user: UInt32? = nil) throws
-        -> Child
-    {
+    static func start(
+        on bus: PrivateBus, hasReader: Bool = true, hasSecondReader: Bool = false,
+        by user: UInt32? = nil
+    ) throws -> Child {
         var environment = environment(path: bus.folder.path)
         if !hasReader { environment["FP_VIRTUAL_DEVICE"] = nil }
+        if hasSecondReader {
+            environment["FP_DRIVERS_WHITELIST"] = "virtual_device:virtual_device_storage"
+            environment["FP_VIRTUAL_DEVICE_STORAGE"] = bus.folder.path("second.sock")
+        }
         guard let user else { return try Child(service, ["-t"], environment) }
         return try Child(
             "/usr/bin/setpriv",
@@ -84,6 +96,7 @@ final class ReaderFixture {
     }
 
     private static let printFolder = "root/virtual_device/0"
+    private static let secondFolder = "root/virtual_device_storage/0"
 
     /// A print that was enrolled once, by the real service, for all tests of this process.
     private static let enrolledPrint = Result { try enrol() }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Database
 import Foundation
 import KeychainModel
+import KeychainStore
 import TestValues
 import Testing
 
@@ -17,21 +19,20 @@ import Testing
     }
 
     @Test func `asks for the finger first`() throws {
-        let person = try person(.enrolled([1]), [nil])
+        let person = try person(.enrolled([[1]]), [nil])
         #expect(person.outcome() == nil)
-        #expect(
-            person.reader?.lines == [["mail asks for your finger.", "\u{201C}sign in\u{201D}"]])
+        #expect(person.reader?.count == 1)
         #expect(!person.pinentry.wasStarted)
     }
 
     @Test(
         arguments: [
-            [.noMatch], [.lockedOut], [.noReader], [.notEnrolled],
+            [.noMatch], [.lockedOut], [.noReader], [.notEnrolled], [.timedOut],
         ] as [[BiometryFailure]])
     func `takes the passcode where the finger fails`(_ failures: [BiometryFailure]) throws {
-        let person = try person(.enrolled([1]), failures)
+        let person = try person(.enrolled([[1]]), failures)
         #expect(person.outcome() == nil)
-        #expect(person.reader?.lines.count == failures.count)
+        #expect(person.reader?.count == failures.count)
         #expect(person.pinentry.questionCount == 1)
     }
 
@@ -39,18 +40,18 @@ import Testing
     func `takes the passcode where no finger can be shown`(_ state: BiometryState) throws {
         let person = try person(state)
         #expect(person.outcome() == nil)
-        #expect(person.reader?.lines == [])
+        #expect(person.reader?.count == 0)
     }
 
     @Test(
         arguments: [
             (BiometryState.noReader, [], LAError.Code.biometryNotAvailable),
             (.notEnrolled, [], .biometryNotEnrolled), (.lockedOut, [], .biometryLockout),
-            (.enrolled([1]), [.noMatch], .authenticationFailed),
-            (.enrolled([1]), [.lockedOut], .biometryLockout),
-            (.enrolled([1]), [.noReader], .biometryNotAvailable),
-            (.enrolled([1]), [.notEnrolled], .biometryNotEnrolled),
-            (.enrolled([1]), [.cancelled], .userCancel), (.enrolled([1]), [], .systemCancel),
+            (.enrolled([[1]]), [.noMatch], .authenticationFailed),
+            (.enrolled([[1]]), [.lockedOut], .biometryLockout),
+            (.enrolled([[1]]), [.noReader], .biometryNotAvailable),
+            (.enrolled([[1]]), [.notEnrolled], .biometryNotEnrolled),
+            (.enrolled([[1]]), [.cancelled], .userCancel), (.enrolled([[1]]), [], .systemCancel),
         ] as [(BiometryState, [BiometryFailure], LAError.Code)])
     func `says why no finger was taken`(
         _ state: BiometryState, _ failures: [BiometryFailure], _ code: LAError.Code
@@ -61,7 +62,7 @@ import Testing
     }
 
     @Test func `does not go on to the passcode once the person has declined`() throws {
-        let person = try person(.enrolled([1]), [.cancelled])
+        let person = try person(.enrolled([[1]]), [.cancelled])
         #expect(person.outcome() == .userCancel)
         #expect(!person.pinentry.wasStarted)
     }
@@ -76,18 +77,18 @@ import Testing
     }
 
     @Test func `takes both where both are demanded`() throws {
-        let person = try person(.enrolled([1]), [nil])
+        let person = try person(.enrolled([[1]]), [nil])
         let control = try AccessControl(.whenUnlocked, [.biometryAny, .and, .devicePasscode])
         let code = person.wait { reply in
             person.context.evaluateAccessControl(
                 SecAccessControl(control), operation: .useItem, localizedReason: "", reply: reply)
         }
         #expect(code == nil)
-        #expect(person.reader?.lines.count == 1 && person.pinentry.questionCount == 1)
+        #expect(person.reader?.count == 1 && person.pinentry.questionCount == 1)
     }
 
     @Test func `tells the kind of reader, and when other fingers are enrolled`() throws {
-        let person = try person(.enrolled([1]), [nil])
+        let person = try person(.enrolled([[1]]), [nil])
         let context = person.context
         #expect(context.biometryType == .touchID)
         #expect(context.evaluatedPolicyDomainState == nil)
@@ -105,6 +106,51 @@ import Testing
     ])
     func `knows no other device`(_ policy: LAPolicy) throws {
         #expect(try Person().outcome(policy) == .companionNotAvailable)
+    }
+}
+
+@Suite struct `A context with several readers` {
+    private let one = TestPerson.enrolment(1, 7)
+    private let two = TestPerson.enrolment(2, 7)
+
+    private func prove(
+        _ enrolments: [[UInt8]], _ person: Person, _ context: LAContext
+    ) throws(KeychainFailure) -> PresenceProof {
+        let demands = enrolments.compactMap {
+            try? AccessControl(.whenUnlocked, .biometryCurrentSet).bound(to: $0)
+        }
+        return try context.proof(
+            for: demands, reason: nil, store: person.keychain.store,
+            deadline: Deadline(after: .seconds(60)))
+    }
+
+    @Test func `asks at the one that an item is bound to`() throws {
+        var person = try Person()
+        person.reader = FingerScript(.enrolled([one, two]), [nil, nil])
+        #expect(try prove([two], person, person.context).enrolments == [two])
+        #expect(try prove([one], person, person.context).enrolments == [one])
+    }
+
+    @Test func `asks at each in turn for items of several`() throws {
+        var person = try Person()
+        person.reader = FingerScript(.enrolled([two, one]), [nil, nil])
+        let context = person.context
+        #expect(try prove([one, two], person, context).enrolments == [one])
+        #expect(try prove([one, two], person, context).enrolments == [one, two])
+        #expect(try prove([one, two], person, context).enrolments == [one, two])
+        #expect(person.reader?.count == 2)
+    }
+
+    @Test func `asks nobody while the one is away`() throws {
+        var person = try Person()
+        person.reader = FingerScript(.enrolled([one]), [nil])
+        for enrolments in [[two], [one, two]] {
+            let failure = #expect(throws: KeychainFailure.self) {
+                _ = try prove(enrolments, person, person.context)
+            }
+            #expect(failure?.code == .authenticationFailed)
+        }
+        #expect(person.reader?.count == 0)
     }
 }
 

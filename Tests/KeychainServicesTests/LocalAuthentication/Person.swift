@@ -87,32 +87,60 @@ final class FingerScript: BiometryReader {
     private struct State {
         var state: BiometryState
         var answers: [BiometryFailure?]
-        var lines: [[String]] = []
+        var count = 0
+        var shares: [Duration] = []
     }
 
+    /// What the person is told, a line at a time; without any, nobody is told, and the answer comes
+    /// at once. With any, `timedOut` comes when nobody wants to wait any more, or after 20 s.
+    private let lines: [String]
+    /// Comes before each line but the first.
+    private let pause: @Sendable () -> Void
     private let script: Mutex<State>
 
     /// nil among `answers` is a finger that matches; after the last of them nobody comes.
-    init(_ state: BiometryState = .enrolled([1]), _ answers: [BiometryFailure?] = []) {
+    init(
+        _ state: BiometryState = .enrolled([[1]]), _ answers: [BiometryFailure?] = [],
+        telling lines: [String] = [], after pause: @escaping @Sendable () -> Void = {}
+    ) {
+        (self.lines, self.pause) = (lines, pause)
         script = Mutex(State(state: state, answers: answers))
     }
 
-    /// What the person was told, each time.
-    var lines: [[String]] { script.withLock { $0.lines } }
+    /// How often a finger was waited for.
+    var count: Int { script.withLock { $0.count } }
+    /// For how long, at most, each time.
+    var shares: [Duration] { script.withLock { $0.shares } }
 
-    func enrol(_ enrolment: [UInt8]) { script.withLock { $0.state = .enrolled(enrolment) } }
+    func enrol(_ enrolments: [UInt8]...) {
+        script.withLock { $0.state = .enrolled(enrolments) }
+    }
 
     func state(until deadline: Deadline) -> BiometryState { script.withLock { $0.state } }
 
     func verify(
-        _ lines: [String], until deadline: Deadline, cancellation: PromptCancellation
+        _ wanted: [UInt8]?, until deadline: Deadline, cancellation: PromptCancellation,
+        tell: (String) -> Void
     ) throws(BiometryFailure) -> [UInt8] {
-        try script.withLock { (script) throws(BiometryFailure) -> [UInt8] in
-            script.lines.append(lines)
-            guard !script.answers.isEmpty else { throw .timedOut }
-            if let failure = script.answers.removeFirst() { throw failure }
-            guard case .enrolled(let enrolment) = script.state else { throw .noReader }
-            return enrolment
+        let answer = script.withLock { script -> BiometryFailure? in
+            script.count += 1
+            script.shares.append(deadline.remaining)
+            return script.answers.isEmpty ? .timedOut : script.answers.removeFirst()
         }
+        for (index, line) in lines.enumerated() {
+            if index > 0 { pause() }
+            tell(line)
+        }
+        if answer == .timedOut, !lines.isEmpty {
+            for _ in 0..<2000 where !cancellation.isCancelled && !deadline.hasPassed {
+                usleep(10_000)
+            }
+            throw cancellation.isCancelled ? .cancelled : .timedOut
+        }
+        if let answer { throw answer }
+        guard case .enrolled(let enrolments) = script.withLock({ $0.state }) else {
+            throw .noReader
+        }
+        return enrolments.first { $0 == wanted } ?? enrolments[0]
     }
 }

@@ -167,11 +167,12 @@ final class FingerOnReader: BiometryReader {
     func enrol(_ new: [UInt8]?) { enrolment.withLock { $0 = new } }
 
     func state(until deadline: Deadline) -> BiometryState {
-        enrolment.withLock { $0 }.map(BiometryState.enrolled) ?? .noReader
+        enrolment.withLock { $0 }.map { .enrolled([$0]) } ?? .noReader
     }
 
     func verify(
-        _ lines: [String], until deadline: Deadline, cancellation: PromptCancellation
+        _ wanted: [UInt8]?, until deadline: Deadline, cancellation: PromptCancellation,
+        tell: (String) -> Void
     ) throws(BiometryFailure) -> [UInt8] {
         guard let enrolled = enrolment.withLock({ $0 }) else { throw .noReader }
         return enrolled

@@ -154,4 +154,21 @@ internal import Testing
         try valet.setString("two", forKey: "key")
         #expect(try valet.string(forKey: "key", withPrompt: "why") == "two")
     }
+
+    @Test(arguments: EnclaveSample.Backend.embedded)
+    func `can be read and replaced by a valet that asked before`(
+        _ backend: EnclaveSample.Backend
+    ) throws {
+        let sample = try EnclaveSample(backend)
+        sample.reader.enrol([1])
+        let valet = sample.singlePromptValet(.biometricCurrentSet)
+        try valet.setString("one", forKey: "first")
+        #expect(try valet.string(forKey: "first", withPrompt: "why") == "one")
+        sample.reader.enrol([2])
+        try valet.setString("two", forKey: "key")
+        #expect(try valet.containsObject(forKey: "key"))
+        #expect(try valet.string(forKey: "key", withPrompt: "why") == "two")
+        try valet.setString("three", forKey: "key")
+        #expect(try valet.string(forKey: "key", withPrompt: "why") == "three")
+    }
 }
