@@ -6,6 +6,7 @@ internal import KeychainModel
 internal import LockState
 internal import Sealing
 internal import SecretMemory
+internal import TPM
 
 /// The start of an epoch change: docs/FORMAT.md §4.4, steps 1 and 2.
 extension Engine {
@@ -16,27 +17,27 @@ extension Engine {
 
     /// Begins the epoch that `change` describes; `facts` are what it was made from.
     ///
-    /// - Returns: The opened keys of both epochs, for the rest of the change; nil if it was not
-    ///   begun, since the keychain has changed in the meantime.
+    /// - Returns: What the rest of the change takes; nil if it was not begun, because the keychain
+    ///   has changed in the meantime.
     /// - Throws: ``KeychainFailure``: `timedOut`, `diskFull`, `readOnly`, `authenticationFailed`,
     ///   `keychainDamaged`; nothing is changed then.
     func begin(
         _ change: borrowing EpochChange, after facts: KeychainFacts, _ operation: String,
         _ deadline: Deadline
-    ) throws(KeychainFailure) -> KeychainState? {
+    ) throws(KeychainFailure) -> BegunEpoch? {
         var before: LockReading?
         do {
             try checkSpace(operation)
             // Begun or undone, keys were published.
             defer { announceLockState() }
-            var begun: KeychainState?
+            var begun: BegunEpoch?
             let isWritten = try write(operation, deadline, of: facts) { writer in
                 let new = try change.keybags(after: facts)
                 let opened = try new.unlock(with: change.protector)
-                keep(forResealing: try new.proof(with: change.protector))
                 // First: it is what leads to a device key that no keybag came to name.
                 try createMarker()
                 try writeDeviceKey(of: change)
+                let dispensable = try self.dispensable(after: facts, new: new)
                 // Old and new epoch, opened: what the transaction sees of them.
                 let state = try KeychainState(new, opened, opened: nil)
                 try EpochWriter(writer: writer, state: state).replaceKeybags(operation)
@@ -48,13 +49,14 @@ extension Engine {
                 } else {
                     try new.publishInPlace(of: facts, opened)
                 }
-                begun = state
+                begun = BegunEpoch(
+                    keys: state, proof: try new.proof(with: change.protector),
+                    dispensable: dispensable)
             } onFailure: {
                 if let before { try facts.putBack(before) }
             }
             return isWritten ? begun : nil
         } catch {
-            keep(forResealing: nil)
             throw KeychainFailure(translating: error, during: operation)
         }
     }

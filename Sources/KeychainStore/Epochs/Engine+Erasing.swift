@@ -46,12 +46,11 @@ extension Engine {
         guard next < .max else { return false }
         let now = Deadline(after: .zero).nanoseconds
         guard now >= next else { return false }
-        guard (try? isErasePending()) == true else {
-            nextErasure = .max
-            return false
-        }
         nextErasure = now + Self.erasureInterval
-        return true
+        // What cannot be told now is looked for again.
+        guard let isPending = try? isErasePending() else { return false }
+        if !isPending { nextErasure = .max }
+        return isPending
     }
 
     /// As ``erase(_:)-(Deadline)``, for a holder of the lock.
@@ -112,41 +111,12 @@ extension Engine {
         }
     }
 
-    /// Gives the device key its usual name, and removes those that nothing needs any more.
+    /// Gives the device key its usual name, and erases those that nothing needs any more.
     private func tidyDeviceKeys(_ facts: KeychainFacts) throws {
-        let folder: KeychainDirectory
-        do throws(DatabaseError) {
-            folder = try KeychainDirectory.open(location.deviceFolder, creating: false)
-        } catch {
-            guard error.code == .missing else { throw error }
-            return
-        }
-        let usual = KeychainLocation.deviceKeyName
-        let new = DeviceSecretSource.name(ofKey: facts.newest.deviceKeyID)
-        let keyID = facts.newest.deviceKeyID
-        for name in try folder.names() where isDispensable(name, facts) {
-            try folder.eraseUnlessForeign(name)
-        }
-        // Nothing takes the place of the key in use but that very key; nor what is not ours.
-        guard facts.newest.deviceSource == .file, holds(new, keyID),
-            try !folder.names().contains(usual)
-        else { return }
-        try folder.rename(new, to: usual, replacing: false)
-    }
-}
-
-extension KeychainDirectory {
-    /// Erases a file, but not one that is no file of ours, or that somebody made unsafe: it cannot
-    /// be told what that is, and `doctor` names it.
-    fileprivate func eraseUnlessForeign(_ name: String) throws(DatabaseError) {
-        do throws(DatabaseError) {
-            try overwriteAndRemove(name)
-        } catch {
-            switch error.code {
-            case .wrongOwner, .wrongMode, .symbolicLink, .notARegularFile, .cannotOpen, .missing:
-                return
-            default: throw error
-            }
+        if let folder = try DeviceKeyFolder(location, facts) {
+            try folder.tidy(facts.newest)
+        } else if facts.newest.deviceSource == .file {
+            throw DeviceKeyFolder.notSeen(location.deviceFolder)
         }
     }
 }

@@ -22,7 +22,9 @@ struct NextEpoch {
     var source: DeviceSource?
     /// Which registers of a TPM its device secret is bound to; nil for those that the last is.
     var registers: PCRSelection?
-    /// How long to wait for a TPM, each of two times.
+    /// What is to become of its erasure secret.
+    var erasure = ErasureWish.asBefore(nil)
+    /// How long to wait for a TPM, each time.
     var patience = Duration.seconds(5)
 }
 
@@ -31,6 +33,7 @@ extension Engine {
     /// A change of the keychain that `facts` are of, to be made by who has `opener`.
     ///
     /// - Throws: ``KeychainFailure``: `keyUnavailable` if nothing is at the new source,
+    ///   `authenticationFailed` without the authorization of a TPM's owner where that is needed,
     ///   `outOfMemory`.
     func change(
         _ facts: KeychainFacts, _ opener: consuming KeychainOpener, to next: NextEpoch,
@@ -38,13 +41,16 @@ extension Engine {
     ) throws(KeychainFailure) -> EpochChange {
         let source = next.source ?? facts.newest.deviceSource
         let keychainID = facts.settings.keychainID
+        try checkErasure(facts, next)
         if source == .tpm {
-            let bound = try self.source.registers(of: facts.newest)
-            let protector = try self.source.newProtector(
-                next, boundTo: next.registers ?? bound, next.patience)
+            // What the TPM keeps comes last: it is there to stay.
+            let share = try self.source.newPasscodeShare(next)
+            let held = try newHeldSecret(facts, next)
+            let erasure = held.erasure
             return EpochChange(
-                opener: opener, protector: protector, deviceSource: source, deviceKey: nil,
-                keepsRecoveryKey: next.keepsRecoveryKey, unlocks: next.unlocks)
+                opener: opener, protector: try self.source.protector(held, share),
+                deviceSource: source, deviceKey: nil, keepsRecoveryKey: next.keepsRecoveryKey,
+                unlocks: next.unlocks, erasure: erasure, owner: next.erasure.owner)
         }
         let file: DeviceKeyFile
         if source == .file {
@@ -95,16 +101,17 @@ extension Engine {
     private func finishFirst(
         _ facts: KeychainFacts, openedBy opener: borrowing AnyProtector, _ operation: String
     ) throws(KeychainFailure) {
-        let keys = try WrongPasscodes.counting { () throws(KeychainFailure) in
+        let begun = try WrongPasscodes.counting { () throws(KeychainFailure) in
             do {
                 let opened = try facts.unlock(with: opener)
-                keep(forResealing: try facts.proof(with: opener))
-                return try KeychainState(facts, opened, opened: nil)
+                return BegunEpoch(
+                    keys: try KeychainState(facts, opened, opened: nil),
+                    proof: try facts.proof(with: opener))
             } catch {
                 throw KeychainFailure(translating: error, during: operation)
             }
         }
-        _ = try finishEpochChange(before: .never, with: keys)
+        _ = try finishEpochChange(before: .never, of: begun)
     }
 
     /// How many rows there are.

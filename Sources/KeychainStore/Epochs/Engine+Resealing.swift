@@ -18,17 +18,17 @@ extension Engine {
     /// Goes on with an epoch change for as long as `deadline` allows.
     ///
     /// - Parameters:
-    ///   - keys: The opened keys of both epochs, if the caller has them: the keychain may be
-    ///     locked then. They are nowhere else once this returns.
+    ///   - begun: What the caller has begun; nil for what somebody else has left, and an unlock.
     ///   - progress: Is told how many rows were looked at.
     /// - Returns: Whether nothing is left to be done.
     /// - Throws: ``KeychainFailure``: `locked`, `timedOut`, `diskFull`, `inputOutput`; what was
     ///   done stays.
     func finishEpochChange(
-        before deadline: Deadline, with keys: KeychainState? = nil,
+        before deadline: Deadline, of begun: BegunEpoch? = nil,
         progress: (_ rowCount: Int) -> Void = { _ in }
     ) throws(KeychainFailure) -> Bool {
-        var progressed = Resealing(keys: keys, proof: takeProofForResealing())
+        let kept = takeProofForResealing()
+        var progressed = Resealing(keys: begun?.keys, proof: begun?.proof ?? kept)
         var attempt = 0
         while true {
             do throws(KeychainFailure) {

@@ -4,6 +4,7 @@ internal import Keybag
 internal import KeychainModel
 internal import Sealing
 internal import SecretMemory
+internal import TPM
 
 /// What opens a keychain whose keys are to be changed.
 enum KeychainOpener: ~Copyable {
@@ -25,6 +26,10 @@ struct EpochChange: ~Copyable {
     let keepsRecoveryKey: Bool
     /// Whether it unlocks a locked keychain.
     let unlocks: Bool
+    /// What the keybags say of an erasure secret, which a TPM keeps already.
+    var erasure: ErasureRecord?
+    /// What the TPM's owner gave for it.
+    var owner: OwnerAuthorization?
 
     /// The keybags after the change: of the next epoch, and of the one that gives way.
     ///

@@ -52,6 +52,12 @@ struct DeviceKeyFile: ~Copyable {
         self.secret = secret
     }
 
+    /// What the file of a keychain begins with, before anything that tells one device key from
+    /// another: 26 bytes.
+    static func start(of keychainID: KeychainID) -> [UInt8] {
+        magic + [0, version] + keychainID.bytes
+    }
+
     private static func starts(_ bytes: Span<UInt8>, with prefix: [UInt8]) -> Bool {
         prefix.indices.allSatisfy { bytes[$0] == prefix[$0] }
     }

@@ -81,8 +81,12 @@ struct UnlockCommand: Command {
             (passcode) throws(KeychainFailure) in
             try store.unlock(passcode, for: duration, autoLock: autoLock)
         }
+        let unlocked = try asking { () throws(KeychainFailure) in try store.status() }
+        // What was left undone of a change of keys may have gone on.
+        context.noteSetAside(
+            (unlocked.quarantinedRowCount ?? 0) - (status.quarantinedRowCount ?? 0))
         // The kernel may have had no room.
-        try Self.checkIsShared(asking { () throws(KeychainFailure) in try store.status() })
+        try Self.checkIsShared(unlocked)
         let time = duration.map { " for " + DurationText.text($0) } ?? ""
         let idle = autoLock.map { ", and locks after \(DurationText.text($0)) without use" } ?? ""
         context.console.note("valet: the keychain is unlocked\(time)\(idle)")

@@ -97,6 +97,14 @@ def shared_state(world):
         expect(state(world) == "unlocked", "not unlocked by the variable")
 
 
+def next_pipe():
+    """The number of the descriptor that the next agent is started with."""
+    ends_of_pipe = os.pipe()
+    for end in ends_of_pipe:
+        os.close(end)
+    return ends_of_pipe[1]
+
+
 def descriptors_not_given(world):
     """A number that the caller has not opened is not taken for a file of the program's own."""
     world.fill("a")
@@ -108,8 +116,11 @@ def descriptors_not_given(world):
     for number in range(3, 10):
         env = {**ALONE, "VALET_PASSCODE_FD": str(number)}
         ends(77, world.run("get", "a", env=env), "VALET_PASSCODE_FD")
+        if number == next_pipe():
+            continue
         agent = world.agent(env=env)
-        expect(agent.ask("set b other").startswith("error locked"), "unlocked by", number)
+        answer = agent.ask("set b other")
+        expect("error interactionNotAllowed" in answer, f"with descriptor {number}:", answer)
         agent.end()
     expect(run(world, "get", "a", lines=[PASSCODE], variable=True, env=ALONE).out == b"value of a",
            "the keychain was touched")
