@@ -162,6 +162,12 @@ static inline int64_t valet_read_key(int32_t key, void *payload, size_t room) {
     return result < 0 ? -errno : result;
 }
 
+/* The length of "type;uid;gid;permissions;description" and the zero that ends it. */
+static inline int64_t valet_describe_key(int32_t key, void *description, size_t room) {
+    long result = syscall(SYS_keyctl, KEYCTL_DESCRIBE, key, description, room);
+    return result < 0 ? -errno : result;
+}
+
 static inline int64_t valet_update_key(int32_t key, const void *payload, size_t byte_count) {
     long result = syscall(SYS_keyctl, KEYCTL_UPDATE, key, payload, byte_count);
     return result < 0 ? -errno : result;

@@ -24,7 +24,7 @@ package struct Passcode: ~Copyable, Sendable {
         guard bytes.byteCount <= Self.maximalByteCount else {
             throw KeybagError(.passcodeTooLong, during: "take the passcode")
         }
-        self.bytes = bytes
+        self.bytes = bytes.asKeys()
     }
 
     /// The number of Unicode scalars; of bytes that are not UTF-8, those that do not continue one.

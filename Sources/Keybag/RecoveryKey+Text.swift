@@ -16,7 +16,7 @@ extension RecoveryKey {
     package var text: SecretBytes {
         let values = values
         let count = Self.characterCount
-        return SecretBytes(byteCount: count + (count - 1) / Self.groupCount) { text in
+        return SecretBytes(byteCount: count + (count - 1) / Self.groupCount, for: .keys) { text in
             values.withBytes { values in
                 for index in values.indices {
                     let place = index + index / Self.groupCount
@@ -44,7 +44,7 @@ extension RecoveryKey {
         }
         guard isKnown else { throw KeybagError(.newer, during: Self.reading) }
         self.init(
-            seed: SecretBytes(byteCount: Self.seedByteCount) { seed in
+            seed: SecretBytes(byteCount: Self.seedByteCount, for: .keys) { seed in
                 values.withBytes { values in
                     for bit in 0..<(8 * Self.seedByteCount) {
                         let value = values[Self.kind.count + bit / 5] >> UInt8(4 - bit % 5) & 1
@@ -56,7 +56,7 @@ extension RecoveryKey {
 
     /// The value of each character.
     private var values: SecretBytes {
-        SecretBytes(byteCount: Self.characterCount) { values in
+        SecretBytes(byteCount: Self.characterCount, for: .keys) { values in
             for index in Self.kind.indices { values[index] = Self.kind[index] }
             seed.withBytes { seed in
                 for bit in 0..<(8 * Self.seedByteCount) {
@@ -74,7 +74,7 @@ extension RecoveryKey {
     /// The values of exactly 40 characters.
     private static func values(of text: Span<UInt8>) throws(KeybagError) -> SecretBytes {
         var count = 0
-        let values = try SecretBytes(byteCount: characterCount) {
+        let values = try SecretBytes(byteCount: characterCount, for: .keys) {
             (values: inout MutableSpan<UInt8>) throws(KeybagError) in
             for index in text.indices where !Base32.isIgnored(text[index]) {
                 guard let value = Base32.value(of: text[index]) else {

@@ -22,7 +22,7 @@ package struct RecoveryKey: ~Copyable, Sendable {
 
     /// Makes a new one.
     package static func random() -> RecoveryKey {
-        RecoveryKey(seed: SecretBytes(randomByteCount: seedByteCount))
+        RecoveryKey(seed: SecretBytes(randomByteCount: seedByteCount, for: .keys))
     }
 
     /// The half that keybags hold; not secret.

@@ -32,10 +32,6 @@ extension AccessControl {
         package var isImpossible: Bool { ways.isEmpty }
         /// Whether every way takes the passcode.
         package var needsPasscode: Bool { ways.allSatisfy { $0.contains(.passcode) } }
-        /// Whether the passcode alone is a way.
-        package var allowsPasscodeAlone: Bool { ways.contains(.passcode) }
-        /// Whether a fingerprint is a part of some way.
-        package var takesFingerprint: Bool { ways.contains { $0.contains(.fingerprint) } }
 
         /// Whether `factors` are enough.
         package func isMet(by factors: Factors) -> Bool {

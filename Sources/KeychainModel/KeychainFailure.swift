@@ -73,7 +73,7 @@ public struct KeychainFailure: Error, Hashable, Sendable {
     /// What was being done: "add an item", "open the keychain".
     public let operation: String
     /// What is wrong, in words: lower case, no full stop, no secret.
-    public let message: String
+    public private(set) var message: String
     /// The file or folder concerned.
     public let path: String?
     /// The `errno` of the system call that failed; 0 when none did.
@@ -97,6 +97,12 @@ public struct KeychainFailure: Error, Hashable, Sendable {
     public init(_ failure: KeychainFailure, systemError: Int32) {
         self = failure
         self.systemError = systemError
+    }
+
+    /// The same failure, with more to say; `addition` begins as the message does.
+    package init(_ failure: KeychainFailure, adding addition: String) {
+        self = failure
+        message += "; " + addition
     }
 
     /// The same failure, with another hint.

@@ -14,7 +14,7 @@ package struct KeychainSession: Sendable {
     /// The application that asks.
     package let caller: Caller
     /// What comes before each call for items; nil but in tests.
-    private let script: (any CallScript)?
+    let script: (any CallScript)?
 
     /// A session of `caller` in `store`.
     package init(_ store: ItemStore, _ caller: Caller, script: (any CallScript)? = nil) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import KeychainModel
+package import KeychainStore
 
 /// A call for items, as a ``CallScript`` is told of it.
 package enum SessionCall: Hashable, Sendable {
@@ -32,6 +33,15 @@ package protocol CallScript: AnyObject, Sendable {
     func perform<R>(
         _ call: SessionCall, in session: KeychainSession, _ body: () throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R
+
+    /// What can be found out about the keychain of `session`, as one would say it that is in the
+    /// state of the calls. As calls do, it takes its time.
+    func look(in session: KeychainSession) throws(KeychainFailure) -> KeychainAvailability
+
+    /// `found`, as a keychain would say it that is in the state of the calls. Waits for nothing.
+    func changed(
+        _ found: Result<KeychainAvailability, KeychainFailure>, in session: KeychainSession
+    ) -> Result<KeychainAvailability, KeychainFailure>
 
     /// A script that does on every thread what this one does in the task that asks.
     var ofThisTask: any CallScript { get }

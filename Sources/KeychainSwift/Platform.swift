@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import KeychainModel
+// Exported, so that whoever imports this module has the members of the type that it shows, too,
+// under `MemberImportVisibility`.
+@_exported public import struct KeychainModel.KeychainFailure
 
 #if !canImport(Darwin)
     // Foundation has these two names on Apple's systems: code that compares `lastResultCode` with

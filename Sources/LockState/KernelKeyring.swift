@@ -55,7 +55,7 @@ enum KernelKeyring {
         _ key: KeySerial, atMost limit: Int,
         _ body: (Span<UInt8>) throws(LockStateError) -> R
     ) throws(LockStateError) -> R {
-        var room = SecretBytes(byteCount: limit)
+        var room = SecretBytes(byteCount: limit, for: .keys)
         let result = room.withMutableBytes { bytes in
             unsafe bytes.withUnsafeMutableBufferPointer { bytes in
                 unsafe valet_read_key(key.rawValue, bytes.baseAddress, bytes.count)
@@ -66,6 +66,51 @@ enum KernelKeyring {
         return try room.withBytes { (bytes: Span<UInt8>) throws(LockStateError) in
             try body(bytes.extracting(first: count))
         }
+    }
+
+    /// The keys of type `user` in the user keyring, by what they are called; without those whose
+    /// names are longer than `limit` bytes, and those that are not for this user to see.
+    static func keys(namedWithin limit: Int) throws(LockStateError) -> [String: KeySerial] {
+        var found: [String: KeySerial] = [:]
+        for key in try serials() {
+            if let name = try name(of: key, atMost: limit) { found[name] = key }
+        }
+        return found
+    }
+
+    private static func serials() throws(LockStateError) -> [KeySerial] {
+        var count = 256
+        while true {
+            var numbers = [Int32](repeating: 0, count: count)
+            let result = unsafe numbers.withUnsafeMutableBytes { bytes in
+                unsafe valet_read_key(KEY_SPEC_USER_KEYRING, bytes.baseAddress, bytes.count)
+            }
+            let needed = Int(try check(result, during: .find)) / MemoryLayout<Int32>.size
+            if needed <= count { return numbers.prefix(needed).map(KeySerial.init(rawValue:)) }
+            // Others add keys, too.
+            count = needed + 64
+        }
+    }
+
+    private static func name(
+        of key: KeySerial, atMost limit: Int
+    ) throws(LockStateError) -> String? {
+        var text = [UInt8](repeating: 0, count: 64 + limit)
+        let result = unsafe text.withUnsafeMutableBytes { bytes in
+            unsafe valet_describe_key(key.rawValue, bytes.baseAddress, bytes.count)
+        }
+        let count: Int
+        do throws(LockStateError) {
+            count = Int(try check(result, during: .find))
+        } catch {
+            guard error.meansGone || error.code == .refused else { throw error }
+            return nil
+        }
+        guard (1...text.count).contains(count) else { return nil }
+        let parts = text.prefix(count - 1).split(
+            separator: UInt8(ascii: ";"), maxSplits: 4, omittingEmptySubsequences: false)
+        guard parts.count == 5, parts[0].elementsEqual("user".utf8) else { return nil }
+        return String(decoding: parts[4], as: UTF8.self)
     }
 
     /// Replaces the payload at once, for every reader; a key that was revoked stays so. Its

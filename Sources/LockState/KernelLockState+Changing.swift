@@ -14,13 +14,21 @@ extension KernelLockState {
     ///   since the kernel gives room back with a delay; ``LockStateError/Code/refused``.
     func publish(_ payloads: [KeyPayload], now: BootTime) throws(LockStateError) {
         for payload in payloads {
-            do throws(LockStateError) {
-                try replace(payload, now)
-            } catch {
-                guard error.code == .quotaExceeded else { throw error }
-                usleep(50_000)
-                try replace(payload, now)
-            }
+            try Self.onceMoreForRoom { () throws(LockStateError) in try replace(payload, now) }
+        }
+    }
+
+    /// Runs `body`, and once more 50 ms later if there was no room: the kernel gives room back with
+    /// a delay.
+    private static func onceMoreForRoom(
+        _ body: () throws(LockStateError) -> Void
+    ) throws(LockStateError) {
+        do throws(LockStateError) {
+            try body()
+        } catch {
+            guard error.code == .quotaExceeded else { throw error }
+            usleep(50_000)
+            try body()
         }
     }
 
@@ -41,17 +49,19 @@ extension KernelLockState {
         }
     }
 
-    /// Changes what is published while the keychain stays unlocked: other epochs.
+    /// Changes what is published, and leaves the state as it is: other epochs, the longer lived
+    /// payload first.
     ///
     /// In place, since a key that was revoked meanwhile stays revoked: nothing that is not an
     /// unlock undoes a lock.
     ///
-    /// - Throws: ``LockStateError/Code/notUnlocked`` if the keychain is not unlocked.
-    func update(
-        firstUnlock: KeyPayload?, unlocked: KeyPayload, now: BootTime
-    ) throws(LockStateError) {
-        for payload in [firstUnlock, unlocked].compactMap({ $0 }) {
-            try update(payload, now)
+    /// - Throws: ``LockStateError/Code/notUnlocked`` if one of them is not there (any more);
+    ///   ``LockStateError/Code/quotaExceeded`` if there is no room, also 50 ms later.
+    func update(_ payloads: [KeyPayload], now: BootTime) throws(LockStateError) {
+        // What is remembered may hold keys of an epoch that is over.
+        defer { forget() }
+        for payload in payloads {
+            try Self.onceMoreForRoom { () throws(LockStateError) in try update(payload, now) }
         }
     }
 
@@ -104,16 +114,60 @@ extension KernelLockState {
     }
 
     /// Locks: takes the keys of one scope away from everybody. Does nothing if they are not there.
-    func end(_ scope: KeyScope) throws(LockStateError) {
+    ///
+    /// - Returns: Whether they were there.
+    @discardableResult
+    func end(_ scope: KeyScope) throws(LockStateError) -> Bool {
         forget()
         let found = try Self.unlessGone { () throws(LockStateError) in
             try KernelKeyring.find(name(of: scope))
         }
         if let found { try Self.retire(found) }
+        return found != nil
+    }
+
+    /// Takes all keys away from everybody.
+    ///
+    /// - Returns: Of which scopes there were some.
+    func endAll() throws(LockStateError) -> Set<KeyScope> {
+        var ended: Set<KeyScope> = []
+        for scope in [KeyScope.whileUnlocked, .afterFirstUnlock] {
+            if try end(scope) { ended.insert(scope) }
+        }
+        Self.awaitChecks()
+        return ended
+    }
+
+    /// Takes the keys of these scopes of every keychain away from everybody.
+    static func endEveryKeychain(_ scopes: [KeyScope]) throws(LockStateError) {
+        let found = try KernelKeyring.keys(namedWithin: nameLimit)
+        for scope in scopes {
+            for (name, key) in found
+            where name.hasPrefix(KeyScope.descriptionPrefix)
+                && name.hasSuffix(scope.descriptionSuffix)
+            {
+                try retire(key)
+            }
+        }
+        awaitChecks()
+    }
+
+    /// Names of ours are shorter.
+    private static let nameLimit = 128
+
+    /// Whether the kernel has keys of this keychain, whatever they are.
+    func hasKeys() throws(LockStateError) -> Bool {
+        for scope in KeyScope.allCases {
+            let found = try Self.unlessGone { () throws(LockStateError) in
+                try KernelKeyring.find(name(of: scope))
+            }
+            if found != nil { return true }
+        }
+        return false
     }
 
     /// Waits until nobody believes a check that was made before.
-    func awaitChecks() { usleep(1000) }
+    static func awaitChecks() { usleep(1000) }
 
     /// Revokes, then unlinks: in the other order who remembers the key could still use it.
     static func retire(_ key: KeySerial) throws(LockStateError) {

@@ -13,7 +13,7 @@ extension KeyPayload {
 
     /// The bytes that ``init(parsing:)`` takes.
     func encoded() -> SecretBytes {
-        SecretBytes(byteCount: byteCount) { (bytes: inout MutableSpan<UInt8>) in
+        SecretBytes(byteCount: byteCount, for: .keys) { (bytes: inout MutableSpan<UInt8>) in
             var writer = PayloadWriter()
             for byte in Self.magic { writer.write(byte, to: &bytes) }
             writer.write(Self.version, to: &bytes)

@@ -29,8 +29,14 @@ extension KeyScope {
         classes.filter { $0 != .whenPasscodeSetThisDeviceOnly }
     }
 
+    /// What the names of all payloads of all keychains begin with.
+    static let descriptionPrefix = "valet:1:"
+
+    /// What the names of the payloads of all keychains end with.
+    var descriptionSuffix: String { ":\(Character(Unicode.Scalar(tag)))" }
+
     /// The name of the payload of a keychain in the user keyring.
     func description(of keychainID: KeychainID) -> String {
-        "valet:1:\(keychainID):\(Character(Unicode.Scalar(tag)))"
+        "\(Self.descriptionPrefix)\(keychainID)\(descriptionSuffix)"
     }
 }

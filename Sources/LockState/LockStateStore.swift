@@ -11,9 +11,9 @@ package final class LockStateStore: Sendable {
     /// The keychain.
     package let keychainID: KeychainID
     private let chosen: LockStateProvider
-    private let now: @Sendable () -> BootTime
-    private let kernel: KernelLockState
-    private let process: ProcessLockState
+    let now: @Sendable () -> BootTime
+    let kernel: KernelLockState
+    let process: ProcessLockState
     private let use = IdleUse()
 
     /// Touches nothing yet.
@@ -33,6 +33,10 @@ package final class LockStateStore: Sendable {
         guard let fallback = process.fallback else { return chosen }
         return LockStateProvider(.process, "\(fallback)")
     }
+
+    /// Why opened keys are in this process alone although others were to share them; nil if they
+    /// do, or none are open.
+    package var fallback: LockStateError? { process.fallback }
 
     /// The state at this moment.
     ///
@@ -85,7 +89,8 @@ package final class LockStateStore: Sendable {
     /// `limits`.
     ///
     /// Replaces what was published before, and its limits. Where the kernel has no room or
-    /// refuses, the keys stay in this process; ``provider`` tells.
+    /// refuses, the keys stay in this process, and what was in the kernel is gone; ``provider``
+    /// tells.
     ///
     /// - Throws: ``LockStateError/Code/wrongKeys`` for keys that are not of this keychain,
     ///   ``LockStateError/Code/other``.
@@ -102,40 +107,10 @@ package final class LockStateStore: Sendable {
             try kernel.publish([firstUnlock, unlocked], now: now())
             process.lock(all: true)
         } catch {
-            guard error.code == .quotaExceeded || error.code == .refused else { throw error }
-            try process.publish(firstUnlock: firstUnlock, unlocked: unlocked, fallback: error)
-        }
-    }
-
-    /// Replaces the published keys by those of other epochs while the keychain stays unlocked;
-    /// never undoes a lock. Limits and deadline stay as they are.
-    ///
-    /// - Throws: ``LockStateError/Code/notUnlocked`` if the keychain is not unlocked;
-    ///   ``LockStateError/Code/wrongKeys``, `quotaExceeded`, `refused`, `other`.
-    package func replaceKeys(with epochs: [EpochKeys]) throws(LockStateError) {
-        guard isShared else {
-            try process.update(now: now()) { unlocked throws(LockStateError) in
-                try payloads(epochs, unlocked.period)
+            try moveToProcess(because: error) { () throws(LockStateError) in
+                try process.publish(firstUnlock: firstUnlock, unlocked: unlocked, fallback: error)
             }
-            return
         }
-        switch kernel.lookUp(.whileUnlocked, [], now) {
-        case .failed(let error): throw error
-        case .absent: throw LockStateError(.notUnlocked, during: .update)
-        case .found(let found):
-            let (firstUnlock, unlocked) = try payloads(epochs, found.payload.period)
-            try kernel.update(firstUnlock: firstUnlock, unlocked: unlocked, now: now())
-        }
-    }
-
-    /// Replaces the keys that stay from the first unlock on, and unlocks nothing.
-    ///
-    /// - Throws: ``LockStateError/Code/wrongKeys``, `quotaExceeded`, `refused`, `other`.
-    package func replaceFirstUnlockKeys(with epochs: [EpochKeys]) throws(LockStateError) {
-        let firstUnlock = try KeyPayload(
-            .afterFirstUnlock, of: keychainID, from: epochs, period: .unlimited)
-        guard isShared else { return try process.publish(firstUnlock: firstUnlock) }
-        try kernel.publish([firstUnlock], now: now())
     }
 
     /// Locks: takes the keys that need an unlocked keychain away from every process that shares
@@ -150,10 +125,39 @@ package final class LockStateStore: Sendable {
         do throws(LockStateError) {
             try kernel.end(.whileUnlocked)
             if all { try kernel.end(.afterFirstUnlock) }
-            kernel.awaitChecks()
+            KernelLockState.awaitChecks()
         } catch {
             // Nothing of ours is where nothing could be put.
             guard error.code == .refused, fallback?.code == .refused else { throw error }
+        }
+    }
+
+    /// Whether there are opened keys of the keychain, of whatever epoch, here or in the kernel.
+    ///
+    /// - Throws: ``LockStateError/Code/other``.
+    package func hasKeys() throws(LockStateError) -> Bool {
+        if process.hasKeys { return true }
+        guard chosen.place == .kernel else { return false }
+        do throws(LockStateError) {
+            return try kernel.hasKeys()
+        } catch {
+            guard error.code == .refused else { throw error }
+            return false
+        }
+    }
+
+    /// Locks every keychain whose keys the kernel has for this user, known to this process or not.
+    /// Takes a millisecond, after which nobody uses them.
+    ///
+    /// - Parameter all: Also takes the keys that stay from the first unlock on.
+    /// - Throws: ``LockStateError/Code/other``: others may still have keys.
+    package static func lockEveryKeychain(all: Bool) throws(LockStateError) {
+        do throws(LockStateError) {
+            try KernelLockState.endEveryKeychain(
+                all ? [.whileUnlocked, .afterFirstUnlock] : [.whileUnlocked])
+        } catch {
+            // Nothing of ours is where nothing can be put.
+            guard error.code == .refused else { throw error }
         }
     }
 
@@ -164,9 +168,9 @@ package final class LockStateStore: Sendable {
         process.forget(before: epoch)
     }
 
-    private func payloads(
+    func payloads(
         _ epochs: [EpochKeys], _ period: UnlockPeriod
-    ) throws(LockStateError) -> (KeyPayload, KeyPayload) {
+    ) throws(LockStateError) -> (firstUnlock: KeyPayload, unlocked: KeyPayload) {
         (
             try KeyPayload(.afterFirstUnlock, of: keychainID, from: epochs, period: .unlimited),
             try KeyPayload(.whileUnlocked, of: keychainID, from: epochs, period: period)

@@ -32,6 +32,9 @@ final class ProcessLockState: Sendable {
     /// Why keys are here although they should be in the kernel; nil if none are.
     var fallback: LockStateError? { held.value.state.withLock { $0.fallback } }
 
+    /// Whether there are keys here.
+    var hasKeys: Bool { held.value.state.withLock { $0.lockedKeys != nil } }
+
     /// For how long what is unlocked here is; nil if nothing is.
     var period: UnlockPeriod? { held.value.state.withLock { $0.unlocked?.period } }
 
@@ -79,10 +82,23 @@ final class ProcessLockState: Sendable {
         use.follow(unlocked.period)
     }
 
-    /// Puts keys in the place of those that stay while the keychain is locked; it stays locked.
-    func publish(firstUnlock: KeyPayload) throws(LockStateError) {
+    /// Keeps the keys that stay while the keychain is locked; it stays locked.
+    ///
+    /// - Parameter fallback: Why the keys could not be put into the kernel.
+    func publish(firstUnlock: KeyPayload, fallback: LockStateError) throws(LockStateError) {
         let lockedKeys = try OpenedKeys(firstUnlock: firstUnlock, unlocked: nil)
-        held.value.state.withLock { state in
+        held.value.state.withLock { $0 = State(lockedKeys: lockedKeys, fallback: fallback) }
+    }
+
+    /// Puts keys in the place of those that stay while the keychain is locked; it stays locked.
+    ///
+    /// - Throws: ``LockStateError/Code/notUnlocked`` if there are none.
+    func update(firstUnlock: KeyPayload) throws(LockStateError) {
+        let lockedKeys = try OpenedKeys(firstUnlock: firstUnlock, unlocked: nil)
+        try held.value.state.withLock { state throws(LockStateError) in
+            guard state.lockedKeys != nil else {
+                throw LockStateError(.notUnlocked, during: .update)
+            }
             state = State(
                 lockedKeys: lockedKeys, cause: state.cause,
                 fallback: state.fallback)

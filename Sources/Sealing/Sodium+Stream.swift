@@ -18,7 +18,7 @@ extension Sodium {
         key: Span<UInt8>, header: inout MutableSpan<UInt8>
     ) -> SecretBytes {
         precondition(key.count == 32 && header.count == 24, "wrong key or header")
-        var state = SecretBytes(byteCount: streamStateByteCount)
+        var state = SecretBytes(byteCount: streamStateByteCount, for: .keys)
         let code = unsafe withState(&state) { state in
             unsafe lend(&header) { header in
                 unsafe lend(key) { key in
@@ -34,7 +34,7 @@ extension Sodium {
     /// Starts a stream that opens.
     static func startOpening(key: Span<UInt8>, header: Span<UInt8>) -> SecretBytes {
         precondition(key.count == 32 && header.count == 24, "wrong key or header")
-        var state = SecretBytes(byteCount: streamStateByteCount)
+        var state = SecretBytes(byteCount: streamStateByteCount, for: .keys)
         let code = unsafe withState(&state) { state in
             unsafe lend(key, header) { key, header in
                 unsafe crypto_secretstream_xchacha20poly1305_init_pull(

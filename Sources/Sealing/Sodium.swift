@@ -91,7 +91,7 @@ extension Sodium {
 
     /// Room for the state of a hash; aligned to 64 bytes, as the state must be.
     static func roomForHashState() -> SecretBytes {
-        SecretBytes(byteCount: hashStateByteCount)
+        SecretBytes(byteCount: hashStateByteCount, for: .keys)
     }
 
     /// Starts a keyed hash.

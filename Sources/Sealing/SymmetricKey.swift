@@ -13,7 +13,7 @@ package struct SymmetricKey<P: KeyPurpose>: ~Copyable, Sendable {
     ///
     /// - Throws: ``SealingError/Code/malformed`` unless there are 32 bytes.
     package init(copying bytes: Span<UInt8>) throws(SealingError) {
-        try self.init(SecretBytes(copying: bytes))
+        try self.init(SecretBytes(copying: bytes, for: .keys))
     }
 
     /// Takes over a key.
@@ -23,15 +23,18 @@ package struct SymmetricKey<P: KeyPurpose>: ~Copyable, Sendable {
         guard secret.byteCount == Self.byteCount else {
             throw SealingError(.malformed, during: .parse, of: "key")
         }
-        self.secret = secret
+        self.secret = secret.asKeys()
     }
 
     /// Has `body` fill in the 32 bytes, which start as zeros.
     init<E>(initializingWith body: (inout MutableSpan<UInt8>) throws(E) -> Void) throws(E) {
-        secret = try SecretBytes(byteCount: Self.byteCount, initializingWith: body)
+        secret = try SecretBytes(
+            byteCount: Self.byteCount, for: .keys, initializingWith: body)
     }
 
-    private init(randomByteCount: Int) { secret = SecretBytes(randomByteCount: randomByteCount) }
+    private init(randomByteCount: Int) {
+        secret = SecretBytes(randomByteCount: randomByteCount, for: .keys)
+    }
 
     /// Makes a random key.
     package static func random() -> SymmetricKey { SymmetricKey(randomByteCount: byteCount) }

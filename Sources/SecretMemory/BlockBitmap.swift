@@ -8,23 +8,49 @@ internal import Synchronization
 /// There is no lock that a thread could hold while another one forks.
 struct BlockBitmap: ~Copyable, Sendable {
     static let wordCount = 64
+
+    /// Words of which blocks are taken.
+    enum Region: CaseIterable {
+        /// For whatever is secret.
+        case common
+        /// For keys alone: however many values somebody holds, there is room for these.
+        case keys
+
+        var words: Range<Int> {
+            switch self {
+            case .common: 0..<48
+            case .keys: 48..<BlockBitmap.wordCount
+            }
+        }
+    }
+
     /// The largest run that can be taken.
     static let maximumRun = 64
 
     private let words = InlineArray<64, Atomic<UInt64>> { _ in Atomic(0) }
-    /// The word that had room last time.
-    private let hint = Atomic<Int>(0)
+    /// The word of each region that had room last time, counted from the region's first.
+    private let commonHint = Atomic<Int>(0)
+    private let keysHint = Atomic<Int>(0)
 
     /// Takes `count` adjacent free blocks, 1 to 64.
     ///
-    /// - Returns: The index of the first, or nil if no word has such a run left.
-    borrowing func take(_ count: Int) -> Int? {
+    /// - Returns: The index of the first, or nil if no word of the region has such a run left.
+    borrowing func take(_ count: Int, of region: Region) -> Int? {
+        switch region {
+        case .common: take(count, of: region.words, startingAt: commonHint)
+        case .keys: take(count, of: region.words, startingAt: keysHint)
+        }
+    }
+
+    private borrowing func take(
+        _ count: Int, of words: Range<Int>, startingAt hint: borrowing Atomic<Int>
+    ) -> Int? {
         let first = hint.load(ordering: .relaxed)
-        if let bit = takeRun(of: count, in: first) { return first * 64 + bit }
-        for step in 1..<Self.wordCount {
-            let word = (first + step) % Self.wordCount
+        for step in 0..<words.count {
+            let offset = (first + step) % words.count
+            let word = words.lowerBound + offset
             guard let bit = takeRun(of: count, in: word) else { continue }
-            hint.store(word, ordering: .relaxed)
+            if offset != first { hint.store(offset, ordering: .relaxed) }
             return word * 64 + bit
         }
         return nil

@@ -8,16 +8,20 @@ internal import Synchronization
 ///
 /// It is a single `sodium_malloc` of 256 KiB (guard pages on both sides, left out of core dumps),
 /// locked into RAM, made at first use and never freed: a `sodium_malloc` per secret would cost
-/// 22 µs and four memory maps. It is divided into blocks of 64 bytes. Free blocks are zero.
+/// 22 µs and four memory maps. It is divided into blocks of 64 bytes. Free blocks are zero. A
+/// quarter of them is for keys alone.
 // Sendable because the bitmap gives each block to one owner; the rest is constant or atomic.
 @safe package struct SecretArena: ~Copyable, @unchecked Sendable {
     /// True while the arena is guarded and cannot be swapped out.
-    package static var isLocked: Bool { failure == nil }
+    package static var isLocked: Bool { shared.lockFailure == nil }
 
-    /// Why the arena is not as good as it should be, or nil if it is.
+    /// Why secrets of up to 4 KiB do not all lie, or have not all lain, in guarded memory that
+    /// cannot be swapped out; nil if they do.
     ///
     /// Makes the arena if there is none yet. In a forked child the answer holds for the child.
-    package static var failure: SecretMemoryError? { shared.failure }
+    package static var failure: SecretMemoryError? {
+        shared.lockFailure ?? shared.overflow
+    }
 
     static let shared = SecretArena()
     static let blockByteCount = 64
@@ -31,6 +35,9 @@ internal import Synchronization
     /// The process that last locked the arena: a fork's child does not inherit memory locks.
     private let lockedIn = Atomic<UInt64>(0)
     private let lockErrorNumber = Atomic<Int32>(0)
+    /// The size of the last secret for which there was no room; 0 for none. Inherited by a child,
+    /// and so is what lies in ordinary memory.
+    private let overflowByteCount = Atomic<Int>(0)
 
     private init() {
         Libsodium.start()
@@ -47,11 +54,23 @@ internal import Synchronization
     /// Takes zeroed memory, aligned to 64 bytes, for `byteCount` bytes.
     ///
     /// - Returns: nil if the request is larger than 4 KiB or there is no room.
-    borrowing func allocate(byteCount: Int) -> UnsafeMutablePointer<UInt8>? {
+    borrowing func allocate(
+        byteCount: Int, for use: SecretUse
+    ) -> UnsafeMutablePointer<UInt8>? {
         guard byteCount <= Self.maximumByteCount, let base = unsafe base else { return nil }
         lockOncePerProcess()
-        guard let block = bitmap.take(blockCount(for: byteCount)) else { return nil }
+        guard let block = takeBlocks(blockCount(for: byteCount), for: use) else {
+            overflowByteCount.store(max(1, byteCount), ordering: .relaxed)
+            return nil
+        }
         return unsafe base + block * Self.blockByteCount
+    }
+
+    private borrowing func takeBlocks(_ count: Int, for use: SecretUse) -> Int? {
+        switch use {
+        case .values: bitmap.take(count, of: .common)
+        case .keys: bitmap.take(count, of: .keys) ?? bitmap.take(count, of: .common)
+        }
     }
 
     /// Wipes and gives back what `allocate` returned for the same number of bytes.
@@ -76,7 +95,14 @@ internal import Synchronization
         max(1, (byteCount + Self.blockByteCount - 1) / Self.blockByteCount)
     }
 
-    private var failure: SecretMemoryError? {
+    private var overflow: SecretMemoryError? {
+        let byteCount = overflowByteCount.load(ordering: .relaxed)
+        guard byteCount > 0 else { return nil }
+        return SecretMemoryError(
+            code: .full, operation: .allocate, byteCount: byteCount, errorNumber: ENOMEM)
+    }
+
+    private var lockFailure: SecretMemoryError? {
         guard unsafe base != nil else {
             return SecretMemoryError(
                 code: .notGuarded, operation: .makeArena, byteCount: Self.byteCount,

@@ -4,10 +4,10 @@ internal import CSodium
 
 /// Bytes that nobody else should see, and the only carrier of such bytes.
 ///
-/// Up to 4 KiB lie in the guarded arena, which is where keys always fit. Larger ones, and any when
-/// the arena is full, lie in ordinary memory: only values of items are that large. Both are wiped
-/// by `deinit`, and both are aligned to 64 bytes. The type has no copy, no `==` and no text, so
-/// secrets do not spread by accident; bytes are lent to a closure.
+/// Up to 4 KiB lie in the guarded arena, a part of which is for keys alone. Larger ones, and any
+/// when the arena is full, lie in ordinary memory: ``SecretArena/failure`` tells of the latter.
+/// Both are wiped by `deinit`, and both are aligned to 64 bytes. The type has no copy, no `==` and
+/// no text, so secrets do not spread by accident; bytes are lent to a closure.
 ///
 /// An allocation with its release costs about 30 ns.
 // Sendable because the memory has one owner, and is changed only through exclusive access to it.
@@ -17,10 +17,10 @@ internal import CSodium
     package let byteCount: Int
 
     /// Makes `byteCount` zero bytes.
-    package init(byteCount: Int) {
+    package init(byteCount: Int, for use: SecretUse = .values) {
         precondition(byteCount >= 0, "a negative number of bytes")
         self.byteCount = byteCount
-        if let block = unsafe SecretArena.shared.allocate(byteCount: byteCount) {
+        if let block = unsafe SecretArena.shared.allocate(byteCount: byteCount, for: use) {
             unsafe start = block
         } else {
             let memory = UnsafeMutableRawPointer.allocate(
@@ -31,8 +31,8 @@ internal import CSodium
     }
 
     /// Copies `bytes`. Wiping the original remains its owner's duty.
-    package init(copying bytes: Span<UInt8>) {
-        self.init(byteCount: bytes.count)
+    package init(copying bytes: Span<UInt8>, for use: SecretUse = .values) {
+        self.init(byteCount: bytes.count, for: use)
         let (start, byteCount) = unsafe (start, byteCount)
         unsafe bytes.withUnsafeBufferPointer { source in
             guard let first = source.baseAddress else { return }
@@ -50,8 +50,8 @@ internal import CSodium
     }
 
     /// Makes `randomByteCount` bytes of libsodium's randomness.
-    package init(randomByteCount: Int) {
-        self.init(byteCount: randomByteCount)
+    package init(randomByteCount: Int, for use: SecretUse = .values) {
+        self.init(byteCount: randomByteCount, for: use)
         unsafe randombytes_buf(start, randomByteCount)
     }
 
@@ -60,9 +60,10 @@ internal import CSodium
     /// - Throws: What `body` throws; what it had written is wiped.
     @inlinable @inline(__always)
     package init<E>(
-        byteCount: Int, initializingWith body: (inout MutableSpan<UInt8>) throws(E) -> Void
+        byteCount: Int, for use: SecretUse = .values,
+        initializingWith body: (inout MutableSpan<UInt8>) throws(E) -> Void
     ) throws(E) {
-        self.init(byteCount: byteCount)
+        self.init(byteCount: byteCount, for: use)
         try withMutableBytes(body)
     }
 
@@ -70,6 +71,12 @@ internal import CSodium
         guard unsafe !SecretArena.shared.release(start, byteCount: byteCount) else { return }
         unsafe sodium_memzero(start, byteCount)
         unsafe UnsafeMutableRawPointer(start).deallocate()
+    }
+
+    /// The same bytes, in guarded memory if that has room for keys.
+    package consuming func asKeys() -> SecretBytes {
+        guard !SecretArena.shared.contains(Int(bitPattern: unsafe start)) else { return self }
+        return withBytes { bytes in SecretBytes(copying: bytes, for: .keys) }
     }
 
     /// Lends the bytes to `body`.

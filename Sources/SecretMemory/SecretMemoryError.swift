@@ -9,6 +9,9 @@ package struct SecretMemoryError: Error, Equatable, Sendable {
     package enum Code: Equatable, Sendable {
         /// No guarded memory could be mapped: secrets lie in ordinary memory, wiped on release.
         case notGuarded
+        /// More secrets were held at once than there is guarded memory for: some lay in ordinary
+        /// memory, wiped on release. Let go of values.
+        case full
         /// The guarded memory could not be locked: raise `RLIMIT_MEMLOCK`, or turn swap off.
         case notLocked
     }
@@ -19,6 +22,8 @@ package struct SecretMemoryError: Error, Equatable, Sendable {
         case makeArena
         /// The arena was being locked, at first use or again in a child process.
         case lockArena
+        /// Room was looked for, for a secret of up to 4 KiB.
+        case allocate
     }
 
     /// What the caller should do about it.
@@ -36,6 +41,7 @@ extension SecretMemoryError: CustomStringConvertible {
     package var description: String {
         switch code {
         case .notGuarded: "making \(byteCount) bytes of guarded memory failed: errno \(errorNumber)"
+        case .full: "there was no guarded memory left for \(byteCount) bytes"
         case .notLocked: "locking \(byteCount) bytes of memory failed: errno \(errorNumber)"
         }
     }

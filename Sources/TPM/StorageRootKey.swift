@@ -105,5 +105,7 @@
 
         /// Written and read with its own authorization value, 256 bits that nobody guesses.
         static let erasureSecret: UInt32 = 1 << 2 | 1 << 18 | 1 << 25
+        /// What the TPM adds when it was.
+        static let written: UInt32 = 1 << 29
     }
 #endif

@@ -8,31 +8,49 @@
     ///
     /// TCG: TPM 2.0 Library part 1, 37; part 3, 31.
     extension TPMContext {
-        private static let attempts = 8
-
-        /// Keeps the secret at an index that is free.
+        /// Keeps the secret at an index.
         ///
-        /// - Throws: ``TPMError``: `ownerAuthorizationNeeded`, `full`, or as every visit.
+        /// - Throws: ``TPMError``: `indexTaken`, `ownerAuthorizationNeeded`, `full`, or as every
+        ///   visit.
         func keepErasureSecret(
-            _ secret: borrowing SecretBytes, beside object: SealedObject,
-            authorization: borrowing SecretBytes, owner: borrowing SecretBytes
-        ) throws(TPMError) -> NVIndex {
+            _ new: borrowing KeptSecret, at place: ErasurePlace, beside object: SealedObject,
+            owner: borrowing SecretBytes
+        ) throws(TPMError) {
             let root = try StorageRootKey.named(object.storageRootKeyName, self)
             let session = try TPMSession(.authorization, saltedWith: root)
             try setAuthorization(owner, of: ESYS_TR_RH_OWNER)
-            for _ in 0..<Self.attempts {
-                let index = NVIndex.random()
-                do throws(TPMError) {
-                    let object = try define(
-                        index, byteCount: secret.byteCount, authorization, session)
-                    try setAuthorization(authorization, of: object.handle)
-                    try write(secret, to: object, session)
-                    return index
-                } catch {
-                    guard error.response?.says(.nvDefined) == true else { throw owned(error) }
-                }
+            do throws(TPMError) {
+                let object = try define(place, new, session)
+                try setAuthorization(new.authorization, of: object.handle)
+                try write(new.secret, to: object, session)
+            } catch {
+                throw error.response?.says(.nvDefined) == true
+                    ? error.meaning(.indexTaken) : owned(error)
             }
-            throw error(.full)
+        }
+
+        /// Whether the secret is there, and is ours.
+        func hasErasureSecret(at place: ErasurePlace) throws(TPMError) -> Bool {
+            guard try hasHandle(place.index.rawValue) else { return false }
+            return try isOurs(open(place.index, disposal: .close), place)
+        }
+
+        /// Looks whether the owner's authorization is right, by a policy that nothing uses.
+        ///
+        /// - Throws: ``TPMError``: `ownerAuthorizationNeeded`, or as every visit.
+        func checkOwner(_ owner: borrowing SecretBytes) throws(TPMError) {
+            let root = try StorageRootKey.current(self)
+            let session = try TPMSession(.authorization, saltedWith: root)
+            let trial = try TPMSession(.trial, saltedWith: root)
+            try setAuthorization(owner, of: ESYS_TR_RH_OWNER)
+            do throws(TPMError) {
+                try unsafe check(
+                    functions.Esys_PolicySecret(
+                        pointer, ESYS_TR_RH_OWNER, trial.handle, session.handle, ESYS_TR_NONE,
+                        ESYS_TR_NONE, nil, nil, nil, 0, nil, nil))
+            } catch {
+                throw owned(error)
+            }
         }
 
         /// Reads the secret.
@@ -64,17 +82,19 @@
             }
         }
 
-        /// Destroys the secret: nobody can read it any more, whatever they have.
+        /// Destroys the secret: nobody can read it any more, whatever they have. What is somebody
+        /// else's stays.
         ///
         /// - Throws: ``TPMError``: `noErasureSecret`, `ownerAuthorizationNeeded`, or as every
         ///   visit.
         func destroyErasureSecret(
-            at index: NVIndex, owner: borrowing SecretBytes
+            at place: ErasurePlace, owner: borrowing SecretBytes
         ) throws(TPMError) {
             let root = try StorageRootKey.current(self)
             let session = try TPMSession(.authorization, saltedWith: root)
             // Undefining it disposes of it.
-            let object = try open(index, disposal: .keep)
+            let object = try open(place.index, disposal: .keep)
+            guard try isOurs(object, place) else { throw error(.noErasureSecret) }
             try setAuthorization(owner, of: ESYS_TR_RH_OWNER)
             do throws(TPMError) {
                 try unsafe check(
@@ -87,16 +107,20 @@
         }
 
         private func define(
-            _ index: NVIndex, byteCount: Int, _ authorization: borrowing SecretBytes,
-            _ session: borrowing TPMSession
+            _ place: ErasurePlace, _ new: borrowing KeptSecret, _ session: borrowing TPMSession
         ) throws(TPMError) -> TPMObject {
             var area = TPM2B_NV_PUBLIC()
-            area.nvPublic.nvIndex = index.rawValue
+            area.nvPublic.nvIndex = place.index.rawValue
             area.nvPublic.nameAlg = TPMAlgorithm.sha256
             area.nvPublic.attributes = TPMAttributes.erasureSecret
-            area.nvPublic.dataSize = UInt16(byteCount)
+            area.nvPublic.dataSize = UInt16(new.secret.byteCount)
+            // No command that these attributes allow asks for a policy: it is there to be read.
+            area.nvPublic.authPolicy.size = UInt16(place.mark.count)
+            unsafe withUnsafeMutableBytes(of: &area.nvPublic.authPolicy.buffer) {
+                unsafe $0.copyBytes(from: place.mark)
+            }
             let handle = session.handle
-            let value = authorization.authorizationStructure
+            let value = new.authorization.authorizationStructure
             return try TPMObject(self, .close) { (made) throws(TPMError) in
                 try unsafe value.withStructure(TPM2B_AUTH.self) { (value) throws(TPMError) in
                     try unsafe check(
@@ -133,6 +157,26 @@
                     functions.Esys_TR_FromTPMPublic(
                         pointer, index.rawValue, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, &handle))
             }
+        }
+
+        /// Whether an index is of the form that we give it, and has our mark.
+        private func isOurs(
+            _ object: borrowing TPMObject, _ place: ErasurePlace
+        ) throws(TPMError) -> Bool {
+            let handle = object.handle
+            let answer = try unsafe TPMAnswer<TPM2B_NV_PUBLIC>(self) { (area) throws(TPMError) in
+                try unsafe check(
+                    functions.Esys_NV_ReadPublic(
+                        pointer, handle, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, &area, nil))
+            }
+            var area = unsafe answer.pointer.pointee.nvPublic
+            let markByteCount = Int(area.authPolicy.size)
+            let mark = unsafe withUnsafeBytes(of: &area.authPolicy.buffer) { bytes in
+                unsafe Array(bytes.prefix(markByteCount))
+            }
+            return mark == place.mark && area.nameAlg == TPMAlgorithm.sha256
+                && area.dataSize == 32
+                && area.attributes & ~TPMAttributes.written == TPMAttributes.erasureSecret
         }
 
         /// The owner's value may count as a try, or not: it is the owner's that is wrong, either

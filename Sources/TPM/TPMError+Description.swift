@@ -10,7 +10,10 @@ extension TPMError: CustomStringConvertible {
     }
 
     /// What helps, for a person; nil where nothing but another try would.
-    package var hint: String? { code.hint }
+    package var hint: String? {
+        guard response?.says(.nvSpace) == true else { return code.hint }
+        return "remove an index that nobody needs: tpm2_getcap handles-nv-index lists them"
+    }
 }
 
 extension TPMError.Code {
@@ -35,6 +38,7 @@ extension TPMError.Code {
         case .lockedOut(let time): "the TPM takes no tries for up to \(time.components.seconds) s"
         case .ownerAuthorizationNeeded: "the TPM's owner authorization is needed"
         case .noErasureSecret: "the erasure secret is gone"
+        case .indexTaken: "the TPM has something at that index"
         case .full: "the TPM has no room left"
         case .refused: "the TPM refuses"
         case .malformedAnswer: "the TPM answered nonsense"
@@ -63,8 +67,8 @@ extension TPMError.Code {
         case .ownerAuthorizationNeeded:
             "ask who owns the TPM, or for a storage root key at 0x81000001"
         case .full: "find out who else uses the TPM: tpm2_getcap handles-transient"
-        case .timedOut, .connectionLost, .outOfOrder, .malformed, .wrongAuthorization, .refused,
-            .malformedAnswer:
+        case .timedOut, .connectionLost, .outOfOrder, .malformed, .wrongAuthorization, .indexTaken,
+            .refused, .malformedAnswer:
             nil
         }
     }

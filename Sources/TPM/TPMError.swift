@@ -45,6 +45,8 @@ package struct TPMError: Error, Sendable {
         case ownerAuthorizationNeeded
         /// There is no erasure secret at that index any more.
         case noErasureSecret
+        /// Something is at that index already.
+        case indexTaken
         /// The TPM has no room for one object, session or index more.
         case full
         /// The TPM refuses for another reason; ``TPMError/response`` says which.

@@ -48,11 +48,24 @@
 
         /// - Throws: ``TPMError/Code/notBuilt``.
         package func keepErasureSecret(
-            _ secret: borrowing SecretBytes, beside object: SealedObject,
-            authorization: borrowing SecretBytes, owner: borrowing SecretBytes,
-            until deadline: Deadline
-        ) throws(TPMError) -> NVIndex {
+            _ new: borrowing KeptSecret, at place: ErasurePlace, beside object: SealedObject,
+            owner: borrowing SecretBytes, until deadline: Deadline
+        ) throws(TPMError) {
             throw TPMError(.notBuilt, during: Operation.keepErasureSecret)
+        }
+
+        /// - Throws: ``TPMError/Code/notBuilt``.
+        package func hasErasureSecret(
+            at place: ErasurePlace, until deadline: Deadline
+        ) throws(TPMError) -> Bool {
+            throw TPMError(.notBuilt, during: Operation.status)
+        }
+
+        /// - Throws: ``TPMError/Code/notBuilt``.
+        package func checkOwner(
+            _ owner: borrowing SecretBytes, until deadline: Deadline
+        ) throws(TPMError) {
+            throw TPMError(.notBuilt, during: Operation.checkOwner)
         }
 
         /// - Throws: ``TPMError/Code/notBuilt``.
@@ -65,7 +78,7 @@
 
         /// - Throws: ``TPMError/Code/notBuilt``.
         package func destroyErasureSecret(
-            at index: NVIndex, owner: borrowing SecretBytes, until deadline: Deadline
+            at place: ErasurePlace, owner: borrowing SecretBytes, until deadline: Deadline
         ) throws(TPMError) {
             throw TPMError(.notBuilt, during: Operation.destroyErasureSecret)
         }

@@ -13,14 +13,12 @@ package struct PasscodeDescriptor: Hashable, Sendable {
 
     /// Reads a number: decimal digits without sign, spaces or leading zeros.
     ///
-    /// - Throws: `unavailable(.descriptor)` for anything else, for 1 and 2, which are output, and
-    ///   for one that did not come with the program.
+    /// - Throws: `unavailable(.descriptor)` for anything else, and for 1 and 2, which are output.
     package init(_ text: String) throws(UserPresenceError) {
         guard let number = Int32(text), String(number) == text, number == 0 || number > 2 else {
             throw Self.failure("name a descriptor that can be read: 0, or 3 and above")
         }
         self.number = number
-        try checkIsInherited()
     }
 
     /// A number that was not handed over may be, by now, a file that this process has opened: the
@@ -35,8 +33,8 @@ package struct PasscodeDescriptor: Hashable, Sendable {
     /// Reads the passcode, up to a newline, which is dropped, or to the end. Nothing behind the
     /// newline is read: it belongs to whoever reads next.
     ///
-    /// - Throws: `unavailable(.descriptor)` if it is no longer what came with the program, cannot
-    ///   be read, or is a terminal, which would show what is typed; `timedOut`; `tooLong` above
+    /// - Throws: `unavailable(.descriptor)` if it did not come with the program, cannot be read,
+    ///   or is a terminal, which would show what is typed; `timedOut`; `tooLong` above
     ///   ``PasscodePrompt/maximumByteCount``; `empty` at its end, and for an empty line unless
     ///   `allowsEmpty`.
     package func read(
@@ -55,7 +53,8 @@ package struct PasscodeDescriptor: Hashable, Sendable {
         let count = input.lineByteCount
         guard count > 0 || (allowsEmpty && input.endsInNewline) else {
             throw UserPresenceError(
-                .empty, during: Self.operation, hint: "descriptor \(number) gave nothing")
+                .empty, during: Self.operation,
+                hint: "descriptor \(number) has no further line, and each question takes one")
         }
         return input.prefix(count)
     }
@@ -72,6 +71,7 @@ package struct PasscodeDescriptor: Hashable, Sendable {
             throw failure("set \(variable) to the number of a descriptor")
         }
         let descriptor = try ofVariable(text)
+        try namingVariable { () throws(UserPresenceError) in try descriptor.checkIsInherited() }
         defer { descriptor.close() }
         return try descriptor.read(until: Deadline(after: duration))
     }
@@ -80,8 +80,14 @@ package struct PasscodeDescriptor: Hashable, Sendable {
     ///
     /// - Throws: As ``init(_:)``; the hint names the variable.
     static func ofVariable(_ text: String) throws(UserPresenceError) -> PasscodeDescriptor {
+        try namingVariable { () throws(UserPresenceError) in try PasscodeDescriptor(text) }
+    }
+
+    private static func namingVariable<R>(
+        _ body: () throws(UserPresenceError) -> R
+    ) throws(UserPresenceError) -> R {
         do throws(UserPresenceError) {
-            return try PasscodeDescriptor(text)
+            return try body()
         } catch {
             throw failure("\(variable): \(error.hint ?? "")")
         }

@@ -4,6 +4,10 @@ internal import Foundation
 public import KeychainModel
 internal import SecItemRequests
 
+// Exported, so that whoever imports this module has the members of the types that it shows, too,
+// under `MemberImportVisibility`; one by one, because the rest of these modules is not for them.
+@_exported public import struct KeychainModel.KeychainFailure
+
 #if canImport(Darwin) || VALET_APPLE_BRANCHES
     #if !os(tvOS)
         internal import LocalAuthentication
@@ -11,6 +15,8 @@ internal import SecItemRequests
 #else
     public import KeychainServices
     internal import SecretMemory
+
+    @_exported public import enum KeychainServices.Keychain
 #endif
 
 /// Why a keychain call failed, in full: code, operation, path, system error, hint.

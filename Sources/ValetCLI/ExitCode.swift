@@ -24,7 +24,9 @@ enum ExitCode: Int32, CaseIterable, Sendable {
         case .usage: "the command line or the value is not one the command takes"
         case .damaged: "what is stored was damaged or changed"
         case .locked: "the keychain is locked or busy: later may work"
-        case .denied: "access was denied: to a group, to the files, or by a person"
+        case .denied:
+            "access was denied: to a group or the files, by a wrong passcode or passphrase, or by "
+                + "a person"
         }
     }
 }

@@ -33,18 +33,36 @@ final class ProgressLine {
 }
 
 extension Context {
-    /// Runs `body`, which changes the keys of `store`, and shows how far it has come; then names
-    /// what it left beside the device key.
+    /// Runs `body`, which changes the keys of `store` and returns how many damaged items it set
+    /// aside, and shows how far it has come; then says that, from whom the opened keys had to be
+    /// taken, and what is left beside the device key.
     func changingKeys(
-        of store: ItemStore, _ body: (_ progress: EpochProgress) throws(KeychainFailure) -> Void
+        of store: ItemStore, skippingDamaged skips: Bool = false,
+        _ body: (EpochOptions) throws(KeychainFailure) -> Int
     ) throws(CLIError) {
         let line = ProgressLine("sealing items anew", on: console)
         defer { line.end() }
-        try asking { () throws(KeychainFailure) in try body { line.show($0, of: $1) } }
+        let options = EpochOptions(skippingDamaged: skips) { line.show($0, of: $1) }
+        let count = try asking { () throws(KeychainFailure) in try body(options) }
+        line.end()
+        noteSetAside(count)
+        if let reason = store.reasonKeysAreNotShared() {
+            console.note(
+                "valet: warning: programs that had the opened keys have them no more: "
+                    + Escaping.printable(reason))
+            console.hint("run `valet unlock` once there is room")
+        }
         for finding in store.strayDeviceKeys() {
             let place = finding.path.map { " (\(Escaping.printable($0)))" } ?? ""
             console.note("valet: warning: \(finding.message)\(place)")
             if let hint = finding.hint { console.hint(hint) }
         }
+    }
+    /// Says how many damaged items a change of keys has set aside, if it has.
+    func noteSetAside(_ count: Int) {
+        guard count > 0 else { return }
+        let items = count == 1 ? "1 damaged item was" : "\(count) damaged items were"
+        console.note("valet: warning: \(items) set aside, and nothing opens what was set aside")
+        console.hint("write anew what is missing")
     }
 }

@@ -75,7 +75,11 @@ package enum ValetTool {
         ],
         table: VerbTable(verbs: commands.map { $0.declaration }, groups: groups),
         environment: [
-            ("VALET_HOME", "the folder of the keychain (default: ~/.local/share/valet)"),
+            (
+                "VALET_HOME",
+                "the folder of the keychain, an absolute path (default: $STATE_DIRECTORY/valet, "
+                    + "$XDG_DATA_HOME/valet, ~/.local/share/valet, the first that there is)"
+            ),
             (
                 "VALET_ENTITLEMENTS",
                 "a property list that names an application and its groups; --app and --group "
@@ -83,7 +87,8 @@ package enum ValetTool {
             ),
             (
                 "VALET_PASSCODE_FD",
-                "a descriptor's number: the passcode comes through it, a line for each question"
+                "a descriptor's number: the passcode comes through it, a line for each question; "
+                    + "for verbs that ask for one, and where each program unlocks for itself"
             ),
             (
                 "VALET_DEVICE_KEY_FILE",

@@ -13,6 +13,8 @@ final class ActiveFailure: Sendable {
 
     private let failure: ScriptedFailure
     private let count = Atomic<Int>(0)
+    /// Whether it was left: it holds for tasks no longer that go on.
+    private let isOver = Atomic<Bool>(false)
 
     private init(_ failure: ScriptedFailure) {
         self.failure = failure
@@ -20,21 +22,41 @@ final class ActiveFailure: Sendable {
 
     /// Runs `body` with `failures` in effect beside those that are.
     static func adding<R>(_ failures: [ScriptedFailure], _ body: () -> R) -> R {
-        $all.withValue(all + failures.map(ActiveFailure.init)) { body() }
+        let new = failures.map(ActiveFailure.init)
+        defer { end(new) }
+        return $all.withValue(all + new) { body() }
     }
 
     /// Runs `body` with `failures` in effect beside those that are.
     static func adding<R>(_ failures: [ScriptedFailure], _ body: () async -> R) async -> R {
-        await $all.withValue(all + failures.map(ActiveFailure.init)) { await body() }
+        let new = failures.map(ActiveFailure.init)
+        defer { end(new) }
+        return await $all.withValue(all + new) { await body() }
+    }
+
+    private static func end(_ failures: [ActiveFailure]) {
+        for failure in failures { failure.isOver.store(true, ordering: .releasing) }
+        if failures.contains(where: { $0.failure.isOfKeychain }) {
+            KeychainSession.scriptHasChanged()
+        }
+    }
+
+    /// What it would do to the next call that it meets, whatever item that is about; nil for
+    /// nothing.
+    var next: ScriptedFailure.Kind? {
+        guard failure.isOfKeychain, !isOver.load(ordering: .acquiring) else { return nil }
+        return isTurn(count.load(ordering: .relaxed) + 1) ? failure.kind : nil
     }
 
     /// Fails in the place of a call, or delays it, or does nothing.
     func meet(_ call: MetCall) throws(KeychainFailure) {
-        guard failure.key.map(call.isAbout) ?? true else { return }
+        guard !isOver.load(ordering: .acquiring), failure.key.map(call.isAbout) ?? true else {
+            return
+        }
         switch failure.kind {
         case .slow(let duration):
             guard isTurn() else { return }
-            try delay(call, by: duration)
+            try Self.delay(call.call.operation, by: duration, in: call.session)
         case .locked, .beforeFirstUnlock, .keyUnavailable, .damaged, .diskFull, .userCancelled:
             guard let failure = call.failure(failure.kind, key: failure.key), isTurn() else {
                 return
@@ -45,7 +67,12 @@ final class ActiveFailure: Sendable {
 
     private func isTurn() -> Bool {
         let number = count.add(1, ordering: .relaxed).newValue
-        return switch failure.calls {
+        if failure.isOfKeychain, failure.calls != .all { KeychainSession.scriptHasChanged() }
+        return isTurn(number)
+    }
+
+    private func isTurn(_ number: Int) -> Bool {
+        switch failure.calls {
         case .all: true
         case .only(let wanted): number == wanted
         case .from(let first): number >= first
@@ -53,11 +80,13 @@ final class ActiveFailure: Sendable {
     }
 
     /// Waits as a call waits for others: not beyond its deadline.
-    private func delay(_ call: MetCall, by duration: Duration) throws(KeychainFailure) {
-        let limit = call.session.store.timeLimit
+    static func delay(
+        _ operation: String, by duration: Duration, in session: KeychainSession
+    ) throws(KeychainFailure) {
+        let limit = session.store.timeLimit
         Thread.sleep(forTimeInterval: min(duration, limit) / .seconds(1))
         guard duration < limit else {
-            throw KeychainFailure(.timedOut, during: call.call.operation)
+            throw KeychainFailure(.timedOut, during: operation)
         }
     }
 }

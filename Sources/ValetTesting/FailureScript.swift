@@ -2,6 +2,7 @@
 
 internal import KeychainModel
 internal import KeychainServices
+internal import KeychainStore
 internal import Synchronization
 
 /// What comes before each call to one temporary keychain: the failures in effect, and its end.
@@ -26,21 +27,48 @@ final class FailureScript: CallScript {
         try perform(call, in: session, failing: ActiveFailure.all, body)
     }
 
+    func look(in session: KeychainSession) throws(KeychainFailure) -> KeychainAvailability {
+        try look(in: session, failing: ActiveFailure.all)
+    }
+
+    func changed(
+        _ found: ScriptedState.Found, in session: KeychainSession
+    ) -> ScriptedState.Found {
+        ScriptedState(ActiveFailure.all).changed(found, in: session)
+    }
+
     var ofThisTask: any CallScript { CarriedScript(self, ActiveFailure.all) }
 
     fileprivate func perform<R>(
         _ call: SessionCall, in session: KeychainSession, failing: [ActiveFailure],
         _ body: () throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
+        try counting(call.operation) { () throws(KeychainFailure) in
+            let met = MetCall(call, session)
+            for failure in failing { try failure.meet(met) }
+            return try body()
+        }
+    }
+
+    fileprivate func look(
+        in session: KeychainSession, failing: [ActiveFailure]
+    ) throws(KeychainFailure) -> KeychainAvailability {
+        try counting(ItemStore.looking) { () throws(KeychainFailure) in
+            try ScriptedState(failing).look(in: session)
+        }
+    }
+
+    /// Runs `body`, with which the keychain does not go away.
+    private func counting<R>(
+        _ operation: String, _ body: () throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
         guard begin() else {
             throw KeychainFailure(
-                .invalidRequest, during: call.operation,
+                .invalidRequest, during: operation,
                 message: "the temporary keychain is gone",
                 hint: "wait for what a test starts before it ends")
         }
         defer { finish { $0.activeCalls -= 1 } }
-        let met = MetCall(call, session)
-        for failure in failing { try failure.meet(met) }
         return try body()
     }
 
@@ -83,6 +111,16 @@ final class CarriedScript: CallScript {
         _ call: SessionCall, in session: KeychainSession, _ body: () throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
         try script.perform(call, in: session, failing: failures, body)
+    }
+
+    func look(in session: KeychainSession) throws(KeychainFailure) -> KeychainAvailability {
+        try script.look(in: session, failing: failures)
+    }
+
+    func changed(
+        _ found: ScriptedState.Found, in session: KeychainSession
+    ) -> ScriptedState.Found {
+        ScriptedState(failures).changed(found, in: session)
     }
 
     var ofThisTask: any CallScript { self }

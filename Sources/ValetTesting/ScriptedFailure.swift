@@ -3,7 +3,8 @@
 /// What goes wrong with calls to a temporary keychain, with the codes of a real one.
 ///
 /// A call is one request to the keychain: methods of `Valet` and `KeychainSwift` that look twice
-/// make two.
+/// make two. `Keychain.lockState`, and what tells or waits for it, has the state that the next call
+/// would meet, unless the failure is of one key; asking for it is no call.
 public struct ScriptedFailure: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
         case locked, beforeFirstUnlock, keyUnavailable, damaged, diskFull, userCancelled
@@ -20,6 +21,15 @@ public struct ScriptedFailure: Hashable, Sendable {
     var key: String?
     var calls = Calls.all
 
+    /// Whether it is how the keychain is, and not what becomes of some items or of writing.
+    var isOfKeychain: Bool {
+        guard key == nil else { return false }
+        return switch kind {
+        case .locked, .beforeFirstUnlock, .keyUnavailable, .slow: true
+        case .damaged, .diskFull, .userCancelled: false
+        }
+    }
+
     /// The keychain is locked: errSecInteractionNotAllowed (-25308) for what needs an item of a
     /// class that is closed then. Items of the classes "after first unlock" can be used, items
     /// that are not there are not found, and local ones can be deleted.
@@ -29,7 +39,7 @@ public struct ScriptedFailure: Hashable, Sendable {
     /// errSecInteractionNotAllowed (-25308) for every call.
     public static let beforeFirstUnlock = ScriptedFailure(kind: .beforeFirstUnlock)
 
-    /// The device key is missing: errSecNotAvailable (-25291) for every call.
+    /// The device key is another keychain's: errSecNotAvailable (-25291) for every call.
     public static let keyUnavailable = ScriptedFailure(kind: .keyUnavailable)
 
     /// Items are damaged: errSecDecode (-26275) for reading and changing those that are there.

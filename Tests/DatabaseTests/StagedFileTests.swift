@@ -106,7 +106,7 @@ import Testing
         try file.append([1].span)
         try file.commit()
         #expect(try directory.names() == [name])
-        #expect(code { _ = try self.file(name + "éé", unnamedFirst: true) } == .tooLarge)
+        #expect(code { _ = try self.file(name + "éé", unnamedFirst: true) } == .cannotOpen)
     }
 
     @Test func `may be given by a relative path`() throws {

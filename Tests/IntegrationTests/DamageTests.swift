@@ -19,6 +19,14 @@ import Testing
         try await Scenario.run("damage.damaged_device_key")
     }
 
+    @Test func `gets no new keys before somebody has dealt with the damage`() async throws {
+        try await Scenario.run("setaside.rotation")
+    }
+
+    @Test func `is recovered, and says how many items that has cost`() async throws {
+        try await Scenario.run("setaside.recovery")
+    }
+
     @Test func `is told from one of a newer format`() async throws {
         try await Scenario.run("damage.newer_format")
     }

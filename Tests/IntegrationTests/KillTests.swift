@@ -23,7 +23,8 @@ import Testing
         "setting", "changing", "removing", "rotating", "rotating_with_passcode",
         "creating_recovery_key", "recovering", "recovering_in_between", "revoking", "binding",
         "unbinding", "binding_to_tpm", "binding_passcode_to_tpm", "changing_passcode_in_tpm",
-        "unbinding_from_tpm",
+        "unbinding_from_tpm", "binding_with_erasure_secret", "rotating_with_erasure_secret",
+        "changing_passcode_with_erasure_secret", "unbinding_with_erasure_secret",
     ]
 
     @Test(arguments: changes)
@@ -42,6 +43,12 @@ import Testing
         async throws
     {
         try await Scenario.run("refusals.\(change)")
+    }
+
+    @Test(arguments: ["rotation", "tidying", "changing", "recovering", "unbinding"])
+    func `loses nothing, whichever file cannot be read for a moment`(_ change: String) async throws
+    {
+        try await Scenario.run("misreads.\(change)")
     }
 
     @Test func `is not begun without the room that it takes`() async throws {

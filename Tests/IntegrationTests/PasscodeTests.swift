@@ -30,12 +30,26 @@ import Testing
         try await Scenario.run("passcodes.own_state", as: user)
     }
 
+    @Test(arguments: User.allCases)
+    func `stays locked when it is given new keys`(_ user: User) async throws {
+        try await Scenario.run("passcodes.new_keys_while_locked", as: user)
+    }
+
+    @Test(arguments: User.allCases)
+    func `is locked though its files cannot be read`(_ user: User) async throws {
+        try await Scenario.run("passcodes.unreadable", as: user)
+    }
+
+    @Test func `is locked with all others where nothing says which it is`() async throws {
+        try await Scenario.run("passcodes.unreadable_and_unknown", as: .lonely)
+    }
+
     @Test func `takes no file of its own for a descriptor that gives the passcode`() async throws {
         try await Scenario.run("passcodes.descriptors_not_given")
     }
 
-    @Test func `is not unlocked for a moment to make a recovery key`() async throws {
-        try await Scenario.run("epochs.recovery_key_while_locked")
+    @Test func `is not unlocked for a moment by a recovery key or new keys`() async throws {
+        try await Scenario.run("epochs.changes_while_locked")
     }
 
     @Test(arguments: User.allCases)

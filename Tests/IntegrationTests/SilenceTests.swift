@@ -7,6 +7,11 @@ import Testing
         try await Scenario.run("silence.through_errors")
     }
 
+    @Test(arguments: User.allCases)
+    func `asks nobody to store what needs a person`(_ user: User) async throws {
+        try await Scenario.run("presence.nobody_needed", as: user)
+    }
+
     @Test func `maps no memory when it reads again`() async throws {
         try await Scenario.run("silence.warm_reading")
     }

@@ -12,6 +12,10 @@ import Testing
         try await Scenario.run("states.full_quota", as: .lonely)
     }
 
+    @Test func `unlock again when there is no room for new keys`() async throws {
+        try await Scenario.run("states.no_room_for_new_keys", as: .lonely)
+    }
+
     @Test(arguments: User.allCases)
     func `lose no item when one is stopped while the keys change`(_ user: User) async throws {
         try await Scenario.run("states.stopped_writer", as: user)

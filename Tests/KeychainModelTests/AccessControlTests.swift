@@ -87,7 +87,6 @@ import Testing
         }
         #expect(demand.isImpossible == ways.isEmpty)
         #expect(demand.isNothing == ways.contains([]))
-        #expect(demand.allowsPasscodeAlone == ways.contains(.passcode))
     }
 
     /// keychain-semantics §10.7.

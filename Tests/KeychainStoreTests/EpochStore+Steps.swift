@@ -12,8 +12,11 @@ extension EpochStore {
     private static let operation = "test"
 
     /// Begins the next epoch and leaves it at that: rows are still those of the older one.
-    func beginEpoch(_ passcode: KeychainPasscode? = nil) throws {
-        let hasBegun = try store.withEngine(Self.operation) { (engine) throws(KeychainFailure) in
+    ///
+    /// - Returns: What the rest of it takes.
+    @discardableResult
+    func beginEpoch(_ passcode: KeychainPasscode? = nil) throws -> BegunEpoch {
+        let begun = try store.withEngine(Self.operation) { (engine) throws(KeychainFailure) in
             let deadline = Deadline(after: .seconds(5))
             let facts = try engine.readFacts(Self.operation, deadline)
             let change = try engine.change(
@@ -21,15 +24,15 @@ extension EpochStore {
                 .protector(
                     engine.protector(of: facts, passcode, Self.operation, .seconds(5))),
                 to: NextEpoch(passcode: passcode, stretching: .lowest), Self.operation)
-            return try engine.begin(change, after: facts, Self.operation, deadline)
+            return try engine.begin(change, after: facts, Self.operation, deadline) != nil
         }
-        #expect(hasBegun)
+        return try #require(begun)
     }
 
     /// Brings an epoch change to its end.
-    func finishEpoch() throws {
+    func finishEpoch(_ begun: BegunEpoch? = nil) throws {
         let isDone = try store.withEngine(Self.operation) { (engine) throws(KeychainFailure) in
-            try engine.finishEpochChange(before: .never)
+            try engine.finishEpochChange(before: .never, of: begun)
         }
         #expect(isDone)
         #expect(try !store.status().isRotating)

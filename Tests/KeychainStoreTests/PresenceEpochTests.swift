@@ -65,7 +65,7 @@ import Testing
     /// Between the transaction that begins an epoch and the rows.
     @Test func `are read in both epochs`() throws {
         let old = try epochs.passcodeProof()
-        try epochs.beginEpoch(first)
+        let opener = try epochs.beginEpoch(first)
         try epochs.add(
             EpochStore.item("new", accessControls["passcode"]), "value of new")
         let proof = try epochs.passcodeProof()
@@ -73,7 +73,7 @@ import Testing
         #expect(epochs.read("person", try epochs.fingerProof()) == .value("value of person"))
         #expect(epochs.read("new", proof) == .value("value of new"))
         #expect(epochs.read("new", old).isDemand)
-        try epochs.finishEpoch()
+        try epochs.finishEpoch(with: opener)
         try expectAll()
         #expect(epochs.read("new", try epochs.passcodeProof()) == .value("value of new"))
     }
@@ -96,6 +96,22 @@ import Testing
         try epochs.store.unlock(first)
         #expect(try !epochs.store.status().isRotating)
         try expectAll()
+    }
+
+    /// docs/FORMAT.md §4.7.
+    @Test func `are not opened by what a change that stopped early has left`() throws {
+        try epochs.beginEpoch(first)
+        let kept = try epochs.store.withEngine("test") { (engine) throws(KeychainFailure) in
+            engine.takeProofForResealing()
+        }
+        #expect(kept == nil)
+        #expect(
+            epochs.code { try epochs.store.changePasscode(EpochStore.passcode("wrong"), to: first) }
+                == .authenticationFailed)
+        let after = try epochs.store.withEngine("test") { (engine) throws(KeychainFailure) in
+            engine.takeProofForResealing()
+        }
+        #expect(after == nil)
     }
 
     @Test func `wait for the passcode in a locked keychain, too`() throws {

@@ -52,7 +52,7 @@ import Testing
             let change = try engine.change(
                 facts, .recovery(opener), to: NextEpoch(passcode: passcode, stretching: .lowest),
                 Self.operation)
-            return try engine.begin(change, after: facts, Self.operation, deadline)
+            return try engine.begin(change, after: facts, Self.operation, deadline) != nil
         }
         #expect(hasBegun)
     }

@@ -33,6 +33,10 @@ import Synchronization
         switch words[0] {
         case "session": return try Self.joinFreshSession()
         case "fill": return Self.fill()
+        case "fillbytes": return Self.fillBytes()
+        case "lockevery":
+            try LockStateStore.lockEveryKeychain(all: words.last == "all")
+            return "ok"
         case "serial": return Self.read(serial: words[1])
         case "revoke": return "\(valet_keyctl(KEYCTL_REVOKE, Int32(words[1]) ?? 0, 0))"
         default: break
@@ -50,6 +54,8 @@ import Synchronization
             store.noteUse()
             guard store.isRenewalDue else { return "early" }
             try store.renew()
+        case "replacelocked": try store.replaceFirstUnlockKeys(with: samples.epochs(numbers))
+        case "place": return store.provider.place.rawValue
         case "lock": try store.lock(all: words.last == "all")
         case "read": return try samples.text(store.current(expecting: samples.marks(numbers)))
         case "threads": return try Self.readOnThreads(store, samples, numbers)
@@ -100,6 +106,19 @@ import Synchronization
         var count = 0
         while unsafe valet_add_thread_key("valet-test:\(count)", "x", 1) > 0, count < 100_000 {
             count += 1
+        }
+        return "\(count)"
+    }
+
+    /// Uses up the user's quota of bytes, and leaves room for keys; what it made goes when this
+    /// process ends.
+    private static func fillBytes() -> String {
+        var count = 0
+        for size in [2_000, 200, 1] {
+            let bytes = [UInt8](repeating: 1, count: size)
+            while unsafe valet_add_thread_key("valet-test:\(count)", bytes, size) > 0, count < 150 {
+                count += 1
+            }
         }
         return "\(count)"
     }

@@ -220,6 +220,16 @@ extension Kernel {
             #expect(error?.meansGone == true)
         }
 
+        @Test func `that stay after a lock are not brought back by others`() throws {
+            try sample.publish()
+            try sample.store.lock(all: true)
+            let error = #expect(throws: LockStateError.self) {
+                try sample.store.replaceFirstUnlockKeys(with: sample.samples.epochs([2]))
+            }
+            #expect(error?.code == .notUnlocked)
+            #expect(try sample.read(nil, [2]) == "before notUnlocked")
+        }
+
         @Test func `are revoked when they are replaced, and nobody takes that for a lock`() throws {
             let other = sample.fresh()
             try sample.publish()

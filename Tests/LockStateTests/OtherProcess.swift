@@ -14,6 +14,8 @@ enum User: CaseIterable {
     case lonely
     /// Another one again.
     case stranger
+    /// A user all of whose keychains a test may lock, where root runs the tests.
+    case hermit
 
     fileprivate var number: uid_t? {
         switch self {
@@ -21,6 +23,7 @@ enum User: CaseIterable {
         case .ordinary: 65_534
         case .lonely: 64_017
         case .stranger: 64_018
+        case .hermit: 64_020
         }
     }
 }

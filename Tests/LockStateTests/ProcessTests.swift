@@ -123,6 +123,16 @@ private let forked = ProcessSample()
         #expect(try sample.read([1]) == "before notUnlocked")
     }
 
+    @Test func `that stay after a lock are not brought back by others`() throws {
+        try sample.publish()
+        try sample.store.lock(all: true)
+        let error = #expect(throws: LockStateError.self) {
+            try sample.store.replaceFirstUnlockKeys(with: sample.samples.epochs([2]))
+        }
+        #expect(error?.code == .notUnlocked)
+        #expect(try sample.read([2]) == "before notUnlocked")
+    }
+
     @Test(arguments: [0, 1] as [Int32])
     func `are not there in a child of fork`(_ byBareClone: Int32) throws {
         try forked.publish()

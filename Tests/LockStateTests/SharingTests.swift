@@ -148,37 +148,6 @@ extension Kernel {
             }
         }
     }
-
-    @Suite struct `A user without room for keys` {
-        let keychain = KeychainID.random()
-        private let all = "1[ak ck dk aku cku dku akpu]"
-
-        @Test func `keeps the keys in the process`() throws {
-            let filler = try OtherProcess(.lonely)
-            let (owner, other) = (try OtherProcess(.lonely), try OtherProcess(.lonely))
-            let count = try #require(Int(try filler("fill")))
-            #expect(count < 100_000, "root has no quota to speak of")
-            #expect(try owner("publish \(keychain) 1 -") == "process")
-            #expect(try owner("read \(keychain) 1") == "unlocked \(all)")
-            #expect(try owner("threads \(keychain) 1") == "unlocked \(all)")
-            #expect(try other("read \(keychain) 1") == "before notUnlocked")
-            #expect(try owner("lock \(keychain)") == "ok")
-            #expect(try owner("read \(keychain) 1") == "locked 1[ck dk cku dku] notUnlocked")
-            filler.kill()
-            try waitForRoom(owner)
-            #expect(try other("read \(keychain) 1") == "unlocked \(all)")
-            #expect(try owner("lock \(keychain) all") == "ok")
-            #expect(try other("read \(keychain) 1") == "before notUnlocked")
-        }
-
-        /// The kernel collects what a process leaves behind in its own time.
-        private func waitForRoom(_ owner: OtherProcess) throws {
-            for _ in 0..<100 where try owner("publish \(keychain) 1 -") != "kernel" {
-                usleep(50_000)
-            }
-            #expect(try owner("publish \(keychain) 1 -") == "kernel")
-        }
-    }
 }
 
 extension OtherProcess {

@@ -12,7 +12,8 @@ import Testing
 
     // Where RLIMIT_MEMLOCK is too small it cannot be locked, and must not claim to be.
     @Test func `says truly whether it is locked in memory`() throws {
-        #expect(SecretArena.isLocked == (SecretArena.failure == nil))
+        let codes: [SecretMemoryError.Code?] = [.notLocked, .notGuarded]
+        #expect(SecretArena.isLocked == !codes.contains(SecretArena.failure?.code))
         #expect(try SecretArena.isLocked == (lockedKiB() >= 256))
     }
 
@@ -60,6 +61,39 @@ import Testing
         held = []
         let isInArenaAgain = SecretBytes(byteCount: 4_096).isInArena
         #expect(isInArenaAgain)
+    }
+
+    @Test func `has room for keys however many values are held`() {
+        var held: [SecretValue] = []
+        for byteCount in [4_096, 1] {
+            for _ in 0..<5_000 { held.append(SecretValue(SecretBytes(byteCount: byteCount))) }
+        }
+        let keys = (0..<50).map { SecretValue(SecretBytes(byteCount: $0 * 10, for: .keys)) }
+        #expect(keys.allSatisfy { $0.storage.isInArena })
+        let copies = (0..<100).map { _ in
+            SecretValue(SecretBytes(copying: [1, 2, 3].span, for: .keys))
+        }
+        #expect(copies.allSatisfy { $0.storage.isInArena })
+        let key = SecretBytes(copying: [1, 2, 3].span).asKeys()
+        let isInArena = key.isInArena
+        #expect(isInArena)
+        #expect(key.array == [1, 2, 3])
+    }
+
+    @Test func `gives keys room beyond their own while there is some`() {
+        let keys = (0..<2_000).map { _ in SecretValue(SecretBytes(byteCount: 32, for: .keys)) }
+        #expect(keys.allSatisfy { $0.storage.isInArena })
+    }
+
+    @Test func `says that it was full once, and is locked all the same`() throws {
+        var held: [SecretValue] = []
+        for _ in 0..<100 { held.append(SecretValue(SecretBytes(byteCount: 4_096))) }
+        held = []
+        let failure = try #require(SecretArena.failure)
+        if SecretArena.isLocked {
+            #expect(failure.code == .full && failure.operation == .allocate)
+            #expect(failure.description.contains("no guarded memory left"))
+        }
     }
 
     @Test func `never gives the same block to two owners`() async {

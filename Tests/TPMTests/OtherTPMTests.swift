@@ -67,56 +67,97 @@ import Testing
         object = try tpm.device.seal(3)
     }
 
-    private func keep(owner: [UInt8] = []) throws -> NVIndex {
+    private func keep(
+        at place: ErasurePlace = .random(), owner: [UInt8] = []
+    ) throws -> ErasurePlace {
         try tpm.device.keepErasureSecret(
-            .sample(1), beside: object, authorization: .sample(2), owner: SecretBytes(owner),
-            until: .soon)
+            KeptSecret(.sample(1), readWith: .sample(2)), at: place, beside: object,
+            owner: SecretBytes(owner), until: .soon)
+        return place
     }
 
-    private func read(_ index: NVIndex, authorization: UInt8 = 2) throws -> [UInt8] {
+    private func destroy(_ place: ErasurePlace, owner: [UInt8] = []) throws {
+        try tpm.device.destroyErasureSecret(at: place, owner: SecretBytes(owner), until: .soon)
+    }
+
+    private func isThere(_ place: ErasurePlace) throws -> Bool {
+        try tpm.device.hasErasureSecret(at: place, until: .soon)
+    }
+
+    private func read(_ place: ErasurePlace, authorization: UInt8 = 2) throws -> [UInt8] {
         try tpm.device.erasureSecret(
-            at: index, beside: object, authorization: .sample(authorization), until: .soon
+            at: place.index, beside: object, authorization: .sample(authorization), until: .soon
         ).array
     }
 
     @Test func `is read until it is destroyed, and never again`() throws {
-        let (index, other) = (try keep(), try keep())
+        let (place, other) = (try keep(), try keep())
+        #expect(try isThere(place))
         try tpm.restart()
-        #expect(try read(index) == SecretBytes.sample(1).array)
-        try tpm.device.destroyErasureSecret(at: index, owner: SecretBytes([]), until: .soon)
-        #expect(failure { _ = try read(index) } == .noErasureSecret)
-        #expect(
-            failure {
-                try tpm.device.destroyErasureSecret(
-                    at: index, owner: SecretBytes([]), until: .soon)
-            } == .noErasureSecret)
+        #expect(try read(place) == SecretBytes.sample(1).array)
+        try destroy(place)
+        #expect(failure { _ = try read(place) } == .noErasureSecret)
+        #expect(failure { try destroy(place) } == .noErasureSecret)
+        #expect(try !isThere(place))
         #expect(try read(other) == SecretBytes.sample(1).array)
         #expect(try RawTPM(tpm.socket).leftovers() == 0)
     }
 
+    @Test func `takes no place of another's, and destroys nothing there`() throws {
+        let place = try keep()
+        let other = ErasurePlace(place.index, mark: .init(repeating: 9, count: 32))
+        #expect(failure { _ = try keep(at: other) } == .indexTaken)
+        #expect(failure { try destroy(other) } == .noErasureSecret)
+        #expect(try !isThere(other) && isThere(place))
+        let foreign = ErasurePlace.random()
+        try RawTPM(tpm.socket).define(foreign.index.rawValue)
+        #expect(failure { _ = try keep(at: foreign) } == .indexTaken)
+        #expect(failure { try destroy(foreign) } == .noErasureSecret)
+        #expect(try RawTPM(tpm.socket).indices().contains(foreign.index.rawValue))
+        #expect(try read(place) == SecretBytes.sample(1).array)
+        #expect(try RawTPM(tpm.socket).leftovers() == 0)
+    }
+
+    @Test func `is not kept where there is no room`() throws {
+        try RawTPM(tpm.socket).fillWithIndices()
+        let error = #expect(throws: TPMError.self) { _ = try keep() }
+        #expect(error?.code == .full && error?.hint?.contains("handles-nv-index") == true)
+    }
+
     @Test func `takes its value, and wrong ones do not lock the TPM`() throws {
-        let index = try keep()
+        let place = try keep()
         for _ in 0..<4 {
-            let code = failure { _ = try read(index, authorization: 9) }
+            let code = failure { _ = try read(place, authorization: 9) }
             #expect(code == .wrongAuthorization(triesLeft: nil))
         }
         #expect(try tpm.device.status(until: .soon).dictionaryAttack.failedTries == 0)
-        #expect(try read(index) == SecretBytes.sample(1).array)
+        #expect(try read(place) == SecretBytes.sample(1).array)
     }
 
     @Test func `takes the owner's authorization to be kept and to be destroyed`() throws {
-        let index = try keep()
+        let place = try keep()
         try RawTPM(tpm.socket).setOwnerAuthorization([1, 2, 3])
         #expect(failure { _ = try keep() } == .ownerAuthorizationNeeded)
         #expect(failure { _ = try keep(owner: [4]) } == .ownerAuthorizationNeeded)
-        #expect(
-            failure {
-                try tpm.device.destroyErasureSecret(
-                    at: index, owner: SecretBytes([4]), until: .soon)
-            } == .ownerAuthorizationNeeded)
-        #expect(try read(index) == SecretBytes.sample(1).array)
+        #expect(failure { try destroy(place, owner: [4]) } == .ownerAuthorizationNeeded)
+        #expect(try read(place) == SecretBytes.sample(1).array)
         #expect(try read(keep(owner: [1, 2, 3])) == SecretBytes.sample(1).array)
-        try tpm.device.destroyErasureSecret(at: index, owner: SecretBytes([1, 2, 3]), until: .soon)
-        #expect(failure { _ = try read(index) } == .noErasureSecret)
+        try destroy(place, owner: [1, 2, 3])
+        #expect(failure { _ = try read(place) } == .noErasureSecret)
+    }
+
+    @Test func `can be known to be the owner's to destroy before anything is done`() throws {
+        let device = tpm.device
+        let check = { (value: [UInt8]) in
+            try device.checkOwner(SecretBytes(value), until: .soon)
+        }
+        try check([])
+        #expect(failure { try check([1]) } == .ownerAuthorizationNeeded)
+        try RawTPM(tpm.socket).setOwnerAuthorization([1, 2, 3])
+        #expect(failure { try check([]) } == .ownerAuthorizationNeeded)
+        #expect(failure { try check([1, 2]) } == .ownerAuthorizationNeeded)
+        try check([1, 2, 3])
+        #expect(try device.status(until: .soon).dictionaryAttack.failedTries == 0)
+        #expect(try RawTPM(tpm.socket).leftovers() == 0)
     }
 }

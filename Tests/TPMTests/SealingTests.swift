@@ -63,11 +63,12 @@ import Testing
         let device = TPMDevice(.socket(path: proxy.socket))
         let object = try device.seal(1, pin: 2)
         _ = try device.unseal(object, pin: 2)
-        let index = try device.keepErasureSecret(
-            .sample(3), beside: object, authorization: .sample(4), owner: SecretBytes([]),
-            until: .soon)
+        let place = ErasurePlace.random()
+        try device.keepErasureSecret(
+            KeptSecret(.sample(3), readWith: .sample(4)), at: place, beside: object,
+            owner: SecretBytes([]), until: .soon)
         _ = try device.erasureSecret(
-            at: index, beside: object, authorization: .sample(4), until: .soon)
+            at: place.index, beside: object, authorization: .sample(4), until: .soon)
         let traffic = proxy.traffic
         for number: UInt8 in 1...4 {
             #expect(!traffic.contains(SecretBytes.sample(number).array.prefix(8)))

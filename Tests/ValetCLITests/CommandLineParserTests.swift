@@ -66,7 +66,7 @@ import Testing
         #expect(try values("show", "-")[Self.thing] == "-")
     }
 
-    @Test(arguments: [["-h"], ["--help"], ["help"], ["help", "--help"]])
+    @Test(arguments: [["-h"], ["--help"], ["help"], ["help", "--help"], ["help", "help"]])
     func `finds the request for help`(_ words: [String]) throws {
         #expect(try parser.parse(words) == .help(verb: nil))
     }
@@ -103,12 +103,14 @@ import Testing
         Case(["--text", "x"], "'--text' stands in front of the verb", "it goes behind it"),
         Case(["--verison"], "unknown option '--verison'", "did you mean '--version'?"),
         Case(["--zz"], "unknown option '--zz'", "'valet --help' lists the verbs"),
+        Case(["--version", "x"], "unexpected argument 'x'", nil),
         Case(["show"], "expected THING, what to show", usage),
         Case(["show", "a", "b"], "unexpected argument 'b'", usage),
         Case(["show", "a", "--txt=1"], "unknown option '--txt'", "did you mean '--text'?"),
         Case(
             ["show", "-x"], "unknown option '-x'",
-            "put '--' in front of a THING that starts with a hyphen"),
+            "'valet show --help' lists the options; '--' goes in front of a THING that starts with a "
+                + "hyphen"),
         Case(
             ["quit", "-x"], "unknown option '-x'", "'valet quit --help' lists the options"),
         Case(["show", "a", "--text"], "'--text' needs a value", "write '--text=TEXT'"),

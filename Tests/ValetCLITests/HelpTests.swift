@@ -52,7 +52,8 @@ import Testing
           64  the command line or the value is not one the command takes
           65  what is stored was damaged or changed
           75  the keychain is locked or busy: later may work
-          77  access was denied: to a group, to the files, or by a person
+          77  access was denied: to a group or the files, by a wrong passcode or
+              passphrase, or by a person
 
         EXAMPLES
           valet open front
@@ -76,7 +77,8 @@ import Testing
         let words = command.split(separator: " ").map(String.init)
         let start = try #require(words.firstIndex { $0.hasSuffix("valet") })
         let stops: Set<String> = ["|", "||", "<"]
-        let end = words[start...].firstIndex { stops.contains($0) } ?? words.endIndex
+        let end =
+            words[start...].firstIndex { stops.contains($0) || $0.contains("<") } ?? words.endIndex
         let line = words[(start + 1)..<end].map { $0.filter { !")\"".contains($0) } }
         let own = line.prefix { $0 != "psql" }
         #expect(throws: Never.self) { try CommandLineParser(Self.table).parse(Array(own)) }

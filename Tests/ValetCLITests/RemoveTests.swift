@@ -44,7 +44,7 @@ import Testing
 
     @Test func `asks at a terminal before it removes everything`() {
         bench.console.isInputTerminal = true
-        #expect(bench.run("remove", "--all") == .failure)
+        #expect(bench.run("remove", "--all") == .denied)
         #expect(bench.console.questions == ["Remove 2 secrets from valet 'default'?"])
         #expect(bench.keychain.items.count == 2)
     }

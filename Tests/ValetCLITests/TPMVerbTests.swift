@@ -52,6 +52,8 @@ struct `valet device, with a TPM` {
         #expect(bench.run("rotate") == .success)
         #expect(
             bench.person.problems.last?.hasPrefix("wrong passcode: the TPM takes") == true)
+        #expect(try bench.store.status().state == .beforeFirstUnlock)
+        try bench.store.unlock(KeychainBench.passcode(KeychainBench.passcode))
         #expect(bench.canRead("secret"))
     }
 

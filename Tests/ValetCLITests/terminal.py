@@ -237,7 +237,7 @@ def binary_is_refused(command):
 @case
 def remove_all_asks(command):
     store(command, "k", b"v")
-    for answer, code in ((b"n\n", 1), (b"\n", 1), (b"y\n", 0)):
+    for answer, code in ((b"n\n", 77), (b"\n", 77), (b"y\n", 0)):
         session = Session(command, "remove", "--all")
         session.expect(b"Remove 1 secret from valet 'default'? [y/N] ")
         os.write(session.terminal, answer)

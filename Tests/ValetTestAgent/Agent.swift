@@ -76,6 +76,7 @@ import Valet
         case "person": return try Authenticating.perform(words) ?? wrongUse(verb)
         case "reader": return Readers.find()
         case "app": return try Application.perform(words[0], Array(words.dropFirst()))
+        case "time": return try Timing.perform(words)
         case "leak": try Leak.handleSecret()
         case "leakpasscode": try Leak.handlePasscode()
         case _ where EpochVerbs.verbs.contains(verb):

@@ -14,17 +14,24 @@ import TPM
 struct EpochVerbs {
     static let verbs: Set<String> = [
         "passcode", "rotate", "bind", "recovery", "unlock", "lock", "state", "classes", "fill",
-        "readable", "mark", "guarded", "diagnose",
+        "readable", "mark", "guarded", "diagnose", "erasure",
     ]
 
     /// One for all, so that what it keeps between calls is kept.
     private static let shared = Result { () throws(KeychainFailure) in
+        try session(stretching: .lowest)
+    }
+
+    /// One of this process's keychain, with the TPM that it is to use.
+    static func session(
+        stretching: PasscodeStretching
+    ) throws(KeychainFailure) -> KeychainSession {
         let current = try KeychainSession.current()
         var location = current.store.location
         if let socket = ProcessInfo.processInfo.environment["VALET_TEST_TPM"] {
             location = KeychainLocation(location, tpm: TPMDevice(.socket(path: socket)))
         }
-        return KeychainSession(ItemStore(location, stretching: .lowest), current.caller)
+        return KeychainSession(ItemStore(location, stretching: stretching), current.caller)
     }
 
     private let session: KeychainSession
@@ -33,14 +40,15 @@ struct EpochVerbs {
     init() throws { session = try Self.shared.get() }
 
     func perform(_ verb: String, _ words: [String]) throws -> String {
-        let words = words + ["-", "-"]
+        let words = words + ["-", "-", "-"]
         switch verb {
         case "passcode": try changePasscode(words)
         case "rotate": try store.rotateKeys(Self.passcode(words[0]))
         case "bind":
             try store.rotateKeys(
                 Self.passcode(words[1]),
-                movingDeviceKeyTo: ["file": .ownFile, "tpm": .tpm][words[0]] ?? .keyFile)
+                movingDeviceKeyTo: ["file": .ownFile, "tpm": .tpm][words[0]] ?? .keyFile,
+                on: TPMTerms(keepsErasureSecret: words[2] == "erasure"))
         case "recovery": return try recover(words)
         case "unlock": try store.unlock(Self.required(words[0]))
         case "lock": try store.lock(all: words[0] == "all")
@@ -49,6 +57,9 @@ struct EpochVerbs {
         case "diagnose":
             return store.diagnose().filter { $0.severity != .fine && $0.severity != .warning }
                 .map(\.message).joined(separator: "; ")
+        case "erasure":
+            let index = try store.status().erasureSecret?.index
+            return index.map { "erasure.0" + String($0, radix: 16) } ?? ""
         case "fill": try fill(Int(words[0]) ?? 0)
         // A system call that a trace is searched for.
         case "mark": _ = FileManager.default.fileExists(atPath: "/mark-\(words[0])")

@@ -2,7 +2,6 @@
 
 internal import Dispatch
 internal import Foundation
-internal import KeychainModel
 internal import KeychainSwift
 internal import Testing
 internal import Valet
@@ -96,6 +95,20 @@ struct Session {
     }
 }
 
+@Test(.temporaryKeychain) func `A job waits for the keychain`() async throws {
+    let job = withKeychainFailure(.beforeFirstUnlock) {
+        #expect((try? Keychain.lockState) == .beforeFirstUnlock)
+        return Task { try await sendWhenUnlocked() }
+    }
+    #expect(try await job.value == "sent")
+}
+
+func sendWhenUnlocked() async throws -> String {
+    try await Keychain.waitUntilAvailable(
+        for: .whenUnlocked, deadline: .now + .seconds(60))
+    return KeychainSwift().get("token") == nil ? "sent" : "sent with a token"
+}
+
 private func importTokens() async throws {
     try await Task.sleep(for: .milliseconds(1))
     try KeychainSwift().throwing.set("new", forKey: "token")
@@ -111,7 +124,7 @@ private func importTokens() async throws {
         let source = try String(contentsOf: here, encoding: .utf8)
         let blocks = guide.components(separatedBy: "```swift\n").dropFirst()
             .compactMap { $0.components(separatedBy: "```").first }
-        #expect(blocks.count == 5)
+        #expect(blocks.count == 7)
         for block in blocks { #expect(source.contains(block)) }
     }
 }

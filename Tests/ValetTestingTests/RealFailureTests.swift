@@ -38,8 +38,12 @@ private final class RealKeychain: Sendable {
         case .locked: try store.lock()
         case .beforeFirstUnlock: try store.lock(all: true)
         case .keyUnavailable:
+            let other = RealKeychain()
+            SessionOverride.with(other.session) { _ = Door.secItem.set("key") }
             store.close()
-            try FileManager.default.removeItem(atPath: folder + "/device/device.key")
+            let path = "/device/device.key"
+            try FileManager.default.removeItem(atPath: folder + path)
+            try FileManager.default.moveItem(atPath: other.folder + path, toPath: folder + path)
         }
     }
 }
@@ -52,6 +56,30 @@ enum FailureState: CaseIterable {
         case .locked: .locked
         case .beforeFirstUnlock: .beforeFirstUnlock
         case .keyUnavailable: .keyUnavailable
+        }
+    }
+}
+
+/// What a keychain says of itself in all the ways that there are.
+private struct Situation: Equatable {
+    var state: Keychain.LockState?
+    var level: Keychain.ProtectionLevel?
+    var told: Keychain.LockState?
+    /// Why nobody can wait for items that a lock closes, and for those that it leaves open.
+    var refusals: [KeychainFailure.Code?] = []
+
+    init() async {
+        state = try? Keychain.lockState
+        level = try? Keychain.protectionLevel
+        var changes = Keychain.lockStateChanges.makeAsyncIterator()
+        told = try? await changes.next()
+        for accessible in [kSecAttrAccessibleWhenUnlocked, kSecAttrAccessibleAfterFirstUnlock] {
+            do throws(KeychainFailure) {
+                try await Keychain.waitUntilAvailable(for: accessible, deadline: .now)
+                refusals.append(nil)
+            } catch {
+                refusals.append(error.code)
+            }
         }
     }
 }
@@ -94,6 +122,19 @@ enum FailureState: CaseIterable {
             answers.append(keychain.lastResultCode)
         }
         return answers
+    }
+
+    @Test(arguments: FailureState.allCases)
+    func `say alike how the keychain is`(_ state: FailureState) async throws {
+        let real = RealKeychain()
+        SessionOverride.with(real.session) { fill() }
+        try real.bring(to: state)
+        let wanted = await SessionOverride.with(real.session) { await Situation() }
+        let scripted = await withTemporaryKeychain {
+            fill()
+            return await withKeychainFailure(state.failure) { await Situation() }
+        }
+        #expect(scripted == wanted)
     }
 
     @Test(arguments: FailureState.allCases)

@@ -113,6 +113,18 @@ private struct Login: Codable, Equatable, Sendable {
         #expect(try settings.$token.read() == "abc")
     }
 
+    @Test func `is not taken for absent when the keychain cannot be asked`() throws {
+        let fake = FakeSecItem()
+        let settings = Settings(fake.valet)
+        // Reading finds nothing, and nor does the search for a hint.
+        fake.fail(.copy, after: 2, with: -25308)
+        #expect(throws: KeychainError.couldNotAccessKeychain) { _ = try settings.$token.read() }
+        fake.fail(.copy, after: 2, with: -26275)
+        #expect(settings.token == nil)
+        #expect(settings.$token.failure as? KeychainError == .couldNotAccessKeychain)
+        #expect(try settings.$token.read() == nil)
+    }
+
     @Test func `is not taken for absent when it is something else`() throws {
         let valet = Sample().valet()
         try valet.setObject(Data([0xFF]), forKey: "token")

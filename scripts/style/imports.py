@@ -46,9 +46,13 @@ APPLE = {
     "+ObjectiveC.swift": {"ObjectiveC"},
 }
 
-# Names that Apple's systems have everywhere, and that code which uses the module compares with.
+# Names that Apple's systems have everywhere, and that code which uses the module compares with;
+# and types of modules beneath that a product shows: their members are seen by who imports them.
 EXPORTED = {("Sources/KeychainSwift/Platform.swift", "KeychainServices", "noErr"),
-            ("Sources/KeychainSwift/Platform.swift", "KeychainServices", "OSStatus")}
+            ("Sources/KeychainSwift/Platform.swift", "KeychainServices", "OSStatus"),
+            ("Sources/KeychainSwift/Platform.swift", "KeychainModel", "KeychainFailure"),
+            ("Sources/Valet/Platform.swift", "KeychainModel", "KeychainFailure"),
+            ("Sources/Valet/Platform.swift", "KeychainServices", "Keychain")}
 
 _KINDS = r"(?:(?:struct|class|enum|protocol|typealias|func|var|let|actor)\s+)?"
 _IMPORT = (r"^[ \t]*((?:@\w+(?:\([^)]*\))?\s+)*)"

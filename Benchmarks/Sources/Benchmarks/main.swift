@@ -13,6 +13,11 @@ enum Task: String {
     case read, write, list
     /// Print how long a read takes, in microseconds: a number that is there, or a locked answer.
     case get, locked
+    /// Print how long reads take in microseconds, of plain items and of those that a person was
+    /// asked for once: `gated`, or bound to the passcode.
+    case gated, bound
+    /// Read what a person was asked for again and again: for profilers.
+    case person
 }
 
 let arguments = CommandLine.arguments
@@ -20,8 +25,12 @@ guard arguments.count == 4, let task = Task(rawValue: arguments[1]), let count =
 else {
     FileHandle.standardError.write(
         Data(
-            "usage: Benchmarks populate|measure|read|write|list|get|locked COUNT RAW-DATABASE\n"
-                .utf8))
+            """
+            usage: Benchmarks TASK COUNT RAW-DATABASE
+            TASK: populate|measure|read|write|list|get|locked|gated|bound|person
+
+            """
+            .utf8))
     exit(64)
 }
 
@@ -53,6 +62,10 @@ case .get: print(String(format: "%.2f", try Availability.read(from: valet, itemC
 case .locked:
     let (median, slowest) = Availability.lockedAnswers(of: Measurement.lockable("benchmark"))
     print(String(format: "%.2f %.2f", median, slowest))
+case .gated, .bound:
+    let (plain, asked) = try Presence(task == .gated ? .userPresence : .devicePasscode).read(count)
+    print(String(format: "%.2f %.2f %.2f", plain, asked, asked / plain))
+case .person: try Presence(.userPresence).read(again: count)
 case .write:
     for number in 0..<count {
         let value = Data(Measurement.value(number))

@@ -52,6 +52,15 @@ extension KeychainDirectory {
         try createFromNamedFile(name, contents)
     }
 
+    /// What the last part of such names begins with.
+    package static let temporaryMark = "new-"
+
+    /// A name that nothing has, for what is to be called `name`.
+    package static func temporaryName(_ name: String) -> String {
+        // Only to be unlike other names: O_EXCL is what keeps writers apart.
+        "\(name).\(temporaryMark)" + String(UInt64.random(in: .min ... .max), radix: 16)
+    }
+
     private func link(_ file: borrowing FileDescriptor, as name: String) -> Int32 {
         unsafe valet_link_unnamed(file.number, descriptor.number, name) == 0 ? 0 : errno
     }
@@ -67,8 +76,7 @@ extension KeychainDirectory {
     private func writeTemporaryFile(
         _ contents: Span<UInt8>, for name: String
     ) throws(DatabaseError) -> String {
-        // Only to be unlike other names: O_EXCL is what keeps writers apart.
-        let temporary = name + ".new-" + String(UInt64.random(in: .min ... .max), radix: 16)
+        let temporary = Self.temporaryName(name)
         let file = try FileDescriptor(
             temporary, of: self, flags: O_WRONLY | O_CREAT | O_EXCL, during: "create a file")
         do throws(DatabaseError) {

@@ -74,11 +74,17 @@ extension KeychainDirectory {
         }
         defer { unsafe closedir(stream) }
         var names: [String] = []
-        while let entry = unsafe readdir(stream) {
+        while true {
+            // The end and a failure look the same but for this.
+            errno = 0
+            guard let entry = unsafe readdir(stream) else { break }
             let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
                 unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
             if name != ".", name != ".." { names.append(name) }
+        }
+        guard errno == 0 else {
+            throw DatabaseError(errno: errno, during: "list the folder", path: path)
         }
         return names.sorted()
     }

@@ -32,12 +32,6 @@ extension Statement {
             while try step() {}
         }
 
-        /// Goes back to before the first row and keeps the parameters, to run once more.
-        package func rewind() {
-            guard statement.isUsable else { return }
-            unsafe sqlite3_reset(handle)
-        }
-
         func checkBinding(_ code: Int32) throws(DatabaseError) {
             guard code == SQLITE_OK else { throw statement.failure(code, "bind a parameter") }
         }

@@ -60,6 +60,15 @@ final class AvailabilityWatcher: Sendable {
         return stream
     }
 
+    /// Tells everybody what there is, whether or not it is new.
+    func tellAgain() {
+        let watch = state.withLock { state in
+            for number in state.subscriptions.keys { state.subscriptions[number]?.last = nil }
+            return state.watch
+        }
+        watch?.wake()
+    }
+
     private func end(_ number: UInt64) {
         let watch = state.withLock { state in
             state.subscriptions[number] = nil

@@ -2,6 +2,7 @@
 
 internal import KeychainModel
 internal import KeychainStore
+internal import SecretMemory
 
 /// Locking, for applications: beside the calls for items, on Linux only.
 ///
@@ -47,13 +48,29 @@ extension Keychain {
 extension KeychainSession {
     func lockState() throws(KeychainFailure) -> Keychain.LockState {
         try remembering { () throws(KeychainFailure) in
-            Keychain.LockState(try store.availability().state)
+            Keychain.LockState(try availability().state)
         }
     }
 
     func protectionLevel() throws(KeychainFailure) -> Keychain.ProtectionLevel? {
         try remembering { () throws(KeychainFailure) in
-            try store.protectionLevel().map(Keychain.ProtectionLevel.init)
+            let level = try script == nil ? store.protectionLevel() : availability().level
+            return level.map(Keychain.ProtectionLevel.init)
         }
+    }
+
+    private func availability() throws(KeychainFailure) -> KeychainAvailability {
+        guard let script else { return try store.availability() }
+        return try script.look(in: self)
+    }
+
+    /// What an update says to this task: a test may have scripted something else.
+    func scripted(_ update: AvailabilityUpdates.Element) -> AvailabilityUpdates.Element {
+        script?.changed(update, in: self) ?? update
+    }
+
+    /// Has everybody who waits for news of a keychain look again: a script says something new.
+    package static func scriptHasChanged() {
+        AvailabilityWatcher.current.value.tellAgain()
     }
 }

@@ -52,6 +52,7 @@ extension Keychain {
     /// - Parameter all: Whether to close these as well, as a start of the machine does.
     /// - Throws: ``KeychainModel/KeychainFailure``: `passcodeNotSet` if it cannot be locked,
     ///   `itemNotFound` if there is no keychain, `inputOutput`: others may have the keys still.
+    ///   What keeps the keychain's files from being read is thrown after the keys were taken away.
     public static func lock(all: Bool = false) throws(KeychainFailure) {
         try KeychainSession.current().lock(all: all)
     }

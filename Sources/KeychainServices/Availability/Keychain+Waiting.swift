@@ -50,7 +50,7 @@ extension KeychainSession {
         let updates = try AvailabilityWatcher.current.value.updates(of: store)
         // The first look is always awaited: it has the deadline that every call has.
         var first = updates.makeAsyncIterator()
-        let found = await first.next(isolation: #isolation)
+        let found = await first.next(isolation: #isolation).map(scripted)
         if case .success(let found)? = found, !found.isAvailable(protectionClass),
             found.isOfProcess, found.fault == nil
         {
@@ -61,7 +61,7 @@ extension KeychainSession {
             return try Self.finish([event], last)
         }
         let events = await withTaskGroup(of: Event.self) { group in
-            group.addTask { await Self.event(in: updates, protectionClass) }
+            group.addTask { await event(in: updates, protectionClass) }
             group.addTask {
                 do {
                     try await Task.sleep(until: deadline, clock: .continuous)
@@ -93,13 +93,13 @@ extension KeychainSession {
         }
     }
 
-    private static func event(
+    private func event(
         in updates: AvailabilityUpdates, _ protectionClass: ProtectionClass
     ) async -> Event {
         var last: AvailabilityUpdates.Element?
         for await update in updates {
-            if let event = judge(update, protectionClass) { return event }
-            last = update
+            last = scripted(update)
+            if let last, let event = Self.judge(last, protectionClass) { return event }
         }
         return .ended(last: last)
     }

@@ -37,7 +37,7 @@ extension Keychain {
         public struct AsyncIterator: AsyncIteratorProtocol {
             private enum Progress {
                 case notBegun(@Sendable () throws(KeychainFailure) -> KeychainSession)
-                case reading(AvailabilityUpdates.AsyncIterator, last: LockState?)
+                case reading(Reading)
                 case ended
             }
 
@@ -56,39 +56,58 @@ extension Keychain {
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(KeychainFailure) -> LockState? {
-                var (updates, last) = try begin()
-                while let update = await updates?.next(isolation: actor) {
-                    switch update {
-                    case .success(let found):
-                        let state = LockState(found.state)
-                        if state == last { continue }
-                        last = state
-                        if let updates { progress = .reading(updates, last: last) }
+                guard var reading = try begin() else { return nil }
+                repeat {
+                    if let state = try reading.news() {
+                        progress = .reading(reading)
                         return state
-                    case .failure(let failure):
-                        if failure.code == .timedOut { continue }
-                        progress = .ended
-                        throw failure
                     }
-                }
-                progress = .ended
+                    reading.update = await reading.updates.next(isolation: actor)
+                } while reading.update != nil
                 return nil
             }
 
-            private mutating func begin() throws(KeychainFailure) -> (
-                AvailabilityUpdates.AsyncIterator?, LockState?
-            ) {
+            /// Takes what was read so far, so that whoever throws or returns nil has ended.
+            private mutating func begin() throws(KeychainFailure) -> Reading? {
                 let progress = progress
                 self.progress = .ended
                 switch progress {
-                case .ended: return (nil, nil)
-                case .reading(let updates, let last): return (updates, last)
-                case .notBegun(let session):
-                    let store = try session().store
-                    let updates = try AvailabilityWatcher.current.value.updates(of: store)
-                    return (updates.makeAsyncIterator(), nil)
+                case .ended: return nil
+                case .reading(let reading): return reading
+                case .notBegun(let session): return try Reading(session())
                 }
             }
+        }
+    }
+}
+
+/// What was told of one keychain, and what there is to tell.
+private struct Reading {
+    var updates: AvailabilityUpdates.AsyncIterator
+    /// The last one.
+    var update: AvailabilityUpdates.Element?
+    private var told: Keychain.LockState?
+    private let session: KeychainSession
+
+    init(_ session: KeychainSession) throws(KeychainFailure) {
+        self.session = session
+        updates = try AvailabilityWatcher.current.value.updates(of: session.store)
+            .makeAsyncIterator()
+    }
+
+    /// The state, unless it is what was told last. The same update can bring news: what a test has
+    /// scripted may be another thing each time.
+    mutating func news() throws(KeychainFailure) -> Keychain.LockState? {
+        switch update.map(session.scripted) {
+        case .success(let found)?:
+            let state = Keychain.LockState(found.state)
+            guard state != told else { return nil }
+            told = state
+            return state
+        case .failure(let failure)?:
+            guard failure.code == .timedOut else { throw failure }
+            return nil
+        case nil: return nil
         }
     }
 }

@@ -80,7 +80,8 @@ extension ItemStore {
         _ operation: String
     ) throws(KeychainFailure) -> Argon2Cost {
         do throws(SealingError) {
-            return try PassphraseKDF.calibratedCost()
+            return try PassphraseKDF.calibratedCost(
+                memoryByteCount: MachineMemory.usableByteCount)
         } catch {
             throw KeychainFailure(.outOfMemory, during: operation)
         }

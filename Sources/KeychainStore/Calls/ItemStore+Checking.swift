@@ -73,8 +73,8 @@ extension ItemStore {
         let operation = "count items"
         return try withEngine(operation) { (engine) throws(KeychainFailure) in
             try engine.rowCount(
-                of: [.whenPasscodeSetThisDeviceOnly], needing: PresencePair.allCases, operation,
-                Deadline(after: timeLimit))
+                of: RowKinds([.whenPasscodeSetThisDeviceOnly], needing: PresencePair.allCases),
+                operation, Deadline(after: timeLimit))
         }
     }
 }

@@ -58,7 +58,10 @@ extension ItemStore {
             return found
         }
         guard let found, !found.items.isEmpty || !found.demands.isEmpty else {
-            throw found?.damage ?? KeychainFailure(.itemNotFound, during: Self.copying)
+            if let damage = found?.damage { throw damage }
+            // Who asks only whether there is one needs no reasons.
+            throw parts.isEmpty
+                ? KeychainFailure(.itemNotFound, during: Self.copying) : notFound(Self.copying)
         }
         guard found.demands.isEmpty else { return .authenticationRequired(found.demands) }
         return .done(found)

@@ -18,9 +18,7 @@ extension ItemStore {
         let count = try write(Self.deleting, caller) { (access) in
             try access.delete(query, for: caller)
         }
-        guard let count, count > 0 else {
-            throw KeychainFailure(.itemNotFound, during: Self.deleting)
-        }
+        guard let count, count > 0 else { throw notFound(Self.deleting) }
         return count
     }
 }

@@ -36,12 +36,16 @@ extension ItemStore {
 }
 
 extension ItemStore {
-    /// What has the name of a device key and is of no use: what a change of keys could not erase.
+    /// What a change of keys could not erase: what has the name of a device key and is in the way or
+    /// of no use, and secrets that a TPM keeps.
     package func strayDeviceKeys() -> [Finding] {
         do throws(KeychainFailure) {
             return try withEngine(Self.diagnosing) { (engine) throws(KeychainFailure) in
                 let facts = try engine.readFacts(Self.diagnosing, Deadline(after: timeLimit))
-                return try translating(Self.diagnosing) { try engine.strayKeys(facts) }
+                let found = try translating(Self.diagnosing) {
+                    try engine.strayKeys(facts) + engine.erasureWarnings(facts)
+                }
+                return found.filter { $0.severity != .fine }
             }
         } catch {
             return [Finding(error)]
@@ -195,7 +199,10 @@ struct RowExamination {
         guard count > 0 else { return [] }
         return [
             Finding(
-                .warning, "\(count) damaged rows were set aside when something took their place")
+                .warning,
+                "\(count) damaged rows were set aside: something took their place, or the keys "
+                    + "changed",
+                hint: "write anew what is missing")
         ]
     }
 

@@ -8,9 +8,6 @@ internal import Sealing
 internal import SecretMemory
 internal import TPM
 
-/// Is told how many of how many rows have been sealed anew.
-package typealias EpochProgress = (_ count: Int, _ total: Int) -> Void
-
 /// Where the device secret of a keychain is to come from.
 package enum DeviceKeyPlace: CaseIterable, Hashable, Sendable {
     /// `device.key`, made by this library.
@@ -27,88 +24,105 @@ package enum DeviceKeyPlace: CaseIterable, Hashable, Sendable {
 extension ItemStore {
     /// Sets the first passcode; the keychain, which is made if there is none, is unlocked then.
     ///
-    /// - Throws: ``KeychainFailure``: `duplicateItem` if there is a passcode already, `diskFull`,
-    ///   `timedOut`, `incomplete`, `keyUnavailable`.
+    /// - Returns: How many damaged rows were set aside.
+    /// - Throws: ``KeychainFailure``: `duplicateItem` if there is a passcode already; `damaged`,
+    ///   with their number, if items are and `options` do not skip them: nothing is changed then;
+    ///   `diskFull`, `timedOut`, `incomplete`, `keyUnavailable`.
+    @discardableResult
     package func setPasscode(
-        _ new: KeychainPasscode, progress: EpochProgress = { _, _ in }
-    ) throws(KeychainFailure) {
+        _ new: KeychainPasscode, _ options: EpochOptions = EpochOptions()
+    ) throws(KeychainFailure) -> Int {
         let operation = "set the passcode"
         let next = NextEpoch(passcode: new, stretching: stretching, patience: timeLimit)
-        try changeKeys(operation, creating: true, progress, to: { _ in next }) {
-            (engine, facts) throws(KeychainFailure) in
-            guard facts.lockState == nil else {
-                throw KeychainFailure(
-                    .duplicateItem, during: operation, message: "a passcode is set already",
-                    hint: "change it with `valet passcode change`")
+        return try countingRowsSetAside(operation) { () throws(KeychainFailure) in
+            try changeKeys(operation, creating: true, options, to: { _ in next }) {
+                (engine, facts) throws(KeychainFailure) in
+                guard facts.lockState == nil else {
+                    throw KeychainFailure(
+                        .duplicateItem, during: operation, message: "a passcode is set already",
+                        hint: "change it with `valet passcode change`")
+                }
+                return .protector(try engine.protector(of: facts, nil, operation, timeLimit))
             }
-            return .protector(try engine.protector(of: facts, nil, operation, timeLimit))
         }
     }
 
     /// Changes the passcode; the keychain is unlocked then.
     ///
+    /// - Returns: How many damaged rows were set aside.
     /// - Throws: ``KeychainFailure``: `passcodeNotSet`, `authenticationFailed` for a wrong one,
-    ///   and as ``setPasscode(_:progress:)``.
+    ///   and as ``setPasscode(_:_:)``.
+    @discardableResult
     package func changePasscode(
         _ old: KeychainPasscode, to new: KeychainPasscode,
-        progress: EpochProgress = { _, _ in }
-    ) throws(KeychainFailure) {
-        try replacePasscode(old, by: new, "change the passcode", progress)
+        _ options: EpochOptions = EpochOptions()
+    ) throws(KeychainFailure) -> Int {
+        try replacePasscode(old, by: new, "change the passcode", options)
     }
 
     /// Removes the passcode, and with it every item that cannot be without one.
     ///
-    /// - Throws: As ``changePasscode(_:to:progress:)``.
+    /// - Returns: How many damaged rows were set aside.
+    /// - Throws: As ``changePasscode(_:to:_:)``.
+    @discardableResult
     package func removePasscode(
-        _ old: KeychainPasscode, progress: EpochProgress = { _, _ in }
-    ) throws(KeychainFailure) {
+        _ old: KeychainPasscode, _ options: EpochOptions = EpochOptions()
+    ) throws(KeychainFailure) -> Int {
         let operation = "remove the passcode"
-        try replacePasscode(old, by: nil, operation, progress)
+        let count = try replacePasscode(old, by: nil, operation, options)
         try lockStateAfterRemoval(operation)
+        return count
     }
 
     private func replacePasscode(
         _ old: KeychainPasscode, by new: KeychainPasscode?, _ operation: String,
-        _ progress: EpochProgress
-    ) throws(KeychainFailure) {
+        _ options: EpochOptions
+    ) throws(KeychainFailure) -> Int {
         let next = NextEpoch(passcode: new, stretching: stretching, patience: timeLimit)
-        try changeKeys(operation, progress, to: { _ in next }) {
-            (engine, facts) throws(KeychainFailure) in
-            guard facts.lockState != nil else {
-                throw KeychainFailure(
-                    .passcodeNotSet, during: operation, message: "there is no passcode",
-                    hint: "set one with `valet passcode set`")
+        return try countingRowsSetAside(operation) { () throws(KeychainFailure) in
+            try changeKeys(operation, options, to: { _ in next }) {
+                (engine, facts) throws(KeychainFailure) in
+                guard facts.lockState != nil else {
+                    throw KeychainFailure(
+                        .passcodeNotSet, during: operation, message: "there is no passcode",
+                        hint: "set one with `valet passcode set`")
+                }
+                return .protector(try engine.protector(of: facts, old, operation, timeLimit))
             }
-            return .protector(try engine.protector(of: facts, old, operation, timeLimit))
         }
     }
 
-    /// Begins a new epoch with the same passcode, or none.
+    /// Begins a new epoch with the same passcode, or none. A locked keychain stays locked.
     ///
     /// - Parameters:
     ///   - passcode: The one that is set, if one is.
     ///   - revokingRecoveryKey: Whether the recovery key is to open the keychain no longer.
     ///   - place: Where the device secret is to come from; nil leaves it where it is.
-    ///   - pcrs: The numbers of the TPM's registers that must be as they are now for it to give out
-    ///     the device secret; nil for none, or with no `place` for those that there are.
+    ///   - terms: What is wanted of a TPM.
+    /// - Returns: How many damaged rows were set aside.
     /// - Throws: ``KeychainFailure``: `invalidRequest` for a register beyond 23, or without a TPM;
-    ///   `interactionNotAllowed` if a passcode is needed,
-    ///   `authenticationFailed` for a wrong one, and as ``setPasscode(_:progress:)``.
+    ///   `interactionNotAllowed` if a passcode is needed, `authenticationFailed` for a wrong one,
+    ///   and for a wrong authorization of the TPM's owner, or none where that is needed; and as
+    ///   ``setPasscode(_:_:)``.
+    @discardableResult
     package func rotateKeys(
         _ passcode: KeychainPasscode?, revokingRecoveryKey: Bool = false,
-        movingDeviceKeyTo place: DeviceKeyPlace? = nil, boundTo pcrs: [Int]? = nil,
-        progress: EpochProgress = { _, _ in }
-    ) throws(KeychainFailure) {
+        movingDeviceKeyTo place: DeviceKeyPlace? = nil, on terms: TPMTerms = TPMTerms(),
+        _ options: EpochOptions = EpochOptions()
+    ) throws(KeychainFailure) -> Int {
         let operation = "change the keys"
-        let registers = try Self.registers(pcrs, at: place, operation)
-        try changeKeys(operation, progress) { facts in
-            NextEpoch(
-                passcode: facts.lockState == nil ? nil : passcode, stretching: stretching,
-                keepsRecoveryKey: !revokingRecoveryKey, source: place?.source,
-                registers: registers, patience: timeLimit)
-        } openedBy: { (engine, facts) throws(KeychainFailure) in
-            if place == .keyFile { try engine.source.checkGivenFileIsElsewhere() }
-            return .protector(try engine.protector(of: facts, passcode, operation, timeLimit))
+        let registers = try Self.registers(terms.pcrs, at: place, operation)
+        let erasure = try Self.erasure(terms, at: place, operation)
+        return try countingRowsSetAside(operation) { () throws(KeychainFailure) in
+            try changeKeys(operation, options) { facts in
+                NextEpoch(
+                    passcode: facts.lockState == nil ? nil : passcode, stretching: stretching,
+                    keepsRecoveryKey: !revokingRecoveryKey, unlocks: false, source: place?.source,
+                    registers: registers, erasure: erasure, patience: timeLimit)
+            } openedBy: { (engine, facts) throws(KeychainFailure) in
+                if place == .keyFile { try engine.source.checkGivenFileIsElsewhere() }
+                return .protector(try engine.protector(of: facts, passcode, operation, timeLimit))
+            }
         }
     }
 
@@ -124,6 +138,20 @@ extension ItemStore {
         return registers
     }
 
+    private static func erasure(
+        _ terms: TPMTerms, at place: DeviceKeyPlace?, _ operation: String
+    ) throws(KeychainFailure) -> ErasureWish {
+        guard terms.keepsErasureSecret else {
+            return place == nil ? .asBefore(terms.owner) : .dropped(terms.owner)
+        }
+        guard place == .tpm else {
+            throw KeychainFailure(
+                .invalidRequest, during: operation,
+                message: "an erasure secret is kept by a TPM that the key is bound to")
+        }
+        return .required(terms.owner)
+    }
+
     /// Prepares a change, begins it and brings it to its end. One that was left undone comes to its
     /// end first.
     ///
@@ -131,26 +159,48 @@ extension ItemStore {
     ///   - next: What is wanted of the next epoch.
     ///   - open: Gives what opens the keychain as it is.
     func changeKeys(
-        _ operation: String, creating: Bool = false, _ progress: EpochProgress,
+        _ operation: String, creating: Bool = false, _ options: EpochOptions,
         to next: (KeychainFacts) -> NextEpoch,
         openedBy open: (Engine, KeychainFacts) throws(KeychainFailure) -> KeychainOpener
     ) throws(KeychainFailure) {
+        // It lives as long as this call: docs/FORMAT.md §4.7.
+        var left: (epoch: BegunEpoch, keychainID: KeychainID, owner: OwnerAuthorization?)?
         try untilUnchanged(operation, creating: creating) {
             (engine, facts) throws(KeychainFailure) in
             let opener = try open(engine, facts)
+            // What the old keys do not open now, nothing opens once they are erased.
+            if !options.skipsDamaged {
+                let deadline = Deadline(after: timeLimit)
+                guard try engine.checkRows(of: facts, openedBy: opener, operation, deadline)
+                else { return false }
+            }
             // Before anything is prepared: it would be made of keys that are gone then.
             guard try !engine.hasFinishedFirst(facts, openedBy: opener, operation) else {
                 return false
             }
-            let change = try engine.change(facts, opener, to: next(facts), operation)
+            let wanted = next(facts)
+            let change = try engine.change(facts, opener, to: wanted, operation)
             let deadline = Deadline(after: timeLimit)
-            return try WrongPasscodes.counting { () throws(KeychainFailure) in
+            let begun = try WrongPasscodes.counting { () throws(KeychainFailure) in
                 try engine.begin(change, after: facts, operation, deadline)
             }
+            guard let begun else {
+                engine.discard(change, after: facts)
+                return false
+            }
+            left = (begun, facts.settings.keychainID, wanted.erasure.owner)
+            return true
         }
         try withEngine(operation) { (engine) throws(KeychainFailure) in
             let total = try engine.rowCount(operation, Deadline(after: timeLimit))
-            _ = try engine.finishEpochChange(before: .never) { progress(min($0, total), total) }
+            let isDone = try engine.finishEpochChange(before: .never, of: left?.epoch) {
+                options.progress(min($0, total), total)
+            }
+            // Not before: what is on the disk could still lead back to the last epoch.
+            guard isDone, let left else { return }
+            engine.destroyErasureSecrets(
+                left.epoch.dispensable, of: left.keychainID, left.owner,
+                until: Deadline(after: timeLimit))
         }
     }
 

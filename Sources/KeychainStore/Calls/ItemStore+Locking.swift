@@ -4,6 +4,7 @@ internal import Database
 internal import Keybag
 package import KeychainModel
 internal import LockState
+internal import Sealing
 
 /// keys-and-states §1.5, §1.6.
 extension ItemStore {
@@ -53,11 +54,27 @@ extension ItemStore {
     ///   - all: Also takes the keys that stay from the first unlock on, as a reboot does.
     ///   - waiting: Waits for the write that is under way: after that none is made any more.
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `passcodeNotSet` if
-    ///   it cannot be locked, `timedOut`, `inputOutput`.
+    ///   it cannot be locked, `timedOut`, `inputOutput`. What keeps its files from being read is
+    ///   thrown after the opened keys were taken away.
     package func lock(all: Bool = false, waiting: Bool = false) throws(KeychainFailure) {
+        let known = lastKnownKeychainID
+        var isRead = false
+        do throws(KeychainFailure) {
+            try lock(all: all, waiting: waiting, &isRead)
+        } catch {
+            guard !isRead, known != nil || error.code != .itemNotFound else { throw error }
+            throw lockUnread(known, all: all, because: error)
+        }
+    }
+
+    /// - Parameter isRead: Is set once it is known which keychain it is.
+    private func lock(
+        all: Bool, waiting: Bool, _ isRead: inout Bool
+    ) throws(KeychainFailure) {
         try withEngine(Self.locking) { (engine) throws(KeychainFailure) in
             let deadline = Deadline(after: timeLimit)
             let facts = try engine.readFacts(Self.locking, deadline)
+            isRead = true
             guard let lockState = facts.lockState else {
                 // What a TPM gave out is there for nobody but who asks it again.
                 if facts.isBoundToTPM, all {
@@ -73,6 +90,43 @@ extension ItemStore {
             try translating(Self.locking) { try lockState.lock(all: all) }
             _ = engine.reading(facts, of: lockState)
             if waiting { try engine.awaitWriters(deadline) }
+        }
+    }
+
+    /// Why keys that this process has put in the place of others are no longer shared, so that
+    /// other processes have to unlock again; nil if they are, or there are none.
+    package func reasonKeysAreNotShared() -> String? {
+        lastKnownKeychainID.flatMap { LockStates.store(of: $0).fallback }.map { "\($0)" }
+    }
+
+    /// Takes the opened keys away from everybody though the keychain's files cannot be read: who
+    /// locks does not care why.
+    ///
+    /// - Parameter known: The keychain, if this process has read of it before.
+    /// - Returns: `failure`, and what was done.
+    private func lockUnread(
+        _ known: KeychainID?, all: Bool, because failure: KeychainFailure
+    ) -> KeychainFailure {
+        do throws(LockStateError) {
+            let isAlone = try LockStates.lock(known ?? deviceKeyOwner, orEveryKeychain: all)
+            return KeychainFailure(
+                failure,
+                adding: isAlone
+                    ? "its opened keys were taken away all the same"
+                    : "the opened keys of all keychains of this user were taken away")
+        } catch {
+            return KeychainFailure(
+                failure, adding: "its opened keys could not be taken away: \(error)")
+        }
+    }
+
+    /// The keychain that the device key names; nil if that cannot be read, or names none.
+    private var deviceKeyOwner: KeychainID? {
+        let source = DeviceSecretSource(location: location)
+        do throws(KeychainFailure) {
+            return try source.given(by: source.preferred).keychainID
+        } catch {
+            return nil
         }
     }
 

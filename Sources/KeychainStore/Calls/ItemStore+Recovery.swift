@@ -45,23 +45,16 @@ extension ItemStore {
     ) throws(KeychainFailure) -> Int {
         try withEngine(Self.recovering) { (engine) throws(KeychainFailure) in
             let deadline = Deadline(after: timeLimit)
-            let facts = try engine.readFacts(Self.recovering, deadline)
-            let hasDeviceKey = try engine.deviceSecretAtHand(facts, deadline) != nil
-            let lost = ProtectionClass.allCases.filter { protectionClass in
-                hasDeviceKey
-                    ? protectionClass == .whenPasscodeSetThisDeviceOnly
-                    : protectionClass.isThisDeviceOnly
-            }
-            let pairs: [PresencePair] =
-                hasDeviceKey && setsPasscode ? [.passcode] : PresencePair.allCases
-            return try engine.rowCount(of: lost, needing: pairs, Self.recovering, deadline)
+            let lost = try engine.rowsLostByRecovery(
+                settingPasscode: setsPasscode, Self.recovering, deadline)
+            return try engine.rowCount(of: lost, Self.recovering, deadline)
         }
     }
 
     /// Brings back a keychain whose device key or passcode is lost: what of it may migrate, and
     /// with the device key at hand also what may not leave this device. Sets a new device key.
     ///
-    /// What cannot be brought back is moved to table `quarantine`.
+    /// What cannot be brought back is moved to table `quarantine`, and so is what is damaged.
     /// - Parameters:
     ///   - text: What was typed from the paper.
     ///   - new: The passcode that the keychain is to have; nil for none.
@@ -70,16 +63,34 @@ extension ItemStore {
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain;
     ///   `authenticationFailed` for a text that is mistyped, or the key of another keychain;
     ///   `keyUnavailable` if nothing is at the place of the device secret; `diskFull`, `timedOut`.
+    /// - Returns: How many rows were set aside that ``itemsLostByRecovery(settingPasscode:)`` does
+    ///   not count: they are damaged.
+    @discardableResult
     package func recover(
         with text: borrowing SecretBytes, settingPasscode new: KeychainPasscode?,
-        deviceKeyFrom place: DeviceKeyPlace? = nil, progress: EpochProgress = { _, _ in }
+        deviceKeyFrom place: DeviceKeyPlace? = nil, _ options: EpochOptions = EpochOptions()
+    ) throws(KeychainFailure) -> Int {
+        let expected = try withEngine(Self.recovering) { (engine) throws(KeychainFailure) in
+            try engine.rowsLostByRecovery(
+                settingPasscode: new != nil, Self.recovering, Deadline(after: timeLimit))
+        }
+        return try countingRowsSetAside(Self.recovering, but: expected) {
+            () throws(KeychainFailure) in
+            try changeKeys(with: text, settingPasscode: new, deviceKeyFrom: place, options)
+        }
+    }
+
+    private func changeKeys(
+        with text: borrowing SecretBytes, settingPasscode new: KeychainPasscode?,
+        deviceKeyFrom place: DeviceKeyPlace?, _ options: EpochOptions
     ) throws(KeychainFailure) {
-        try changeKeys(Self.recovering, progress) { facts in
+        try changeKeys(Self.recovering, options) { facts in
             // A TPM that is lost takes no new key.
             let source = place?.source ?? (facts.isBoundToTPM ? .file : nil)
             return NextEpoch(
                 passcode: new, stretching: stretching, source: source,
-                registers: place == .tpm ? PCRSelection.none : nil, patience: timeLimit)
+                registers: place == .tpm ? PCRSelection.none : nil, erasure: .abandoned,
+                patience: timeLimit)
         } openedBy: {
             (engine, facts) throws(KeychainFailure) in
             if place == .keyFile { try engine.source.checkGivenFileIsElsewhere() }
@@ -142,18 +153,32 @@ extension Engine {
                 before = facts.lockReading
                 try new.publishInPlace(of: facts, opened)
             } onFailure: {
-                guard let before else { return }
-                try facts.putBack(before) { facts.published(try facts.unlock(with: opener)) }
+                if let before { try facts.putBack(before) }
             }
         } catch {
             throw KeychainFailure(translating: error, during: operation)
         }
     }
 
-    /// How many rows are of `classes`, or sealed to `pairs`.
+    /// What a recovery cannot bring back.
+    fileprivate func rowsLostByRecovery(
+        settingPasscode setsPasscode: Bool, _ operation: String, _ deadline: Deadline
+    ) throws(KeychainFailure) -> RowKinds {
+        let facts = try readFacts(operation, deadline)
+        let hasDeviceKey = try deviceSecretAtHand(facts, deadline) != nil
+        let lost = ProtectionClass.allCases.filter { protectionClass in
+            hasDeviceKey
+                ? protectionClass == .whenPasscodeSetThisDeviceOnly
+                : protectionClass.isThisDeviceOnly
+        }
+        let pairs: [PresencePair] =
+            hasDeviceKey && setsPasscode ? [.passcode] : PresencePair.allCases
+        return RowKinds(lost, needing: pairs)
+    }
+
+    /// How many rows of items are of `kinds`.
     func rowCount(
-        of classes: [ProtectionClass], needing pairs: [PresencePair], _ operation: String,
-        _ deadline: Deadline
+        of kinds: RowKinds, _ operation: String, _ deadline: Deadline
     ) throws(KeychainFailure) -> Int {
         try withReader(deadline) { (store) throws(KeychainFailure) in
             try translating(operation) {
@@ -162,32 +187,14 @@ extension Engine {
                     SELECT protection, flags & 768, count(*) FROM item WHERE flags & 2 = 0
                     GROUP BY protection, flags & 768
                     """, on: store.connection)
-                let numbers = classes.map { Int64($0.rawValue) }
-                let kinds = pairs.map {
-                    Int64(RowFlags(isSynchronizable: false, presence: $0).rawValue)
-                }
                 var sum = 0
                 let run = try count.start()
                 while try run.step() {
-                    guard numbers.contains(run.int64(0)) || kinds.contains(run.int64(1)) else {
-                        continue
-                    }
+                    guard kinds.contains(run.int64(0), run.int64(1)) else { continue }
                     sum += Int(run.int64(2))
                 }
                 return sum
             }
-        }
-    }
-}
-
-extension KeychainFacts {
-    /// Publishes the same keys under the digest of a changed keybag; the state stays as it is.
-    fileprivate func publishInPlace(of old: KeychainFacts, _ opened: [UnlockedKeybag]) throws {
-        guard let lockState else { return }
-        switch lockState.current(expecting: old.marks) {
-        case .unlocked: try lockState.replaceKeys(with: published(opened))
-        case .locked: try lockState.replaceFirstUnlockKeys(with: published(opened))
-        case .beforeFirstUnlock, .unknown: return
         }
     }
 }

@@ -36,9 +36,7 @@ extension ItemStore {
             return try access.update(update, for: caller)
         }
         guard let answer else { throw KeychainFailure(.itemNotFound, during: Self.updating) }
-        if case .done(0) = answer {
-            throw KeychainFailure(.itemNotFound, during: Self.updating)
-        }
+        if case .done(0) = answer { throw notFound(Self.updating) }
         return answer
     }
 }

@@ -2,6 +2,7 @@
 
 internal import Database
 internal import KeychainModel
+internal import Sealing
 internal import SecretMemory
 
 /// Keeps items: the rules of keychain-semantics over rows that are sealed.
@@ -55,6 +56,9 @@ package final class ItemStore: Sendable {
             KeychainLocation(location, deviceKeyPath: path), timeLimit: timeLimit,
             stretching: stretching, clock: clock)
     }
+
+    /// The keychain that this process has seen last at this place; nil if none.
+    var lastKnownKeychainID: KeychainID? { slot.value.keychainID }
 
     /// The time, for an item's dates and a row's logical time.
     var now: Moment { Moment(nanoseconds: clock()) }

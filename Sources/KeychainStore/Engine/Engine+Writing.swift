@@ -16,17 +16,21 @@ extension Engine {
 
     /// Runs `body` in one transaction under the keychain's lock.
     ///
-    /// - Parameter isOfItems: Whether this is a call of the store's users, which may do a part of
-    ///   what an epoch change has left undone.
+    /// - Parameters:
+    ///   - isOfItems: Whether this is a call of the store's users, which may do a part of what an
+    ///     epoch change has left undone.
+    ///   - keys: Opened keys that count whatever is locked, as long as they are of the keychain as
+    ///     it is.
     /// - Returns: nil, and nothing is done, if the keychain has been replaced.
     /// - Throws: ``KeychainFailure``: `timedOut`, `readOnly`, `diskFull`, `newerFormat`, and what
     ///   `body` throws; nothing is changed then.
     func write<R>(
         _ operation: String, _ deadline: Deadline, isOfItems: Bool = true,
+        with keys: KeychainState? = nil,
         _ body: (StoreWriter, KeychainState) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R? {
         while true {
-            switch try attempt(operation, deadline, isOfItems: isOfItems, body) {
+            switch try attempt(operation, deadline, isOfItems: isOfItems, with: keys, body) {
             case .done(let result, _): return result
             case .replaced: return nil
             // Nobody waits for us while we wait for the TPM.
@@ -43,7 +47,7 @@ extension Engine {
     }
 
     private func attempt<R>(
-        _ operation: String, _ deadline: Deadline, isOfItems: Bool,
+        _ operation: String, _ deadline: Deadline, isOfItems: Bool, with keys: KeychainState?,
         _ body: (StoreWriter, KeychainState) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> Attempt<R> {
         try translating(operation) {
@@ -53,7 +57,7 @@ extension Engine {
             let held = try lock.acquire(before: deadline)
             guard try isInPlace() else { return .replaced }
             let writer = try writer(deadline)
-            let attempt = try transact(writer, operation) {
+            let attempt = try transact(writer, operation, with: keys) {
                 (writer, state) throws(KeychainFailure) in
                 if isOfItems { try RequiredLevel.check(state.facts, operation) }
                 return try body(writer, state)
@@ -69,11 +73,12 @@ extension Engine {
     }
 
     private func transact<R>(
-        _ writer: StoreWriter, _ operation: String,
+        _ writer: StoreWriter, _ operation: String, with keys: KeychainState?,
         _ body: (StoreWriter, KeychainState) throws(KeychainFailure) -> R
     ) throws -> Attempt<R> {
         let transaction = try Transaction(on: writer.connection)
-        let reading = try currentState(writer.reading)
+        let own = try keys?.following(currentFacts(writer.reading))
+        let reading = try own.map(StateReading.certain) ?? currentState(writer.reading)
         if case .sealed(let facts) = reading { return .sealed(facts) }
         // Nobody else changes epochs under the lock: keys that do not fit are none.
         let state = try settled(reading)

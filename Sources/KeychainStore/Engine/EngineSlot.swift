@@ -2,6 +2,7 @@
 
 internal import Database
 internal import KeychainModel
+internal import Sealing
 internal import Synchronization
 
 /// The engine of one process for one keychain, opened at the first call that needs it.
@@ -31,6 +32,11 @@ final class EngineSlot: Sendable {
             let engine = engine.withLockIfAvailable({ $0 })
         else { return false }
         return engine?.closeInherited() ?? true
+    }
+
+    /// The keychain whose files are open; nil if none are, or nothing was read of them yet.
+    var keychainID: KeychainID? {
+        engine.withLock { $0 }?.lastKnownFacts?.settings.keychainID
     }
 
     /// Runs `body` with the engine; nil if there is no keychain and none is to be created.

@@ -34,6 +34,21 @@ final class KeychainState: Sendable {
             if let old = facts.older { try KeychainEpoch(old, keys[1]) } else { nil }
     }
 
+    /// The same keys as `facts` have them, which may be those of when one epoch has given way; nil
+    /// if they have others.
+    ///
+    /// - Throws: ``KeybagError``: `malformed`, `newer`.
+    func following(_ facts: KeychainFacts) throws(KeybagError) -> KeychainState? {
+        if facts.settings == settings { return self }
+        // The digests: the keybags are those that were opened, and nobody has changed them.
+        guard facts.marks.allSatisfy(self.facts.marks.contains) else { return nil }
+        let own = [newest, older].compactMap { $0?.keys }
+        let keys = facts.keybags.compactMap { keybag in
+            own.first { $0.epoch == keybag.epoch }
+        }
+        return try KeychainState(facts, keys, opened: nil)
+    }
+
     /// Whether these are the keys that `keys` holds.
     func isOpened(by keys: OpenedKeys?) -> Bool {
         guard let keys else { return false }
@@ -67,7 +82,7 @@ final class KeychainState: Sendable {
             guard !newest.hasKey(of: protectionClass) else { throw .locked(operation) }
             throw KeychainFailure(
                 .passcodeNotSet, during: operation,
-                hint: "set a passcode first, or choose another accessibility")
+                hint: "set one with `valet passcode set`; other accessibilities need none")
         }
         noteUse(of: protectionClass)
         return ItemCipher(

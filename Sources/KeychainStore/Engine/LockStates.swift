@@ -23,6 +23,30 @@ final class LockStates: Sendable {
                 isElevated: Environment.ofProcess.isElevated))
     }
 
+    /// Locks a keychain whose files do not say what it is: the one that `keychainID` names, or
+    /// every one if that is not known, or has no opened keys.
+    ///
+    /// - Parameter all: Also takes the keys that stay from the first unlock on.
+    /// - Returns: Whether it was one alone.
+    static func lock(
+        _ keychainID: KeychainID?, orEveryKeychain all: Bool
+    ) throws(LockStateError) -> Bool {
+        if let keychainID {
+            let store = store(of: keychainID)
+            if try store.hasKeys() {
+                try store.lock(all: all)
+                return true
+            }
+        }
+        for store in current.value.stores.withLock({ Array($0.values) }) {
+            try store.lock(all: all)
+        }
+        if chosenProvider().place == .kernel {
+            try LockStateStore.lockEveryKeychain(all: all)
+        }
+        return false
+    }
+
     /// The lock state of a keychain.
     static func store(of keychainID: KeychainID) -> LockStateStore {
         current.value.stores.withLock { stores in

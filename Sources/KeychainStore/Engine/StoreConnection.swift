@@ -32,6 +32,7 @@ final class StoreConnection: @unchecked Sendable {
     let versionsByPlace: Statement
     let byGroup: Statement
     let all: Statement
+    let quarantined: Statement
 
     init(_ connection: Connection) {
         self.connection = connection
@@ -62,6 +63,7 @@ final class StoreConnection: @unchecked Sendable {
         versionsByPlace = Statement(Self.versionsOfPlace, on: connection)
         byGroup = Statement(Self.rowsOfGroup, on: connection)
         all = Statement("SELECT * FROM item ORDER BY number", on: connection)
+        quarantined = Statement("SELECT count(*) FROM quarantine", on: connection)
     }
 
     /// Has the next read look anew, and keeps no key until then.

@@ -6,6 +6,7 @@ internal import KeychainModel
 internal import LockState
 internal import Sealing
 internal import SecretMemory
+internal import TPM
 
 /// The start of an epoch change: docs/FORMAT.md §4.4, steps 1 and 2.
 extension Engine {
@@ -16,46 +17,62 @@ extension Engine {
 
     /// Begins the epoch that `change` describes; `facts` are what it was made from.
     ///
-    /// - Returns: Whether it was begun: not if the keychain has changed in the meantime.
+    /// - Returns: What the rest of the change takes; nil if it was not begun, because the keychain
+    ///   has changed in the meantime.
     /// - Throws: ``KeychainFailure``: `timedOut`, `diskFull`, `readOnly`, `authenticationFailed`,
     ///   `keychainDamaged`; nothing is changed then.
     func begin(
         _ change: borrowing EpochChange, after facts: KeychainFacts, _ operation: String,
         _ deadline: Deadline
-    ) throws(KeychainFailure) -> Bool {
+    ) throws(KeychainFailure) -> BegunEpoch? {
         var before: LockReading?
         do {
             try checkSpace(operation)
             // Begun or undone, keys were published.
             defer { announceLockState() }
-            return try write(operation, deadline, of: facts) { writer in
+            var begun: BegunEpoch?
+            let isWritten = try write(operation, deadline, of: facts) { writer in
                 let new = try change.keybags(after: facts)
                 let opened = try new.unlock(with: change.protector)
-                keep(forResealing: try new.proof(with: change.protector))
                 // First: it is what leads to a device key that no keybag came to name.
                 try createMarker()
                 try writeDeviceKey(of: change)
+                let dispensable = try self.dispensable(after: facts, new: new)
                 // Old and new epoch, opened: what the transaction sees of them.
                 let state = try KeychainState(new, opened, opened: nil)
                 try EpochWriter(writer: writer, state: state).replaceKeybags(operation)
-                if let oldest = try change.keybagsOfOldest(of: facts, before: new.newest) {
-                    // A recovery of two epochs: there is no third in a database.
-                    let keys = try oldest.unlock(with: change.protector)
-                    let bridge = try KeychainState(oldest, keys, opened: nil)
-                    let proof = try oldest.proof(with: change.protector)
-                    try EpochWriter(writer: writer, state: bridge, others: state, proof: proof)
-                        .sealAllRows()
+                try sealOldest(of: facts, before: state, change, writer)
+                let reading = facts.lockReading
+                before = reading
+                if change.unlocks {
+                    try new.publishUnlocking(reading, of: facts, opened)
+                } else {
+                    try new.publishInPlace(of: facts, opened)
                 }
-                before = facts.lockReading
-                try new.lockState?.publishNow(new.published(opened))
+                begun = BegunEpoch(
+                    keys: state, proof: try new.proof(with: change.protector),
+                    dispensable: dispensable)
             } onFailure: {
-                // Without keys that fit the keychain stays locked.
-                if let before { try change.opener.putBack(before, of: facts) }
+                if let before { try facts.putBack(before) }
             }
+            return isWritten ? begun : nil
         } catch {
-            keep(forResealing: nil)
             throw KeychainFailure(translating: error, during: operation)
         }
+    }
+
+    /// A recovery of two epochs: there is no third in a database.
+    private func sealOldest(
+        of facts: KeychainFacts, before state: KeychainState, _ change: borrowing EpochChange,
+        _ writer: StoreWriter
+    ) throws {
+        guard let oldest = try change.keybagsOfOldest(of: facts, before: state.facts.newest) else {
+            return
+        }
+        let keys = try oldest.unlock(with: change.protector)
+        let bridge = try KeychainState(oldest, keys, opened: nil)
+        let proof = try oldest.proof(with: change.protector)
+        try EpochWriter(writer: writer, state: bridge, others: state, proof: proof).sealAllRows()
     }
 
     /// Runs `body` in a transaction under the lock, if the keychain is still what `facts` say.

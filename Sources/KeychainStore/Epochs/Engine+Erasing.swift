@@ -46,12 +46,11 @@ extension Engine {
         guard next < .max else { return false }
         let now = Deadline(after: .zero).nanoseconds
         guard now >= next else { return false }
-        guard (try? isErasePending()) == true else {
-            nextErasure = .max
-            return false
-        }
         nextErasure = now + Self.erasureInterval
-        return true
+        // What cannot be told now is looked for again.
+        guard let isPending = try? isErasePending() else { return false }
+        if !isPending { nextErasure = .max }
+        return isPending
     }
 
     /// As ``erase(_:)-(Deadline)``, for a holder of the lock.
@@ -73,15 +72,20 @@ extension Engine {
         return facts
     }
 
-    /// Takes the keys of older epochs out of the lock state, if they are in it.
+    /// Takes the keys of older epochs out of the lock state, if they are in it. Nobody changes
+    /// epochs now: what does not fit is of use to nobody.
     private func publishNewest(_ facts: KeychainFacts) throws {
         guard let lockState = facts.lockState else {
             return try LockStates.store(of: facts.settings.keychainID).lock(all: true)
         }
-        guard case .unlocked(let opened) = lockState.current(expecting: facts.marks),
-            opened.epochs.count > 1, let newest = opened.keys(of: facts.newest.epoch)
-        else { return }
-        try lockState.replaceKeys(with: [newest])
+        let reading = lockState.current(expecting: facts.marks)
+        switch reading {
+        case .beforeFirstUnlock(.otherEpoch): try lockState.lock(all: true)
+        case .locked(_, .otherEpoch): try lockState.lock(all: false)
+        case .unlocked, .locked, .beforeFirstUnlock, .unknown: break
+        }
+        guard let newest = reading.keys?.keys(of: facts.newest.epoch) else { return }
+        try lockState.replaceOpenKeys(expecting: facts.marks, with: [newest])
     }
 
     /// - Returns: false if somebody still reads from the log.
@@ -107,41 +111,12 @@ extension Engine {
         }
     }
 
-    /// Gives the device key its usual name, and removes those that nothing needs any more.
+    /// Gives the device key its usual name, and erases those that nothing needs any more.
     private func tidyDeviceKeys(_ facts: KeychainFacts) throws {
-        let folder: KeychainDirectory
-        do throws(DatabaseError) {
-            folder = try KeychainDirectory.open(location.deviceFolder, creating: false)
-        } catch {
-            guard error.code == .missing else { throw error }
-            return
-        }
-        let usual = KeychainLocation.deviceKeyName
-        let new = DeviceSecretSource.name(ofKey: facts.newest.deviceKeyID)
-        let keyID = facts.newest.deviceKeyID
-        for name in try folder.names() where isDispensable(name, facts) {
-            try folder.eraseUnlessForeign(name)
-        }
-        // Nothing takes the place of the key in use but that very key; nor what is not ours.
-        guard facts.newest.deviceSource == .file, holds(new, keyID),
-            try !folder.names().contains(usual)
-        else { return }
-        try folder.rename(new, to: usual, replacing: false)
-    }
-}
-
-extension KeychainDirectory {
-    /// Erases a file, but not one that is no file of ours, or that somebody made unsafe: it cannot
-    /// be told what that is, and `doctor` names it.
-    fileprivate func eraseUnlessForeign(_ name: String) throws(DatabaseError) {
-        do throws(DatabaseError) {
-            try overwriteAndRemove(name)
-        } catch {
-            switch error.code {
-            case .wrongOwner, .wrongMode, .symbolicLink, .notARegularFile, .cannotOpen, .missing:
-                return
-            default: throw error
-            }
+        if let folder = try DeviceKeyFolder(location, facts) {
+            try folder.tidy(facts.newest)
+        } else if facts.newest.deviceSource == .file {
+            throw DeviceKeyFolder.notSeen(location.deviceFolder)
         }
     }
 }

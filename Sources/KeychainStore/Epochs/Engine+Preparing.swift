@@ -16,11 +16,15 @@ struct NextEpoch {
     let stretching: PasscodeStretching
     /// Whether the recovery key is to open it, too.
     var keepsRecoveryKey = true
+    /// Whether a locked keychain is to be unlocked: by who sets the passcode.
+    var unlocks = true
     /// Where its device secret is to come from; nil leaves it where it is.
     var source: DeviceSource?
     /// Which registers of a TPM its device secret is bound to; nil for those that the last is.
     var registers: PCRSelection?
-    /// How long to wait for a TPM, each of two times.
+    /// What is to become of its erasure secret.
+    var erasure = ErasureWish.asBefore(nil)
+    /// How long to wait for a TPM, each time.
     var patience = Duration.seconds(5)
 }
 
@@ -29,6 +33,7 @@ extension Engine {
     /// A change of the keychain that `facts` are of, to be made by who has `opener`.
     ///
     /// - Throws: ``KeychainFailure``: `keyUnavailable` if nothing is at the new source,
+    ///   `authenticationFailed` without the authorization of a TPM's owner where that is needed,
     ///   `outOfMemory`.
     func change(
         _ facts: KeychainFacts, _ opener: consuming KeychainOpener, to next: NextEpoch,
@@ -36,13 +41,16 @@ extension Engine {
     ) throws(KeychainFailure) -> EpochChange {
         let source = next.source ?? facts.newest.deviceSource
         let keychainID = facts.settings.keychainID
+        try checkErasure(facts, next)
         if source == .tpm {
-            let bound = try self.source.registers(of: facts.newest)
-            let protector = try self.source.newProtector(
-                next, boundTo: next.registers ?? bound, next.patience)
+            // What the TPM keeps comes last: it is there to stay.
+            let share = try self.source.newPasscodeShare(next)
+            let held = try newHeldSecret(facts, next)
+            let erasure = held.erasure
             return EpochChange(
-                opener: opener, protector: protector, deviceSource: source, deviceKey: nil,
-                keepsRecoveryKey: next.keepsRecoveryKey)
+                opener: opener, protector: try self.source.protector(held, share),
+                deviceSource: source, deviceKey: nil, keepsRecoveryKey: next.keepsRecoveryKey,
+                unlocks: next.unlocks, erasure: erasure, owner: next.erasure.owner)
         }
         let file: DeviceKeyFile
         if source == .file {
@@ -55,7 +63,7 @@ extension Engine {
         let protector = try Self.protector(file.intoSecret(), next, operation)
         return EpochChange(
             opener: opener, protector: protector, deviceSource: source, deviceKey: deviceKey,
-            keepsRecoveryKey: next.keepsRecoveryKey)
+            keepsRecoveryKey: next.keepsRecoveryKey, unlocks: next.unlocks)
     }
 
     private static func protector(
@@ -89,19 +97,21 @@ extension Engine {
         return true
     }
 
+    /// Nothing is published for it: the keys are at hand, and the keychain may be locked.
     private func finishFirst(
         _ facts: KeychainFacts, openedBy opener: borrowing AnyProtector, _ operation: String
     ) throws(KeychainFailure) {
-        let deadline = Deadline(after: .seconds(5))
-        // Unlocked already, it stays so within the limits that somebody set.
-        let isUnlocked = if case .unlocked = facts.lockReading { true } else { false }
-        let limits = isUnlocked ? facts.lockState?.unlockPeriod?.limits : nil
-        let isPublished = try WrongPasscodes.counting { () throws(KeychainFailure) in
-            try publish(
-                facts, openedBy: opener, within: limits ?? .none, operation, deadline)
+        let begun = try WrongPasscodes.counting { () throws(KeychainFailure) in
+            do {
+                let opened = try facts.unlock(with: opener)
+                return BegunEpoch(
+                    keys: try KeychainState(facts, opened, opened: nil),
+                    proof: try facts.proof(with: opener))
+            } catch {
+                throw KeychainFailure(translating: error, during: operation)
+            }
         }
-        guard isPublished else { return }
-        _ = try finishEpochChange(before: .never)
+        _ = try finishEpochChange(before: .never, of: begun)
     }
 
     /// How many rows there are.
@@ -116,7 +126,8 @@ extension PasscodeStretching {
     func cost() throws(SealingError) -> Argon2Cost {
         switch self {
         case .lowest: .lowest
-        case .calibrated: try PassphraseKDF.calibratedCost()
+        case .calibrated:
+            try PassphraseKDF.calibratedCost(memoryByteCount: MachineMemory.usableByteCount)
         }
     }
 }

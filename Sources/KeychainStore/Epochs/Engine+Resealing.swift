@@ -17,14 +17,18 @@ extension Engine {
 
     /// Goes on with an epoch change for as long as `deadline` allows.
     ///
-    /// - Parameter progress: Is told how many rows were looked at.
+    /// - Parameters:
+    ///   - begun: What the caller has begun; nil for what somebody else has left, and an unlock.
+    ///   - progress: Is told how many rows were looked at.
     /// - Returns: Whether nothing is left to be done.
     /// - Throws: ``KeychainFailure``: `locked`, `timedOut`, `diskFull`, `inputOutput`; what was
     ///   done stays.
     func finishEpochChange(
-        before deadline: Deadline, progress: (_ rowCount: Int) -> Void = { _ in }
+        before deadline: Deadline, of begun: BegunEpoch? = nil,
+        progress: (_ rowCount: Int) -> Void = { _ in }
     ) throws(KeychainFailure) -> Bool {
-        var progressed = Resealing(proof: takeProofForResealing())
+        let kept = takeProofForResealing()
+        var progressed = Resealing(keys: begun?.keys, proof: begun?.proof ?? kept)
         var attempt = 0
         while true {
             do throws(KeychainFailure) {
@@ -46,8 +50,9 @@ extension Engine {
     /// - Returns: Whether there is more that can be done now.
     private func goOn(_ resealing: inout Resealing) throws(KeychainFailure) -> Bool {
         let (above, proof) = (resealing.number, resealing.proof)
-        let outcome = try write(Self.operation, Deadline(after: Self.patience), isOfItems: false) {
-            (writer, state) throws(KeychainFailure) -> EpochWriter.Outcome in
+        let outcome = try write(
+            Self.operation, Deadline(after: Self.patience), isOfItems: false, with: resealing.keys
+        ) { (writer, state) throws(KeychainFailure) -> EpochWriter.Outcome in
             try translating(Self.operation) {
                 try EpochWriter(writer: writer, state: state, proof: proof).goOn(above: above)
             }
@@ -102,6 +107,7 @@ extension Engine {
 
 /// How far the rest of an epoch change has come.
 private struct Resealing {
+    let keys: KeychainState?
     let proof: PresenceProof?
     var number = Int64.min
     var count = 0

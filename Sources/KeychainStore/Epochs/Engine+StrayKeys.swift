@@ -7,56 +7,61 @@ internal import Sealing
 
 /// Device keys that nothing needs, and what else has their names.
 extension Engine {
-    /// Whether what has that name in the device folder is, or could be, a device key that the
-    /// keychain does without.
-    func isDispensable(_ name: String, _ facts: KeychainFacts) -> Bool {
-        let usual = KeychainLocation.deviceKeyName
-        guard name == usual || name.hasPrefix(usual + ".") else { return false }
-        let keyID = facts.newest.deviceKeyID
-        // Somebody may have named the very file as the one to be used.
-        guard !holds(name, keyID) else { return false }
-        guard facts.newest.deviceSource == .file else { return true }
-        // While the key is nowhere else, what is in its place is all that there is of it.
-        return name != usual || holds(DeviceSecretSource.name(ofKey: keyID), keyID)
-    }
-
-    /// Whether a file in the device folder is the device key with that id.
-    func holds(_ name: String, _ keyID: KeyID) -> Bool {
-        guard let file = try? source.given(by: .file, name: name) else { return false }
-        return file.secret.id == keyID
-    }
-
     /// What `doctor` says of each of them.
     func strayKeys(_ facts: KeychainFacts) throws -> [Finding] {
-        let folder: KeychainDirectory
-        do throws(DatabaseError) {
-            folder = try KeychainDirectory.open(location.deviceFolder, creating: false)
-        } catch {
-            guard error.code == .missing else { throw error }
-            return []
-        }
+        guard let folder = try DeviceKeyFolder(location, facts) else { return [] }
+        let isFile = facts.newest.deviceSource == .file
+        // While it is nowhere to be seen, whatever there is may be all that there is of it.
+        let isSeen = try !isFile || folder.hasKey(facts.newest.deviceKeyID)
         // The last one keeps its name until a change of keys has come to its end.
         let isChanging = try facts.older != nil || isErasePending()
-        return try folder.names().filter { name in
-            isDispensable(name, facts)
-                && !(isChanging && name == KeychainLocation.deviceKeyName)
-        }.map { Finding(straying: $0, in: folder) }
+        return try folder.names().compactMap { name in
+            let isUsual = name == KeychainLocation.deviceKeyName
+            switch try folder.entry(name) {
+            case nil, .inUse: return nil
+            case .outdated, .remnant:
+                let isWaiting = isUsual && isChanging
+                return isSeen && !isWaiting ? Finding(outdated: name, in: folder) : nil
+            case .foreign(let owner):
+                // Where it lies it is in nobody's way, but for this.
+                return Finding(
+                    of: owner, at: folder.path(of: name), inTheWay: isUsual && isFile)
+            case .strange(let reason):
+                return isSeen ? Finding(strange: reason, at: folder.path(of: name)) : nil
+            }
+        }
     }
 }
 
 extension Finding {
-    fileprivate init(straying name: String, in folder: KeychainDirectory) {
-        var (message, hint) = (
-            "a device key that nothing needs: a change of keys did not come",
-            "`valet rotate` removes it"
-        )
-        do throws(DatabaseError) {
-            _ = try folder.check(file: name)
-        } catch {
-            let reason = KeychainFailure(error, during: "examine a file").message
-            message = "it has the name of a device key and is left alone: \(reason)"
-            hint = "move it away; erase it if it may be an old device key (shred -u)"
+    fileprivate init(outdated name: String, in folder: DeviceKeyFolder) {
+        let path = folder.path(of: name)
+        guard DeviceKeyFolder.isOurs(name) else {
+            self.init(
+                .warning, "an old device key of this keychain, under a name that somebody gave it",
+                path: path,
+                hint: "erase it (shred -u), unless a copy of the keychain is to be read with it")
+            return
         }
-        self.init(.warning, message, path: folder.path(of: name), hint: hint)
+        self.init(
+            .warning, "a device key that nothing needs: a change of keys did not come", path: path,
+            hint: "`valet rotate` removes it")
+    }
+
+    fileprivate init(strange reason: String, at path: String) {
+        self.init(
+            .warning, "it has the name of a device key and is left alone: \(reason)", path: path,
+            hint: "move it away; erase it if it may be an old device key (shred -u)")
+    }
+
+    fileprivate init(of owner: KeychainID, at path: String, inTheWay isInTheWay: Bool) {
+        let message = "it is the device key of another keychain (\(owner)), and is left alone"
+        guard isInTheWay else {
+            self.init(.fine, message, path: path)
+            return
+        }
+        self.init(
+            .warning, message, path: path,
+            hint: "move it to where that keychain looks for it; never erase it unseen")
     }
 }

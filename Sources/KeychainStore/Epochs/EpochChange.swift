@@ -2,23 +2,14 @@
 
 internal import Keybag
 internal import KeychainModel
-internal import LockState
 internal import Sealing
 internal import SecretMemory
+internal import TPM
 
 /// What opens a keychain whose keys are to be changed.
 enum KeychainOpener: ~Copyable {
     case protector(AnyProtector)
     case recovery(RecoveryProtector)
-
-    /// Puts back what was published before an epoch change that did not come.
-    func putBack(_ before: LockReading, of facts: KeychainFacts) throws {
-        switch self {
-        case .recovery: try facts.putBack(before) { nil }
-        case .protector(let protector):
-            try facts.putBack(before) { facts.published(try facts.unlock(with: protector)) }
-        }
-    }
 }
 
 /// What the next epoch of a keychain is to be like.
@@ -33,6 +24,12 @@ struct EpochChange: ~Copyable {
     let deviceKey: DeviceKeyFile?
     /// Whether the recovery key is to open the next epoch, too.
     let keepsRecoveryKey: Bool
+    /// Whether it unlocks a locked keychain.
+    let unlocks: Bool
+    /// What the keybags say of an erasure secret, which a TPM keeps already.
+    var erasure: ErasureRecord?
+    /// What the TPM's owner gave for it.
+    var owner: OwnerAuthorization?
 
     /// The keybags after the change: of the next epoch, and of the one that gives way.
     ///

@@ -52,6 +52,12 @@ struct DeviceKeyFile: ~Copyable {
         self.secret = secret
     }
 
+    /// What the file of a keychain begins with, before anything that tells one device key from
+    /// another: 26 bytes.
+    static func start(of keychainID: KeychainID) -> [UInt8] {
+        magic + [0, version] + keychainID.bytes
+    }
+
     private static func starts(_ bytes: Span<UInt8>, with prefix: [UInt8]) -> Bool {
         prefix.indices.allSatisfy { bytes[$0] == prefix[$0] }
     }
@@ -65,7 +71,7 @@ struct DeviceKeyFile: ~Copyable {
 
     /// The bytes of the file.
     var encoded: SecretBytes {
-        SecretBytes(byteCount: Self.byteCount) { (bytes: inout MutableSpan<UInt8>) in
+        SecretBytes(byteCount: Self.byteCount, for: .keys) { (bytes: inout MutableSpan<UInt8>) in
             Self.put(Self.magic, at: 0, into: &bytes)
             bytes[9] = Self.version
             if let keychainID { Self.put(keychainID.bytes, at: 10, into: &bytes) }

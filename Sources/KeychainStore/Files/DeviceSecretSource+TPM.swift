@@ -21,16 +21,26 @@ extension DeviceSecretSource {
         of keybag: LockedKeybag, until deadline: Deadline
     ) throws(KeychainFailure) -> DeviceSecret {
         if let known = kept.secret(keybag.deviceKeyID) { return known }
-        let bytes = try asking(Self.unsealing) { () throws(TPMError) in
-            let object = try SealedObject(parsing: keybag.tpmDeviceObject ?? [])
-            return try location.tpm.unsealDeviceSecret(object, until: deadline)
-        }
-        let secret: DeviceSecret = try Self.key(bytes, Self.unsealing)
+        let sealed = try sealedSecret(of: keybag, until: deadline)
+        let secret = try deviceSecret(of: keybag, from: sealed, until: deadline)
         guard secret.id == keybag.deviceKeyID else {
             throw .wrongDeviceKey(Self.unsealing, path: location.tpm.place.path)
         }
         kept.keep(secret, of: keybag.protector)
         return secret
+    }
+
+    /// What the TPM sealed for `keybag`: the device secret, or half of it.
+    ///
+    /// - Throws: As ``unsealedSecret(of:until:)``.
+    func sealedSecret(
+        of keybag: LockedKeybag, until deadline: Deadline
+    ) throws(KeychainFailure) -> TPMDeviceSecret {
+        let bytes = try asking(Self.unsealing) { () throws(TPMError) in
+            let object = try SealedObject(parsing: keybag.tpmDeviceObject ?? [])
+            return try location.tpm.unsealDeviceSecret(object, until: deadline)
+        }
+        return try Self.key(bytes, Self.unsealing)
     }
 
     /// What opens a keybag that needs the TPM and the passcode. Whether the passcode is right the
@@ -60,49 +70,55 @@ extension DeviceSecretSource {
         }
     }
 
-    /// A protector with a new device secret that the TPM gives out, and with a passcode one more.
+    /// Has the TPM seal a new secret.
     ///
-    /// - Parameters:
-    ///   - pcrs: What the device secret is bound to.
-    ///   - patience: How long to wait for the TPM, each of two times.
-    /// - Throws: ``KeychainFailure``: `keyUnavailable`, `timedOut`, `inputOutput`, `outOfMemory`.
-    func newProtector(
-        _ next: NextEpoch, boundTo pcrs: PCRSelection, _ patience: Duration
-    ) throws(KeychainFailure) -> AnyProtector {
-        let secret = DeviceSecret.random()
-        let object = try asking(Self.binding) { () throws(TPMError) in
-            try location.tpm.sealDeviceSecret(
-                secret.withBytes { SecretBytes(copying: $0) }, boundTo: pcrs,
-                until: Deadline(after: patience))
+    /// - Parameter pcrs: What it is bound to.
+    /// - Throws: ``KeychainFailure``: `keyUnavailable`, `timedOut`, `inputOutput`.
+    func seal(
+        _ secret: borrowing TPMDeviceSecret, boundTo pcrs: PCRSelection, until deadline: Deadline
+    ) throws(KeychainFailure) -> SealedObject {
+        let bytes = secret.withBytes { SecretBytes(copying: $0) }
+        return try asking(Self.binding) { () throws(TPMError) in
+            try location.tpm.sealDeviceSecret(bytes, boundTo: pcrs, until: deadline)
         }
-        kept.keep(secret, of: next.passcode == nil ? .device : .tpmAndPasscode)
-        guard let new = next.passcode else {
-            do throws(KeybagError) {
-                return .device(try DeviceProtector(secret, object: object.bytes))
-            } catch {
-                throw KeychainFailure(translating: error, during: Self.binding)
-            }
-        }
-        return .tpm(try newProtector(secret, object, new, next.stretching, patience))
     }
 
-    private func newProtector(
-        _ secret: consuming DeviceSecret, _ deviceObject: SealedObject, _ new: KeychainPasscode,
-        _ stretching: PasscodeStretching, _ patience: Duration
-    ) throws(KeychainFailure) -> TPMProtector {
+    /// A new secret that the TPM gives out for the passcode of the next epoch; nil without one.
+    ///
+    /// - Throws: ``KeychainFailure``: `keyUnavailable`, `timedOut`, `inputOutput`, `outOfMemory`.
+    func newPasscodeShare(_ next: NextEpoch) throws(KeychainFailure) -> TPMPasscodeShare? {
+        guard let new = next.passcode else { return nil }
         let passcode = try translating(Self.binding) {
-            try TPMPasscode(new.passcode, cost: stretching.cost())
+            try TPMPasscode(new.passcode, cost: next.stretching.cost())
         }
         let unsealed = TPMPasscodeSecret.random()
         let object = try asking(Self.binding) { () throws(TPMError) in
             try location.tpm.sealPasscodeSecret(
                 unsealed.withBytes { SecretBytes(copying: $0) },
-                authorization: passcode.authorization, until: Deadline(after: patience))
+                authorization: passcode.authorization, until: Deadline(after: next.patience))
         }
+        return TPMPasscodeShare(passcode: passcode, unsealed: unsealed, object: object)
+    }
+
+    /// A protector with what the TPM gives out from now on.
+    ///
+    /// - Throws: Nothing: what was just sealed is of the right form.
+    func protector(
+        _ held: consuming TPMHeldSecret, _ share: consuming TPMPasscodeShare?
+    ) throws(KeychainFailure) -> AnyProtector {
+        let (object, erasure) = (held.object.bytes, held.erasure)
         do throws(KeybagError) {
-            return try TPMProtector(
-                secret, passcode: passcode, unsealed: unsealed, object: object.bytes,
-                deviceObject: deviceObject.bytes)
+            switch consume share {
+            case .none:
+                kept.keep(held.secret, of: .device)
+                var protector = try DeviceProtector(held.intoSecret(), object: object)
+                protector.erasure = erasure
+                return .device(protector)
+            case .some(let share):
+                kept.keep(held.secret, of: .tpmAndPasscode)
+                return .tpm(
+                    try share.protector(held.intoSecret(), object: object, erasure: erasure))
+            }
         } catch {
             throw KeychainFailure(translating: error, during: Self.binding)
         }
@@ -132,7 +148,8 @@ extension DeviceSecretSource {
         }
     }
 
-    private func asking<R: ~Copyable>(
+    /// Runs `body`; what the TPM says is told in the words of `operation`.
+    func asking<R: ~Copyable>(
         _ operation: String, _ body: () throws(TPMError) -> R
     ) throws(KeychainFailure) -> R {
         do throws(TPMError) {
@@ -142,7 +159,10 @@ extension DeviceSecretSource {
         }
     }
 
-    private static func key<P>(
+    /// What the TPM gave out, as a key.
+    ///
+    /// - Throws: ``KeychainFailure/Code/keyUnavailable`` if it is none.
+    static func key<P>(
         _ bytes: consuming SecretBytes, _ operation: String
     ) throws(KeychainFailure) -> SymmetricKey<P> {
         do throws(SealingError) {
@@ -152,5 +172,32 @@ extension DeviceSecretSource {
                 .keyUnavailable, during: operation, message: "what the TPM gives out is no key",
                 hint: KeychainFailure.recoveryHint)
         }
+    }
+}
+
+/// A device secret that a TPM gives out from now on, and what keybags say of it.
+struct TPMHeldSecret: ~Copyable {
+    let secret: DeviceSecret
+    let object: SealedObject
+    let erasure: ErasureRecord?
+
+    consuming func intoSecret() -> DeviceSecret { secret }
+}
+
+/// What a TPM gives out for a passcode from now on.
+struct TPMPasscodeShare: ~Copyable {
+    let passcode: TPMPasscode
+    let unsealed: TPMPasscodeSecret
+    let object: SealedObject
+
+    /// The protector of who has the device secret, too.
+    consuming func protector(
+        _ secret: consuming DeviceSecret, object deviceObject: [UInt8], erasure: ErasureRecord?
+    ) throws(KeybagError) -> TPMProtector {
+        var protector = try TPMProtector(
+            secret, passcode: passcode, unsealed: unsealed, object: object.bytes,
+            deviceObject: deviceObject)
+        protector.erasure = erasure
+        return protector
     }
 }

@@ -26,7 +26,7 @@ extension KeychainFailure {
         case .malformed: .keychainDamaged
         case .notBuilt, .libraryMissing, .noDevice, .noPermission, .outOfOrder, .otherTPM, .damaged,
             .policyFailed, .pcrsUnavailable, .tooFewTries, .lockedOut, .ownerAuthorizationNeeded,
-            .noErasureSecret, .refused, .malformedAnswer:
+            .noErasureSecret, .indexTaken, .refused, .malformedAnswer:
             .keyUnavailable
         @unknown default: .keyUnavailable
         }

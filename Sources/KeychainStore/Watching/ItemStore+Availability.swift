@@ -7,7 +7,8 @@ internal import LockState
 internal import Sealing
 
 extension ItemStore {
-    fileprivate static let looking = "find out whether the keychain is locked"
+    /// What ``availability()`` does, in the words of its failures.
+    package static let looking = "find out whether the keychain is locked"
 
     /// Which items can be read now; creates nothing, opens no item.
     ///

@@ -42,12 +42,15 @@ public struct KeychainStored<Value: Codable & Sendable>: Sendable {
 
     /// What is stored; nil if nothing is.
     ///
-    /// - Throws: As ``Valet/Valet/value(forKey:as:)``, but not `itemNotFound`.
+    /// - Throws: As ``Valet/Valet/value(forKey:as:)``; `itemNotFound` only if something is stored
+    ///   that is no text although `Value` is, or if it was stored by others meanwhile.
     public func read() throws -> Value? {
         do {
             return try valet.value(forKey: key, as: Value.self)
-        } catch KeychainError.itemNotFound where (try? valet.containsObject(forKey: key)) != true {
-            return nil
+        } catch KeychainError.itemNotFound {
+            // Only a keychain that says so itself has nothing: one that cannot be asked fails.
+            guard try valet.containsObject(forKey: key) else { return nil }
+            throw KeychainError.itemNotFound
         }
     }
 

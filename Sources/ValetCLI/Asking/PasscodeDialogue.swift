@@ -62,7 +62,9 @@ struct PasscodeDialogue {
     /// - Throws: ``ExitCode/usage`` for a short one, unless `allowingWeak`.
     func choose(allowingWeak: Bool, for purpose: String) throws(CLIError) -> KeychainPasscode {
         try new.answer { problem in
-            prompt(purpose, "New passcode", problem)
+            prompt(
+                allowingWeak ? purpose : purpose + " It has at least 8 characters.",
+                "New passcode", problem)
         } _: { (first) throws(CLIError) in
             let passcode = try Self.passcode(first.copied())
             guard allowingWeak || !passcode.isShort else { return .refused(Self.weakness) }

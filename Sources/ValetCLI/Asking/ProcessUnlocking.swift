@@ -59,5 +59,6 @@ struct ProcessUnlocking {
     }
 
     private static let hint =
-        "give the passcode through a descriptor, and its number in $VALET_PASSCODE_FD"
+        "give the passcode through a descriptor, and its number in $VALET_PASSCODE_FD: "
+        + "VALET_PASSCODE_FD=3 … 3<passcode.txt"
 }

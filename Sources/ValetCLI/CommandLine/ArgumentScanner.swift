@@ -35,6 +35,9 @@ struct ArgumentScanner {
             values.arguments[argument.name] = word
         }
         if positional.count > verb.arguments.count {
+            if let hint = verb.surplusHint {
+                throw .usage("there is an argument behind \(verb.arguments[0].name)", hint: hint)
+            }
             let word = positional[verb.arguments.count]
             throw .usage("unexpected argument \(quoted(word))", hint: "usage: \(verb.usage)")
         }
@@ -89,12 +92,12 @@ struct ArgumentScanner {
 
     private func unknown(_ name: String) -> CLIError {
         let nearest = Suggestion.nearest(to: name, among: verb.allOptions.map(\.spelling))
-        let isWord = verb.arguments.isEmpty == false && nearest == nil
+        let list = "'valet \(verb.name) --help' lists the options"
+        let words = verb.arguments.first.map {
+            "; '--' goes in front of a \($0.name) that starts with a hyphen"
+        }
         return .usage(
             "unknown option \(quoted(name))",
-            hint: nearest.map { "did you mean '\($0)'?" }
-                ?? (isWord
-                    ? "put '--' in front of a \(verb.arguments[0].name) that starts with a hyphen"
-                    : "'valet \(verb.name) --help' lists the options"))
+            hint: nearest.map { "did you mean '\($0)'?" } ?? list + (words ?? ""))
     }
 }

@@ -10,6 +10,8 @@ struct CommandDeclaration: Sendable {
     var discussion: [String] = []
     var arguments: [ArgumentDeclaration] = []
     var options: [OptionDeclaration] = []
+    /// What helps who gives an argument too many, which is not shown then: it may be a secret.
+    var surplusHint: String?
     /// The object that `--json` writes, a line for each member; nothing for verbs without it.
     var schema: [(member: String, help: String)] = []
     /// The exit codes besides those that every verb has, with what they mean here.

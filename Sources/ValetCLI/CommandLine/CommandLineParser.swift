@@ -36,7 +36,9 @@ struct CommandLineParser: Sendable {
         let rest = words.dropFirst()
         switch first {
         case "-h", "--help": return .help(verb: group)
-        case "--version" where group == nil: return .version
+        case "--version" where group == nil:
+            if let extra = rest.first { throw .usage("unexpected argument \(quoted(extra))") }
+            return .version
         case "help": return try help(rest, in: group)
         default: break
         }
@@ -59,7 +61,7 @@ struct CommandLineParser: Sendable {
     private func help(
         _ words: ArraySlice<String>, in group: String?
     ) throws(CLIError) -> ParsedCommandLine {
-        guard let word = words.first, word != "--help", word != "-h" else {
+        guard let word = words.first, !["--help", "-h", "help"].contains(word) else {
             return .help(verb: group)
         }
         let rest = words.dropFirst()

@@ -19,7 +19,8 @@ enum ItemOptions {
         name: "group", valueName: "PREFIX.GROUP",
         help: "the access group that shares the secret, with its prefix")
     static let accessibility = OptionDeclaration(
-        name: "accessibility", valueName: "CLASS", help: "when the secret can be read",
+        name: "accessibility", valueName: "CLASS",
+        help: "when the secret can be read; a part of its name, which every verb has to be told",
         defaultValue: Accessibility.whenUnlocked.rawValue,
         choices: Accessibility.allCases.map(\.rawValue))
     static let cloud = OptionDeclaration(

@@ -11,11 +11,24 @@ enum KeyOptions {
         name: "new-passcode-fd", valueName: "N",
         help: "read the new passcode from descriptor N (default: the next line of what the answer "
             + "before came through)")
+    static let ownerDescriptor = OptionDeclaration(
+        name: "owner-authorization-fd", valueName: "N",
+        help: "read the authorization of the TPM's owner from descriptor N: a line of it")
     static let weak = OptionDeclaration(
         name: "weak", help: "accept a passcode of fewer than 8 characters")
     static let yes = OptionDeclaration(name: "yes", letter: "y", help: "do not ask first")
     static let lower = OptionDeclaration(
         name: "lower", help: "accept that the keychain is protected less than now")
+
+    static let skipDamaged = OptionDeclaration(
+        name: "skip-damaged",
+        help: "set damaged items aside for good, where else nothing is changed")
+
+    /// What every verb says that gives the keychain new keys.
+    static let damageDiscussion =
+        "Nothing is changed while items are damaged: what the old keys might have opened after a "
+        + "repair, nothing opens once they are erased. 'valet doctor' tells how many there are; "
+        + "write them anew or remove them, or go on with --skip-damaged."
 
     /// What every verb says that asks for the passcode.
     static let askingDiscussion =
@@ -24,7 +37,20 @@ enum KeyOptions {
         + "line or the environment. A person who mistypes may try three times, a descriptor has "
         + "one try. A descriptor gives a line for each question, in the order of the questions."
 
+    /// What every verb says that gives new keys and asks nobody to choose a passcode.
+    static let lockDiscussion =
+        "A locked keychain stays locked, and an unlocked one keeps its times. Where the kernel "
+        + "has no room for the new keys, other programs must unlock again; a warning says so."
+    /// What verbs say that make or destroy erasure secrets.
+    static let ownerDiscussion =
+        "Where the TPM's owner has an authorization value, it takes that to keep or to destroy an "
+        + "erasure secret: --owner-authorization-fd, the line after the passcode's if both come "
+        + "through one descriptor. Nobody is asked for it, and it is stored nowhere."
+
     static let noKeychain: (code: ExitCode, help: String) = (.notFound, "there is no keychain")
+    static let damagedItems: (code: ExitCode, help: String) = (
+        .damaged, "items are damaged, and nothing was changed"
+    )
     static let wrongPasscode: (code: ExitCode, help: String) = (
         .denied, "the passcode is wrong, or a person declined"
     )

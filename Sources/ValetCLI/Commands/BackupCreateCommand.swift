@@ -45,8 +45,8 @@ struct BackupCreateCommand: Command {
         examples: [
             ("valet backup create keychain.backup", "Asks for a passphrase, twice."),
             (
-                "valet backup create --force --passphrase-fd 3 keychain.backup",
-                "For scripts, which open descriptor 3 for it."
+                "valet backup create --force --passphrase-fd 3 keychain.backup 3<passphrase.txt",
+                "In a script: the shell opens the file."
             ),
         ])
 

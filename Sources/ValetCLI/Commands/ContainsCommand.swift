@@ -11,7 +11,10 @@ struct ContainsCommand: Command {
         schema: [("name", "the key"), ("contains", "true or false")],
         exitCodes: [(.success, "the secret is there"), (.notFound, "it is not")],
         examples: [
-            ("valet contains api-token || valet set api-token", "Asks only when it has to.")
+            (
+                "valet contains api-token || [ $? -ne 44 ] || valet set api-token",
+                "Asks only where there is none: a locked keychain is no reason to."
+            )
         ])
 
     private let scope: Scope

@@ -18,6 +18,9 @@ struct DeviceBindCommand: Command {
     private static let pcrs = OptionDeclaration(
         name: "pcrs", valueName: "LIST",
         help: "with --tpm: give it out only while these PCRs are as now: 7 or 0,2,7")
+    private static let erasure = OptionDeclaration(
+        name: "erasure-secret",
+        help: "with --tpm: have the TPM keep a secret that new keys destroy for certain")
 
     static let declaration = CommandDeclaration(
         name: "device bind", abstract: "take the device key from another place",
@@ -43,30 +46,41 @@ struct DeviceBindCommand: Command {
                 + "the TPM breaks or is cleared, or PCRs change (--pcrs 7 goes by the keys of "
                 + "secure boot), only a recovery key helps: make one first, with 'valet recovery "
                 + "create'. 'valet device unbind' goes back to a file.",
+            "With --erasure-secret what the key opens takes a secret, too, that lies in the TPM's "
+                + "own memory. Each change of keys puts a new one in its place and destroys the "
+                + "last: what is left of old keys on a flash disk, in snapshots or in copies of "
+                + "the keychain opens nothing from then on, on this machine either. So do older "
+                + "copies of the keychain that were meant to be kept.",
+            KeyOptions.ownerDiscussion, KeyOptions.lockDiscussion, KeyOptions.damageDiscussion,
             KeyOptions.askingDiscussion,
         ],
         options: [
-            credential, keyFile, tpm, pcrs, ownFile, KeyOptions.lower,
-            KeyOptions.passcodeDescriptor,
+            credential, keyFile, tpm, pcrs, erasure, ownFile, KeyOptions.lower,
+            KeyOptions.passcodeDescriptor, KeyOptions.ownerDescriptor, KeyOptions.skipDamaged,
         ],
         exitCodes: [
             (.failure, "there is no usable key at that place, or something failed"),
-            KeyOptions.noKeychain, KeyOptions.wrongPasscode,
+            KeyOptions.noKeychain, KeyOptions.damagedItems, KeyOptions.wrongPasscode,
         ],
         examples: [
             ("valet device bind --key-file /run/secrets/valet.key", "A file that is mounted."),
             ("valet device bind --credential", "In a service that has the credential."),
             ("valet device bind --tpm", "To this machine."),
+            ("valet device bind --tpm --erasure-secret", "So that erased keys are gone."),
             ("valet device bind --own-file --lower", "Back to a file of its own."),
         ])
 
     private let place: DeviceKeyPlace
     private let path: String?
     private let registers: [Int]?
+    private let keepsErasureSecret: Bool
     private let isLoweringAllowed: Bool
     private let descriptor: PasscodeDescriptor?
+    private let skipsDamaged: Bool
+    private let ownerDescriptor: PasscodeDescriptor?
 
     init(_ values: ParsedValues) throws(CLIError) {
+        skipsDamaged = values.has(KeyOptions.skipDamaged)
         let places: [(OptionDeclaration, DeviceKeyPlace)] = [
             (Self.credential, .credential), (Self.keyFile, .keyFile), (Self.tpm, .tpm),
             (Self.ownFile, .ownFile),
@@ -81,8 +95,13 @@ struct DeviceBindCommand: Command {
         guard registers == nil || place == .tpm else {
             throw .usage("'--pcrs' needs '--tpm'")
         }
+        keepsErasureSecret = values.has(Self.erasure)
+        guard !keepsErasureSecret || place == .tpm else {
+            throw .usage("'--erasure-secret' needs '--tpm'")
+        }
         isLoweringAllowed = values.has(KeyOptions.lower)
         descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
+        ownerDescriptor = try KeyOptions.descriptor(KeyOptions.ownerDescriptor, values)
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
@@ -101,9 +120,12 @@ struct DeviceBindCommand: Command {
         }
         let passcode = try context.dialogue(descriptor, new: nil).passcode(
             of: store, for: "The keychain's passcode, to bind it to another device key.")
-        try context.changingKeys(of: store) { (progress) throws(KeychainFailure) in
-            try store.rotateKeys(
-                passcode, movingDeviceKeyTo: place, boundTo: registers, progress: progress)
+        let terms = TPMTerms(
+            pcrs: registers, keepsErasureSecret: keepsErasureSecret,
+            owner: try context.ownerAuthorization(ownerDescriptor))
+        try context.changingKeys(of: store, skippingDamaged: skipsDamaged) {
+            (options) throws(KeychainFailure) in
+            try store.rotateKeys(passcode, movingDeviceKeyTo: place, on: terms, options)
         }
         context.console.note("valet: the device key comes from \(place.name) now")
         if let requirement = place.requirement(path: path) {

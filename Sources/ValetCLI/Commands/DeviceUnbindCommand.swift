@@ -13,21 +13,29 @@ struct DeviceUnbindCommand: Command {
                 + "which opens it on any machine; a passcode stays, and is not counted by the TPM "
                 + "any more. That protects less, and takes --lower. The TPM must still be the one "
                 + "that the keychain was bound to: without it, 'valet recovery use' helps.",
-            KeyOptions.askingDiscussion,
+            "An erasure secret of the keychain is destroyed.", KeyOptions.ownerDiscussion,
+            KeyOptions.lockDiscussion, KeyOptions.damageDiscussion, KeyOptions.askingDiscussion,
         ],
-        options: [KeyOptions.lower, KeyOptions.passcodeDescriptor],
+        options: [
+            KeyOptions.lower, KeyOptions.passcodeDescriptor, KeyOptions.ownerDescriptor,
+            KeyOptions.skipDamaged,
+        ],
         exitCodes: [
             (.failure, "the keychain is not bound to a TPM, or the TPM gives nothing out"),
-            KeyOptions.noKeychain, KeyOptions.wrongPasscode,
+            KeyOptions.noKeychain, KeyOptions.damagedItems, KeyOptions.wrongPasscode,
         ],
         examples: [("valet device unbind --lower", "Before the machine is given away.")])
 
     private let isLoweringAllowed: Bool
     private let descriptor: PasscodeDescriptor?
+    private let skipsDamaged: Bool
+    private let ownerDescriptor: PasscodeDescriptor?
 
     init(_ values: ParsedValues) throws(CLIError) {
+        skipsDamaged = values.has(KeyOptions.skipDamaged)
         isLoweringAllowed = values.has(KeyOptions.lower)
         descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
+        ownerDescriptor = try KeyOptions.descriptor(KeyOptions.ownerDescriptor, values)
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
@@ -43,8 +51,10 @@ struct DeviceUnbindCommand: Command {
             to: Protection(hasPasscode: protection.hasPasscode, place: .ownFile))
         let passcode = try context.dialogue(descriptor, new: nil).passcode(
             of: store, for: "The keychain's passcode, to take it out of the TPM.")
-        try context.changingKeys(of: store) { (progress) throws(KeychainFailure) in
-            try store.rotateKeys(passcode, movingDeviceKeyTo: .ownFile, progress: progress)
+        let terms = TPMTerms(owner: try context.ownerAuthorization(ownerDescriptor))
+        try context.changingKeys(of: store, skippingDamaged: skipsDamaged) {
+            (options) throws(KeychainFailure) in
+            try store.rotateKeys(passcode, movingDeviceKeyTo: .ownFile, on: terms, options)
         }
         context.console.note("valet: the device key comes from \(DeviceKeyPlace.ownFile.name) now")
         return .success

@@ -60,7 +60,7 @@ struct GetCommand: Command {
         do {
             value = try keychain.value(of: scope.query(key: key))
         } catch {
-            throw scope.error(error, about: key)
+            throw scope.error(error, about: key, in: keychain)
         }
         guard let value else {
             throw CLIError(.notFound, "\(quoted(key)) in \(scope.name) has no value")
@@ -82,10 +82,28 @@ struct GetCommand: Command {
 
 extension Scope {
     /// What to say when a request about one key fails.
-    func error(_ failure: KeychainFailure, about key: String) -> CLIError {
+    func error(
+        _ failure: KeychainFailure, about key: String, in keychain: any ItemAccess
+    ) -> CLIError {
         guard failure.code == .itemNotFound else { return CLIError(failure) }
+        let place = otherAccessibility(of: key, in: keychain).map {
+            "it is there with '--accessibility \($0.rawValue)'"
+        }
         return CLIError(
             .notFound, "no \(quoted(key)) in \(name)",
-            hint: failure.hint.map(Escaping.printable))
+            hint: place ?? failure.hint.map(Escaping.printable))
+    }
+
+    /// Under which other accessibility the valet has `key`.
+    private func otherAccessibility(
+        of key: String, in keychain: any ItemAccess
+    ) -> Accessibility? {
+        Accessibility.allCases.first { accessibility in
+            guard accessibility != self.accessibility else { return false }
+            var other = self
+            other.accessibility = accessibility
+            // Where this cannot be told, "not there" is the answer as it is.
+            return (try? keychain.contains(other.query(key: key))) == true
+        }
     }
 }

@@ -20,6 +20,11 @@ struct ListCommand: Command {
         exitCodes: [
             (.success, "it worked, also when there is nothing to list"),
             (.damaged, "some items are damaged; the others were listed"),
+            (
+                .locked,
+                "some items are locked, and nothing was listed: '--accessibility "
+                    + "after-first-unlock' lists those that are open"
+            ),
         ],
         examples: [
             ("valet list", "Everything that the command stored."),

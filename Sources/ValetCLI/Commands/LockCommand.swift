@@ -19,7 +19,11 @@ struct LockCommand: Command {
                 + "too, as a start of the machine does. A keychain that is locked stays so. One "
                 + "without a passcode cannot be locked.",
             "A call that another program began before may still end. With --wait no write does "
-                + "once this command has ended.",
+                + "once this command has ended, but those of a change of keys for which somebody "
+                + "has given the passcode: it goes on, and unlocks nothing.",
+            "If the keychain's files cannot be read, that is an error, and the keys are taken "
+                + "away all the same: of the keychain that its device key names, else of every "
+                + "keychain of the user.",
             "Where each program unlocks for itself (see 'valet unlock'), programs that have "
                 + "unlocked keep their keys until they lock or end, and this command fails.",
         ],
@@ -42,12 +46,11 @@ struct LockCommand: Command {
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
-        let (store, status) = try asking { () throws(KeychainFailure) in
+        // Locked first: nothing that can be said of the keychain is worth its keys.
+        let status = try asking { () throws(KeychainFailure) in
             let store = try context.store()
-            return (store, try store.status())
-        }
-        try asking { () throws(KeychainFailure) in
             try store.lock(all: takesAll, waiting: waits)
+            return try store.status()
         }
         guard !status.isUnlockedByProcess else {
             throw CLIError(

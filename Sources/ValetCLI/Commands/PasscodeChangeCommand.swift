@@ -10,21 +10,25 @@ struct PasscodeChangeCommand: Command {
         name: "passcode change", abstract: "change the passcode",
         discussion: [
             "Takes the old passcode, then the new one. The keychain has new keys and is unlocked "
-                + "afterwards, and the old passcode opens nothing any more that is on the disk. "
-                + "Copies of the files that were made before, and backups, are as they were: to "
-                + "those the old passcode stays the key. A recovery key stays valid.",
+                + "afterwards: for the times that it was unlocked for, or, if it was locked, as "
+                + "by 'valet unlock' without times. The old passcode opens nothing any more that "
+                + "is on the disk. Copies of the files that were made before, and backups, are as "
+                + "they were: to those the old passcode stays the key. A recovery key stays "
+                + "valid.",
+            KeyOptions.damageDiscussion,
             KeyOptions.askingDiscussion
                 + " With --passcode-fd alone the old passcode is its first line, the new one its "
                 + "second.",
         ],
         options: [
             KeyOptions.passcodeDescriptor, KeyOptions.newPasscodeDescriptor, KeyOptions.weak,
+            KeyOptions.skipDamaged,
         ],
         exitCodes: [
             KeyOptions.noKeychain,
             (.failure, "there is no passcode to change, or something failed"),
             (.usage, "the command line is wrong, or the new passcode is short or empty"),
-            KeyOptions.wrongPasscode,
+            KeyOptions.damagedItems, KeyOptions.wrongPasscode,
         ],
         examples: [
             ("valet passcode change", "Asks for the old one, then twice for the new one."),
@@ -35,10 +39,12 @@ struct PasscodeChangeCommand: Command {
         ])
 
     private let descriptor: PasscodeDescriptor?
+    private let skipsDamaged: Bool
     private let newDescriptor: PasscodeDescriptor?
     private let allowsWeak: Bool
 
     init(_ values: ParsedValues) throws(CLIError) {
+        skipsDamaged = values.has(KeyOptions.skipDamaged)
         descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
         newDescriptor = try KeyOptions.descriptor(KeyOptions.newPasscodeDescriptor, values)
         allowsWeak = values.has(KeyOptions.weak)
@@ -51,8 +57,9 @@ struct PasscodeChangeCommand: Command {
             of: store, for: "The keychain's passcode, to change it.")
         let new = try dialogue.choose(
             allowingWeak: allowsWeak, for: "Choose a new passcode for the keychain.")
-        try context.changingKeys(of: store) { (progress) throws(KeychainFailure) in
-            try store.changePasscode(old, to: new, progress: progress)
+        try context.changingKeys(of: store, skippingDamaged: skipsDamaged) {
+            (options) throws(KeychainFailure) in
+            try store.changePasscode(old, to: new, options)
         }
         try context.noteLockState("the passcode is changed", of: store)
         return .success

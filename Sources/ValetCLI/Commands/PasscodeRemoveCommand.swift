@@ -13,14 +13,14 @@ struct PasscodeRemoveCommand: Command {
                 + "when-passcode-set-this-device-only, which are destroyed, and asks first. All "
                 + "other items stay. The keychain has new keys and is always open afterwards: "
                 + "who has its files and the device key has everything.",
-            KeyOptions.askingDiscussion,
+            KeyOptions.damageDiscussion, KeyOptions.askingDiscussion,
         ],
-        options: [KeyOptions.passcodeDescriptor, KeyOptions.yes],
+        options: [KeyOptions.passcodeDescriptor, KeyOptions.yes, KeyOptions.skipDamaged],
         exitCodes: [
             KeyOptions.noKeychain,
             (.failure, "there is no passcode to remove, or something failed"),
             (.usage, "the command line is wrong, or there is nobody to ask and no --yes"),
-            KeyOptions.wrongPasscode,
+            KeyOptions.damagedItems, KeyOptions.wrongPasscode,
         ],
         examples: [
             ("valet passcode remove", "Asks whether to, and for the passcode."),
@@ -28,9 +28,11 @@ struct PasscodeRemoveCommand: Command {
         ])
 
     private let descriptor: PasscodeDescriptor?
+    private let skipsDamaged: Bool
     private let isAgreed: Bool
 
     init(_ values: ParsedValues) throws(CLIError) {
+        skipsDamaged = values.has(KeyOptions.skipDamaged)
         descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
         isAgreed = values.has(KeyOptions.yes)
     }
@@ -44,8 +46,9 @@ struct PasscodeRemoveCommand: Command {
         let dialogue = context.dialogue(descriptor, new: nil)
         let passcode = try dialogue.currentPasscode(
             of: store, for: "The keychain's passcode, to remove it.")
-        try context.changingKeys(of: store) { (progress) throws(KeychainFailure) in
-            try store.removePasscode(passcode, progress: progress)
+        try context.changingKeys(of: store, skippingDamaged: skipsDamaged) {
+            (options) throws(KeychainFailure) in
+            try store.removePasscode(passcode, options)
         }
         context.console.note("valet: the passcode is removed")
         return .success

@@ -16,23 +16,29 @@ struct PasscodeSetCommand: Command {
             "The passcode is stretched with Argon2id, for about a quarter of a second on this "
                 + "machine. One of fewer than 8 characters is refused, because who has the disk "
                 + "can guess it at leisure.",
-            KeyOptions.askingDiscussion,
+            KeyOptions.damageDiscussion, KeyOptions.askingDiscussion,
         ],
-        options: [KeyOptions.passcodeDescriptor, KeyOptions.weak],
+        options: [KeyOptions.passcodeDescriptor, KeyOptions.weak, KeyOptions.skipDamaged],
         exitCodes: [
             (.failure, "a passcode is set already, or something failed"),
             (.usage, "the command line is wrong, or the passcode is short or empty"),
+            KeyOptions.damagedItems,
             (.denied, "a person declined"),
         ],
         examples: [
             ("valet passcode set", "Asks for a passcode, twice."),
-            ("valet passcode set --passcode-fd 3", "For scripts, which open descriptor 3 for it."),
+            (
+                "valet passcode set --passcode-fd 3 3<passcode.txt",
+                "In a script: the shell opens the file."
+            ),
         ])
 
     private let descriptor: PasscodeDescriptor?
+    private let skipsDamaged: Bool
     private let allowsWeak: Bool
 
     init(_ values: ParsedValues) throws(CLIError) {
+        skipsDamaged = values.has(KeyOptions.skipDamaged)
         descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
         allowsWeak = values.has(KeyOptions.weak)
     }
@@ -46,10 +52,15 @@ struct PasscodeSetCommand: Command {
         }
         let passcode = try context.dialogue(descriptor, new: nil).choose(
             allowingWeak: allowsWeak, for: "Choose a passcode for the keychain.")
-        try context.changingKeys(of: store) { (progress) throws(KeychainFailure) in
-            try store.setPasscode(passcode, progress: progress)
+        try context.changingKeys(of: store, skippingDamaged: skipsDamaged) {
+            (options) throws(KeychainFailure) in
+            try store.setPasscode(passcode, options)
         }
         try context.noteLockState("the passcode is set", of: store)
+        if !status.hasRecoveryKey {
+            context.console.hint(
+                "'valet recovery create' makes a key for when the passcode is forgotten")
+        }
         return .success
     }
 }

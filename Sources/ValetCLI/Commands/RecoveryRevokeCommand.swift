@@ -12,18 +12,20 @@ struct RecoveryRevokeCommand: Command {
             "Gives the keychain new keys, as 'valet rotate' does, that the recovery key does not "
                 + "open. Copies of the keychain's files that were made before stay readable "
                 + "with it.",
-            KeyOptions.askingDiscussion,
+            KeyOptions.lockDiscussion, KeyOptions.damageDiscussion, KeyOptions.askingDiscussion,
         ],
-        options: [KeyOptions.passcodeDescriptor],
+        options: [KeyOptions.passcodeDescriptor, KeyOptions.skipDamaged],
         exitCodes: [
             (.failure, "there is no recovery key, or something failed"), KeyOptions.noKeychain,
-            KeyOptions.wrongPasscode,
+            KeyOptions.damagedItems, KeyOptions.wrongPasscode,
         ],
         examples: [("valet recovery revoke", "When the paper was lost.")])
 
     private let descriptor: PasscodeDescriptor?
+    private let skipsDamaged: Bool
 
     init(_ values: ParsedValues) throws(CLIError) {
+        skipsDamaged = values.has(KeyOptions.skipDamaged)
         descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
     }
 
@@ -34,8 +36,9 @@ struct RecoveryRevokeCommand: Command {
         }
         let passcode = try context.dialogue(descriptor, new: nil).passcode(
             of: store, for: "The keychain's passcode, to revoke the recovery key.")
-        try context.changingKeys(of: store) { (progress) throws(KeychainFailure) in
-            try store.rotateKeys(passcode, revokingRecoveryKey: true, progress: progress)
+        try context.changingKeys(of: store, skippingDamaged: skipsDamaged) {
+            (options) throws(KeychainFailure) in
+            try store.rotateKeys(passcode, revokingRecoveryKey: true, options)
         }
         context.console.note("valet: no recovery key opens the keychain any more")
         return .success

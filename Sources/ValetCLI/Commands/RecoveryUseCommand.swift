@@ -24,8 +24,9 @@ struct RecoveryUseCommand: Command {
             "For a keychain whose passcode or device key is lost. Says first how many items "
                 + "cannot come back, and asks: those for this device only if the device key is "
                 + "lost, else those that need the passcode. They are kept in quarantine, where "
-                + "nothing opens them. Everything else comes back, under new keys and with a new "
-                + "device key; the recovery key stays valid.",
+                + "nothing opens them; so are damaged items, whose number is said afterwards. "
+                + "Everything else comes back, under new keys and with a new device key; the "
+                + "recovery key stays valid.",
             "The key is asked for on the terminal, or through pinentry where there is none, or "
                 + "read with --recovery-key-fd; never from the command line or the environment. "
                 + "Lower case is fine, spaces and hyphens do not matter, and O, I and L are taken "
@@ -116,10 +117,10 @@ struct RecoveryUseCommand: Command {
             passcode = try dialogue.choose(
                 allowingWeak: allowsWeak, for: "Choose a passcode for the keychain.")
         }
-        try context.changingKeys(of: store) { (progress) throws(KeychainFailure) in
+        try context.changingKeys(of: store) { (options) throws(KeychainFailure) in
             do throws(KeychainFailure) {
-                try store.recover(
-                    with: key, settingPasscode: passcode, deviceKeyFrom: place, progress: progress)
+                return try store.recover(
+                    with: key, settingPasscode: passcode, deviceKeyFrom: place, options)
             } catch {
                 // A device key that is nowhere is what recoveries are for.
                 guard error.code == .keyUnavailable, place == nil else { throw error }

@@ -69,7 +69,7 @@ struct RemoveCommand: Command {
             return try keychain.delete(scope.query(key: key))
         } catch {
             if error.code == .itemNotFound, isFineIfAbsent { return 0 }
-            throw scope.error(error, about: key)
+            throw scope.error(error, about: key, in: keychain)
         }
     }
 

@@ -16,24 +16,36 @@ struct RotateCommand: Command {
                 + "change of an item.",
             "Copies of the keychain's files that were made before stay readable with the keys "
                 + "of that time.",
+            "Where a TPM keeps an erasure secret for the keychain, a new one takes its place and "
+                + "the last is destroyed, so that nothing opens with the old keys any more; "
+                + "without the owner's authorization, where there is one, it stays.",
+            KeyOptions.ownerDiscussion, KeyOptions.lockDiscussion, KeyOptions.damageDiscussion,
             KeyOptions.askingDiscussion,
         ],
-        options: [KeyOptions.passcodeDescriptor],
-        exitCodes: [KeyOptions.noKeychain, KeyOptions.wrongPasscode],
+        options: [
+            KeyOptions.passcodeDescriptor, KeyOptions.ownerDescriptor, KeyOptions.skipDamaged,
+        ],
+        exitCodes: [KeyOptions.noKeychain, KeyOptions.damagedItems, KeyOptions.wrongPasscode],
         examples: [("valet rotate", "After a copy of the device key was lost.")])
 
     private let descriptor: PasscodeDescriptor?
+    private let ownerDescriptor: PasscodeDescriptor?
+    private let skipsDamaged: Bool
 
     init(_ values: ParsedValues) throws(CLIError) {
+        skipsDamaged = values.has(KeyOptions.skipDamaged)
         descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
+        ownerDescriptor = try KeyOptions.descriptor(KeyOptions.ownerDescriptor, values)
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
         let (store, _) = try context.usableStore()
         let passcode = try context.dialogue(descriptor, new: nil).passcode(
             of: store, for: "The keychain's passcode, to give it new keys.")
-        try context.changingKeys(of: store) { (progress) throws(KeychainFailure) in
-            try store.rotateKeys(passcode, progress: progress)
+        let terms = TPMTerms(owner: try context.ownerAuthorization(ownerDescriptor))
+        try context.changingKeys(of: store, skippingDamaged: skipsDamaged) {
+            (options) throws(KeychainFailure) in
+            try store.rotateKeys(passcode, on: terms, options)
         }
         context.console.note("valet: the keychain has new keys")
         return .success

@@ -22,6 +22,8 @@ struct SetCommand: Command {
                 + "empty input mostly means that the program in front of the pipe failed.",
         ],
         arguments: [ItemOptions.key], options: ItemOptions.all + [trimNewline],
+        surplusHint: "a secret is never an argument: type it when you are asked, or pipe it in; "
+            + "the shell may have kept the one that you have typed now",
         schema: [
             ("name", "the key"), ("byteCount", "how many bytes were stored"),
         ],
@@ -45,6 +47,13 @@ struct SetCommand: Command {
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
+        let keychain = try context.keychain(for: scope.requester)
+        // Before anybody types a secret in vain.
+        if context.console.isInputTerminal {
+            _ = try asking { () throws(KeychainFailure) in
+                try keychain.contains(scope.query(key: key))
+            }
+        }
         let input = try readInput(context.console)
         let value = trimsNewline ? input.withoutNewline : input
         guard value.byteCount > 0 else {
@@ -52,7 +61,6 @@ struct SetCommand: Command {
                 "the secret is empty, and Valet has no empty values",
                 hint: "'valet remove' removes a secret")
         }
-        let keychain = try context.keychain(for: scope.requester)
         try asking { () throws(KeychainFailure) in
             try keychain.set(scope.item(key: key), value: value)
         }

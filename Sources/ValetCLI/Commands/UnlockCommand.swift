@@ -51,7 +51,10 @@ struct UnlockCommand: Command {
             ("valet unlock", "Asks for the passcode."),
             ("valet unlock --for 8h", "For a working day."),
             ("valet unlock --for 8h --auto-lock 15m", "The same, but not for a long break."),
-            ("valet unlock --passcode-fd 3", "For scripts, which open descriptor 3 for it."),
+            (
+                "valet unlock --passcode-fd 3 3<passcode.txt",
+                "In a script: the shell opens the file."
+            ),
         ])
 
     private let duration: Duration?
@@ -78,8 +81,12 @@ struct UnlockCommand: Command {
             (passcode) throws(KeychainFailure) in
             try store.unlock(passcode, for: duration, autoLock: autoLock)
         }
+        let unlocked = try asking { () throws(KeychainFailure) in try store.status() }
+        // What was left undone of a change of keys may have gone on.
+        context.noteSetAside(
+            (unlocked.quarantinedRowCount ?? 0) - (status.quarantinedRowCount ?? 0))
         // The kernel may have had no room.
-        try Self.checkIsShared(asking { () throws(KeychainFailure) in try store.status() })
+        try Self.checkIsShared(unlocked)
         let time = duration.map { " for " + DurationText.text($0) } ?? ""
         let idle = autoLock.map { ", and locks after \(DurationText.text($0)) without use" } ?? ""
         context.console.note("valet: the keychain is unlocked\(time)\(idle)")

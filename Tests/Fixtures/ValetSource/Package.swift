@@ -33,6 +33,17 @@ let package = Package(
         .target(
             name: "SameKeychainSwiftSourceInSwift6", dependencies: [keychainSwift],
             swiftSettings: [.swiftLanguageMode(.v6)]),
+        // As later versions of Swift have it: what a file does not import has no members there.
+        .target(
+            name: "MembersOfValet", dependencies: [valet],
+            swiftSettings: [
+                .swiftLanguageMode(.v6), .enableUpcomingFeature("MemberImportVisibility"),
+            ]),
+        .target(
+            name: "MembersOfKeychainSwift", dependencies: [keychainSwift],
+            swiftSettings: [
+                .swiftLanguageMode(.v6), .enableUpcomingFeature("MemberImportVisibility"),
+            ]),
         .target(
             name: "Readme", dependencies: [valet, keychainSwift, valetTesting],
             swiftSettings: [.swiftLanguageMode(.v6)]),

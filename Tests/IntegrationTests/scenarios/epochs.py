@@ -5,6 +5,8 @@ import collections
 import os
 import re
 import shutil
+import socket
+import struct
 import subprocess
 import tempfile
 import time
@@ -28,6 +30,11 @@ class Change:
     @property
     def needs_tpm(self):
         return any("bind tpm" in line for line in (*self.before, self.line))
+
+    @property
+    def is_erasing(self):
+        """Whether the TPM keeps an erasure secret, before or afterwards."""
+        return any("erasure" in line for line in (*self.before, self.line))
 
     def __init__(self, before, line, old, new, readable=None, interrupted=None):
         self.before, self.line, self.old, self.new = before, line, old, new
@@ -60,6 +67,12 @@ CHANGES = {
     "changing_passcode_in_tpm": Change(WITH + ("bind tpm one",), "passcode change one two", "one",
                                        "two"),
     "unbinding_from_tpm": Change(("classes", "bind tpm"), "bind file", "-", "-"),
+    "binding_with_erasure_secret": Change(WITHOUT, "bind tpm - erasure", "-", "-"),
+    "rotating_with_erasure_secret": Change(("classes", "bind tpm - erasure"), "rotate", "-", "-"),
+    "changing_passcode_with_erasure_secret": Change(
+        WITH + ("bind tpm one erasure",), "passcode change one two", "one", "two"),
+    "unbinding_with_erasure_secret": Change(
+        ("classes", "bind tpm - erasure"), "bind file", "-", "-"),
 }
 
 
@@ -90,21 +103,66 @@ def prepare(world, change):
     world.template = f"{world.home}-template"
     shutil.rmtree(world.template, ignore_errors=True)
     shutil.copytree(world.home, world.template)
+    if change.is_erasing:
+        # What an attempt destroys is there again for the next.
+        end_tpm(world)
+        shutil.copytree(world.tpm_state, f"{world.tpm_state}-template")
+        run_tpm(world)
+
+
+def run_tpm(world):
+    """Starts the scenario's TPM, with what it has kept."""
+    path = world.tpm_socket
+    world.tpm = world.start(
+        ["swtpm", "socket", "--tpm2", "--tpmstate", f"dir={world.tpm_state}",
+         "--server", f"type=unixio,path={path}", "--ctrl", f"type=unixio,path={path}.ctrl",
+         "--flags", "not-need-init,startup-clear", "--log", f"file={path}.log"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + 20
+    while not os.path.exists(path):
+        expect(time.monotonic() < end, "swtpm does not start")
+        time.sleep(0.01)
+
+
+def end_tpm(world):
+    """Ends it in good order: a power cut counts as a wrong passcode."""
+    ask_tpm(world, 0x145, b"\0\0")
+    world.tpm.kill()
+    world.tpm.wait()
+    world.started.remove(world.tpm)
+    for path in (world.tpm_socket, f"{world.tpm_socket}.ctrl"):
+        if os.path.exists(path):
+            os.remove(path)
+
+
+def indices(world):
+    """The indices that the owner of the TPM gave out: TPM2_GetCapability."""
+    answer = ask_tpm(world, 0x17A, struct.pack(">III", 1, 0x01800000, 0xFE))
+    count = struct.unpack(">I", answer[5:9])[0]
+    found = struct.unpack(f">{count}I", answer[9:9 + 4 * count])
+    return [index for index in found if index < 0x01C00000]
+
+
+def ask_tpm(world, code, parameters):
+    """What follows the header of the answer to a command that takes no authorization."""
+    with socket.socket(socket.AF_UNIX) as way:
+        way.settimeout(20)
+        way.connect(world.tpm_socket)
+        way.sendall(struct.pack(">HII", 0x8001, 10 + len(parameters), code) + parameters)
+        answer = way.recv(4096)
+    result = struct.unpack(">I", answer[6:10])[0]
+    expect(result == 0, "the TPM refuses", hex(code), hex(result))
+    return answer[10:]
 
 
 def start_tpm(world):
     """A TPM of the scenario's own; returns the socket on which it takes commands."""
     need("swtpm")
     folder = tempfile.mkdtemp(prefix="tpm-", dir=world.folder)
-    path = f"{folder}/socket"
-    world.start(["swtpm", "socket", "--tpm2", "--tpmstate", f"dir={folder}",
-                 "--server", f"type=unixio,path={path}", "--ctrl", f"type=unixio,path={path}.ctrl",
-                 "--flags", "not-need-init,startup-clear", "--log", f"file={folder}/log"],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    end = time.monotonic() + 20
-    while not os.path.exists(path):
-        expect(time.monotonic() < end, "swtpm does not start")
-        time.sleep(0.01)
+    world.tpm_state, world.tpm_socket = f"{folder}/state", f"{folder}/socket"
+    os.mkdir(world.tpm_state)
+    run_tpm(world)
+    path = world.tpm_socket
     agent = Agent(world, {"VALET_LOCK_STATE": "kernel", "VALET_TEST_TPM": path,
                           "VALET_HOME": f"{world.folder}/tried"})
     agent.do("classes")
@@ -150,6 +208,11 @@ def attempt(world, change, *options):
     """Does the change in a process of its own, under strace, and in one that is unlocked."""
     shutil.rmtree(world.home)
     shutil.copytree(world.template, world.home)
+    if change.is_erasing:
+        end_tpm(world)
+        shutil.rmtree(world.tpm_state)
+        shutil.copytree(f"{world.tpm_state}-template", world.tpm_state)
+        run_tpm(world)
     # To unlock would finish what was interrupted.
     unlock = f"unlock {change.old}\n" if change.old != "-" and not change.interrupted else ""
     lines = f"{unlock}mark begin\n{world.line}\nmark end\nreadable\nstate\n"
@@ -172,7 +235,7 @@ def steps(world, change):
         counts[match[1]] += 1
         if "/mark-begin" in line:
             place = "preparing"
-        elif place == "preparing" and "keychain.lock" in line:
+        elif place == "preparing" and re.search("keychain.lock|erasure[.]0", line):
             place = "changing"
         elif "/mark-end" in line:
             break
@@ -228,7 +291,7 @@ def verify(world, change, expected=None):
 
     Returns which of the two it is."""
     agent = Agent(world, world.variables)
-    which, passcode = open_with(agent, change)
+    which, passcode = open_with(world, agent, change)
     if change.interrupted:
         check_epoch(world, agent, which)
     expect(expected in (None, which), "it is the", which, "state")
@@ -244,6 +307,12 @@ def verify(world, change, expected=None):
     agent.do("passcode change " + f"{passcode} three" if passcode != "-" else "rotate")
     readable = set(agent.do("readable three" if passcode != "-" else "readable").split())
     expect(readable == allowed, which, "after a second change:", readable)
+    if change.is_erasing:
+        # The second change has cleared away what the first one left.
+        notes = sorted(name for name in world.names() if name.startswith("erasure."))
+        there = sorted(f"erasure.{index:08x}" for index in indices(world))
+        kept = agent.do("erasure")
+        expect(notes == there == kept.split(), which, "left over:", notes, there, kept)
     if change.needs_tpm:
         # The command knows the machine's TPM alone.
         agent.ask("lock all")
@@ -270,7 +339,7 @@ def epoch(agent):
     return int(re.search(r"epoch=(\d+)", agent.do("state"))[1])
 
 
-def open_with(agent, change):
+def open_with(world, agent, change):
     """Opens the keychain; returns in which state it is and with which passcode."""
     if "-" in (change.old, change.new):
         has_passcode = not agent.do("state").startswith("noPasscode")
@@ -334,25 +403,28 @@ def recovering_in_between(world):
     kill_at_each(world, CHANGES["recovering_in_between"])
 
 
-def recovery_key_while_locked(world):
-    """To make a recovery key puts nothing into the kernel that unlocks, not for a moment."""
+def changes_while_locked(world):
+    """A recovery key, and new keys, put nothing into the kernel that unlocks, not for a moment."""
     need("strace")
     variables = {"VALET_LOCK_STATE": "kernel"}
     agent = Agent(world, variables)
     for line in ("passcode set one", "classes", "lock"):
         agent.do(line)
     log = f"{world.folder}/trace"
-    lines = b"recovery create one\nstate\nreadable\n"
+    lines = b"recovery create one\nrotate one\nstate\nreadable\n"
     outcome = world.run("1", command=AGENT, input=lines, env=variables, prefix=(
-        "strace", "-f", "-s", "200", "-o", log, "-e", "trace=add_key"))
+        "strace", "-f", "-s", "200", "-o", log, "-e", "trace=add_key,keyctl"))
     answers = outcome.out.decode().splitlines()
-    expect(len(answers) == 3 and answers[0].startswith("ok V1"), outcome)
-    expect(answers[1].startswith("ok locked"), outcome)
+    expect(len(answers) == 4 and answers[0].startswith("ok V1"), outcome)
+    expect(answers[1].startswith("ok") and answers[2].startswith("ok locked"), outcome)
     open_classes = {"afterFirstUnlock", "always", "afterFirstUnlockThisDeviceOnly",
                     "alwaysThisDeviceOnly"}
-    expect(set(answers[2].split()[1:]) == open_classes, answers[2])
-    made = re.findall(r'"valet:1:[0-9a-f]+:(\w)"', open(log).read())
-    expect("f" in made and "u" not in made, "keys that were made:", made)
+    expect(set(answers[3].split()[1:]) == open_classes, answers[3])
+    calls = open(log).read()
+    made = re.findall(r'add_key\("user", "valet:1:[0-9a-f]+:(\w)"', calls)
+    # Once for the recovery key, and before and after the rows have followed the new keys.
+    updates = len(re.findall(r"keyctl\(KEYCTL_UPDATE,", calls))
+    expect(not made and updates >= 3, "keys that were made:", made, "and changed:", updates)
     close(agent, "one")
 
 
@@ -382,3 +454,19 @@ def changing_passcode_in_tpm(world):
 
 def unbinding_from_tpm(world):
     kill_at_each(world, CHANGES["unbinding_from_tpm"])
+
+
+def binding_with_erasure_secret(world):
+    kill_at_each(world, CHANGES["binding_with_erasure_secret"])
+
+
+def rotating_with_erasure_secret(world):
+    kill_at_each(world, CHANGES["rotating_with_erasure_secret"])
+
+
+def changing_passcode_with_erasure_secret(world):
+    kill_at_each(world, CHANGES["changing_passcode_with_erasure_secret"])
+
+
+def unbinding_with_erasure_secret(world):
+    kill_at_each(world, CHANGES["unbinding_with_erasure_secret"])

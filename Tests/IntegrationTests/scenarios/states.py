@@ -8,10 +8,11 @@ import random
 import signal
 import time
 
+import passcodes
 from support import expect
 
 KERNEL = {"VALET_LOCK_STATE": "kernel"}
-SYS_ADD_KEY, THREAD_KEYRING = 248, -1
+SYS_ADD_KEY, SYS_KEYCTL, THREAD_KEYRING, KEYCTL_CLEAR = 248, 250, -1, 7
 
 
 def agents(world, count, **changes):
@@ -86,6 +87,55 @@ def full_quota(world):
     expect(other.do("get key") == "other", "not unlocked")
     finish(reader, other)
     print(f"{count} keys were in the way")
+
+
+def fill_bytes():
+    """Uses up the bytes of the user's quota, and leaves room for keys."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    count = 0
+    for _ in range(5):
+        for size in (2000, 200, 1):
+            while libc.syscall(SYS_ADD_KEY, b"user", b"valet-test:%d" % count, b"x" * size, size,
+                               THREAD_KEYRING) > 0:
+                count += 1
+                expect(count < 150, "there is no quota")
+        expect(ctypes.get_errno() == errno.EDQUOT, os.strerror(ctypes.get_errno()))
+        # The kernel gives the room of revoked keys back with a delay.
+        time.sleep(0.2)
+
+
+def no_room_for_new_keys(world):
+    """The kernel has no room for the keys of two epochs: they change, and others unlock again."""
+    reader, other = agents(world, 2)
+    reader.do("passcode set word")
+    reader.do("set key value")
+    expect_keys(reader, "kernel")
+    expect(other.do("get key") == "value", "not shared")
+    for is_locked in (False, True):
+        make_room(reader)
+        if is_locked:
+            reader.do("lock")
+        fill_bytes()
+        outcome = passcodes.run(world, "rotate", lines=["word"])
+        expect(outcome.code == 0 and "have them no more" in outcome.err, outcome)
+        for agent in (reader, other):
+            expect(agent.do("state").startswith("beforeFirstUnlock "), agent.do("state"))
+            answer = agent.ask("get key")
+            expect(answer.startswith("error locked"), answer)
+    make_room(reader)
+    expect(other.do("get key") == "value", "not unlocked")
+    finish(reader, other)
+
+
+def make_room(agent):
+    """Unlocks into the kernel, once it has given back the room of what was in the way."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall(SYS_KEYCTL, KEYCTL_CLEAR, THREAD_KEYRING)
+    end = time.monotonic() + 30
+    while "keys=kernel" not in agent.do("state") or "unlocked " not in agent.do("state"):
+        expect(time.monotonic() < end, "there is no room again")
+        time.sleep(0.1)
+        agent.do("unlock word")
 
 
 def stopped_writer(world):

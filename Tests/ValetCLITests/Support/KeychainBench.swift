@@ -74,6 +74,12 @@ final class KeychainBench {
     /// Runs a command line; descriptor 3 has `lines`.
     @discardableResult
     func run(_ words: String..., input: String = "", lines: [String] = []) -> ExitCode {
+        run(words, input: input, lines: lines)
+    }
+
+    /// As the other, with words that a test has put together.
+    @discardableResult
+    func run(_ words: [String], input: String = "", lines: [String] = []) -> ExitCode {
         descriptors[3] = ScriptedAnswers(lines, isInteractive: false)
         console.input = Array(input.utf8)
         console.output = []

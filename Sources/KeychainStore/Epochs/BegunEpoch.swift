@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import TPM
+
+/// An epoch change that somebody has begun, with what the rest of it takes. It lives as long as the
+/// call that began it.
+struct BegunEpoch {
+    /// The opened keys of both epochs: the keychain may be locked.
+    let keys: KeychainState
+    /// What opens values that take a person; nil without a passcode.
+    let proof: PresenceProof?
+    /// Where a TPM may have erasure secrets that nobody will need when the old keys are erased.
+    var dispensable: Set<NVIndex> = []
+}

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Items that a person has to be there for, and what needs nobody."""
+
+import os
+
+from support import expect, need
+
+OWN = {"VALET_LOCK_STATE": "process"}
+
+
+def nobody_needed(world):
+    """Adding, overwriting, looking and removing start no program and reach no service, unlocked and
+    locked (keys-and-states §3, test 14)."""
+    need("strace")
+    trace = f"{world.folder}/trace"
+    asker = Asker(world)
+    agent = world.agent(
+        env={**OWN, "VALET_PINENTRY": asker.path},
+        prefix=("strace", "-f", "-e", "trace=file,network,execve", "-o", trace))
+    agent.do("app passcode correct")
+    write(agent, "ok")
+    agent.do("person set token left")
+    agent.do("app lock")
+    write(agent, "error locked")
+    agent.do("app lockall")
+    write(agent, "error locked")
+    expect(not asker.was_started, "somebody was asked")
+    text = open(trace, errors="replace").read()
+    expect(text.count("execve(") == 1, "another program was started")
+    # Whoever looks for a reader looks for the socket first.
+    expect("/dbus" not in text, "a reader was looked for")
+    control(agent, asker)
+    agent.end()
+
+
+def write(agent, outcome):
+    """Everything that needs nobody; storing comes to `outcome`."""
+    for verb in ("set token one", "set token two", "contains token", "can", "remove token",
+                 "contains token", "set token three", "remove token"):
+        answer = agent.ask(f"person {verb}")
+        if verb.startswith("set"):
+            expect(answer.startswith(outcome), verb, answer)
+        elif outcome == "ok":
+            expect(answer.startswith("ok"), verb, answer)
+        else:
+            # Names may be closed, too: nobody is asked to open them.
+            expect(answer.startswith(("ok", outcome)), verb, answer)
+
+
+def control(agent, asker):
+    """Reading does start the program."""
+    agent.do("app unlock correct")
+    agent.do("person set token value")
+    answer = agent.ask("person get token Sign-in")
+    expect(answer.startswith("error"), "read without a person:", answer)
+    expect(asker.was_started, "reading asked nobody")
+
+
+class Asker:
+    """A pinentry that must not be started."""
+
+    def __init__(self, world):
+        folder = os.path.join(world.folder, "asker")
+        os.mkdir(folder)
+        self.path, self.mark = f"{folder}/pinentry", f"{folder}/started"
+        with open(self.path, "w") as program:
+            program.write(f"#!/bin/sh\necho started > {self.mark}\nexit 1\n")
+        os.chmod(self.path, 0o755)
+
+    @property
+    def was_started(self):
+        return os.path.exists(self.mark)

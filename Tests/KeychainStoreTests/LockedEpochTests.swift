@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Database
+import Foundation
+import Keybag
+import KeychainModel
+import LockState
+import Sealing
+import Testing
+
+@testable import KeychainStore
+
+/// A keychain with a passcode, limits, and an item of each class.
+private struct Locked {
+    enum Change: CaseIterable {
+        case rotation, revocation, binding
+    }
+
+    static let names = ProtectionClass.allCases.map { "\($0)" }
+    static let open = ProtectionClass.allCases.filter { !EpochStore.lockable.contains($0) }
+        .map { "\($0)" }
+
+    let epochs = EpochStore()
+    let passcode: KeychainPasscode
+    var store: ItemStore { epochs.store }
+
+    init() throws {
+        passcode = try EpochStore.passcode("the passcode")
+        try store.setPasscode(passcode)
+        try epochs.addItems(ProtectionClass.allCases)
+        _ = try store.createRecoveryKey(passcode)
+        try store.unlock(passcode, for: .seconds(3_600), autoLock: .seconds(1_800))
+    }
+
+    /// What cannot be told from the state: that the keys are new, and everything is there.
+    func expectWhole() throws {
+        #expect(try !store.status().isRotating && !store.status().isErasePending)
+        try store.unlock(passcode)
+        #expect(epochs.readable(of: Self.names) == Set(Self.names))
+        #expect(epochs.keychain.damage() == [])
+    }
+
+    func make(_ change: Change) throws {
+        switch change {
+        case .rotation: try store.rotateKeys(passcode)
+        case .revocation: try store.rotateKeys(passcode, revokingRecoveryKey: true)
+        case .binding:
+            let path = epochs.keychain.folder + "/given.key"
+            try Data((0..<32).map { UInt8($0) }).write(to: URL(fileURLWithPath: path))
+            try FileManager.default.setAttributes(
+                [.posixPermissions: 0o600], ofItemAtPath: path)
+            store.close()
+            let bound = store.takingDeviceKey(from: path)
+            try bound.rotateKeys(passcode, movingDeviceKeyTo: .keyFile)
+        }
+    }
+
+    /// The reading of this process, as it is for the keychain of now.
+    func reading() throws -> LockReading {
+        try store.withEngine("look") { (engine) throws(KeychainFailure) in
+            try engine.readFacts("look", Deadline(after: .seconds(5))).lockReading
+        }
+    }
+
+    /// Begins a change that is put back, with `body` in between.
+    func putBack(_ body: (LockStateStore) throws -> Void) throws {
+        let passcode = passcode
+        try store.withEngine("test") { (engine) throws(KeychainFailure) in
+            try translating("test") {
+                let facts = try engine.readFacts("test", Deadline(after: .seconds(5)))
+                let opener = try engine.protector(of: facts, passcode, "test", .seconds(5))
+                let next = NextEpoch(passcode: passcode, stretching: .lowest)
+                let change = try engine.change(facts, .protector(opener), to: next, "test")
+                let held = try engine.lock.acquire(before: Deadline(after: .seconds(5)))
+                let new = try change.keybags(after: facts)
+                let before = facts.lockReading
+                try new.publishUnlocking(before, of: facts, new.unlock(with: change.protector))
+                try body(#require(facts.lockState))
+                try facts.putBack(before)
+                _ = consume held
+            }
+        }
+    }
+}
+
+@Suite struct `New keys for a locked keychain` {
+    private let locked: Locked
+    private var epochs: EpochStore { locked.epochs }
+    private var store: ItemStore { locked.store }
+
+    init() throws {
+        locked = try Locked()
+    }
+
+    @Test(arguments: [Locked.Change.rotation, .revocation])
+    private func `leave it locked, with what was open`(_ change: Locked.Change) throws {
+        try store.lock()
+        try locked.make(change)
+        let status = try store.status()
+        #expect(status.state == .locked && status.epoch == 3)
+        #expect(status.remaining == nil && status.autoLock == nil)
+        #expect(status.hasRecoveryKey == (change == .rotation))
+        #expect(epochs.readable(of: Locked.names) == Set(Locked.open))
+        for name in Set(Locked.names).subtracting(Locked.open) {
+            #expect(epochs.code { _ = try epochs.value(name) } == .locked)
+        }
+        try locked.expectWhole()
+    }
+
+    @Test func `leave it locked when its device key comes from elsewhere, too`() throws {
+        try store.lock()
+        try locked.make(.binding)
+        let bound = store.takingDeviceKey(from: epochs.keychain.folder + "/given.key")
+        defer { bound.close() }
+        #expect(try bound.status().state == .locked)
+        #expect(try bound.status().deviceKeyPlace == .keyFile)
+        #expect(try bound.value(of: .exact(Locked.open[0]), for: epochs.caller) != nil)
+        try bound.unlock(locked.passcode)
+        #expect(epochs.readable(of: Locked.names) == Set(Locked.names))
+    }
+
+    @Test(arguments: [Locked.Change.rotation, .revocation])
+    private func `leave it as it is before the first unlock`(_ change: Locked.Change) throws {
+        try store.lock(all: true)
+        try locked.make(change)
+        #expect(try store.status().epoch == 3)
+        #expect(try epochs.state() == .beforeFirstUnlock)
+        #expect(try locked.reading().keys == nil)
+        try locked.expectWhole()
+    }
+
+    @Test func `leave the limits of an unlocked one as they are`() throws {
+        try locked.make(.rotation)
+        let status = try store.status()
+        #expect(status.state == .unlocked && status.autoLock == .seconds(1_800))
+        #expect(try #require(status.remaining) <= .seconds(3_600))
+        try locked.expectWhole()
+    }
+
+    @Test func `come to their end though somebody locks meanwhile`() throws {
+        try epochs.addFillers(forWrites: 3)
+        var count = 0
+        try store.rotateKeys(locked.passcode) { _, _ in
+            count += 1
+            if count == 1 { #expect(throws: Never.self) { try store.lock() } }
+            if count == 2 { #expect(throws: Never.self) { try store.lock(all: true) } }
+        }
+        #expect(count > 2)
+        #expect(try epochs.state() == .beforeFirstUnlock)
+        try locked.expectWhole()
+    }
+
+    @Test func `unlock nothing to end a change before them`() throws {
+        try epochs.addFillers(forWrites: 2)
+        try epochs.beginEpoch(locked.passcode)
+        try store.lock()
+        // The next change has no device key to be made with.
+        let code = epochs.code {
+            try store.rotateKeys(locked.passcode, movingDeviceKeyTo: .credential)
+        }
+        #expect(code == .keyUnavailable)
+        #expect(try epochs.state() == .locked)
+        #expect(epochs.readable(of: Locked.names) == Set(Locked.open))
+        try locked.expectWhole()
+    }
+
+    @Test func `are refused to a wrong passcode, which unlocks nothing`() throws {
+        try store.lock()
+        let wrong = try EpochStore.passcode("wrong")
+        #expect(epochs.code { try store.rotateKeys(wrong) } == .authenticationFailed)
+        #expect(try epochs.state() == .locked)
+        #expect(epochs.readable(of: Locked.names) == Set(Locked.open))
+    }
+
+    @Test func `take the keys before them out of what stays open`() throws {
+        try store.lock()
+        try locked.make(.rotation)
+        let keys = try #require(try locked.reading().keys)
+        #expect(keys.epochs.map(\.keybag.epoch.rawValue) == [3])
+    }
+}
+
+@Suite struct `New keys that do not come` {
+    private let locked: Locked
+    private var epochs: EpochStore { locked.epochs }
+
+    init() throws {
+        locked = try Locked()
+    }
+
+    @Test func `leave an unlocked keychain unlocked within its limits`() throws {
+        try locked.putBack { _ in }
+        #expect(try epochs.state() == .unlocked)
+        #expect(try locked.store.status().autoLock == .seconds(1_800))
+        #expect(epochs.readable(of: Locked.names) == Set(Locked.names))
+    }
+
+    @Test func `leave a locked keychain locked, with what was open`() throws {
+        try locked.store.lock()
+        try locked.putBack { _ in }
+        #expect(try epochs.state() == .locked)
+        #expect(epochs.readable(of: Locked.names) == Set(Locked.open))
+    }
+
+    @Test func `do not undo a lock that came meanwhile`() throws {
+        try locked.putBack { try $0.lock(all: false) }
+        #expect(try epochs.state() == .locked)
+        #expect(epochs.readable(of: Locked.names) == Set(Locked.open))
+    }
+
+    @Test(arguments: [true, false])
+    func `do not undo a lock of all that came meanwhile`(_ wasUnlocked: Bool) throws {
+        if !wasUnlocked { try locked.store.lock() }
+        try locked.putBack { try $0.lock(all: true) }
+        #expect(try epochs.state() == .beforeFirstUnlock)
+        #expect(try locked.reading().keys == nil)
+    }
+}

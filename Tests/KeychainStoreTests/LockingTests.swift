@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import KeychainModel
+import Testing
+
+@testable import KeychainStore
+
+@Suite struct `Locking a keychain whose files cannot be read` {
+    enum Fault: CaseIterable {
+        case mode, absence, damage
+
+        var code: KeychainFailure.Code {
+            switch self {
+            case .mode: .insecureFiles
+            case .absence: .incomplete
+            case .damage: .keychainDamaged
+            }
+        }
+    }
+
+    private let epochs = EpochStore()
+    private let files = FileManager.default
+    private var store: ItemStore { epochs.store }
+    private var database: String { epochs.keychain.folder + "/keychain.db" }
+
+    init() throws {
+        try store.setPasscode(EpochStore.passcode("the passcode"))
+        try epochs.addItems([.whenUnlocked, .afterFirstUnlock])
+    }
+
+    private func fail(_ all: Bool = false) -> KeychainFailure? {
+        do {
+            try store.lock(all: all)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Moves a file or folder away while `body` runs.
+    private func without(_ path: String, _ body: () throws -> Void) throws {
+        try files.moveItem(atPath: path, toPath: path + ".away")
+        try body()
+        try files.moveItem(atPath: path + ".away", toPath: path)
+    }
+
+    private func with(_ fault: Fault, _ body: () throws -> Void) throws {
+        switch fault {
+        case .mode:
+            try files.setAttributes([.posixPermissions: 0o644], ofItemAtPath: database)
+            try body()
+            try files.setAttributes([.posixPermissions: 0o600], ofItemAtPath: database)
+        case .absence: try without(database, body)
+        case .damage:
+            let good = try Data(contentsOf: URL(fileURLWithPath: database))
+            let file = try #require(FileHandle(forUpdatingAtPath: database))
+            defer { try? file.close() }
+            try file.write(contentsOf: Data(repeating: 7, count: good.count))
+            try body()
+            try file.seek(toOffset: 0)
+            try file.write(contentsOf: good)
+        }
+    }
+
+    @Test(arguments: Fault.allCases)
+    func `takes its keys away all the same, and says so`(_ fault: Fault) throws {
+        // Nothing is remembered of it but what its device key says.
+        store.close()
+        try with(fault) {
+            let failure = fail()
+            #expect(failure?.code == fault.code)
+            #expect(failure?.message.contains("its opened keys were taken away") == true)
+        }
+        #expect(try epochs.state() == .locked)
+        #expect(epochs.code { _ = try epochs.value("whenUnlocked") } == .locked)
+        #expect(try epochs.value("afterFirstUnlock") == "value of afterFirstUnlock")
+    }
+
+    @Test func `takes all its keys away if that is asked for`() throws {
+        store.close()
+        try with(.mode) { #expect(fail(true)?.code == .insecureFiles) }
+        #expect(try epochs.state() == .beforeFirstUnlock)
+    }
+
+    @Test func `goes by what the process knows when nothing is there any more`() throws {
+        #expect(try epochs.state() == .unlocked)
+        try without(database) {
+            try without(epochs.keychain.folder + "/device") {
+                // Whether the files are in place is looked at ten times a second.
+                Thread.sleep(forTimeInterval: 0.15)
+                let failure = fail()
+                #expect(failure?.code == .itemNotFound)
+                #expect(failure?.message.contains("its opened keys were taken away") == true)
+            }
+        }
+        #expect(try epochs.state() == .locked)
+    }
+
+    @Test func `is refused as ever where there is none`() throws {
+        let none = ItemStore(KeychainLocation(folder: epochs.keychain.folder + "/none"))
+        let failure = #expect(throws: KeychainFailure.self) { try none.lock(all: true) }
+        #expect(failure?.code == .itemNotFound)
+        #expect(failure?.message.contains("taken away") == false)
+        #expect(try epochs.state() == .unlocked)
+    }
+}

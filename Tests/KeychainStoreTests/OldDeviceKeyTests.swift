@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Database
+import Foundation
+import KeychainModel
+import Sealing
+import SecretMemory
+import Testing
+
+@testable import KeychainStore
+
+/// docs/FORMAT.md §4.4, step 5: what is erased beside the device key, and what never is.
+@Suite struct `A file with the name of a device key` {
+    let epochs = EpochStore()
+    let folder: String
+    static let number = String(repeating: "a1", count: 16)
+
+    init() throws {
+        folder = epochs.keychain.folder + "/device"
+        try epochs.add("a")
+    }
+
+    private var names: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: folder).sorted() }
+    }
+
+    private func contents(_ name: String) -> Data? {
+        FileManager.default.contents(atPath: folder + "/" + name)
+    }
+
+    private func plant(_ name: String, _ contents: Data) {
+        #expect(
+            FileManager.default.createFile(
+                atPath: folder + "/" + name, contents: contents,
+                attributes: [.posixPermissions: 0o600]))
+    }
+
+    private func findings(_ name: String) -> [Finding] {
+        epochs.store.diagnose().filter { $0.path == folder + "/" + name }
+    }
+
+    /// The device key of another keychain, and what that keychain is called.
+    private static func foreignKey() throws -> (contents: Data, owner: String) {
+        let other = EpochStore()
+        try other.add("b")
+        let path = other.keychain.folder + "/device/device.key"
+        let contents = try #require(FileManager.default.contents(atPath: path))
+        return (contents, try #require(try other.store.status().keychainID))
+    }
+
+    /// The epochs of this keychain, from 1 on, each with a device key.
+    private func outdatedKey() throws -> Data {
+        let old = try #require(contents("device.key"))
+        try epochs.store.rotateKeys(nil)
+        return old
+    }
+
+    // What nobody but us may have written.
+
+    @Test func `is erased where it is an old one of ours`() throws {
+        let old = try outdatedKey()
+        plant("device.key." + Self.number, old)
+        plant("device.key.\(Self.number).new-12ab", old)
+        plant("device.key.new-3c", old)
+        #expect(findings("device.key.new-3c").first?.hint?.contains("valet rotate") == true)
+        try epochs.store.rotateKeys(nil)
+        #expect(try names == ["device.key"])
+        #expect(try epochs.value("a") == "value of a")
+    }
+
+    @Test func `is erased where writing or erasing it did not come to its end`() throws {
+        let key = try #require(contents("device.key"))
+        plant("device.key." + Self.number, Data(count: 122))
+        plant("device.key.\(Self.number).new-1", key.prefix(60))
+        plant("device.key.\(Self.number).new-2", key.prefix(5))
+        plant("device.key.\(Self.number).new-3", Data())
+        try epochs.store.rotateKeys(nil)
+        #expect(try names == ["device.key"])
+    }
+
+    // What somebody else may need.
+
+    @Test func `stays where somebody gave it that name`() throws {
+        let old = try outdatedKey()
+        for name in ["device.key.bak", "device.key.\(Self.number).bak", "device.key."] {
+            plant(name, old)
+        }
+        let before = try names
+        try epochs.store.rotateKeys(nil)
+        #expect(try names == before)
+        #expect(before.allSatisfy { $0 == "device.key" || contents($0) == old })
+        let finding = try #require(findings("device.key.bak").first)
+        #expect(finding.severity == .warning && finding.message.contains("somebody"))
+        #expect(finding.hint?.contains("rotate") == false)
+    }
+
+    @Test(arguments: ["device.key.notes", "device.key." + number])
+    func `stays where it is no device key`(_ name: String) throws {
+        let key = try #require(contents("device.key"))
+        var damaged = key
+        damaged[50] ^= 1
+        var newer = key
+        newer[9] = 2
+        let strangers = [Data("my notes".utf8), key.prefix(60), damaged, newer, key + key]
+        for contents in strangers {
+            plant(name, contents)
+            try epochs.store.rotateKeys(nil)
+            #expect(self.contents(name) == contents)
+            #expect(findings(name).first?.hint?.contains("move it away") == true)
+            #expect(try !epochs.store.status().isErasePending)
+        }
+    }
+
+    @Test func `stays where another keychain has its device key in the same folder`() throws {
+        let given = folder + "/given"
+        plant("given", Data((0..<32).map { UInt8($0) }))
+        epochs.store.close()
+        let bound = epochs.store.takingDeviceKey(from: given)
+        defer { bound.close() }
+        try bound.rotateKeys(nil, movingDeviceKeyTo: .keyFile)
+        #expect(try names == ["given"])
+        let (key, owner) = try Self.foreignKey()
+        for name in ["device.key", "device.key." + Self.number] { plant(name, key) }
+        try bound.rotateKeys(nil)
+        #expect(contents("device.key") == key && contents("device.key." + Self.number) == key)
+        #expect(bound.strayDeviceKeys().isEmpty)
+        let found = bound.diagnose().filter { $0.path == folder + "/device.key" }
+        #expect(found.map(\.severity) == [.fine] && found.first?.hint == nil)
+        #expect(found.first?.message.contains(owner) == true)
+        // Back among them, it leaves the place to who has it.
+        try bound.rotateKeys(nil, movingDeviceKeyTo: .ownFile)
+        #expect(contents("device.key") == key)
+        #expect(try bound.value(of: .exact("a"), for: epochs.caller) != nil)
+    }
+
+    @Test func `stays where it took the place of ours and the recovery key helped`() throws {
+        let text = try epochs.store.createRecoveryKey(nil)
+        let (key, owner) = try Self.foreignKey()
+        plant("device.key", key)
+        epochs.store.close()
+        try epochs.store.recover(with: text, settingPasscode: nil)
+        for epoch in 2...4 as ClosedRange<UInt64> {
+            #expect(contents("device.key") == key)
+            epochs.store.close()
+            #expect(try epochs.value("a") == "value of a")
+            let status = try epochs.store.status()
+            #expect(status.epoch == epoch && !status.isErasePending)
+            #expect(try names.count == 2)
+            let finding = try #require(epochs.store.strayDeviceKeys().first)
+            #expect(finding.message.contains(owner))
+            #expect(finding.hint?.contains("rotate") == false)
+            try epochs.store.rotateKeys(nil)
+        }
+        try FileManager.default.removeItem(atPath: folder + "/device.key")
+        try epochs.store.rotateKeys(nil)
+        #expect(try names == ["device.key"])
+    }
+
+    // What this keychain needs.
+
+    enum Sight: CaseIterable {
+        case zeros, foreign, text, exposed, nothing
+    }
+
+    @Test(arguments: Sight.allCases)
+    func `stays while the device key in use is not to be seen`(_ sight: Sight) throws {
+        let old = try #require(contents("device.key"))
+        try epochs.beginEpoch()
+        // This process has the keys, and goes on with them.
+        #expect(try epochs.value("a") == "value of a")
+        let own = try #require(try names.first { $0 != "device.key" })
+        let new = try #require(contents(own))
+        let seen: Data? =
+            switch sight {
+            case .zeros: Data(count: 122)
+            case .foreign: try Self.foreignKey().contents
+            case .text: Data("text".utf8)
+            case .exposed: new
+            case .nothing: nil
+            }
+        try FileManager.default.removeItem(atPath: folder + "/" + own)
+        if let seen { plant(own, seen) }
+        if sight == .exposed {
+            try FileManager.default.setAttributes(
+                [.posixPermissions: 0o644], ofItemAtPath: folder + "/" + own)
+        }
+        #expect(epochs.code { try epochs.finishEpoch() } == .incomplete)
+        #expect(contents("device.key") == old && contents(own) == seen)
+        let mark = epochs.keychain.folder + "/" + Engine.erasePendingName
+        #expect(FileManager.default.fileExists(atPath: mark))
+        #expect(epochs.store.strayDeviceKeys().allSatisfy { $0.hint?.contains("erase it") != true })
+        plant(own, new)
+        try epochs.add("b")
+        epochs.store.close()
+        try epochs.add("c")
+        #expect(try names == ["device.key"] && contents("device.key") == new)
+        #expect(epochs.readable(of: ["a", "b", "c"]) == ["a", "b", "c"])
+    }
+
+    @Test func `takes no other away on its way to its place`() throws {
+        let old = try #require(contents("device.key"))
+        try epochs.beginEpoch()
+        let oldID = old[26..<42].map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
+        try FileManager.default.createDirectory(
+            atPath: folder + "/device.key." + oldID.joined(), withIntermediateDirectories: false)
+        try epochs.finishEpoch()
+        #expect(try names == ["device.key", "device.key." + oldID.joined()])
+        #expect(try !epochs.store.status().isErasePending)
+        epochs.store.close()
+        #expect(try epochs.value("a") == "value of a")
+    }
+
+    @Test func `is not called of no use while the one in use is damaged`() throws {
+        var key = try #require(contents("device.key"))
+        key[50] ^= 1
+        plant("device.key", key)
+        epochs.store.close()
+        #expect(epochs.store.strayDeviceKeys().isEmpty)
+        #expect(findings("device.key").allSatisfy { $0.hint?.contains("shred") != true })
+    }
+}
