@@ -38,7 +38,7 @@ def rotation(world):
     ends(0, world.run("rotate", "--skip-damaged"), "2 damaged items were set aside",
          "the keychain has new keys")
     for key in ("a", "b"):
-        ends(44, world.run("get", key), f'no "{key}"', "2 damaged items were set aside")
+        ends(44, world.run("get", key), f"no '{key}'", "2 damaged items were set aside")
     world.check("c")
     expect("something took their place, or the keys changed" in world.doctor(), "doctor")
     outcome = world.run("rotate")
