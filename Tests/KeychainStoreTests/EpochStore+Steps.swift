@@ -24,7 +24,7 @@ extension EpochStore {
                 .protector(
                     engine.protector(of: facts, passcode, Self.operation, .seconds(5))),
                 to: NextEpoch(passcode: passcode, stretching: .lowest), Self.operation)
-            return try engine.begin(change, after: facts, Self.operation, deadline) != nil
+            return try engine.begin(change, after: facts, Self.operation, deadline)
         }
         return try #require(begun)
     }

@@ -140,11 +140,12 @@ private struct Locked {
     @Test func `come to their end though somebody locks meanwhile`() throws {
         try epochs.addFillers(forWrites: 3)
         var count = 0
-        try store.rotateKeys(locked.passcode) { _, _ in
+        let options = EpochOptions { _, _ in
             count += 1
             if count == 1 { #expect(throws: Never.self) { try store.lock() } }
             if count == 2 { #expect(throws: Never.self) { try store.lock(all: true) } }
         }
+        try store.rotateKeys(locked.passcode, options)
         #expect(count > 2)
         #expect(try epochs.state() == .beforeFirstUnlock)
         try locked.expectWhole()

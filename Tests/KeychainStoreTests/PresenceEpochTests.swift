@@ -65,7 +65,7 @@ import Testing
     /// Between the transaction that begins an epoch and the rows.
     @Test func `are read in both epochs`() throws {
         let old = try epochs.passcodeProof()
-        let opener = try epochs.beginEpoch(first)
+        let begun = try epochs.beginEpoch(first)
         try epochs.add(
             EpochStore.item("new", accessControls["passcode"]), "value of new")
         let proof = try epochs.passcodeProof()
@@ -73,7 +73,7 @@ import Testing
         #expect(epochs.read("person", try epochs.fingerProof()) == .value("value of person"))
         #expect(epochs.read("new", proof) == .value("value of new"))
         #expect(epochs.read("new", old).isDemand)
-        try epochs.finishEpoch(with: opener)
+        try epochs.finishEpoch(begun)
         try expectAll()
         #expect(epochs.read("new", try epochs.passcodeProof()) == .value("value of new"))
     }

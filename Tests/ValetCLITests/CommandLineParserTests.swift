@@ -109,8 +109,8 @@ import Testing
         Case(["show", "a", "--txt=1"], "unknown option '--txt'", "did you mean '--text'?"),
         Case(
             ["show", "-x"], "unknown option '-x'",
-            "'valet show --help' lists the options; '--' goes in front of a THING that starts with a "
-                + "hyphen"),
+            "'valet show --help' lists the options; '--' goes in front of a THING that starts with "
+                + "a hyphen"),
         Case(
             ["quit", "-x"], "unknown option '-x'", "'valet quit --help' lists the options"),
         Case(["show", "a", "--text"], "'--text' needs a value", "write '--text=TEXT'"),

@@ -36,8 +36,8 @@ extension ItemStore {
 }
 
 extension ItemStore {
-    /// What a change of keys could not erase: what has the name of a device key and is in the way or
-    /// of no use, and secrets that a TPM keeps.
+    /// What a change of keys could not erase: what has the name of a device key and is in the way
+    /// or of no use, and secrets that a TPM keeps.
     package func strayDeviceKeys() -> [Finding] {
         do throws(KeychainFailure) {
             return try withEngine(Self.diagnosing) { (engine) throws(KeychainFailure) in

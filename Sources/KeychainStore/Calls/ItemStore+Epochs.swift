@@ -163,8 +163,7 @@ extension ItemStore {
         to next: (KeychainFacts) -> NextEpoch,
         openedBy open: (Engine, KeychainFacts) throws(KeychainFailure) -> KeychainOpener
     ) throws(KeychainFailure) {
-        // It lives as long as this call: docs/FORMAT.md §4.7.
-        var left: (epoch: BegunEpoch, keychainID: KeychainID, owner: OwnerAuthorization?)?
+        var begun: BegunEpoch?
         try untilUnchanged(operation, creating: creating) {
             (engine, facts) throws(KeychainFailure) in
             let opener = try open(engine, facts)
@@ -178,28 +177,39 @@ extension ItemStore {
             guard try !engine.hasFinishedFirst(facts, openedBy: opener, operation) else {
                 return false
             }
-            let wanted = next(facts)
-            let change = try engine.change(facts, opener, to: wanted, operation)
+            let change = try engine.change(facts, opener, to: next(facts), operation)
             let deadline = Deadline(after: timeLimit)
-            let begun = try WrongPasscodes.counting { () throws(KeychainFailure) in
+            begun = try WrongPasscodes.counting { () throws(KeychainFailure) in
                 try engine.begin(change, after: facts, operation, deadline)
             }
-            guard let begun else {
-                engine.discard(change, after: facts)
-                return false
-            }
-            left = (begun, facts.settings.keychainID, wanted.erasure.owner)
-            return true
+            if begun == nil { engine.discard(change, after: facts) }
+            return begun != nil
         }
+        guard let begun else { return }
+        do throws(KeychainFailure) {
+            try finish(begun, operation, options.progress)
+        } catch {
+            throw KeychainFailure(error, adding: Self.unfinished)
+        }
+    }
+
+    /// What a failure says that comes when there is no way back.
+    private static let unfinished =
+        "the new keys are in force, and a new passcode with them, but not every item is sealed "
+        + "anew yet: the next call that changes an item goes on with it"
+
+    private func finish(
+        _ begun: BegunEpoch, _ operation: String, _ progress: EpochOptions.Progress
+    ) throws(KeychainFailure) {
         try withEngine(operation) { (engine) throws(KeychainFailure) in
             let total = try engine.rowCount(operation, Deadline(after: timeLimit))
-            let isDone = try engine.finishEpochChange(before: .never, of: left?.epoch) {
-                options.progress(min($0, total), total)
+            let isDone = try engine.finishEpochChange(before: .never, of: begun) {
+                progress(min($0, total), total)
             }
             // Not before: what is on the disk could still lead back to the last epoch.
-            guard isDone, let left else { return }
+            guard isDone else { return }
             engine.destroyErasureSecrets(
-                left.epoch.dispensable, of: left.keychainID, left.owner,
+                begun.dispensable, of: begun.keys.settings.keychainID, begun.owner,
                 until: Deadline(after: timeLimit))
         }
     }

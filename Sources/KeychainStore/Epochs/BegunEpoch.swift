@@ -3,7 +3,7 @@
 internal import TPM
 
 /// An epoch change that somebody has begun, with what the rest of it takes. It lives as long as the
-/// call that began it.
+/// call that began it: docs/FORMAT.md §4.7.
 struct BegunEpoch {
     /// The opened keys of both epochs: the keychain may be locked.
     let keys: KeychainState
@@ -11,4 +11,6 @@ struct BegunEpoch {
     let proof: PresenceProof?
     /// Where a TPM may have erasure secrets that nobody will need when the old keys are erased.
     var dispensable: Set<NVIndex> = []
+    /// What the TPM's owner gave to destroy them.
+    var owner: OwnerAuthorization?
 }

@@ -51,7 +51,7 @@ extension Engine {
                 }
                 begun = BegunEpoch(
                     keys: state, proof: try new.proof(with: change.protector),
-                    dispensable: dispensable)
+                    dispensable: dispensable, owner: change.owner)
             } onFailure: {
                 if let before { try facts.putBack(before) }
             }
