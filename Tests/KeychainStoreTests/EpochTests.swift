@@ -69,7 +69,9 @@ import Testing
         epochs.store.close()
         try epochs.add("b")
         #expect(try !epochs.store.status().isErasePending)
-        #expect(!FileManager.default.fileExists(atPath: planted.path))
+        // What has the name of the key in use is never erased; this is no device key, besides.
+        #expect(try Data(contentsOf: planted) == Data("x".utf8))
+        #expect(epochs.store.strayDeviceKeys().map(\.path) == [planted.path])
         #expect(try Data(contentsOf: path) == key)
         epochs.store.close()
         #expect(try epochs.value("a") == "value of a")
