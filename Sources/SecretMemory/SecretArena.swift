@@ -39,7 +39,7 @@ internal import Synchronization
     /// and so is what lies in ordinary memory.
     private let overflowByteCount = Atomic<Int>(0)
 
-    private init() {
+    init() {
         Libsodium.start()
         guard let memory = unsafe sodium_malloc(Self.byteCount) else {
             unsafe base = nil

@@ -63,7 +63,8 @@ extension Engine {
         let protector = try Self.protector(file.intoSecret(), next, operation)
         return EpochChange(
             opener: opener, protector: protector, deviceSource: source, deviceKey: deviceKey,
-            keepsRecoveryKey: next.keepsRecoveryKey, unlocks: next.unlocks)
+            keepsRecoveryKey: next.keepsRecoveryKey, unlocks: next.unlocks,
+            owner: next.erasure.owner)
     }
 
     private static func protector(
