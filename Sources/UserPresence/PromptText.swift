@@ -17,7 +17,7 @@ enum PromptText {
     ) -> String {
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars.prefix(count) {
-            result.append(isActive(scalar) && !isAllowed(scalar) ? "\u{FFFD}" : scalar)
+            result.append(scalar.isActive && !isAllowed(scalar) ? "\u{FFFD}" : scalar)
         }
         if text.unicodeScalars.count > count { result.append("…") }
         return String(result)
@@ -36,15 +36,5 @@ enum PromptText {
             }
         }
         return String(result)
-    }
-
-    /// Whether a terminal or a window could do more with `scalar` than show it, or less: controls,
-    /// what turns the direction of writing or joins and splits letters, tags, and all else that is
-    /// there without being seen.
-    private static func isActive(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: true
-        default: scalar.properties.isDefaultIgnorableCodePoint
-        }
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import UserPresence
+
 /// A JSON value on its way out. Members keep their order.
 indirect enum JSON: Hashable, Sendable {
     /// One member of an object.
@@ -52,8 +54,10 @@ indirect enum JSON: Hashable, Sendable {
             case "\n": result += "\\n"
             case "\t": result += "\\t"
             default:
-                if Escaping.isActive(scalar) {
-                    result += "\\u" + Escaping.hexadecimal(scalar.value, digitCount: 4)
+                if scalar.isActive {
+                    for unit in String(scalar).utf16 {
+                        result += "\\u" + Escaping.hexadecimal(UInt32(unit), digitCount: 4)
+                    }
                 } else {
                     result.unicodeScalars.append(scalar)
                 }

@@ -70,9 +70,11 @@ package final class ScriptedPinentry: @unchecked Sendable {
         for _ in 0..<3000 where !lines("log").contains(line) { usleep(10_000) }
     }
 
-    /// Whether it is neither alive nor a zombie.
+    /// Whether it is neither alive nor a zombie. On a busy machine one may have been ended before
+    /// it came to write its identifier; one that lives writes it soon.
     package var isGone: Bool {
-        guard let identifier = lines("pid").first else { return false }
+        for _ in 0..<100 where lines("pid").isEmpty { Thread.sleep(forTimeInterval: 0.01) }
+        guard let identifier = lines("pid").first else { return true }
         return !FileManager.default.fileExists(atPath: "/proc/\(identifier)")
     }
 }

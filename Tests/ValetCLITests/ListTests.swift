@@ -72,6 +72,14 @@ import Testing
         #expect(bench.console.outputText.contains(#"x\n\u{1b}]0;\u{202e}  default"#))
     }
 
+    @Test func `escapes what nobody sees`() {
+        bench.run("set", "x\u{AD}\u{61C}\u{E0041}", input: [1])
+        bench.run("list")
+        #expect(bench.console.outputText.contains(#"x\u{ad}\u{61c}\u{e0041}  default"#))
+        bench.run("list", "--json")
+        #expect(bench.console.outputText.contains(#""name":"x\u00ad\u061c\udb40\udc41""#))
+    }
+
     @Test func `shows the head alone when there is nothing`() {
         #expect(bench.run("list", "--id=empty") == .success)
         #expect(

@@ -75,7 +75,7 @@ enum Background {
                 try? Agent.valet.setString("background", forKey: "\(prefix)-\(index)")
                 index = (index + 1) % 100
                 // Somebody else's call is to find it between two writes, too.
-                Thread.sleep(forTimeInterval: 0.005)
+                Thread.sleep(forTimeInterval: 0.001)
             }
         }
         thread.start()

@@ -179,7 +179,7 @@ extension ItemStore {
             }
             let change = try engine.change(facts, opener, to: next(facts), operation)
             let deadline = Deadline(after: timeLimit)
-            begun = try WrongPasscodes.counting { () throws(KeychainFailure) in
+            begun = try engine.wrongPasscodes.counting { () throws(KeychainFailure) in
                 try engine.begin(change, after: facts, operation, deadline)
             }
             if begun == nil { engine.discard(change, after: facts) }

@@ -40,7 +40,7 @@ extension ItemStore {
         let deadline = Deadline(after: timeLimit)
         let limits = UnlockLimits(
             end: duration.map { BootTime.now.advanced(by: $0) }, idle: idle)
-        let isPublished = try WrongPasscodes.counting { () throws(KeychainFailure) in
+        let isPublished = try engine.wrongPasscodes.counting { () throws(KeychainFailure) in
             try engine.publish(
                 facts, openedBy: protector, within: limits, Self.unlocking, deadline)
         }

@@ -27,7 +27,7 @@ extension ItemStore {
         try untilUnchanged(Self.adding, creating: true) { (engine, facts) throws(KeychainFailure) in
             let opener = try engine.protector(of: facts, passcode, Self.adding, timeLimit)
             let deadline = Deadline(after: timeLimit)
-            return try WrongPasscodes.counting { () throws(KeychainFailure) in
+            return try engine.wrongPasscodes.counting { () throws(KeychainFailure) in
                 try engine.add(
                     key.publicKey, to: facts, openedBy: opener, Self.adding, deadline)
             }

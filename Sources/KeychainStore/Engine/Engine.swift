@@ -11,6 +11,7 @@ final class Engine: Sendable {
     let directory: KeychainDirectory
     let lock: LockFile
     let source: DeviceSecretSource
+    let wrongPasscodes = WrongPasscodes()
     private let identity: FileIdentity
     private let readers = Mutex<[StoreConnection]>([])
     private let writer = Mutex<StoreWriter?>(nil)

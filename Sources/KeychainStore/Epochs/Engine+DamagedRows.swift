@@ -21,7 +21,7 @@ extension Engine {
         switch opener {
         case .recovery: return true
         case .protector(let protector):
-            let (state, proof) = try WrongPasscodes.counting { () throws(KeychainFailure) in
+            let (state, proof) = try wrongPasscodes.counting { () throws(KeychainFailure) in
                 try translating(operation) {
                     let opened = try facts.unlock(with: protector)
                     return (

@@ -102,7 +102,7 @@ extension Engine {
     private func finishFirst(
         _ facts: KeychainFacts, openedBy opener: borrowing AnyProtector, _ operation: String
     ) throws(KeychainFailure) {
-        let begun = try WrongPasscodes.counting { () throws(KeychainFailure) in
+        let begun = try wrongPasscodes.counting { () throws(KeychainFailure) in
             do {
                 let opened = try facts.unlock(with: opener)
                 return BegunEpoch(

@@ -49,7 +49,7 @@ extension Engine {
         }
         switch facts.newest.protector {
         case .tpmAndPasscode:
-            return try WrongPasscodes.counting { () throws(KeychainFailure) in
+            return try wrongPasscodes.counting { () throws(KeychainFailure) in
                 .tpm(try source.protector(of: facts.newest, typed, patience))
             }
         case .device, .passcode:

@@ -4,14 +4,14 @@ internal import Database
 internal import KeychainModel
 internal import Synchronization
 
-/// Makes a process that tries passcodes wait: longer each time, up to three seconds.
-enum WrongPasscodes {
-    private static let count = Atomic<Int>(0)
+/// Makes a process that tries passcodes of a keychain wait: longer each time, up to three seconds.
+final class WrongPasscodes: Sendable {
+    private let count = Atomic<Int>(0)
     private static let first: Int64 = 100_000_000
     private static let longest: Int64 = 3_000_000_000
 
     /// Runs `body`; waits before a failure to authenticate is passed on.
-    static func counting<R: ~Copyable>(
+    func counting<R: ~Copyable>(
         _ body: () throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
         do throws(KeychainFailure) {
@@ -24,9 +24,10 @@ enum WrongPasscodes {
         }
     }
 
-    private static func wait() {
+    private func wait() {
         let (_, attempts) = count.add(1, ordering: .relaxed)
-        let pause = attempts > 5 ? longest : min(longest, first << Int64(attempts - 1))
+        let doubled = Self.first << Int64(min(attempts, 6) - 1)
+        let pause = min(Self.longest, doubled)
         _ = Deadline.never.sleep(atMost: pause)
     }
 }

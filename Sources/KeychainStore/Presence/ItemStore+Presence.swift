@@ -67,7 +67,7 @@ extension Engine {
         _ patience: Duration
     ) throws(KeychainFailure) -> PresenceProof {
         let protector = try protector(of: facts, passcode, operation, patience)
-        return try WrongPasscodes.counting { () throws(KeychainFailure) in
+        return try wrongPasscodes.counting { () throws(KeychainFailure) in
             try translating(operation) {
                 try facts.proof(with: protector)
             }

@@ -53,7 +53,7 @@ import Testing
     ) throws {
         var person = try Person()
         try person.pinentry.answer(inTurn: answers)
-        if answers == ["MUTE"] { person.timeLimit = .seconds(3) }
+        if answers == ["MUTE"] { person.timeLimit = .milliseconds(700) }
         #expect(person.outcome() == code)
         #expect(person.pinentry.isGone)
         #expect(person.pinentry.questionCount == questionCount)
@@ -91,7 +91,7 @@ import Testing
 
     @Test func `ends a question that nobody answers`() throws {
         var person = try Person(["HANG"])
-        person.timeLimit = .seconds(3)
+        person.timeLimit = .milliseconds(700)
         #expect(person.outcome() == .systemCancel)
         #expect(person.pinentry.isGone)
     }
