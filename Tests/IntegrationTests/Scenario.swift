@@ -8,7 +8,7 @@ enum User: CaseIterable {
     case caller
     /// Another one than root, where root runs the tests; else the caller.
     case ordinary
-    /// One whose quota of keys nobody else uses, where root runs the tests; else the caller.
+    /// One whose quota and keys nobody else uses; takes root.
     case lonely
 
     static let allCases = [User.caller, .ordinary]

@@ -10,8 +10,6 @@ enum User: CaseIterable {
     case caller
     /// User 65534, where root runs the tests; else the caller.
     case ordinary
-    /// A user whose quota of keys nobody else uses, where root runs the tests.
-    case lonely
     /// Another one again.
     case stranger
     /// A user all of whose keychains a test may lock, where root runs the tests.
@@ -21,7 +19,6 @@ enum User: CaseIterable {
         switch self {
         case .caller: nil
         case .ordinary: 65_534
-        case .lonely: 64_017
         case .stranger: 64_018
         case .hermit: 64_020
         }
@@ -75,10 +72,15 @@ final class OtherProcess {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    init(_ user: User = .caller) throws {
+    convenience init(_ user: User = .caller) throws {
+        try self.init(as: user.number)
+    }
+
+    /// - Parameter number: The user, where root runs the tests; nil for the caller.
+    init(as number: uid_t?) throws {
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = [Self.program]
-        if geteuid() == 0, let number = user.number {
+        if geteuid() == 0, let number {
             process.arguments = [
                 "setpriv", "--reuid=\(number)", "--regid=\(number)", "--clear-groups", Self.program,
             ]

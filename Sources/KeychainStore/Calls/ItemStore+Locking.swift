@@ -53,17 +53,21 @@ extension ItemStore {
     /// - Parameters:
     ///   - all: Also takes the keys that stay from the first unlock on, as a reboot does.
     ///   - waiting: Waits for the write that is under way: after that none is made any more.
+    ///   - isSweeping: Whether all keychains of the user are locked where the files cannot be read
+    ///     and nothing tells which one it is.
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `passcodeNotSet` if
     ///   it cannot be locked, `timedOut`, `inputOutput`. What keeps its files from being read is
     ///   thrown after the opened keys were taken away.
-    package func lock(all: Bool = false, waiting: Bool = false) throws(KeychainFailure) {
+    package func lock(
+        all: Bool = false, waiting: Bool = false, orEveryKeychain isSweeping: Bool = false
+    ) throws(KeychainFailure) {
         let known = lastKnownKeychainID
         var isRead = false
         do throws(KeychainFailure) {
             try lock(all: all, waiting: waiting, &isRead)
         } catch {
             guard !isRead, known != nil || error.code != .itemNotFound else { throw error }
-            throw lockUnread(known, all: all, because: error)
+            throw lockUnread(known, all: all, orEveryKeychain: isSweeping, because: error)
         }
     }
 
@@ -105,15 +109,19 @@ extension ItemStore {
     /// - Parameter known: The keychain, if this process has read of it before.
     /// - Returns: `failure`, and what was done.
     private func lockUnread(
-        _ known: KeychainID?, all: Bool, because failure: KeychainFailure
+        _ known: KeychainID?, all: Bool, orEveryKeychain isSweeping: Bool,
+        because failure: KeychainFailure
     ) -> KeychainFailure {
         do throws(LockStateError) {
-            let isAlone = try LockStates.lock(known ?? deviceKeyOwner, orEveryKeychain: all)
-            return KeychainFailure(
-                failure,
-                adding: isAlone
-                    ? "its opened keys were taken away all the same"
-                    : "the opened keys of all keychains of this user were taken away")
+            let locked = try LockStates.lock(
+                known ?? deviceKeyOwner, all: all, orEveryKeychain: isSweeping)
+            let words =
+                switch locked {
+                case .one: "its opened keys were taken away all the same"
+                case .every: "the opened keys of all keychains of this user were taken away"
+                case .none: "whether it has opened keys is not known: `valet lock` takes all away"
+                }
+            return KeychainFailure(failure, adding: words)
         } catch {
             return KeychainFailure(
                 failure, adding: "its opened keys could not be taken away: \(error)")

@@ -23,28 +23,35 @@ final class LockStates: Sendable {
                 isElevated: Environment.ofProcess.isElevated))
     }
 
-    /// Locks a keychain whose files do not say what it is: the one that `keychainID` names, or
-    /// every one if that is not known, or has no opened keys.
+    /// What was locked of keychains whose files cannot be read.
+    enum Locked {
+        case one, every, none
+    }
+
+    /// Locks a keychain whose files do not say what it is: the one that `keychainID` names.
     ///
-    /// - Parameter all: Also takes the keys that stay from the first unlock on.
-    /// - Returns: Whether it was one alone.
+    /// - Parameters:
+    ///   - all: Also takes the keys that stay from the first unlock on.
+    ///   - isSweeping: Whether every one of the user's is locked if that is not known, or has no
+    ///     opened keys.
     static func lock(
-        _ keychainID: KeychainID?, orEveryKeychain all: Bool
-    ) throws(LockStateError) -> Bool {
+        _ keychainID: KeychainID?, all: Bool, orEveryKeychain isSweeping: Bool
+    ) throws(LockStateError) -> Locked {
         if let keychainID {
             let store = store(of: keychainID)
             if try store.hasKeys() {
                 try store.lock(all: all)
-                return true
+                return .one
             }
         }
+        guard isSweeping else { return .none }
         for store in current.value.stores.withLock({ Array($0.values) }) {
             try store.lock(all: all)
         }
         if chosenProvider().place == .kernel {
             try LockStateStore.lockEveryKeychain(all: all)
         }
-        return false
+        return .every
     }
 
     /// The lock state of a keychain.

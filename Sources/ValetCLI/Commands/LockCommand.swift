@@ -49,7 +49,7 @@ struct LockCommand: Command {
         // Locked first: nothing that can be said of the keychain is worth its keys.
         let status = try asking { () throws(KeychainFailure) in
             let store = try context.store()
-            try store.lock(all: takesAll, waiting: waits)
+            try store.lock(all: takesAll, waiting: waits, orEveryKeychain: true)
             return try store.status()
         }
         guard !status.isUnlockedByProcess else {

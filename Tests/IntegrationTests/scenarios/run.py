@@ -5,12 +5,13 @@ Runs one scenario against $VALET_TEST_COMMAND and $VALET_TEST_AGENT. Exits 0 if 
 what it should, 77 if the machine lacks something, 1 with the reason otherwise.
 
 --ordinary-user   as user 65534, where started by root
---lonely-user     as user 64019, where started by root: nobody else uses up its quota of keys
+--lonely-user     as a user of its own, which takes root: nobody else uses up its quota of keys
 --thorough        as long as it takes, not as long as a test run may take
 """
 
 import importlib
 import os
+import random
 import shutil
 import signal
 import sys
@@ -22,7 +23,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import support  # noqa: E402
 
-USERS = {"--ordinary-user": 65534, "--lonely-user": 64019}
+USERS = {"--ordinary-user": 65534, "--lonely-user": random.randrange(100_000, 1_000_000)}
 
 
 def become(user):
@@ -58,9 +59,11 @@ def main(arguments):
     # So that whatever was started is ended on the way out.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     scenario = getattr(importlib.import_module(module), function)
-    for option in options & set(USERS):
-        become(USERS[option])
     try:
+        if "--lonely-user" in options:
+            support.need_root()
+        for option in options & set(USERS):
+            become(USERS[option])
         with support.World() as world:
             world.is_thorough = "--thorough" in options
             scenario(world)
