@@ -3,7 +3,7 @@
 /// `SecretMemory` holds secrets in memory that is locked, guarded and wiped.
 ///
 /// Allocation never fails and nothing else here can, so the one error says how good the memory is:
-/// ``SecretArena/failure`` records it for `valet doctor` and `valet status`.
+/// ``SecretArena/failure`` records it.
 package struct SecretMemoryError: Error, Equatable, Sendable {
     /// What the caller should do about it.
     package enum Code: Equatable, Sendable {
