@@ -33,13 +33,17 @@ extension Connection {
         ]
     }
 
+    /// How long the log's file may stay when its frames were taken over: 1,000 pages, and room for
+    /// the transaction that goes beyond them. What was cut off would have to be made again.
+    package static let keptLogByteCount = 1080 * 4120
+
     // `synchronous` comes last: it is the first to read the file, with everything else in force.
     private static let pragmas = """
         PRAGMA temp_store = MEMORY;
         PRAGMA cell_size_check = ON;
         PRAGMA secure_delete = ON;
         PRAGMA mmap_size = 0;
-        PRAGMA journal_size_limit = 2097152;
+        PRAGMA journal_size_limit = \(keptLogByteCount);
         PRAGMA synchronous = FULL;
         """
 

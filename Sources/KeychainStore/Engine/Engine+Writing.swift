@@ -7,8 +7,6 @@ extension Engine {
     /// The log is taken over when it has so many pages: the more, the more often a page has
     /// changed again and is written to the database but once.
     private static let checkpointFrameCount = 1000
-    /// Room for as many, and for the transaction that goes beyond them.
-    private static let logByteCount = 1080 * 4120
     /// Who writes less than so many pages has no use for the room.
     private static let busyFrameCount = 16
     /// Where there is less, the log gets only the room that it needs.
@@ -101,7 +99,7 @@ extension Engine {
         if !writer.hasRoomInLog, frameCount >= Self.busyFrameCount {
             writer.hasRoomInLog = true
             if let space = try? directory.availableByteCount(), space >= Self.spaceForLog {
-                try? writer.connection.lengthenLog(to: Self.logByteCount)
+                try? writer.connection.lengthenLog(to: Connection.keptLogByteCount)
             }
         }
         if frameCount >= Self.checkpointFrameCount {
