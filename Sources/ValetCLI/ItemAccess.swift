@@ -21,6 +21,8 @@ protocol ItemAccess {
     func report() throws(KeychainFailure) -> StatusReport
     /// What there is to say about the keychain's health.
     func diagnose() -> [Finding]
+    /// Removes for good the damaged rows that were set aside; returns how many.
+    func clearQuarantine() throws(KeychainFailure) -> Int
     /// Whether opened keys stay in each process, so that this one has to unlock for itself.
     func isUnlockedByProcess() throws(KeychainFailure) -> Bool
     /// Unlocks the keychain.
@@ -73,6 +75,10 @@ extension KeychainSession: ItemAccess {
 
     func report() throws(KeychainFailure) -> StatusReport {
         StatusReport(try status())
+    }
+
+    func clearQuarantine() throws(KeychainFailure) -> Int {
+        try store.clearQuarantine()
     }
 
     func isUnlockedByProcess() throws(KeychainFailure) -> Bool {

@@ -34,4 +34,36 @@ import Testing
         #expect(try openFiles() == [])
         #expect(try makeStore().contains(.exact("a"), for: caller))
     }
+
+    /// What a program that was killed leaves behind would have to be read by every one that starts.
+    @Test func `has a long log taken over by one of them that has only read`() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let writer = makeStore()
+        try writer.set(Addition(.generic("a"), value: .text("v")), for: caller)
+        // Too short to be a burden: it is left to who writes.
+        try read("a", and: writer)
+        #expect(try logByteCount() > 0)
+        for number in 0..<40 {
+            try writer.set(Addition(.generic("\(number)"), value: .text("v")), for: caller)
+        }
+        #expect(try logByteCount() > 1 << 20)
+        try read("39", and: writer)
+        #expect(try logByteCount() == 0)
+        try writer.set(Addition(.generic("b"), value: .text("v")), for: caller)
+        try read("b", and: writer)
+    }
+
+    /// Reads an item as another process would, which ends then.
+    private func read(_ account: String, and writer: ItemStore) throws {
+        let reader = ItemStore(KeychainLocation(folder: folder + "/."))
+        #expect(try reader.contains(.exact(account), for: caller))
+        #expect(try writer.contains(.exact(account), for: caller))
+        reader.close()
+    }
+
+    private func logByteCount() throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(
+            atPath: folder + "/keychain.db-wal")
+        return try #require(attributes[.size] as? Int)
+    }
 }

@@ -93,6 +93,29 @@ import Testing
         #expect(kept.logicalTime == row.logicalTime)
     }
 
+    @Test func `is spoken of until it is removed from quarantine`() throws {
+        #expect(try keychain.store.clearQuarantine() == 0)
+        try keychain.tamper(Self.damages[0], item.parameter)
+        try keychain.set(.generic("a"), "new")
+        let said = keychain.store.diagnose().map(\.message)
+        #expect(said.contains { $0.hasPrefix("1 damaged row was set aside") })
+        #expect(missing()?.hint?.hasPrefix("1 damaged item was set aside") == true)
+        #expect(try keychain.otherProcess().clearQuarantine() == 1)
+        #expect(missing()?.hint == nil)
+        #expect(try keychain.store.status().quarantinedRowCount == 0)
+        #expect(try keychain.value(.exact("a")) == "new")
+        #expect(keychain.store.diagnose().allSatisfy { $0.severity == .fine })
+    }
+
+    private func missing() -> KeychainFailure? {
+        do throws(KeychainFailure) {
+            _ = try keychain.store.value(of: .exact("never there"), for: keychain.caller)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     @Test func `is deleted by its name`() throws {
         try keychain.tamper(Self.damages[0], item.parameter)
         #expect(try keychain.delete(.exact("a")) == 1)

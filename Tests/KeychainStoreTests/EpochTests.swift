@@ -77,6 +77,31 @@ import Testing
         #expect(try epochs.value("a") == "value of a")
     }
 
+    @Test func `say that they are in force when they stop on the way`() throws {
+        try epochs.addItems(Self.withoutPasscode)
+        // More than one batch of them.
+        for number in 0..<130 { try epochs.add("\(number)") }
+        try epochs.store.setPasscode(first.get())
+        let keychain = epochs.keychain
+        // Between the first batch and the next: settings that the keybag does not know.
+        let stop = EpochOptions { _, _ in
+            try? keychain.tamper("UPDATE keychain SET min_writer = 9, stamp = stamp + 1")
+        }
+        let failure = #expect(throws: KeychainFailure.self) {
+            try epochs.store.changePasscode(first.get(), to: second.get(), stop)
+        }
+        #expect(failure?.message.contains("; the new keys are in force, and a new") == true)
+        try keychain.tamper("UPDATE keychain SET min_writer = 1, stamp = stamp + 1")
+        epochs.store.close()
+        try epochs.store.lock(all: true)
+        #expect(epochs.code { try epochs.store.unlock(first.get()) } == .authenticationFailed)
+        try epochs.store.unlock(second.get())
+        try epochs.add("b")
+        #expect(epochs.readable(of: Self.names) == Set(Self.withoutPasscode.map { "\($0)" }))
+        let status = try epochs.store.status()
+        #expect(status.epoch == 3 && !status.isRotating && !status.isErasePending)
+    }
+
     @Test func `are refused to a wrong passcode, and change nothing`() throws {
         try epochs.add("a")
         try epochs.store.setPasscode(first.get())

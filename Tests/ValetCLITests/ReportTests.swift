@@ -69,6 +69,26 @@ import Testing
                 """#)
     }
 
+    @Test(
+        arguments: [
+            (["--clear-quarantine"], false, nil, ExitCode.usage, 2),
+            (["--clear-quarantine"], true, false, .denied, 2),
+            (["--clear-quarantine"], true, true, .success, 0),
+            (["--clear-quarantine", "--yes"], false, nil, .success, 0),
+            (["--yes"], false, nil, .usage, 2), ([], false, nil, .success, 2),
+        ] as [([String], Bool, Bool?, ExitCode, Int)])
+    func `removes what was set aside when somebody agrees`(
+        _ options: [String], _ isTerminal: Bool, _ answer: Bool?, _ code: ExitCode, _ left: Int
+    ) {
+        bench.keychain.quarantinedRowCount = 2
+        bench.console.isInputTerminal = isTerminal
+        bench.console.answer = answer ?? false
+        #expect(bench.run(words: ["doctor"] + options) == code)
+        #expect(bench.keychain.quarantinedRowCount == left)
+        let note = "valet: removed 2 damaged items that had been set aside"
+        #expect(bench.console.notes.contains(note) == (left == 0))
+    }
+
     @Test(arguments: [
         (KeychainFailure.Code.noHome, ExitCode.failure), (.keychainDamaged, .damaged),
     ])

@@ -38,6 +38,7 @@ extension Connection {
     package static let keptLogByteCount = 1080 * 4120
 
     // `synchronous` comes last: it is the first to read the file, with everything else in force.
+    // A PRAGMA takes no bound parameter; the only thing put in is a number.
     private static let pragmas = """
         PRAGMA temp_store = MEMORY;
         PRAGMA cell_size_check = ON;

@@ -17,6 +17,7 @@ extension ItemStore {
             let isThere = try reading(Self.diagnosing) {
                 (engine, deadline) throws(KeychainFailure) in
                 try engine.examine(deadline, into: &findings)
+                findings.append(.memory)
                 return true
             }
             if isThere == nil {
@@ -147,14 +148,14 @@ struct RowExamination {
         if damaged > 0 {
             findings.append(
                 Finding(
-                    .damage, "\(damaged) rows were changed or damaged",
+                    .damage, "\(Self.rows(damaged)) changed or damaged",
                     path: store.connection.path,
                     hint: "restore the keychain from a copy, or write these items anew"))
         }
         if locked > 0 {
             findings.append(
                 Finding(
-                    .warning, "\(locked) rows were not examined, because the keychain is locked",
+                    .warning, "\(Self.rows(locked)) not examined, because the keychain is locked",
                     hint: KeychainFailure.unlockHint))
         }
         if closed > 0 {
@@ -194,15 +195,21 @@ struct RowExamination {
         else { throw .content }
     }
 
+    private static func rows(_ count: Int, _ kind: String? = nil) -> String {
+        let noun = [kind, count == 1 ? "row was" : "rows were"].compactMap(\.self)
+        return "\(count) " + noun.joined(separator: " ")
+    }
+
     private func quarantine(_ store: StoreConnection) throws -> [Finding] {
         let count = try store.connection.count(.quarantinedRows)
         guard count > 0 else { return [] }
         return [
             Finding(
                 .warning,
-                "\(count) damaged rows were set aside: something took their place, or the keys "
+                "\(Self.rows(count, "damaged")) set aside: something took their place, or the keys "
                     + "changed",
-                hint: "write anew what is missing")
+                hint: "write anew what is missing; `valet doctor --clear-quarantine` then removes "
+                    + "these rows for good")
         ]
     }
 

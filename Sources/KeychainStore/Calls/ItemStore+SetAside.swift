@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Database
-internal import KeychainModel
+package import KeychainModel
 
 /// What becomes of damaged rows when keys are changed: docs/FORMAT.md §4.4.
 extension ItemStore {
@@ -16,6 +16,22 @@ extension ItemStore {
         let before = try quarantinedRowCount(but: expected, operation)
         try body()
         return max(0, try quarantinedRowCount(but: expected, operation) - before)
+    }
+
+    /// Removes for good the damaged rows that were set aside.
+    ///
+    /// - Returns: How many.
+    /// - Throws: ``KeychainFailure``: `timedOut`, `readOnly`, `diskFull`; nothing is removed then.
+    package func clearQuarantine() throws(KeychainFailure) -> Int {
+        let operation = "remove what was set aside"
+        return try writing(operation) { (access) throws(KeychainFailure) in
+            try translating(operation) {
+                let connection = access.store.connection
+                let count = try connection.count(.quarantinedRows)
+                try Statement("DELETE FROM quarantine", on: connection).start().finish()
+                return count
+            }
+        } ?? 0
     }
 
     private func quarantinedRowCount(

@@ -6,7 +6,8 @@ internal import Synchronization
 
 /// Makes a process that tries passcodes of a keychain wait: longer each time, up to three seconds.
 final class WrongPasscodes: Sendable {
-    private let count = Atomic<Int>(0)
+    /// How many were wrong in a row.
+    let count = Atomic<Int>(0)
     private static let first: Int64 = 100_000_000
     private static let longest: Int64 = 3_000_000_000
 

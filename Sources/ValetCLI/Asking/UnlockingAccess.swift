@@ -42,6 +42,8 @@ final class UnlockingAccess: ItemAccess {
 
     func diagnose() -> [Finding] { keychain.diagnose() }
 
+    func clearQuarantine() throws(KeychainFailure) -> Int { try keychain.clearQuarantine() }
+
     func isUnlockedByProcess() throws(KeychainFailure) -> Bool {
         try keychain.isUnlockedByProcess()
     }

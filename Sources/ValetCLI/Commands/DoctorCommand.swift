@@ -5,13 +5,20 @@ internal import KeychainStore
 
 /// `valet doctor`.
 struct DoctorCommand: Command {
+    private static let clearsQuarantine = OptionDeclaration(
+        name: "clear-quarantine", help: "first remove damaged items that were set aside")
+
     static let declaration = CommandDeclaration(
-        name: "doctor", abstract: "check files, keys and every item; change nothing",
+        name: "doctor", abstract: "check files, keys and every item",
         discussion: [
             "Writes a line for everything that was checked, with what helps behind an arrow. "
-                + "Warnings do not change the exit code."
+                + "Warnings do not change the exit code. Changes nothing without "
+                + "--clear-quarantine, which asks first, or takes --yes.",
+            "Damaged items are set aside when something takes their place or the keys change. "
+                + "They do not open any more; until they are removed, whoever does not find an "
+                + "item is told of them.",
         ],
-        options: [ItemOptions.json],
+        options: [ItemOptions.json, clearsQuarantine, KeyOptions.yes],
         schema: [
             ("findings", "an array of objects:"),
             ("  severity", "fine, warning, broken or damage"),
@@ -25,12 +32,18 @@ struct DoctorCommand: Command {
         examples: [("valet doctor", "What to run when something is strange.")])
 
     private let writesJSON: Bool
+    private let clears: Bool
+    private let isAgreed: Bool
 
     init(_ values: ParsedValues) throws(CLIError) {
         writesJSON = values.has(ItemOptions.json)
+        clears = values.has(Self.clearsQuarantine)
+        isAgreed = values.has(KeyOptions.yes)
+        guard clears || !isAgreed else { throw .usage("'--yes' goes with '--clear-quarantine'") }
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
+        if clears { try clearQuarantine(context) }
         let findings = findings(context)
         if writesJSON {
             try context.console.write(.object(["findings": .array(findings.map(\.json))]))
@@ -40,6 +53,15 @@ struct DoctorCommand: Command {
         let severities = Set(findings.map(\.severity))
         if severities.contains(.damage) { return .damaged }
         return severities.contains(.broken) ? .failure : .success
+    }
+
+    private func clearQuarantine(_ context: Context) throws(CLIError) {
+        let keychain = try context.keychain(for: Requester())
+        try context.console.requireConsent(
+            to: "Remove the damaged items that were set aside, for good?", isGiven: isAgreed)
+        let count = try asking { () throws(KeychainFailure) in try keychain.clearQuarantine() }
+        let items = count == 1 ? "1 damaged item" : "\(count) damaged items"
+        context.console.note("valet: removed \(items) that had been set aside")
     }
 
     /// A keychain that does not even open is a finding, not an error.

@@ -14,8 +14,10 @@ struct RotateCommand: Command {
                 + "recovery key stay as they are. Other programs go on meanwhile. What was "
                 + "interrupted goes on with the next unlock, or, without a passcode, the next "
                 + "change of an item.",
-            "Copies of the keychain's files that were made before stay readable with the keys "
-                + "of that time.",
+            "Copies of the keychain's files that were made before open with the keys of that time "
+                + "alone. A copy in use that shares the folder of the device key with this "
+                + "keychain loses it, since what was in use is erased: give it a folder of its "
+                + "own with VALET_HOME first.",
             "Where a TPM keeps an erasure secret for the keychain, a new one takes its place and "
                 + "the last is destroyed, so that nothing opens with the old keys any more; "
                 + "without the owner's authorization, where there is one, it stays.",

@@ -15,6 +15,8 @@ final class FakeKeychain: ItemAccess {
     /// What `list` says that it left out.
     var omission: KeychainFailure?
     var findings: [Finding] = []
+    /// How many damaged rows are set aside.
+    var quarantinedRowCount = 0
     var requesters: [Requester] = []
     /// The passcode that takes `failure` away; nil where keys are shared.
     var passcode: String?
@@ -89,6 +91,12 @@ final class FakeKeychain: ItemAccess {
     }
 
     func diagnose() -> [Finding] { findings }
+
+    func clearQuarantine() throws(KeychainFailure) -> Int {
+        try fail()
+        defer { quarantinedRowCount = 0 }
+        return quarantinedRowCount
+    }
 
     func isUnlockedByProcess() throws(KeychainFailure) -> Bool { passcode != nil }
 

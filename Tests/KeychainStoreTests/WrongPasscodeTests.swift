@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import KeychainModel
+import Synchronization
+import Testing
+
+@testable import KeychainStore
+
+@Suite struct `Wrong passcodes` {
+    private func keychain() throws -> EpochStore {
+        let epochs = EpochStore()
+        try epochs.store.setPasscode(EpochStore.passcode("the passcode"))
+        return epochs
+    }
+
+    private func wrongCount(_ epochs: EpochStore) throws -> Int {
+        try epochs.store.withEngine("test") { (engine) throws(KeychainFailure) in
+            engine.wrongPasscodes.count.load(ordering: .relaxed)
+        }
+    }
+
+    @Test func `are counted by keychain, in whatever call they are given, until one is right`()
+        throws
+    {
+        let (mine, other) = (try keychain(), try keychain())
+        let wrong = try EpochStore.passcode("another passcode")
+        let right = try EpochStore.passcode("the passcode")
+        let calls: [() throws -> Void] = [
+            { try mine.store.unlock(wrong) },
+            { try mine.store.rotateKeys(wrong) },
+            { try mine.store.changePasscode(wrong, to: right) },
+            { try mine.store.removePasscode(wrong) },
+        ]
+        for (index, call) in calls.enumerated() {
+            #expect(mine.code(call) == .authenticationFailed)
+            #expect(try wrongCount(mine) == index + 1)
+        }
+        #expect(try wrongCount(other) == 0)
+        try mine.store.unlock(right)
+        #expect(try wrongCount(mine) == 0)
+    }
+}
