@@ -21,6 +21,8 @@ protocol ItemAccess {
     func report() throws(KeychainFailure) -> StatusReport
     /// What there is to say about the keychain's health.
     func diagnose() -> [Finding]
+    /// Goes on without what a damaged log has lost; returns where the log is kept, or nil.
+    func discardDamagedLog() throws(KeychainFailure) -> String?
     /// Removes for good the damaged rows that were set aside; returns how many.
     func clearQuarantine() throws(KeychainFailure) -> Int
     /// Whether opened keys stay in each process, so that this one has to unlock for itself.
@@ -75,6 +77,10 @@ extension KeychainSession: ItemAccess {
 
     func report() throws(KeychainFailure) -> StatusReport {
         StatusReport(try status())
+    }
+
+    func discardDamagedLog() throws(KeychainFailure) -> String? {
+        try store.discardDamagedLog()
     }
 
     func clearQuarantine() throws(KeychainFailure) -> Int {

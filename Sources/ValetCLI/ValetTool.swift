@@ -2,6 +2,7 @@
 
 internal import KeychainModel
 internal import KeychainServices
+internal import KeychainStore
 
 /// The `valet` command.
 package enum ValetTool {
@@ -12,7 +13,10 @@ package enum ValetTool {
         let context = Context(console: terminal) { (requester) throws(KeychainFailure) in
             try KeychainSession.open(requester)
         }
-        return run(Terminal.arguments, in: context).rawValue
+        let code = run(Terminal.arguments, in: context).rawValue
+        // What was stored lies in the database then, and not only in the log.
+        ItemStore.closeAll()
+        return code
     }
 
     /// Runs the command line `arguments`; nil stands for an argument that is not UTF-8.

@@ -21,9 +21,9 @@ import Testing
 @Suite struct `A change of keys` {
     static let changes = [
         "setting", "changing", "removing", "rotating", "rotating_with_passcode",
-        "creating_recovery_key", "recovering", "recovering_in_between", "revoking", "binding",
-        "unbinding", "binding_to_tpm", "binding_passcode_to_tpm", "changing_passcode_in_tpm",
-        "unbinding_from_tpm", "binding_with_erasure_secret", "rotating_with_erasure_secret",
+        "creating_recovery_key", "recovering", "recovering_in_between",
+        "recovering_a_lost_key", "revoking", "binding", "unbinding", "binding_to_tpm", "binding_passcode_to_tpm",
+        "changing_passcode_in_tpm", "unbinding_from_tpm", "binding_with_erasure_secret", "rotating_with_erasure_secret",
         "changing_passcode_with_erasure_secret", "unbinding_with_erasure_secret",
     ]
 
@@ -32,6 +32,12 @@ import Testing
         async throws
     {
         try await Scenario.run("epochs.\(change)")
+    }
+
+    /// Keys of an ordinary user lie in another keyring, under another quota.
+    @Test(arguments: ["setting", "changing"])
+    func `leaves them to an ordinary user, too`(_ change: String) async throws {
+        try await Scenario.run("epochs.\(change)", as: .ordinary)
     }
 
     @Test(

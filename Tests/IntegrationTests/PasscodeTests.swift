@@ -48,8 +48,9 @@ import Testing
         try await Scenario.run("passcodes.descriptors_not_given")
     }
 
-    @Test func `is not unlocked for a moment by a recovery key or new keys`() async throws {
-        try await Scenario.run("epochs.changes_while_locked")
+    @Test(arguments: User.allCases)
+    func `is not unlocked for a moment by a recovery key or new keys`(_ user: User) async throws {
+        try await Scenario.run("epochs.changes_while_locked", as: user)
     }
 
     @Test(arguments: User.allCases)

@@ -28,12 +28,14 @@ import Testing
         try await Scenario.run("leaks.after_use")
     }
 
-    @Test func `keeps no key in a locked process, and none in the files`() async throws {
-        try await Scenario.run("canaries.after_locking")
+    @Test(arguments: User.allCases)
+    func `keeps no key in a locked process, and none in the files`(_ user: User) async throws {
+        try await Scenario.run("canaries.after_locking", as: user)
     }
 
-    @Test func `keeps no key of an epoch that is over`() async throws {
-        try await Scenario.run("canaries.after_changing")
+    @Test(arguments: User.allCases)
+    func `keeps no key of an epoch that is over`(_ user: User) async throws {
+        try await Scenario.run("canaries.after_changing", as: user)
     }
 
     @Test func `leaves no passcode in memory`() async throws {

@@ -44,7 +44,10 @@ final class StateFixture: Sendable {
         try KeychainPasscode(SecretBytes(copying: Array(text.utf8).span))
     }
 
-    func unlock() throws { try session.store.unlock(Self.typed(Self.passcode)) }
+    /// The passcode of the states that have one.
+    var typedPasscode: KeychainPasscode { get throws { try Self.typed(Self.passcode) } }
+
+    func unlock() throws { try session.store.unlock(typedPasscode) }
 
     private func bring(to state: TableState) throws {
         switch state {

@@ -1,31 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Database
 import Foundation
 import KeychainModel
 import Testing
 
 @testable import KeychainStore
 
-/// What docs/decisions/0016-damaged-log.md is about.
-@Suite struct `A log with a flipped byte` {
+/// docs/decisions/0016-damaged-log.md.
+@Suite final class `A log with a flipped byte` {
     private static let frameByteCount = 24 + 4096
     private static let accounts = (0..<12).map { "account \($0)" }
+    /// Where in a frame: page number, length of the database, salts, sums, the page.
+    private static let places = [3, 7, 8, 15, 16, 23, 24, 2_000, frameByteCount - 1]
 
     private let keychain = TestStore()
     private let folder = TestStore.newFolder()
+    private let store: ItemStore
+    private var log: URL { URL(fileURLWithPath: folder + "/keychain.db-wal") }
+
+    init() throws {
+        store = ItemStore(KeychainLocation(folder: folder))
+        for account in Self.accounts { try keychain.add(.generic(account), "value of \(account)") }
+    }
+
+    deinit {
+        store.close()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
 
     /// The files as a power cut leaves them, with one byte of the log changed.
+    ///
+    /// - Parameter place: Gives it, of the number of frames.
     private func crash(flipping place: (Int) -> Int?) throws {
-        for account in Self.accounts { try keychain.add(.generic(account), "value of \(account)") }
         try FileManager.default.copyItem(atPath: keychain.folder, toPath: folder)
         try FileManager.default.removeItem(atPath: folder + "/keychain.db-shm")
-        let log = URL(fileURLWithPath: folder + "/keychain.db-wal")
         var bytes = try Data(contentsOf: log)
         guard let place = place(try frameCount(bytes)) else { return }
-        bytes[32 + place * Self.frameByteCount + 24 + 2_000] ^= 1
-        let file = try FileHandle(forUpdating: log)
-        try file.write(contentsOf: bytes)
-        try file.close()
+        bytes[place] ^= 1
+        try bytes.write(to: log)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: log.path)
+    }
+
+    private static func place(_ frame: Int, _ offset: Int) -> Int {
+        32 + frame * frameByteCount + offset
     }
 
     /// How many frames carry the salts of the log; what follows is room, or an earlier round's.
@@ -36,29 +54,89 @@ import Testing
         return try #require(frames.count > Self.accounts.count ? frames.count : nil)
     }
 
-    private func survivors() throws -> [String] {
-        let store = ItemStore(KeychainLocation(folder: folder))
-        defer {
-            store.close()
-            try? FileManager.default.removeItem(atPath: folder)
-        }
+    private func accounts() throws -> [String] {
         let found = try store.copy(.generic(), [.attributes, .value], for: keychain.caller)
         for item in found.items { #expect(item.text == item.account.map { "value of \($0)" }) }
         #expect(found.damage == nil)
-        #expect(store.diagnose().allSatisfy { $0.severity == .fine })
         return found.items.compactMap(\.account)
+    }
+
+    private func refusal(_ body: () throws -> Void) -> KeychainFailure? {
+        #expect(throws: KeychainFailure.self, performing: body)
     }
 
     @Test func `is what loses something: without one all is there`() throws {
         try crash { _ in nil }
-        #expect(try survivors() == Self.accounts)
+        #expect(try accounts() == Self.accounts)
+        #expect(store.diagnose().allSatisfy { $0.severity == .fine })
+        #expect(try store.discardDamagedLog() == nil)
+        #expect(try accounts() == Self.accounts)
     }
 
-    // A record of what is so, and not of what should be.
-    @Test func `loses what was acknowledged after it, and says nothing`() throws {
-        try crash { $0 / 2 }
-        let survivors = try survivors()
+    @Test(arguments: [0, 0.3, 0.5, 0.8], places)
+    func `is found before anything is read or written`(
+        _ fraction: Double, _ offset: Int
+    ) throws {
+        try crash { Self.place(Int(Double($0) * fraction), offset) }
+        let damaged = try Data(contentsOf: log)
+        let caller = keychain.caller
+        let calls: [() throws -> Void] = [
+            { [store] in _ = try store.value(of: .exact("account 0"), for: caller) },
+            { [store] in _ = try store.contains(.exact("never there"), for: caller) },
+            { [store] in try store.set(Addition(.generic("new"), value: .text("v")), for: caller) },
+            { [store] in _ = try store.rotateKeys(nil) },
+            { [store] in _ = try store.clearQuarantine() },
+        ]
+        for call in calls {
+            let refusal = refusal(call)
+            #expect(refusal?.code == .keychainDamaged)
+            #expect(refusal?.message.hasPrefix("the log is damaged: what was stored") == true)
+            #expect(refusal?.hint?.contains("--discard-log") == true)
+        }
+        #expect(store.diagnose().map(\.severity) == [.damage])
+        #expect(try Data(contentsOf: log) == damaged)
+    }
+
+    @Test(arguments: [0, 7, 18, 31])
+    func `is found in its header`(_ offset: Int) throws {
+        try crash { _ in offset }
+        #expect(refusal { _ = try accounts() }?.code == .keychainDamaged)
+    }
+
+    @Test func `is given up when somebody asks for it, and kept`() throws {
+        try crash { Self.place($0 / 2, 100) }
+        let damaged = try Data(contentsOf: log)
+        let kept = try #require(try store.discardDamagedLog())
+        #expect(kept == folder + "/keychain.db-wal.damaged")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: kept)) == damaged)
+        let survivors = try accounts()
         #expect(survivors == Array(Self.accounts.prefix(survivors.count)))
         #expect(!survivors.isEmpty && survivors.count < Self.accounts.count)
+        try store.set(Addition(.generic("new"), value: .text("value of new")), for: keychain.caller)
+        #expect(try accounts() == survivors + ["new"])
+        let warnings = store.diagnose().filter { $0.severity != .fine }
+        #expect(warnings.map(\.path) == [kept])
+    }
+
+    /// It looks like a transaction that a power cut ended.
+    @Test func `is not told from a power cut in the last transaction`() throws {
+        try crash { Self.place($0 - 1, 100) }
+        #expect(try accounts() == Self.accounts.dropLast())
+    }
+
+    /// A restart begins at the front, and what is behind has other salts.
+    @Test func `is not seen in what an earlier round has left`() throws {
+        try crash { _ in nil }
+        try store.withEngine("test") { (engine) throws(KeychainFailure) in
+            try translating("test") {
+                let writer = try engine.writer(Deadline(after: .seconds(5)))
+                try writer.connection.checkpoint(.passive)
+            }
+        }
+        try store.set(Addition(.generic("b"), value: .text("value of b")), for: keychain.caller)
+        let again = ItemStore(KeychainLocation(folder: folder + "/."))
+        #expect(try again.contains(.exact("b"), for: keychain.caller))
+        again.close()
+        #expect(try accounts() == Self.accounts + ["b"])
     }
 }

@@ -2,7 +2,9 @@
 
 import Foundation
 import KeychainModel
+import KeychainServices
 import KeychainStore
+import SecretMemory
 import Testing
 
 @testable import ValetCLI
@@ -28,6 +30,51 @@ import Testing
                 {"state":"noPasscode","folder":"/tmp/a\\nb","epoch":null,"isReadOnly":false}
 
                 """)
+    }
+}
+
+@Suite struct `What valet status says of people` {
+    private func add(
+        _ account: String, _ constraints: AccessControl.Constraints, to bench: KeychainBench
+    ) throws {
+        var item = NewItem(.genericPassword, attributes: [.account: .text(account)])
+        item.accessControl = try AccessControl(.whenUnlocked, constraints)
+        let session = KeychainSession(
+            bench.store, Caller(applicationIdentifier: "valet", accessGroups: []))
+        let value: [UInt8] = [1]
+        try session.add(item, value: SecretValue(copying: value.span))
+    }
+
+    @Test func `is nothing without a passcode`() throws {
+        let bench = try KeychainBench()
+        bench.add("a")
+        bench.run("status")
+        #expect(!bench.console.outputText.contains("People"))
+        bench.run("status", "--json")
+        #expect(
+            bench.console.outputText.contains(
+                #""people":null,"passcodeBound":null,"fingerprintGated":null"#))
+    }
+
+    @Test func `tells who counts passcodes, and what is bound from what is gated`() throws {
+        let bench = try KeychainBench.withPasscode()
+        for account in ["a", "b"] { try add(account, .devicePasscode, to: bench) }
+        try add("c", [.biometryAny, .devicePasscode], to: bench)
+        try add("d", .userPresence, to: bench)
+        try add("e", .biometryAny, to: bench)
+        #expect(bench.run("status", "--json") == .success)
+        #expect(
+            bench.console.outputText.contains(
+                #""people":"software","passcodeBound":3,"fingerprintGated":2"#))
+        #expect(bench.run("status") == .success)
+        #expect(
+            bench.console.outputText.contains(
+                """
+                People:        software (no TPM counts wrong passcodes)
+                By passcode:   3 (bound to it: nothing else opens these items)
+                By finger:     2 (gated: programs check it, and no key comes from it)
+
+                """))
     }
 }
 
@@ -67,6 +114,26 @@ import Testing
                 {"findings":[{"severity":"damage","message":"a \"row\"","path":"/x","hint":null}]}
 
                 """#)
+    }
+
+    @Test(
+        arguments: [
+            (false, nil, ExitCode.usage, false), (true, false, .denied, false),
+            (true, true, .success, true),
+        ] as [(Bool, Bool?, ExitCode, Bool)])
+    func `discards a damaged log when somebody agrees`(
+        _ isTerminal: Bool, _ answer: Bool?, _ code: ExitCode, _ isDone: Bool
+    ) {
+        bench.keychain.damagedLogPath = "/k/log"
+        bench.console.isInputTerminal = isTerminal
+        bench.console.answer = answer ?? false
+        #expect(bench.run("doctor", "--discard-log") == code)
+        #expect((bench.keychain.damagedLogPath == nil) == isDone)
+        #expect(bench.console.notes.contains("valet: the log is kept as /k/log") == isDone)
+        guard isDone else { return }
+        #expect(bench.run("doctor", "--discard-log", "--yes") == .success)
+        let nothing = "valet: the log is not damaged, nothing was discarded"
+        #expect(bench.console.notes == [nothing])
     }
 
     @Test(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Database
-internal import KeychainModel
+package import KeychainModel
 internal import Sealing
 internal import SecretMemory
 
@@ -37,6 +37,18 @@ extension ItemStore {
 }
 
 extension ItemStore {
+    /// Goes on without what a damaged log has lost, and keeps the log as it is.
+    ///
+    /// - Returns: Where it is kept; nil if the log is not damaged, and nothing was done.
+    /// - Throws: ``KeychainFailure``: `timedOut`, `diskFull`, `readOnly`, `inputOutput` also where
+    ///   a log is kept already; `itemNotFound` if there is no keychain.
+    package func discardDamagedLog() throws(KeychainFailure) -> String? {
+        let operation = "discard the log"
+        return try withEngine(operation) { (engine) throws(KeychainFailure) in
+            try engine.discardDamagedLog(operation, Deadline(after: timeLimit))
+        }
+    }
+
     /// What a change of keys could not erase: what has the name of a device key and is in the way
     /// or of no use, and secrets that a TPM keeps.
     package func strayDeviceKeys() -> [Finding] {
@@ -113,6 +125,7 @@ extension Engine {
                         .warning, "left over from a creation that did not end",
                         path: directory.path(of: name), hint: "remove it"))
             }
+            if let kept = try keptLogFinding() { findings.append(kept) }
             if directory.isReadOnly {
                 findings.append(
                     Finding(.warning, "the file system can only be read", path: directory.path))

@@ -38,6 +38,8 @@ extension ItemStore {
             try changeKeys(operation, creating: true, options, to: { _ in next }) {
                 (engine, facts) throws(KeychainFailure) in
                 guard facts.lockState == nil else {
+                    // Without its device key it has another trouble first: §1.5.
+                    try engine.source.check(facts, until: Deadline(after: timeLimit))
                     throw KeychainFailure(
                         .duplicateItem, during: operation, message: "a passcode is set already",
                         hint: "change it with `valet passcode change`")

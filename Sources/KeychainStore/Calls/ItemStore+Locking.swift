@@ -56,8 +56,8 @@ extension ItemStore {
     ///   - isSweeping: Whether all keychains of the user are locked where the files cannot be read
     ///     and nothing tells which one it is.
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `passcodeNotSet` if
-    ///   it cannot be locked, `timedOut`, `inputOutput`. What keeps its files from being read is
-    ///   thrown after the opened keys were taken away.
+    ///   it cannot be locked, unless all keys are to go; `timedOut`, `inputOutput`. What keeps its
+    ///   files from being read is thrown after the opened keys were taken away.
     package func lock(
         all: Bool = false, waiting: Bool = false, orEveryKeychain isSweeping: Bool = false
     ) throws(KeychainFailure) {
@@ -85,6 +85,8 @@ extension ItemStore {
                     let shared = LockStates.store(of: facts.settings.keychainID)
                     try translating(Self.locking) { try shared.lock(all: true) }
                 }
+                // As before a log-out, where it does not matter what was open: §1.5.
+                guard !all else { return }
                 throw KeychainFailure(
                     .passcodeNotSet, during: Self.locking,
                     message: "a keychain without a passcode is always open",
@@ -93,7 +95,21 @@ extension ItemStore {
             defer { engine.announceLockState() }
             try translating(Self.locking) { try lockState.lock(all: all) }
             _ = engine.reading(facts, of: lockState)
-            if waiting { try engine.awaitWriters(deadline) }
+            if waiting { try awaitWriters(engine, deadline) }
+        }
+    }
+
+    private func awaitWriters(
+        _ engine: Engine, _ deadline: Deadline
+    ) throws(KeychainFailure) {
+        do throws(KeychainFailure) {
+            try engine.awaitWriters(deadline)
+        } catch {
+            guard error.code == .timedOut else { throw error }
+            throw KeychainFailure(
+                .timedOut, during: "wait for the write that is under way",
+                message: "it has not ended in time; the keychain is locked", path: error.path,
+                hint: error.hint)
         }
     }
 

@@ -48,6 +48,11 @@ package final class ItemStore: Sendable {
         slot.value.close()
     }
 
+    /// As ``close()``, for every keychain that this process has open.
+    package static func closeAll() {
+        EngineRegistry.closeAll()
+    }
+
     /// The same keychain, as it is where `$VALET_DEVICE_KEY_FILE` names `path`.
     ///
     /// Both share opened files: close this one first.

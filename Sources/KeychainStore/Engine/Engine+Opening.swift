@@ -8,7 +8,6 @@ internal import SecretMemory
 
 /// Coming into being: docs/FORMAT.md §2.1.
 extension Engine {
-    private static let opening = "open the keychain"
     private static let creating = "create the keychain"
 
     /// Opens the keychain at `location`; nil if there is none.

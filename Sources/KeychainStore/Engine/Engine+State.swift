@@ -8,7 +8,6 @@ internal import Sealing
 
 /// The keys of this process.
 extension Engine {
-    private static let opening = "open the keychain"
 
     /// What the transaction of `store` sees of the keychain itself.
     ///

@@ -30,6 +30,7 @@ final class Engine: Sendable {
     /// nothing.
     private static let cacheKibibytes = 32_000
     private static let lookInterval: Int64 = 100_000_000
+    static let opening = "open the keychain"
     /// About a millisecond for who reads it all.
     private static let longLogByteCount = 1 << 20
 
@@ -140,13 +141,16 @@ final class Engine: Sendable {
     }
 
     private func open(_ deadline: Deadline) throws(KeychainFailure) -> StoreConnection {
-        try translating("open the keychain") {
+        try translating(Self.opening) {
             let connection = try Connection(
                 to: KeychainLocation.databaseName, in: directory,
                 for: directory.isReadOnly ? .readOnly : .readWrite, deadline: deadline,
                 cacheKibibytes: Self.cacheKibibytes)
             let store = StoreConnection(connection)
-            if lastKnownFacts == nil { try Schema.check(connection) }
+            if lastKnownFacts == nil {
+                try Schema.check(connection)
+                try checkLog(connection, Self.opening)
+            }
             return store
         }
     }

@@ -31,6 +31,12 @@ final class EngineRegistry: Sendable {
         current.value.slot(for: folder)
     }
 
+    /// Ends the connections of every keychain; nothing else may be under way.
+    static func closeAll() {
+        let slots = current.value.slots.withLock { $0.values.compactMap(\.slot) }
+        for slot in slots { slot.close() }
+    }
+
     private func slot(for folder: String) -> EngineSlot {
         let folder = Array(folder.utf8)
         return slots.withLock { slots in

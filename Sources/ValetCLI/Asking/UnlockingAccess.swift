@@ -42,6 +42,10 @@ final class UnlockingAccess: ItemAccess {
 
     func diagnose() -> [Finding] { keychain.diagnose() }
 
+    func discardDamagedLog() throws(KeychainFailure) -> String? {
+        try keychain.discardDamagedLog()
+    }
+
     func clearQuarantine() throws(KeychainFailure) -> Int { try keychain.clearQuarantine() }
 
     func isUnlockedByProcess() throws(KeychainFailure) -> Bool {

@@ -5,6 +5,8 @@ internal import KeychainStore
 
 /// `valet doctor`.
 struct DoctorCommand: Command {
+    private static let discardsLog = OptionDeclaration(
+        name: "discard-log", help: "first give up what a damaged log has lost")
     private static let clearsQuarantine = OptionDeclaration(
         name: "clear-quarantine", help: "first remove damaged items that were set aside")
 
@@ -12,13 +14,17 @@ struct DoctorCommand: Command {
         name: "doctor", abstract: "check files, keys and every item",
         discussion: [
             "Writes a line for everything that was checked, with what helps behind an arrow. "
-                + "Warnings do not change the exit code. Changes nothing without "
-                + "--clear-quarantine, which asks first, or takes --yes.",
+                + "Warnings do not change the exit code. Changes nothing without --discard-log and "
+                + "--clear-quarantine, which ask first, or take --yes.",
+            "The log, keychain.db-wal, has what was stored last. Where it is damaged, the keychain "
+                + "is as it was before, and refuses to work: the next change would go over what is "
+                + "left. --discard-log keeps the log as keychain.db-wal.damaged and goes on "
+                + "without what it has lost.",
             "Damaged items are set aside when something takes their place or the keys change. "
                 + "They do not open any more; until they are removed, whoever does not find an "
                 + "item is told of them.",
         ],
-        options: [ItemOptions.json, clearsQuarantine, KeyOptions.yes],
+        options: [ItemOptions.json, discardsLog, clearsQuarantine, KeyOptions.yes],
         schema: [
             ("findings", "an array of objects:"),
             ("  severity", "fine, warning, broken or damage"),
@@ -32,17 +38,22 @@ struct DoctorCommand: Command {
         examples: [("valet doctor", "What to run when something is strange.")])
 
     private let writesJSON: Bool
+    private let discards: Bool
     private let clears: Bool
     private let isAgreed: Bool
 
     init(_ values: ParsedValues) throws(CLIError) {
         writesJSON = values.has(ItemOptions.json)
+        discards = values.has(Self.discardsLog)
         clears = values.has(Self.clearsQuarantine)
         isAgreed = values.has(KeyOptions.yes)
-        guard clears || !isAgreed else { throw .usage("'--yes' goes with '--clear-quarantine'") }
+        guard clears || discards || !isAgreed else {
+            throw .usage("'--yes' goes with '--discard-log' and '--clear-quarantine'")
+        }
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
+        if discards { try discardLog(context) }
         if clears { try clearQuarantine(context) }
         let findings = findings(context)
         if writesJSON {
@@ -53,6 +64,16 @@ struct DoctorCommand: Command {
         let severities = Set(findings.map(\.severity))
         if severities.contains(.damage) { return .damaged }
         return severities.contains(.broken) ? .failure : .success
+    }
+
+    private func discardLog(_ context: Context) throws(CLIError) {
+        let keychain = try context.keychain(for: Requester())
+        try context.console.requireConsent(
+            to: "Go on without what a damaged log has lost?", isGiven: isAgreed)
+        let path = try asking { () throws(KeychainFailure) in try keychain.discardDamagedLog() }
+        context.console.note(
+            path.map { "valet: the log is kept as " + Escaping.printable($0) }
+                ?? "valet: the log is not damaged, nothing was discarded")
     }
 
     private func clearQuarantine(_ context: Context) throws(CLIError) {

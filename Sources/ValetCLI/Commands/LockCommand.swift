@@ -17,7 +17,7 @@ struct LockCommand: Command {
                 + "when-passcode-set-this-device-only cannot be read or written from then on. "
                 + "The others can, as on a phone that was unlocked once; --all takes those away, "
                 + "too, as a start of the machine does. A keychain that is locked stays so. One "
-                + "without a passcode cannot be locked.",
+                + "without a passcode cannot be locked; --all takes that as it is.",
             "A call that another program began before may still end. With --wait no write does "
                 + "once this command has ended, but those of a change of keys for which somebody "
                 + "has given the passcode: it goes on, and unlocks nothing.",
@@ -59,10 +59,15 @@ struct LockCommand: Command {
                     + Escaping.printable(status.lockStateReason ?? "no reason"),
                 hint: "programs lock the keychain when they end")
         }
-        context.console.note(
-            takesAll
-                ? "valet: the keychain is locked as after a start of the machine"
-                : "valet: the keychain is locked")
+        let outcome =
+            if status.state == .noPasscode {
+                "the keychain has no passcode, and is always open"
+            } else if takesAll {
+                "the keychain is locked as after a start of the machine"
+            } else {
+                "the keychain is locked"
+            }
+        context.console.note("valet: " + outcome)
         return .success
     }
 }

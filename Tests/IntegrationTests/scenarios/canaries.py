@@ -20,6 +20,7 @@ def after_locking(world):
     keeper.do("passcode set ~7")
     for line in ("unlock ~7", "classes", "readable"):
         agent.do(line)
+    backup(world)
     # Who has changed the keys has none of them open, until it is asked for something.
     keeper.do("readable")
     bag, = keybags.stored(world.path("keychain.db")).values()
@@ -31,7 +32,8 @@ def after_locking(world):
     first = {name: key for name, key in sub.items() if name.split("/")[0] in STAYING}
     first["index"] = keys["index"]
     unlocked = {name: key for name, key in sub.items() if name not in first}
-    check_files(world, never | sub | {"index": keys["index"]})
+    files = {"keychain.db": bag.chain, "the backup": bag.chain}
+    check_files(world, never | sub | {"index": keys["index"]}, files)
     for one in (keeper, agent):
         check(one, unlocked | first, never, "unlocked")
     keeper.do("lock")
@@ -85,8 +87,21 @@ def check(agent, present, absent, when):
     expect(not left, when, "in memory there still is:", "; ".join(left))
 
 
-def check_files(world, secrets):
-    for file, data in world.contents("keychain.db", "keychain.db-wal", "keychain.db-shm").items():
+def backup(world):
+    """A backup of what is open, beside the keychain."""
+    outcome = world.run("backup", "create", f"{world.folder}/backup", "--passphrase-fd", "0",
+                        input=b"of the backup\n", env=VARIABLES)
+    expect(outcome.code == 0, outcome)
+
+
+def check_files(world, secrets, present=None):
+    """`present`: what is to be found in which file, or the search proves nothing."""
+    files = world.contents("keychain.db", "keychain.db-wal", "keychain.db-shm")
+    if present:
+        files["the backup"] = open(f"{world.folder}/backup", "rb").read()
+    for file, data in files.items():
         found = [name for name, key in secrets.items()
                  if key[:16] in (data or b"") or key[16:] in (data or b"")]
         expect(not found, file, "holds", found)
+    for file, canary in (present or {}).items():
+        expect(canary in files[file], "the search finds nothing in", file)

@@ -19,7 +19,8 @@ KEYRING = ("add_key", "keyctl")
 CALLS = CHANGING + OTHER + KEYRING
 DEVICE_ONLY = {"whenUnlockedThisDeviceOnly", "afterFirstUnlockThisDeviceOnly",
                "alwaysThisDeviceOnly"}
-CLASSES = {"whenUnlocked", "afterFirstUnlock", "always"} | DEVICE_ONLY
+MIGRATABLE = {"whenUnlocked", "afterFirstUnlock", "always"}
+CLASSES = MIGRATABLE | DEVICE_ONLY
 PASSCODE_CLASS = "whenPasscodeSetThisDeviceOnly"
 # Items that need a person: sealed to the passcode's pair of keys, and to the other.
 BOUND, GATED = "bound", "gated"
@@ -37,8 +38,10 @@ class Change:
         """Whether the TPM keeps an erasure secret, before or afterwards."""
         return any("erasure" in line for line in (*self.before, self.line))
 
-    def __init__(self, before, line, old, new, readable=None, interrupted=None):
+    def __init__(self, before, line, old, new, readable=None, interrupted=None, loses_key=False):
         self.before, self.line, self.old, self.new = before, line, old, new
+        # Whether the device key is gone when it begins.
+        self.loses_key = loses_key
         # A change that was killed in the middle before this one.
         self.interrupted = interrupted
         self.readable = readable or [ALL if old != "-" else CLASSES]
@@ -60,6 +63,9 @@ CHANGES = {
         ("passcode set one", "fill 900", "classes", "guarded", "recovery create one"),
         "recovery use {text} two", "one", "two", [ALL, CLASSES | {GATED}],
         interrupted="rotate one"),
+    "recovering_a_lost_key": Change(
+        WITH + ("recovery create one",), "recovery use {text} two", "one", "two", [MIGRATABLE],
+        loses_key=True),
     "revoking": Change(WITH + ("recovery create one",), "recovery revoke one", "one", "one"),
     "binding": Change(WITHOUT, "bind path", "-", "-"),
     "unbinding": Change(("classes", "bind path"), "bind file", "-", "-"),
@@ -99,6 +105,8 @@ def prepare(world, change):
     close(agent, change.old)
     if change.interrupted:
         interrupt(world, change)
+    if change.loses_key:
+        os.remove(world.path("device/device.key"))
     world.variables["VALET_DEVICE_KEY_FILE"] = key
     world.line = change.line.format(text=text)
     world.template = f"{world.home}-template"
@@ -215,7 +223,8 @@ def attempt(world, change, *options):
         shutil.copytree(f"{world.tpm_state}-template", world.tpm_state)
         run_tpm(world)
     # To unlock would finish what was interrupted.
-    unlock = f"unlock {change.old}\n" if change.old != "-" and not change.interrupted else ""
+    opens = change.old != "-" and not change.interrupted and not change.loses_key
+    unlock = f"unlock {change.old}\n" if opens else ""
     lines = f"{unlock}mark begin\n{world.line}\nmark end\nreadable\nstate\n"
     outcome = world.run("1", command=AGENT, input=lines.encode(), env=world.variables,
                         prefix=("strace", "-f", *options))
@@ -342,6 +351,12 @@ def epoch(agent):
 
 def open_with(world, agent, change):
     """Opens the keychain; returns in which state it is and with which passcode."""
+    if change.loses_key:
+        if agent.ask(f"unlock {change.new}").startswith("ok"):
+            return "new", change.new
+        # As before: it takes the recovery key, and nothing else has changed.
+        agent.do(world.line)
+        return "old", change.new
     if "-" in (change.old, change.new):
         has_passcode = not agent.do("state").startswith("noPasscode")
         which = "old" if has_passcode == (change.old != "-") else "new"
@@ -411,6 +426,10 @@ def recovering(world):
 
 def recovering_in_between(world):
     kill_at_each(world, CHANGES["recovering_in_between"])
+
+
+def recovering_a_lost_key(world):
+    kill_at_each(world, CHANGES["recovering_a_lost_key"])
 
 
 def changes_while_locked(world):

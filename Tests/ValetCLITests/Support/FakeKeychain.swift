@@ -15,6 +15,8 @@ final class FakeKeychain: ItemAccess {
     /// What `list` says that it left out.
     var omission: KeychainFailure?
     var findings: [Finding] = []
+    /// Where a damaged log would be kept; nil if there is none.
+    var damagedLogPath: String?
     /// How many damaged rows are set aside.
     var quarantinedRowCount = 0
     var requesters: [Requester] = []
@@ -91,6 +93,12 @@ final class FakeKeychain: ItemAccess {
     }
 
     func diagnose() -> [Finding] { findings }
+
+    func discardDamagedLog() throws(KeychainFailure) -> String? {
+        try fail()
+        defer { damagedLogPath = nil }
+        return damagedLogPath
+    }
 
     func clearQuarantine() throws(KeychainFailure) -> Int {
         try fail()

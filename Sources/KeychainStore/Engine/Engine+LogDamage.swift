@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import KeychainModel
+
+/// Commits that are lost because the log was damaged: docs/decisions/0016-damaged-log.md.
+extension Engine {
+    private static let logName = KeychainLocation.databaseName + "-wal"
+    private static let keptLogName = logName + ".damaged"
+
+    /// Refuses a database whose log has commits that SQLite does not see: the next write would go
+    /// over them.
+    ///
+    /// - Throws: ``KeychainFailure/Code/keychainDamaged``.
+    func checkLog(_ connection: Connection, _ operation: String) throws {
+        guard let count = try connection.frameCountBeforeLogDamage() else { return }
+        throw KeychainFailure(
+            .keychainDamaged, during: operation,
+            message: "the log is damaged: what was stored after its frame \(count) is missing",
+            path: directory.path(of: Self.logName),
+            hint: "put the folder back from a copy; or `valet doctor --discard-log`, which keeps "
+                + "the log under another name and goes on without what is missing")
+    }
+
+    /// Goes on without the commits that a damaged log has lost, and keeps the log as it is.
+    ///
+    /// - Returns: Where it is kept; nil if the log is not damaged, and nothing was done.
+    func discardDamagedLog(
+        _ operation: String, _ deadline: Deadline
+    ) throws(KeychainFailure) -> String? {
+        try translating(operation) {
+            let held = try lock.acquire(before: deadline)
+            let connection = try Connection(
+                to: KeychainLocation.databaseName, in: directory, for: .readWrite,
+                deadline: deadline)
+            try Schema.check(connection)
+            let isDamaged = try connection.frameCountBeforeLogDamage() != nil
+            if isDamaged {
+                try refuseSecondLog(operation)
+                let log = try connection.logContents()
+                try directory.createFile(Self.keptLogName, contents: log.span)
+                try connection.checkpoint(.truncate)
+            }
+            try connection.close()
+            _ = consume held
+            return isDamaged ? directory.path(of: Self.keptLogName) : nil
+        }
+    }
+
+    private func refuseSecondLog(_ operation: String) throws {
+        guard try directory.check(file: Self.keptLogName) != nil else { return }
+        throw KeychainFailure(
+            .inputOutput, during: operation, message: "a damaged log is kept already",
+            path: directory.path(of: Self.keptLogName), hint: "move it away, and try again")
+    }
+
+    /// What a discarded log leaves to be done.
+    func keptLogFinding() throws(DatabaseError) -> Finding? {
+        guard try directory.check(file: Self.keptLogName) != nil else { return nil }
+        return Finding(
+            .warning, "a damaged log is kept, with keys of its time",
+            path: directory.path(of: Self.keptLogName),
+            hint: "write anew what is missing; then remove this file")
+    }
+}
