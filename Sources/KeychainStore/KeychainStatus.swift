@@ -53,6 +53,10 @@ package struct KeychainStatus: Sendable {
     package var autoLock: Duration?
     /// Live rows, tombstones excluded; nil while there is no keychain.
     package var itemCount: Int?
+    /// How many of them are sealed to the passcode; nil without one.
+    package var passcodeBoundCount: Int?
+    /// How many of them a finger opens, as far as programs see to it; nil without a passcode.
+    package var fingerprintGatedCount: Int?
     /// Damaged rows that were moved aside; nil while there is no keychain.
     package var quarantinedRowCount: Int?
     /// The database and its write-ahead log.

@@ -68,7 +68,7 @@ extension StatusReport {
                     member: "byteCount", label: "Size in bytes",
                     value: .number(status.fileByteCount)),
                 Field(member: "isReadOnly", label: "Read-only", value: .flag(status.isReadOnly)),
-            ] + Self.keyFields(status) + Self.tpmFields(status)
+            ] + Self.keyFields(status) + Self.peopleFields(status) + Self.tpmFields(status)
     }
 
     private static func keyFields(_ status: KeychainStatus) -> [Field] {

@@ -37,6 +37,7 @@ struct `valet device, with a TPM` {
                 """))
         #expect(bench.run("status") == .success)
         #expect(bench.console.outputText.contains("Protection:    tpm\n"))
+        #expect(!bench.console.outputText.contains("People:"))
         #expect(bench.console.outputText.contains("PCRs:          7,16 (how the machine"))
         #expect(bench.run("doctor") == .success)
         #expect(bench.console.outputText.contains("bound to PCRs of the TPM: 7, 16"))
@@ -47,6 +48,10 @@ struct `valet device, with a TPM` {
         bench.person.answers = ["wrong", KeychainBench.passcode]
         #expect(bench.run("device", "bind", "--tpm") == .success)
         #expect(try bench.store.status().level == .tpmAndPasscode)
+        bench.run("status", "--json")
+        #expect(bench.console.outputText.contains(#""people":"tpm""#))
+        bench.run("status")
+        #expect(bench.console.outputText.contains("People:        tpm (it counts wrong passcodes"))
         bench.run("lock", "--all")
         bench.person.answers = ["wrong", KeychainBench.passcode]
         #expect(bench.run("rotate") == .success)

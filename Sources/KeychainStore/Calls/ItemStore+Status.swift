@@ -55,8 +55,7 @@ extension Engine {
                 facts.formatVersion = Int(settings.format)
                 facts.epoch = settings.epoch.rawValue
                 try describe(locked, in: &facts)
-                facts.itemCount = try store.connection.count(.items)
-                facts.quarantinedRowCount = try store.connection.count(.quarantinedRows)
+                try facts.count(in: store.connection, hasPasscode: known.lockState != nil)
                 facts.fileByteCount = try byteCount()
                 facts.isRotating = known.older != nil
                 facts.hasRecoveryKey = try known.newest.recoveryPublicKey != nil
@@ -145,17 +144,33 @@ extension LockedKeybag {
     }
 }
 
+extension KeychainStatus {
+    fileprivate mutating func count(
+        in connection: Connection, hasPasscode: Bool
+    ) throws(DatabaseError) {
+        itemCount = try connection.count(.items)
+        quarantinedRowCount = try connection.count(.quarantinedRows)
+        guard hasPasscode else { return }
+        passcodeBoundCount = try connection.count(.passcodeBoundItems)
+        fingerprintGatedCount = try connection.count(.gatedItems)
+    }
+}
+
 extension Connection {
     enum Counted {
-        case items, quarantinedRows
+        case items, passcodeBoundItems, gatedItems, quarantinedRows
     }
 
-    /// How many rows there are; reads an index from end to end.
+    /// How many rows there are; reads all of them. The flags: docs/FORMAT.md §5.
     func count(_ counted: Counted) throws(DatabaseError) -> Int {
         let statement =
             switch counted {
             case .items:
                 Statement("SELECT count(*) FROM item WHERE flags & 2 = 0", on: self)
+            case .passcodeBoundItems:
+                Statement("SELECT count(*) FROM item WHERE flags & 770 = 256", on: self)
+            case .gatedItems:
+                Statement("SELECT count(*) FROM item WHERE flags & 770 = 512", on: self)
             case .quarantinedRows: Statement("SELECT count(*) FROM quarantine", on: self)
             }
         let run = try statement.start()

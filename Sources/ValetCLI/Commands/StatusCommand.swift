@@ -43,7 +43,7 @@ struct StatusCommand: Command {
             ),
             ("isRotating", "true while one generation of keys gives way to the next"),
             ("isErasePending", "true while old keys may still be on the disk"),
-        ] + StatusReport.tpmSchema,
+        ] + StatusReport.peopleSchema + StatusReport.tpmSchema,
         examples: [("valet status --json | jq -r .level", "The level of protection.")])
 
     private let writesJSON: Bool
