@@ -3,8 +3,11 @@
 /// The text that `CFCopyDescription` gives (keychain-semantics §10.3).
 extension AccessControl: CustomStringConvertible {
     /// The class, then which operation takes what.
-    package var description: String {
-        var parts = [protectionClass.code]
+    package var description: String { description(ofClass: protectionClass.code) }
+
+    /// The same with another name of the class.
+    package func description(ofClass code: String) -> String {
+        var parts = [code]
         if constraints.contains(.applicationPassword) { parts.append("prp(true)") }
         if !isPlain { parts += operations.map { "\($0.name)(\($0.rule))" } }
         return "<SecAccessControlRef: \(parts.joined(separator: ";"))>"
@@ -39,7 +42,8 @@ extension AccessControl: CustomStringConvertible {
             let digits = String(byte, radix: 16)
             return digits.utf8.count == 1 ? "0" + digits : digits
         }
+        // Of whom, which nobody has to say here; then which fingers, if they matter.
         let isOfCurrentSet = constraints.contains(.biometryCurrentSet)
-        return isOfCurrentSet ? "pbioc(<\(enrolment.joined())>)" : "pbioh(<>)"
+        return "pbioc(<>)" + (isOfCurrentSet ? "pbioh(<\(enrolment.joined())>)" : "")
     }
 }

@@ -181,6 +181,24 @@ import Testing
             "<SecAccessControlRef: akpu;od(ckon(pkofn(1)cwtchcup(true)));odel(true);oe(true)>"
         ),
         (
+            .biometryAny,
+            "<SecAccessControlRef: akpu;od(cbio(pbioc(<>)));odel(true);oe(true)>"
+        ),
+        (
+            .biometryCurrentSet,
+            "<SecAccessControlRef: akpu;od(cbio(pbioc(<>)pbioh(<>)));odel(true);oe(true)>"
+        ),
+        (
+            [.biometryAny, .devicePasscode],
+            "<SecAccessControlRef: akpu;od(ckon(pkofn(2)cbio(pbioc(<>))cup(true)));odel(true);"
+                + "oe(true)>"
+        ),
+        (
+            [.privateKeyUsage, .devicePasscode],
+            "<SecAccessControlRef: akpu;oa(true);ock(cup(true));odel(true);okd(cup(true));"
+                + "osgn(cup(true))>"
+        ),
+        (
             .privateKeyUsage,
             "<SecAccessControlRef: akpu;oa(true);ock(true);odel(true);okd(true);osgn(true)>"
         ),
@@ -189,6 +207,13 @@ import Testing
     @Test(arguments: descriptions)
     func `describes itself`(_ given: Constraints, _ text: String) throws {
         #expect(try "\(AccessControl(.whenPasscodeSetThisDeviceOnly, given))" == text)
+    }
+
+    @Test func `names the fingers that it is bound to`() throws {
+        let bound = try AccessControl(.whenUnlocked, .biometryCurrentSet).bound(to: [0x0A, 0xFF])
+        #expect(
+            "\(bound)"
+                == "<SecAccessControlRef: ak;od(cbio(pbioc(<>)pbioh(<0aff>)));odel(true);oe(true)>")
     }
 
     @Test func `describes a class alone`() {

@@ -35,7 +35,7 @@ import Testing
         ("", .userPresence), ("nonsense", []), ("AK", []),
         ("ak", [.or, .and]), ("ak", [.biometryAny, .biometryCurrentSet]),
         ("ak", [.userPresence, .or]), ("ak", [.userPresence, .devicePasscode]),
-        ("ak", [.userPresence, .companion]),
+        ("ak", [.userPresence, .companion]), ("f", [.or, .and]),
     ]
 
     /// keychain-semantics §10.2.
@@ -63,6 +63,26 @@ import Testing
         #expect(object == made)
         let none = SecAccessControlCreateWithFlags(nil, NSNull(), [], nil)
         #expect(none == nil)
+    }
+
+    /// keychain-semantics §1.3: accepted by an access control, and by no item.
+    @Test func `are made for the class that no item can have, and no item takes them`() throws {
+        let code = kSecAttrAccessibleUntilReboot
+        let made = try #require(Self.object(.userPresence, code))
+        #expect(
+            made.description
+                == "<SecAccessControlRef: f;od(cpo(DeviceOwnerAuthentication));odel(true);oe(true)>"
+        )
+        #expect(made == Self.object(.userPresence, code))
+        for other in [Self.object(.userPresence, "ak"), Self.object([], code)] {
+            #expect(made != other)
+        }
+        let attributes: CFDictionary = [kSecAttrAccessControl: made]
+        #expect(TestService().add("a", "1", attributes) == errSecParam)
+        #expect(changesStatus(attributes) == errSecParam)
+        for call in SecItemCall.allCases where call != .add {
+            #expect(parseStatus(call, genericPassword + attributes) == errSecSuccess)
+        }
     }
 
     @Test func `are equal by what they say`() throws {

@@ -10,7 +10,8 @@ internal import KeychainModel
 ///
 /// - Parameters:
 ///   - allocator: Without effect; pass nil.
-///   - protection: One of the `kSecAttrAccessible…` values.
+///   - protection: One of the `kSecAttrAccessible…` values; no item takes an object that was made
+///     with `kSecAttrAccessibleUntilReboot`.
 ///   - flags: What a person has to prove; none is nothing.
 ///   - error: Set to an error of the domain of `OSStatus` values when nil is returned; the caller
 ///     releases it.
@@ -20,15 +21,20 @@ public func SecAccessControlCreateWithFlags(
     _ allocator: CFAllocator?, _ protection: CFString, _ flags: SecAccessControlCreateFlags,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> SecAccessControl? {
-    guard let protectionClass = ProtectionClass(code: protection) else {
+    let protectionClass = ProtectionClass(code: protection)
+    guard protectionClass != nil || protection == kSecAttrAccessibleUntilReboot else {
         unsafe refuse("the protection is not one of the kSecAttrAccessible… values", error)
         return nil
     }
-    guard let content = try? AccessControl(protectionClass, flags.constraints) else {
+    do throws(AccessControl.Contradiction) {
+        guard let protectionClass else {
+            return try SecAccessControl(untilReboot: flags.constraints)
+        }
+        return SecAccessControl(try AccessControl(protectionClass, flags.constraints))
+    } catch _ {
         unsafe refuse("these flags contradict each other", error)
         return nil
     }
-    return SecAccessControl(content)
 }
 
 /// As the other, for a protection that is an object.

@@ -16,6 +16,9 @@ extension RequestDictionary {
 
     private mutating func takeAccessControl(_ value: Any) throws(KeychainFailure) {
         guard let object = value as? SecAccessControl else { throw wrongType(.accessControl) }
+        guard !object.isUntilReboot || !isWritten else {
+            throw invalid("no item can have the class of this access control")
+        }
         accessControl = object.content
         namesAttributes = true
     }
