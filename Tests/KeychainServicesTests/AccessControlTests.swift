@@ -111,7 +111,12 @@ import Testing
         Row(
             "presence, no fingers", .userPresence,
             .init(typesPasscode: true, enrolment: nil), errSecSuccess),
-        Row("passcode, other fingers", .devicePasscode, .init(typesPasscode: true), errSecSuccess),
+        Row(
+            "passcode, other fingers", .devicePasscode,
+            .init(typesPasscode: true, enrolment: [2]), errSecSuccess),
+        Row(
+            "passcode, no fingers", .devicePasscode,
+            .init(typesPasscode: true, enrolment: nil), errSecSuccess),
         Row(
             "current set", .biometryCurrentSet, .init(touchesReader: true), errSecSuccess),
         Row(

@@ -111,6 +111,10 @@ struct GuardedCalls {
     init() throws {
         let keychain = LockableKeychain()
         try keychain.setPasscode()
+        self.init(keychain)
+    }
+
+    init(_ keychain: LockableKeychain) {
         self.keychain = keychain
         service = SecItemService { () throws(KeychainFailure) in keychain.session }
     }

@@ -18,7 +18,6 @@ final class ContextState: Sendable {
         var mayAsk = true
         var reuseDuration: TimeInterval = 0
         var passcode: SecretValue?
-        var applicationPassword: SecretValue?
         /// The fingers that were enrolled when a policy was last evaluated.
         var domainState: Data?
     }
@@ -48,7 +47,7 @@ final class ContextState: Sendable {
     func change(_ body: (inout Settings) -> Void) {
         state.withLock { state in
             body(&state.settings)
-            if state.isInvalidated { state.settings.forgetCredentials() }
+            if state.isInvalidated { state.settings.passcode = nil }
         }
     }
 
@@ -57,7 +56,7 @@ final class ContextState: Sendable {
         state.withLock { state in
             state.isInvalidated = true
             state.proof = nil
-            state.settings.forgetCredentials()
+            state.settings.passcode = nil
             state.question?.cancel()
         }
     }
@@ -137,12 +136,5 @@ final class ContextState: Sendable {
             mayAsk: settings.mayAsk,
             credential: settings.passcode, store: store, deadline: deadline,
             cancellation: cancellation)
-    }
-}
-
-extension ContextState.Settings {
-    fileprivate mutating func forgetCredentials() {
-        passcode = nil
-        applicationPassword = nil
     }
 }

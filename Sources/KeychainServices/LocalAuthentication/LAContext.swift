@@ -106,23 +106,22 @@ open class LAContext: NSObject, @unchecked Sendable {
     ///
     /// - Parameter credential: UTF-8, without the end of the line. It is copied to guarded memory;
     ///   your own is yours to wipe.
-    /// - Returns: false for a type that there is none of here.
+    /// - Returns: false for a type that there is none of here: all but the passcode.
     open func setCredential(_ credential: Data?, type: LACredentialType) -> Bool {
-        let value = credential.map { SecretValue(copying: $0.span) }
         switch type {
-        case .applicationPassword: state.change { $0.applicationPassword = value }
-        case .passcode: state.change { $0.passcode = value }
-        case .smartCardPIN: return false
+        case .passcode:
+            let value = credential.map { SecretValue(copying: $0.span) }
+            state.change { $0.passcode = value }
+            return true
+        case .applicationPassword, .smartCardPIN: return false
         }
-        return true
     }
 
     /// Whether a credential of that type is set.
     open func isCredentialSet(_ type: LACredentialType) -> Bool {
         switch type {
-        case .applicationPassword: state.settings.applicationPassword != nil
         case .passcode: state.settings.passcode != nil
-        case .smartCardPIN: false
+        case .applicationPassword, .smartCardPIN: false
         }
     }
 

@@ -2,7 +2,7 @@
 
 /// What an application can hand to a context in place of a person.
 public enum LACredentialType: Int, Sendable {
-    /// A password of the application's own, for items with `.applicationPassword`.
+    /// A password of the application's own, which no item takes here: setting it is refused.
     case applicationPassword = 0
     /// The keychain's passcode, which an application has asked for in its own way. Not on Apple's
     /// systems.

@@ -109,7 +109,10 @@ import Testing
         #expect(!person.pinentry.wasStarted)
         #expect(other.setCredential(nil, type: .passcode))
         #expect(person.outcome(.deviceOwnerAuthentication, other) == nil)
-        #expect(!other.setCredential(Data(), type: .smartCardPIN))
+        for type in [LACredentialType.smartCardPIN, .applicationPassword] {
+            #expect(!other.setCredential(Data("x".utf8), type: type))
+            #expect(!other.isCredentialSet(type))
+        }
     }
 
     @Test func `says beforehand whether it can be done`() throws {

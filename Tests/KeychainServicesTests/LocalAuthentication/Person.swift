@@ -112,9 +112,9 @@ final class FingerScript: BiometryReader {
     /// For how long, at most, each time.
     var shares: [Duration] { script.withLock { $0.shares } }
 
-    func enrol(_ enrolments: [UInt8]...) {
-        script.withLock { $0.state = .enrolled(enrolments) }
-    }
+    func enrol(_ enrolments: [UInt8]...) { become(.enrolled(enrolments)) }
+
+    func become(_ state: BiometryState) { script.withLock { $0.state = state } }
 
     func state(until deadline: Deadline) -> BiometryState { script.withLock { $0.state } }
 
