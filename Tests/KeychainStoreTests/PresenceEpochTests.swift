@@ -25,6 +25,9 @@ import Testing
             "person": try EpochStore.accessControl(.userPresence),
             "always": try EpochStore.accessControl(
                 .biometryAny, as: .afterFirstUnlockThisDeviceOnly),
+            "fingers": try EpochStore.accessControl(.biometryCurrentSet, [1]),
+            "choice": try EpochStore.accessControl(
+                [.biometryCurrentSet, .or, .devicePasscode], [1]),
         ]
         for (account, accessControl) in accessControls {
             try epochs.add(account, accessControl)
@@ -87,10 +90,10 @@ import Testing
         }
         #expect(!isDone)
         #expect(try epochs.store.status().isRotating)
-        #expect(try epochs.rowCounts() == [3, 1])
+        #expect(try epochs.rowCounts() == [5, 1])
         // Writers help with what they can, and are not kept waiting by what they cannot.
         for number in 0..<3 { try epochs.add("\(number)") }
-        #expect(try epochs.rowCounts() == [3, 4])
+        #expect(try epochs.rowCounts() == [5, 4])
         #expect(try epochs.store.status().isRotating)
         try expectAll()
         try epochs.store.unlock(first)
@@ -170,7 +173,7 @@ import Testing
     /// keychain-semantics §10.7.
     @Test func `end with the passcode, and are counted first`() throws {
         try epochs.add("class", as: .whenPasscodeSetThisDeviceOnly)
-        #expect(try epochs.store.itemsThatNeedPasscode() == 4)
+        #expect(try epochs.store.itemsThatNeedPasscode() == 6)
         try epochs.store.removePasscode(first)
         for account in accessControls.keys {
             #expect(epochs.read(account) == .failed(.itemNotFound))
@@ -188,13 +191,16 @@ import Testing
         try epochs.store.lock(all: true)
         // akpu and pair passcode are one item here; the pair `person` comes back.
         #expect(try epochs.store.itemsLostByRecovery() == 1)
-        #expect(try epochs.store.itemsLostByRecovery(settingPasscode: false) == 3)
+        #expect(try epochs.store.itemsLostByRecovery(settingPasscode: false) == 5)
         try epochs.store.recover(
             with: paper, settingPasscode: EpochStore.passcode(Self.second))
         #expect(try !epochs.store.status().isRotating)
         let proof = try epochs.passcodeProof(Self.second)
         #expect(epochs.read("person", proof) == .value("value of person"))
-        #expect(epochs.read("always", try epochs.fingerProof()) == .value("value of always"))
+        let finger = try epochs.fingerProof()
+        for account in ["always", "fingers", "choice"] {
+            #expect(epochs.read(account, finger) == .value("value of \(account)"))
+        }
         #expect(epochs.read("passcode", proof) == .failed(.itemNotFound))
         #expect(try epochs.store.status().quarantinedRowCount == 1)
         #expect(try epochs.value("plain") == "value of plain")

@@ -639,6 +639,90 @@ def protected_value_is_kept_without_a_person(agent):
         check(os.listdir(folder) == ["pinentry"], "somebody was asked")
 
 
+@case
+def search_without_a_context_asks_each_time(agent):
+    """keychain-semantics §10.5: each call has a context of its own, and nothing is reused."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, "pinentry")
+        os.symlink(FAKE, program)
+        with open(os.path.join(folder, "answers"), "w", encoding="ascii") as file:
+            file.write("PIN correct\n")
+        keychain = Keychain(agent, program)
+        keychain.tell("person set token secret")
+        keychain.is_told()
+        for count in (1, 2):
+            keychain.tell("person find token")
+            keychain.is_told("secret")
+            with open(os.path.join(folder, "log"), encoding="utf-8") as file:
+                asked = file.read().splitlines().count("GETPIN")
+            check(asked == count, f"asked {asked} times")
+        keychain.finish()
+
+
+class Window:
+    """The agent in a window of tmux, as a person sees it who types there."""
+
+    def __init__(self, agent, request, folder, **more):
+        self.folder, self.end = folder, time.monotonic() + 12
+        self.path = {name: os.path.join(folder, name) for name in ("commands", "answers", "modes")}
+        with open(self.path["commands"], "w", encoding="ascii") as file:
+            file.write(request + "\n")
+        command = (f"'{agent}' 9 9>'{self.path['answers']}' <'{self.path['commands']}'; "
+                   f"stty -a >'{self.path['modes']}.new'; "
+                   f"mv '{self.path['modes']}.new' '{self.path['modes']}'; exec sleep 30")
+        variables = environment({"SHELL": "/bin/sh", **more})
+        del variables["TERM"]
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", command,
+                  env={**variables, "TERM": "xterm"})
+
+    def tmux(self, *arguments, **more):
+        return subprocess.run(
+            ["tmux", "-S", os.path.join(self.folder, "socket"), *arguments],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            timeout=5, check=True, **more).stdout
+
+    def wait(self, is_so, message):
+        while not is_so():
+            check(time.monotonic() < self.end, f"{message}: {self.screen()}")
+            time.sleep(0.02)
+
+    def screen(self):
+        return self.tmux("capture-pane", "-p")
+
+    def shows(self, text):
+        self.wait(lambda: text in self.screen(), f"{text} did not come")
+
+    def type(self, *keys):
+        self.tmux("send-keys", *keys)
+
+    def result(self):
+        """What the agent answers, and how it leaves the terminal."""
+        self.wait(lambda: os.path.exists(self.path["modes"]), "no end")
+        with open(self.path["modes"], encoding="ascii") as file:
+            modes = file.read().split()
+        check("echo" in modes and "icanon" in modes, modes)
+        with open(self.path["answers"], encoding="ascii") as file:
+            return file.read().strip()
+
+
+@case
+def pinentry_curses_in_tmux(agent):
+    installed("tmux")
+    with tempfile.TemporaryDirectory() as folder:
+        window = Window(
+            agent, "ask 12 twice", folder, VALET_PINENTRY=installed("pinentry-curses"))
+        try:
+            window.shows("The tests ask for a passcode.")
+            window.type("secret", "Enter")
+            window.shows("again")
+            check("secret" not in window.screen(), "the passcode is shown")
+            window.type("secret", "Enter")
+            is_answer(window.result(), "answer 736563726574")
+            check("passcode" not in window.screen(), "the question is still shown")
+        finally:
+            window.tmux("kill-server")
+
+
 def main(arguments):
     if arguments == ["--list"]:
         print("\n".join(CASES))

@@ -67,6 +67,13 @@ final class EnclaveSample {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
+    /// Takes the passcode away, and sets it again.
+    func removePasscode() throws {
+        let passcode = { try KeychainPasscode(SecretBytes(copying: Array("correct".utf8).span)) }
+        try store.removePasscode(passcode())
+        try store.setPasscode(passcode())
+    }
+
     /// What the person read, each time that they were asked.
     var prompts: [String] {
         let asked = pinentry.descriptions.map { text in

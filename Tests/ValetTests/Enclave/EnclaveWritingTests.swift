@@ -113,6 +113,36 @@ internal import Testing
     }
 }
 
+@Suite struct `Removing the passcode` {
+    @Test(
+        arguments: EnclaveSample.Backend.embedded,
+        [
+            SecureEnclaveAccessControl.userPresence, .devicePasscode, .biometricAny,
+            .biometricCurrentSet,
+        ])
+    func `removes what needs a person, for good`(
+        _ backend: EnclaveSample.Backend, _ accessControl: SecureEnclaveAccessControl
+    ) throws {
+        let sample = try EnclaveSample(backend)
+        sample.reader.enrol([1])
+        let valets = (sample.valet(accessControl), sample.singlePromptValet(accessControl))
+        try valets.0.setString("value", forKey: "key")
+        try valets.1.setString("value", forKey: "key")
+        #expect(try valets.1.string(forKey: "key", withPrompt: "why") == "value")
+        try sample.removePasscode()
+        #expect(try !valets.0.containsObject(forKey: "key"))
+        #expect(try !valets.1.containsObject(forKey: "key"))
+        #expect(throws: KeychainError.itemNotFound) {
+            try valets.0.string(forKey: "key", withPrompt: "why")
+        }
+        #expect(throws: KeychainError.itemNotFound) {
+            try valets.1.string(forKey: "key", withPrompt: "why")
+        }
+        try valets.0.setString("another", forKey: "key")
+        #expect(try valets.0.string(forKey: "key", withPrompt: "why") == "another")
+    }
+}
+
 @Suite struct `Other fingers than before` {
     @Test(arguments: EnclaveSample.Backend.embedded)
     func `end the items that are bound to them, and no others`(
