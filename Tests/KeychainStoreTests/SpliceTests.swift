@@ -10,7 +10,7 @@ struct Splice: Sendable, CustomTestStringConvertible {
     /// What asking for the item answers with then.
     enum Outcome: Sendable {
         case damaged
-        /// No hash leads to the row any more, or it says that it is another item's.
+        /// No hash leads to the row any more, and only who looks at every row finds it: `doctor`.
         case missing
         /// Reading by name does not look at the column: the primary key, which is sealed with the
         /// value, says it too.
@@ -82,23 +82,18 @@ struct Splice: Sendable, CustomTestStringConvertible {
         Splice("version", "UPDATE item SET version = version + 1 WHERE number = ?1 AND ?2"),
         Splice("version 0", "UPDATE item SET version = 0 WHERE number = ?1 AND ?2"),
         Splice(
-            "class", "UPDATE item SET class = 2 WHERE number = ?1 AND ?2", .missing,
+            "class", "UPDATE item SET class = 2 WHERE number = ?1 AND ?2",
             byName: .notLookedAt),
         Splice(
             "class 3", "UPDATE item SET class = 3 WHERE number = ?1 AND ?2",
             byName: .notLookedAt),
-        Splice(
-            "protection", "UPDATE item SET protection = 2 WHERE number = ?1 AND ?2",
-            byName: .missing),
-        Splice(
-            "protection 7", "UPDATE item SET protection = 7 WHERE number = ?1 AND ?2",
-            byName: .missing),
+        Splice("protection", "UPDATE item SET protection = 2 WHERE number = ?1 AND ?2"),
+        Splice("protection 7", "UPDATE item SET protection = 7 WHERE number = ?1 AND ?2"),
         Splice("protection 0", "UPDATE item SET protection = 0 WHERE number = ?1 AND ?2"),
         Splice("protection 257", "UPDATE item SET protection = 257 WHERE number = ?1 AND ?2"),
-        Splice(
-            "flag 0", "UPDATE item SET flags = 1 WHERE number = ?1 AND ?2", .missing,
-            byName: .damaged),
-        Splice("flag 1", "UPDATE item SET flags = 2 WHERE number = ?1 AND ?2", .missing),
+        Splice("flag 0", "UPDATE item SET flags = 1 WHERE number = ?1 AND ?2"),
+        Splice("flag 1", "UPDATE item SET flags = 2 WHERE number = ?1 AND ?2"),
+        Splice("flags 0 and 1", "UPDATE item SET flags = 3 WHERE number = ?1 AND ?2"),
         Splice("flag 2", "UPDATE item SET flags = 4 WHERE number = ?1 AND ?2"),
         Splice("flag 8", "UPDATE item SET flags = 256 WHERE number = ?1 AND ?2"),
         Splice("flag 31", "UPDATE item SET flags = 2147483648 WHERE number = ?1 AND ?2"),
@@ -111,7 +106,7 @@ struct Splice: Sendable, CustomTestStringConvertible {
             """
             UPDATE item SET protection = 2,
                 key_id = (SELECT key_id FROM item WHERE protection = 2 AND ?2) WHERE number = ?1
-            """, byName: .missing),
+            """),
         Splice("number", "UPDATE item SET number = 1000 WHERE number = ?1 AND ?2"),
     ]
 
@@ -121,7 +116,7 @@ struct Splice: Sendable, CustomTestStringConvertible {
             """
             UPDATE item SET account_hash = (SELECT account_hash FROM item WHERE number = ?2)
             WHERE number = ?1
-            """, .missing, byName: .notLookedAt),
+            """, byName: .notLookedAt),
         Splice(
             "primary key",
             "UPDATE item SET primary_key = zeroblob(16) WHERE number = ?1 AND ?2", .missing),

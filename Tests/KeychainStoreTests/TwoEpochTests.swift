@@ -54,6 +54,14 @@ import Testing
         }
     }
 
+    @Test func `are damaged if one says that it is another sort`() throws {
+        try prepare()
+        try epochs.keychain.tamper("UPDATE item SET flags = 1 WHERE change_number IS NULL")
+        for account in ["a", "b", "c"] {
+            #expect(epochs.code { _ = try epochs.named(account) } == .damaged)
+        }
+    }
+
     @Test func `come in the order of adding`() throws {
         try prepare()
         try epochs.add(.generic("d"))

@@ -38,19 +38,37 @@ struct AccountScan {
         return header
     }
 
+    /// Makes sure that a row without a ``header(_:)`` is none of the service's items: what it says
+    /// of itself counts once its names have opened, or while they cannot be.
+    ///
+    /// - Throws: ``RowFailure`` if it was changed.
+    func checkStranger(_ run: borrowing Statement.Run) throws(RowFailure) {
+        let header = try RowHeader(run)
+        do throws(RowFailure) {
+            _ = try names(header, run, state.cipher(examining: header))
+        } catch {
+            guard error == .locked else { throw error }
+        }
+    }
+
     /// The account in the row that `run` is at.
     func account(
         _ header: RowHeader, _ run: borrowing Statement.Run
     ) throws(RowFailure) -> AttributeValue {
-        let cipher = try state.cipher(opening: header)
+        let names = try names(header, run, state.cipher(opening: header))
+        return AttributeList.value(of: .account, in: names) ?? .text("")
+    }
+
+    private func names(
+        _ header: RowHeader, _ run: borrowing Statement.Run, _ cipher: ItemCipher
+    ) throws(RowFailure) -> ArraySlice<UInt8> {
         let columns = NameHashes(
             account: try run.fixedBytes(Schema.Column.accountHash), group: place.group,
             place: place.place)
         // The hashes that led here are bound to the names: if they were not the item's own, the
         // names would not open.
-        let names = try cipher.openNames(
+        return try cipher.openNames(
             header, columns, hashes: run.blob(Schema.Column.hashes),
             names: run.blob(Schema.Column.names))
-        return AttributeList.value(of: .account, in: names) ?? .text("")
     }
 }

@@ -63,7 +63,10 @@ extension FoundAccounts {
         let run = try scan.start(store.namesByPlace)
         while try run.step() {
             do throws(RowFailure) {
-                guard let header = try scan.header(run) else { continue }
+                guard let header = try scan.header(run) else {
+                    try scan.checkStranger(run)
+                    continue
+                }
                 accounts.append(try scan.account(header, run))
                 if scan.state.older != nil { numbers.append(header.number) }
             } catch {

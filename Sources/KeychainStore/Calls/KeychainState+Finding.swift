@@ -14,12 +14,12 @@ extension KeychainState {
         }
         var rows: [FoundRow] = []
         for group in groups {
-            let newest = try Search(query, in: group, hasher).rankedRows(store)
+            let newest = try Search(query, in: group, hasher, self).rankedRows(store)
             guard let older else {
                 rows += newest.joined()
                 continue
             }
-            let others = try Search(query, in: group, older.hasher).rankedRows(store)
+            let others = try Search(query, in: group, older.hasher, self).rankedRows(store)
             for (left, right) in zip(newest, others) {
                 rows += (left + right).sorted { $0.number < $1.number }
             }
@@ -38,10 +38,25 @@ extension KeychainState {
         guard try run.step() else { return [] }
         let found = FoundRow(run)
         guard case .row(let row) = found else { return [found] }
-        guard row.header.reference == reference else { return [] }
-        let isVisible = groups.contains { group in
-            hashers.contains { Search(query, in: group, $0).matches(found) }
+        // The id is no other item's, whatever class the row says that it has.
+        guard row.header.itemID == reference.itemID else { return [] }
+        for group in groups {
+            for hasher in hashers {
+                let search = Search(query, in: group, hasher, self)
+                if let judged = search.judged(found, isNamed: false) { return [judged] }
+            }
         }
-        return isVisible ? [found] : []
+        return []
+    }
+
+    /// Whether the names in a row show that its columns are not its own. Where the key of its
+    /// class is not open they show nothing.
+    func isForged(_ row: SealedRow) -> Bool {
+        do throws(RowFailure) {
+            _ = try cipher(examining: row.header).openNames(row)
+            return false
+        } catch {
+            return error.isDamage
+        }
     }
 }

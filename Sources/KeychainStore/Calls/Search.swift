@@ -8,14 +8,18 @@ internal import Sealing
 struct Search {
     let query: ItemQuery
     let group: AccessGroup
+    private let state: KeychainState
     private let groupHash: IndexHash
     private let hashed: [(attribute: Attribute, value: AttributeValue, hash: IndexHash)]
     /// Set when the query names all of a primary key; two when it asks for both kinds of items.
     private let keys: [(primary: IndexHash, plain: IndexHash)]
 
-    init(_ query: ItemQuery, in group: AccessGroup, _ hasher: IndexHasher) {
+    init(
+        _ query: ItemQuery, in group: AccessGroup, _ hasher: IndexHasher, _ state: KeychainState
+    ) {
         self.query = query
         self.group = group
+        self.state = state
         let itemClass = query.itemClass
         groupHash = hasher.group(group, itemClass)
         hashed = query.attributes.filter(\.key.isHashed).map { attribute, value in
@@ -44,7 +48,8 @@ struct Search {
         }
         var ranked: [[FoundRow]] = []
         for key in keys {
-            let rows = try found(store.byPrimaryKey, groupHash, place, key.primary)
+            let rows = try found(
+                store.byPrimaryKey, groupHash, place, key.primary, isNamed: true)
             // A query that names a hint or a token has found its item twice otherwise.
             let known = Set((ranked.joined() + rows).map(\.number))
             let others = try found(store.byAttribute, key.plain)
@@ -70,28 +75,47 @@ struct Search {
     }
 
     private func found(
-        _ statement: Statement, _ parameters: IndexHash...
+        _ statement: Statement, _ parameters: IndexHash..., isNamed: Bool = false
     ) throws(DatabaseError) -> [FoundRow] {
         let run = try statement.start()
         for (index, parameter) in parameters.enumerated() {
             try run.bind(parameter, at: Int32(index + 1))
         }
         var rows: [FoundRow] = []
+        // A row with the primary key is the one that is meant, whatever else it says.
         while try run.step() {
             let row = FoundRow(run)
-            if matches(row) { rows.append(row) }
+            if let row = judged(row, isNamed: isNamed) { rows.append(row) }
         }
         return rows
     }
 
-    /// Whether what is visible of a row fits the query.
-    func matches(_ found: FoundRow) -> Bool {
-        guard case .row(let row) = found else { return true }
-        guard row.header.itemClass == query.itemClass, row.groupHash == groupHash,
-            !row.header.flags.contains(.tombstone),
-            query.protectionClass == nil || query.protectionClass == row.header.protectionClass,
-            query.synchronizable.flags.contains(row.header.flags.contains(.synchronizable))
-        else { return false }
+    /// What the search finds in a row that a statement gave; nil for a row that does not match.
+    ///
+    /// Who can write to the file may make a row say that it is another sort of item. So one that
+    /// its hashes lead to is not believed to be none that is meant before its names have opened.
+    ///
+    /// - Parameter isNamed: Whether a primary key led there, or a reference.
+    func judged(_ found: FoundRow, isNamed: Bool) -> FoundRow? {
+        guard case .row(let row) = found else { return found }
+        let header = row.header
+        if isSort(header), isIndexed(row) { return found }
+        guard row.groupHash == groupHash, isNamed || isIndexed(row), state.isForged(row) else {
+            return nil
+        }
+        return .damaged(number: header.number)
+    }
+
+    /// Whether a row says that it is an item of the sort that is searched for.
+    private func isSort(_ header: RowHeader) -> Bool {
+        header.itemClass == query.itemClass && !header.flags.contains(.tombstone)
+            && (query.protectionClass == nil || query.protectionClass == header.protectionClass)
+            && query.synchronizable.flags.contains(header.flags.contains(.synchronizable))
+    }
+
+    /// Whether a row has the hashes of what is searched for.
+    private func isIndexed(_ row: SealedRow) -> Bool {
+        guard row.groupHash == groupHash else { return false }
         guard hashed.contains(where: { !isColumn($0.attribute) }) else {
             return hashed.allSatisfy { column($0.attribute, of: row) == $0.hash }
         }
