@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import KeychainModel
 
 extension CLIError {
@@ -10,13 +11,19 @@ extension CLIError {
             message += ": " + Terminal.text(forSystemError: failure.systemError)
         }
         self.init(
-            ExitCode(failure.code), Escaping.printable(message),
+            ExitCode(failure), Escaping.printable(message),
             hint: failure.hint.map(Escaping.printable))
     }
 }
 
 extension ExitCode {
-    /// The exit code of a failure: the only place where one becomes the other.
+    /// The exit code of a failure: that of its code, unless the system denied access to a file.
+    init(_ failure: KeychainFailure) {
+        let isDenial = failure.systemError == EACCES || failure.systemError == EPERM
+        self = isDenial && failure.code == .inputOutput ? .denied : ExitCode(failure.code)
+    }
+
+    /// The exit code of what went wrong: the only place where one becomes the other.
     init(_ code: KeychainFailure.Code) {
         self =
             switch code {

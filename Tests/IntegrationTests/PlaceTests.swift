@@ -36,6 +36,14 @@ import Testing
         try await Scenario.run("places.read_only_home", as: user)
     }
 
+    @Test func `is refused when the system denies access to it`() async throws {
+        try await Scenario.run("places.denied", as: .ordinary)
+    }
+
+    @Test func `is refused with a device key that is named by a relative path`() async throws {
+        try await Scenario.run("places.relative_device_key")
+    }
+
     @Test(arguments: User.allCases)
     func `is refused when others have permissions`(_ user: User) async throws {
         try await Scenario.run("places.wrong_mode", as: user)

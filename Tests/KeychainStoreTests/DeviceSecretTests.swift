@@ -224,10 +224,21 @@ private final class TestFolder: Sendable {
         #expect(try KeychainLocation(environment).credentialPath == path)
     }
 
-    @Test(arguments: [("/k", "/k"), ("k", nil), ("", nil)] as [(String, String?)])
+    @Test(arguments: [("/k", "/k"), ("/k/", "/k"), ("", nil)] as [(String, String?)])
     func `has a device key that was named`(_ value: String, _ path: String?) throws {
         let environment = Environment(["HOME": "/h", "VALET_DEVICE_KEY_FILE": value])
         #expect(try KeychainLocation(environment).deviceKeyPath == path)
+    }
+
+    @Test(arguments: ["k", "./k", "../k", "~/k", " /k"])
+    func `is not known with a device key that is not named by an absolute path`(
+        _ value: String
+    ) {
+        let environment = Environment(["HOME": "/h", "VALET_DEVICE_KEY_FILE": value])
+        let error = #expect(throws: KeychainFailure.self) { try KeychainLocation(environment) }
+        #expect(error?.code == .invalidRequest && error?.path == value)
+        #expect(error?.message.contains("VALET_DEVICE_KEY_FILE") == true)
+        #expect(error?.hint?.contains("whole path") == true)
     }
 
     @Test func `is the user's for a program with more rights`() throws {

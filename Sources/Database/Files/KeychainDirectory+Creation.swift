@@ -25,7 +25,9 @@ extension KeychainDirectory {
             }
             try syncParent(parent.number, path: parentPath)
         } else if errno != EEXIST {
-            throw DatabaseError(errno: errno, during: "create a folder", path: path)
+            let code = errno
+            throw DatabaseError(
+                errno: code, during: "create a folder", path: path, hint: hint(on: code))
         }
         let number = unsafe valet_open_folder_handle(parent.number, name, 0)
         guard number >= 0 else { throw openingError(errno, path: path) }
@@ -64,7 +66,16 @@ extension KeychainDirectory {
                 .symbolicLink, during: operation, path: path,
                 hint: "set VALET_HOME to the folder that \(path.quotedForShell) points to")
         }
-        let hint = code == EACCES ? "let user \(geteuid()) enter the folders on the way" : nil
-        return DatabaseError(errno: code, during: operation, path: path, hint: hint)
+        return DatabaseError(errno: code, during: operation, path: path, hint: hint(on: code))
+    }
+
+    /// What helps where a folder cannot be opened or made.
+    private static func hint(on code: Int32) -> String? {
+        let elsewhere = "set VALET_HOME to a folder of yours"
+        return switch code {
+        case EACCES: "let user \(geteuid()) enter the folders on the way, or \(elsewhere)"
+        case EPERM, ENOENT, ENOTDIR: elsewhere
+        default: nil
+        }
     }
 }

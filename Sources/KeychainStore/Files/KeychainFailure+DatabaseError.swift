@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Database
+internal import Glibc
 internal import KeychainModel
 
 extension KeychainFailure {
@@ -9,7 +10,7 @@ extension KeychainFailure {
         let failure = KeychainFailure(
             error.code.meaning, during: operation, message: error.explanation(during: operation),
             path: error.path,
-            hint: error.hint ?? error.code.usualHint)
+            hint: error.hint ?? error.hintOnDenial ?? error.code.usualHint)
         self.init(failure, systemError: error.systemError ?? 0)
     }
 }
@@ -19,13 +20,33 @@ extension DatabaseError {
     fileprivate func explanation(during outer: String) -> String {
         // The path says which file or folder, and that is all there is to a wrong one.
         guard code.meaning != .insecureFiles else { return code.reason }
-        let step = operation.hasPrefix(outer) ? "" : "\(operation): "
+        let isToldByPath = path != nil && code.isAboutWholeFile
+        let step = operation.hasPrefix(outer) || isToldByPath ? "" : "\(operation): "
         let number = sqliteCode.map { ", sqlite \($0)" } ?? ""
         return "\(step)\(code.meaning.explanation)\(number)"
     }
 }
 
+extension DatabaseError {
+    /// What helps where the kernel denied access.
+    fileprivate var hintOnDenial: String? {
+        guard code == .cannotOpen, systemError == EACCES || systemError == EPERM else { return nil }
+        return "let user \(geteuid()) read and write it"
+    }
+}
+
 extension DatabaseError.Code {
+    /// Whether it does not matter at which step it came to light.
+    fileprivate var isAboutWholeFile: Bool {
+        switch self {
+        case .cannotOpen, .missing, .readOnly: true
+        case .busy, .diskFull, .inputOutput, .outOfMemory, .corrupt, .notADatabase, .constraint,
+            .schemaMismatch, .wrongOwner, .wrongMode, .symbolicLink, .notARegularFile,
+            .notADirectory, .unsupportedFileSystem, .alreadyExists, .tooLarge, .misuse, .other:
+            false
+        }
+    }
+
     fileprivate var meaning: KeychainFailure.Code {
         switch self {
         case .busy: .timedOut

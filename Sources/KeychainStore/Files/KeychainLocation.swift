@@ -58,8 +58,9 @@ package struct KeychainLocation: Hashable, Sendable {
 
     /// The keychain that the environment names.
     ///
-    /// - Throws: ``KeychainFailure/Code/noHome`` if no variable names an absolute path, or one of
-    ///   those that could is not UTF-8.
+    /// - Throws: ``KeychainFailure``: `noHome` if no variable names an absolute path, or one of
+    ///   those that could is not UTF-8; `invalidRequest` if the device key is named by another
+    ///   path than an absolute one.
     package static func ofThisProcess() throws(KeychainFailure) -> KeychainLocation {
         try KeychainLocation(.ofProcess)
     }
@@ -91,8 +92,26 @@ package struct KeychainLocation: Hashable, Sendable {
         }
         credentialPath = Self.absolutePath(environment.value("CREDENTIALS_DIRECTORY"))
             .map { $0 + "/valet.device-key" }
-        deviceKeyPath = Self.absolutePath(environment.value("VALET_DEVICE_KEY_FILE"))
+        deviceKeyPath = try Self.deviceKeyPath(environment)
         tpm = TPMDevice()
+    }
+
+    /// The file that `$VALET_DEVICE_KEY_FILE` names; nil if it is not set, or empty.
+    ///
+    /// - Throws: ``KeychainFailure/Code/invalidRequest`` for another path than an absolute one: if
+    ///   it counted as none, a new keychain would be protected less than whoever set it meant.
+    private static func deviceKeyPath(
+        _ environment: Environment
+    ) throws(KeychainFailure) -> String? {
+        let variable = "VALET_DEVICE_KEY_FILE"
+        guard let path = environment.value(variable), !path.isEmpty else { return nil }
+        guard let absolute = absolutePath(path) else {
+            throw KeychainFailure(
+                .invalidRequest, during: "find the device key",
+                message: "$\(variable) is not an absolute path", path: path,
+                hint: "set \(variable) to the whole path of the file, from '/' on")
+        }
+        return absolute
     }
 
     private static func checkVariables(_ environment: Environment) throws(KeychainFailure) {

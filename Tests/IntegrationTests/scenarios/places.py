@@ -5,7 +5,7 @@ import os
 import shutil
 import stat
 
-from support import FILES, expect, mount, need_root, private_mounts
+from support import FILES, Skip, expect, mount, need_root, private_mounts
 
 
 def read_only(world):
@@ -150,10 +150,58 @@ def read_only_home(world):
     expect(world.run("get", "k", env=env).code == 44, "get")
     outcome = world.run("set", "k", input=b"v", env=env)
     if os.geteuid() != 0:
-        expect(outcome.code == 1 and "dead" in outcome.err, "set:", outcome)
+        expect(outcome.code == 77 and "dead" in outcome.err, "set:", outcome)
     env = {"VALET_HOME": "/proc/valet"}
     outcome = world.run("set", "k", input=b"v", env=env)
-    expect(outcome.code == 1, "set in /proc:", outcome)
+    expect(outcome.code in (1, 77), "set in /proc:", outcome)
+    expect("hint: " in outcome.err and "VALET_HOME" in outcome.err, "set in /proc:", outcome)
+
+
+def denied(world):
+    """What the system does not let the user have: exit 77, said once, with what helps."""
+    if os.geteuid() == 0:
+        raise Skip("needs a user who is not root")
+    world.fill("a")
+    for name in ("", "device", "device/device.key", "keychain.db", "keychain.lock"):
+        path = os.path.join(world.home, name).rstrip("/")
+        mode = stat.S_IMODE(os.stat(path).st_mode)
+        os.chmod(path, 0)
+        # Who only reads does without the lock.
+        for verb in (["set", "a"], ["remove", "a"], ["get", "a"])[:2 if "lock" in name else 3]:
+            expect_denied(world.run(*verb, input=b"new"), name or "folder", verb)
+        os.chmod(path, mode)
+    world.check("a")
+    os.mkdir(f"{world.folder}/closed", mode=0)
+    os.mkdir(f"{world.folder}/full", mode=0o500)
+    for env in ({"VALET_HOME": f"{world.folder}/closed/x"}, {"VALET_HOME": f"{world.folder}/full/x"},
+                {"VALET_HOME": None, "HOME": f"{world.folder}/full/x"},
+                {"VALET_HOME": None, "HOME": "/dev/null"}):
+        outcome = world.run("set", "a", input=b"v", env=env)
+        expect_denied(outcome, env)
+        expect("set VALET_HOME to a folder of yours" in outcome.err, env, outcome)
+
+
+def expect_denied(outcome, *words):
+    expect(outcome.code == 77, *words, outcome)
+    lines = outcome.err.strip().split("\n")
+    expect(len(lines) == 2 and "hint: " in lines[1], *words, outcome)
+    expect("Permission denied" in lines[0] or "not a folder" in lines[0], *words, outcome)
+    # Said once: "could not create the keychain: create a folder: …" has two.
+    what = lines[0].split(" (")[0]
+    expect(what.count(": ") == 3, *words, "more than one operation:", lines[0])
+
+
+def relative_device_key(world):
+    """A relative VALET_DEVICE_KEY_FILE is refused: ignored, the keychain would have less."""
+    for relative in ("key", "./key"):
+        env = {"VALET_DEVICE_KEY_FILE": relative}
+        for verb in (["set", "k"], ["get", "k"], ["list"], ["status"]):
+            outcome = world.run(*verb, input=b"v", env=env, cwd=world.folder)
+            expect(outcome.code == 1, verb, outcome)
+            expect("$VALET_DEVICE_KEY_FILE is not an absolute path" in outcome.err, verb, outcome)
+            expect("hint: set VALET_DEVICE_KEY_FILE to" in outcome.err, verb, outcome)
+    expect(not os.path.exists(world.home), "a keychain was made")
+    world.set("k", "v", env={"VALET_DEVICE_KEY_FILE": ""})
 
 
 ENTRIES = ("", "device") + FILES
