@@ -68,7 +68,9 @@ import Testing
     @Test(arguments: table.verbs.map(\.name))
     func `of every verb fits into 80 columns`(_ name: String) {
         let bench = Bench()
-        bench.run(words: name.split(separator: " ").map(String.init) + ["--help"])
+        let words = name.split(separator: " ").map(String.init) + ["--help"]
+        #expect(bench.run(words: words) == .success)
+        #expect(bench.console.outputText.hasPrefix("valet \(name) - "))
         #expect(bench.console.outputText.split(separator: "\n").allSatisfy { $0.count <= 80 })
     }
 

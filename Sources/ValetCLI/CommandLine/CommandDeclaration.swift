@@ -6,6 +6,8 @@ struct CommandDeclaration: Sendable {
     let name: String
     /// One line, lower case, no full stop.
     let abstract: String
+    /// Last words of its name with other commands: they are no verbs here, and lead to a hint.
+    var synonyms: [String] = []
     /// Paragraphs.
     var discussion: [String] = []
     var arguments: [ArgumentDeclaration] = []
@@ -47,9 +49,12 @@ struct OptionDeclaration: Hashable, Sendable {
     var defaultValue: String?
     /// The only values there are; empty when any is taken.
     var choices: [String] = []
+    /// Verbs of other commands that do the same: they lead to a hint.
+    var synonyms: [String] = []
 
     static let help = OptionDeclaration(name: "help", letter: "h", help: "show this help")
-    static let version = OptionDeclaration(name: "version", help: "show the version")
+    static let version = OptionDeclaration(
+        name: "version", help: "show the version", synonyms: ["version"])
 
     /// How the option is written, without its value.
     var spelling: String { "--" + name }

@@ -92,11 +92,23 @@ extension CommandLineParser {
                 ?? "\(helpLine(group)) lists the verbs")
     }
 
-    /// A verb of that group with a name like `word`, else one of another group with that name.
+    /// What other commands call `word`, else a verb of that group with a name like it, else one of
+    /// another group with that name.
     private func suggestion(for word: String, in group: String?) -> String? {
+        if let name = synonym(word, in: group) { return name }
         let nearest = Suggestion.nearest(to: word, among: table.words(in: group) + ["help"])
         if let nearest { return VerbTable.name(nearest, in: group) }
         return table.verbs.first { $0.name == word || $0.name.hasSuffix(" " + word) }?.name
+    }
+
+    private func synonym(_ word: String, in group: String?) -> String? {
+        let names = table.words(in: group).map { VerbTable.name($0, in: group) }
+        let verb = table.below(group).first {
+            $0.synonyms.contains(word) && names.contains($0.name)
+        }
+        if let verb { return verb.name }
+        let version = OptionDeclaration.version
+        return group == nil && version.synonyms.contains(word) ? version.spelling : nil
     }
 
     /// The error for an option in front of the verb.

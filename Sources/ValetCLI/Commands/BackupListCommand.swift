@@ -7,6 +7,7 @@ internal import KeychainStore
 struct BackupListCommand: Command {
     static let declaration = CommandDeclaration(
         name: "backup list", abstract: "list the items of a backup by name, never their values",
+        synonyms: ["ls"],
         discussion: [
             "Shows the items of all applications as 'valet list' does, once the file was read to "
                 + "its end: a damaged file shows nothing. Neither needs nor changes the keychain.",

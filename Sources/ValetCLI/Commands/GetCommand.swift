@@ -10,6 +10,7 @@ struct GetCommand: Command {
 
     static let declaration = CommandDeclaration(
         name: "get", abstract: "write a secret to standard output",
+        synonyms: ["show"],
         discussion: [
             "Writes the exact bytes of the secret. Only when standard output is a terminal, a "
                 + "newline follows, and what is not text is refused, because terminals act on it."

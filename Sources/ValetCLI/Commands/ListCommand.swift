@@ -6,6 +6,7 @@ internal import KeychainModel
 struct ListCommand: Command {
     static let declaration = CommandDeclaration(
         name: "list", abstract: "list secrets by name, never their values",
+        synonyms: ["ls"],
         discussion: [
             "Lists everything that the application keeps. With --id, --accessibility or --cloud, "
                 + "lists only the secrets of the one valet that these options choose; with "

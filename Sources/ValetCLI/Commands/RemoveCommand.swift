@@ -13,6 +13,7 @@ struct RemoveCommand: Command {
 
     static let declaration = CommandDeclaration(
         name: "remove", abstract: "remove a secret, or all of a valet",
+        synonyms: ["rm", "delete"],
         discussion: [
             "With --all, says how many secrets were removed. Asks first when standard input is a "
                 + "terminal. Only the one valet is emptied that --id, --app, --group, "

@@ -13,6 +13,7 @@ struct SetCommand: Command {
 
     static let declaration = CommandDeclaration(
         name: "set", abstract: "store a secret",
+        synonyms: ["add"],
         discussion: [
             "Stores the exact bytes of standard input, at most 16 MiB, under KEY, and replaces "
                 + "what was there. When standard input is a terminal, asks for the secret twice "
