@@ -9,12 +9,12 @@ usage: scripts/demo.sh [--help]
 
 Sets up (scripts/bootstrap.sh), builds the `valet` command for release, and with a keychain in a
 temporary folder stores a secret, reads it in another process, lists it, and searches every file
-of that keychain for the secret and for its name. Exits 1 if anything is not as it should be.
+of that keychain for the secret and for its name. Looks which libraries the command needs. Exits 1
+if anything is not as it should be.
 END
 }
 
 say() { printf '\n%s\n' "$*"; }
-
 fail() {
     printf 'demo: error: %s\n' "$*" >&2
     exit 1
@@ -46,11 +46,11 @@ say "Building the valet command for release …"
 build=(swift build -c release --enable-all-traits --static-swift-stdlib --product valet)
 "${build[@]}" >&2
 valet="$("${build[@]}" --show-bin-path)/valet"
+scripts/check-libraries "$valet"
 
 folder="$(mktemp -d "${TMPDIR:-/tmp}/valet-demo.XXXXXX")"
 trap 'rm -rf -- "$folder"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+trap 'exit 130' INT; trap 'exit 143' TERM
 export VALET_HOME="$folder/keychain"
 unset STATE_DIRECTORY CREDENTIALS_DIRECTORY VALET_DEVICE_KEY_FILE VALET_ENTITLEMENTS
 
