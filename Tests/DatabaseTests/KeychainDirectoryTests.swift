@@ -188,4 +188,12 @@ import Testing
     @Test func `is asked of the kernel`() throws {
         #expect(try TestFolder().directory().isReadOnly == false)
     }
+
+    /// PROC_SUPER_MAGIC and SYSFS_MAGIC, which are the same everywhere.
+    @Test(arguments: [("/proc", 0x9fa0), ("/sys", 0x6265_6572)] as [(String, UInt32)])
+    func `has the type that the kernel gives it`(_ path: String, _ magic: UInt32) throws {
+        let folder = FileDescriptor(owning: unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC))
+        try #require(folder.number >= 0)
+        #expect(try FileSystem.kernel(folder.number, path).magic == magic)
+    }
 }

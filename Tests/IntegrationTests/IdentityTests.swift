@@ -11,6 +11,10 @@ import Testing
         try await Scenario.run("identity.replaced")
     }
 
+    @Test func `is the one that --app gives, whatever the entitlements say`() async throws {
+        try await Scenario.run("identity.app_outranks")
+    }
+
     @Test func `is what the command stores things for`() async throws {
         try await Scenario.run("identity.set_down")
     }

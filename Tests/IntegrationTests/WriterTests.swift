@@ -16,6 +16,10 @@ import Testing
         try await Scenario.run("writers.checkpoints")
     }
 
+    @Test func `are watched by a reader of traces that misses nothing`() async throws {
+        try await Scenario.run("writers.traces_are_read")
+    }
+
     @Test(arguments: User.allCases)
     func `make one keychain of fifty first writes`(_ user: User) async throws {
         try await Scenario.run("keys.creation_race", as: user)

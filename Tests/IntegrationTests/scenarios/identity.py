@@ -55,6 +55,35 @@ def replaced(world):
     world.doctor()
 
 
+ENTITLEMENTS = """<?xml version="1.0" encoding="UTF-8"?>
+<plist version="1.0"><dict>
+<key>application-identifier</key><string>declared</string>
+<key>keychain-access-groups</key><array><string>declared.first</string></array>
+</dict></plist>
+"""
+
+
+def app_outranks(world):
+    """--app names the program, whatever the file says that VALET_ENTITLEMENTS names."""
+    path = f"{world.folder}/declared.entitlements"
+    with open(path, "w") as file:
+        file.write(ENTITLEMENTS)
+    os.chmod(path, 0o644)
+    declared = {"VALET_ENTITLEMENTS": path}
+    world.set("k", "of nobody")
+    world.set("k", "of the file", env=declared)
+    world.set("k", "of the option", "--app", "chosen", env=declared)
+    expect(world.get("k") == "of nobody", "without either")
+    expect(world.get("k", env=declared) == "of the file", "with the file")
+    for env in (None, declared):
+        expect(world.get("k", "--app", "chosen", env=env) == "of the option", "--app", env)
+        expect(world.run("remove", "k", "--app", "another", env=env).code == 44, "another", env)
+    # Even a file that nobody can use does not matter then.
+    broken = {"VALET_ENTITLEMENTS": f"{world.folder}/missing"}
+    expect(world.get("k", "--app", "chosen", env=broken) == "of the option", "a missing file")
+    expect(world.run("get", "k", env=broken).code == 1, "a missing file counts without --app")
+
+
 def set_down(world):
     """What the command stores for a program, the program finds, and the other way round."""
     world.set("token", "from the command", *support.AGENT_ITEMS)
