@@ -9,7 +9,8 @@ internal import KeychainModel
 ///
 /// Keys are any text, values any bytes; neither may be empty. Nothing but reading asks a person:
 /// values are stored, replaced, looked for and removed without. Reading waits for the person, for a
-/// minute at most: do not read on a thread that others wait for, nor in a task.
+/// minute at most: do not read on a thread that others wait for; in a task, read with
+/// ``asynchronous``.
 ///
 /// The values never leave the device, exist only while a passcode is set, and can be read only
 /// while the keychain is unlocked. Valets are made by the class methods, of which two calls with

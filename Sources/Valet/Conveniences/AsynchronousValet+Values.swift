@@ -4,10 +4,7 @@ extension AsynchronousValet {
     /// ``Valet/Valet/set(_:forKey:)``
     public func set<Value: Encodable & Sendable>(_ value: Value, forKey key: String) async throws {
         let valet = valet
-        let result = try await Call.writing { () throws(KeychainError) in
-            Result { try valet.set(value, forKey: key) }
-        }
-        try result.get()
+        try await Call.untypedWriting { try valet.set(value, forKey: key) }
     }
 
     /// ``Valet/Valet/value(forKey:as:)``
@@ -15,18 +12,6 @@ extension AsynchronousValet {
         forKey key: String, as type: Value.Type = Value.self
     ) async throws -> Value {
         let valet = valet
-        let result = try await Call.reading { () throws(KeychainError) in
-            Result { try valet.value(forKey: key, as: Value.self) }
-        }
-        return try result.get()
-    }
-
-    /// ``Valet/Valet/migrateObjects(from:removeOnCompletion:)``
-    public func migrateObjects(from other: Valet, removeOnCompletion: Bool) async throws {
-        let valet = valet
-        let result = try await Call.writing { () throws(KeychainError) in
-            Result { try valet.migrateObjects(from: other, removeOnCompletion: removeOnCompletion) }
-        }
-        try result.get()
+        return try await Call.untypedReading { try valet.value(forKey: key, as: Value.self) }
     }
 }

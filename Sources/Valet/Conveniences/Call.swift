@@ -5,7 +5,7 @@ internal import KeychainModel
 internal import Synchronization
 
 /// A call that a task waits for while a thread of its own makes it.
-final class Call<Value: Sendable>: Sendable {
+final class Call<Value: Sendable, Failure: Error>: Sendable {
     private enum Progress {
         case waiting(CheckedContinuation<Outcome, Never>)
         /// Made, but nobody waits for it yet.
@@ -16,41 +16,27 @@ final class Call<Value: Sendable>: Sendable {
 
     /// What came of it, with the failure that the thread knows in full.
     struct Outcome: Sendable {
-        let result: Result<Value, KeychainError>
+        let result: Result<Value, Failure>
         var failure: KeychainFailure?
     }
 
-    /// Whether a call that has begun may be left alone.
-    private let isAbandonable: Bool
-    private let body: @Sendable () throws(KeychainError) -> Value
+    /// What ends a call that has begun and is left alone; nil if it has to be waited for.
+    private let abandonment: (@Sendable () -> Void)?
+    private let body: @Sendable () throws(Failure) -> Value
+    /// What a cancelled task is told.
+    private let cancellation: Failure
     private let progress = Mutex(Progress.new)
 
     private init(
-        isAbandonable: Bool, _ body: @escaping @Sendable () throws(KeychainError) -> Value
+        abandonment: (@Sendable () -> Void)?, cancellation: Failure,
+        _ body: @escaping @Sendable () throws(Failure) -> Value
     ) {
-        self.isAbandonable = isAbandonable
-        self.body = body
+        self.abandonment = abandonment
+        self.cancellation = cancellation
+        self.body = Platform.carrying(body)
     }
 
-    /// Makes a call that changes nothing.
-    ///
-    /// - Throws: `userCancelled` once the task is cancelled, and what `body` throws.
-    static func reading(
-        _ body: @escaping @Sendable () throws(KeychainError) -> Value
-    ) async throws(KeychainError) -> Value {
-        try await Call(isAbandonable: true, Platform.carrying(body)).value()
-    }
-
-    /// Makes a call that may change something.
-    ///
-    /// - Throws: `userCancelled` if the task is cancelled before it begins; what `body` throws.
-    static func writing(
-        _ body: @escaping @Sendable () throws(KeychainError) -> Value
-    ) async throws(KeychainError) -> Value {
-        try await Call(isAbandonable: false, Platform.carrying(body)).value()
-    }
-
-    private func value() async throws(KeychainError) -> Value {
+    private func value() async throws(Failure) -> Value {
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { begin($0) }
         } onCancel: {
@@ -66,7 +52,7 @@ final class Call<Value: Sendable>: Sendable {
             progress = .waiting(continuation)
             return false
         }
-        guard !isCancelled else { return continuation.resume(returning: Self.cancelled) }
+        guard !isCancelled else { return continuation.resume(returning: cancelled) }
         callQueue.async { [self] in run() }
     }
 
@@ -78,7 +64,7 @@ final class Call<Value: Sendable>: Sendable {
         }
         guard mayRun else { return }
         let outcome: Outcome
-        do throws(KeychainError) {
+        do throws(Failure) {
             outcome = Outcome(result: .success(try body()))
         } catch {
             outcome = Outcome(result: .failure(error), failure: Platform.lastFailure)
@@ -87,30 +73,76 @@ final class Call<Value: Sendable>: Sendable {
     }
 
     private func cancel() {
-        finish(with: Self.cancelled) { [isAbandonable] progress in
-            if case .running = progress { return isAbandonable }
+        let isAbandoned = finish(with: cancelled) { [abandonment] progress in
+            if case .running = progress { return abandonment != nil }
             return true
         }
+        if isAbandoned { abandonment?() }
     }
 
     /// Hands `outcome` to who waits, once, if the call is still where `condition` wants it.
-    private func finish(with outcome: Outcome, if condition: (borrowing Progress) -> Bool) {
-        let continuation = progress.withLock { progress in
-            guard condition(progress) else { return CheckedContinuation<Outcome, Never>?.none }
+    ///
+    /// - Returns: Whether the call had begun, and nobody waits for it any more.
+    @discardableResult
+    private func finish(with outcome: Outcome, if condition: (borrowing Progress) -> Bool) -> Bool {
+        let (continuation, hadBegun) = progress.withLock { progress in
+            guard condition(progress) else {
+                return (CheckedContinuation<Outcome, Never>?.none, false)
+            }
             defer { progress = .over }
             switch progress {
-            case .waiting(let continuation), .running(let continuation): return continuation
-            case .new, .over: return nil
+            case .waiting(let continuation): return (continuation, false)
+            case .running(let continuation): return (continuation, true)
+            case .new, .over: return (nil, false)
             }
         }
         continuation?.resume(returning: outcome)
+        return hadBegun
     }
 
-    private static var cancelled: Outcome {
+    private var cancelled: Outcome {
         Outcome(
-            result: .failure(.userCancelled),
+            result: .failure(cancellation),
             failure: KeychainFailure(
                 .userCancelled, during: "call the keychain", message: "the task was cancelled"))
+    }
+}
+
+extension Call where Failure == KeychainError {
+    /// Makes a call that changes nothing.
+    ///
+    /// - Parameter abandonment: Called when the task is cancelled after the call has begun.
+    /// - Throws: `userCancelled` once the task is cancelled, and what `body` throws.
+    static func reading(
+        orElse abandonment: @escaping @Sendable () -> Void = {},
+        _ body: @escaping @Sendable () throws(KeychainError) -> Value
+    ) async throws(KeychainError) -> Value {
+        try await Call(abandonment: abandonment, cancellation: .userCancelled, body).value()
+    }
+
+    /// Makes a call that may change something.
+    ///
+    /// - Throws: `userCancelled` if the task is cancelled before it begins; what `body` throws.
+    static func writing(
+        _ body: @escaping @Sendable () throws(KeychainError) -> Value
+    ) async throws(KeychainError) -> Value {
+        try await Call(abandonment: nil, cancellation: .userCancelled, body).value()
+    }
+}
+
+extension Call where Failure == any Error {
+    /// As ``reading(orElse:_:)``, for what throws other errors as well.
+    static func untypedReading(
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        try await Call(abandonment: {}, cancellation: KeychainError.userCancelled, body).value()
+    }
+
+    /// As ``writing(_:)``, for what throws other errors as well.
+    static func untypedWriting(
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        try await Call(abandonment: nil, cancellation: KeychainError.userCancelled, body).value()
     }
 }
 
