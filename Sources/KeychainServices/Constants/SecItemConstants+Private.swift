@@ -2,10 +2,14 @@
 
 // Names that only Apple's own programs use: no password has these attributes
 // (`errSecNoSuchAttr`), and no call takes the other keys (`errSecParam`). Names only, so that code
-// builds.
+// builds; the two that name an accessibility by another name do what it does.
 
 /// Passwords that people share; no class that a call takes.
 public let kSecClassAppleSharePassword: CFString = "apls"
+/// ``kSecAttrAccessibleAlways`` by the name that did not become deprecated.
+public let kSecAttrAccessibleAlwaysPrivate: CFString = "dk"
+/// ``kSecAttrAccessibleAlwaysThisDeviceOnly`` by the name that did not become deprecated.
+public let kSecAttrAccessibleAlwaysThisDeviceOnlyPrivate: CFString = "dku"
 /// Readable until the machine starts again; no class of items.
 public let kSecAttrAccessibleUntilReboot: CFString = "f"
 /// Whether the row stands for an item that was deleted.
