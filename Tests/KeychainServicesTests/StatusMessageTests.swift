@@ -11,6 +11,24 @@ import Testing
         #expect(StatusMessage.text(for: code.status) != nil)
     }
 
+    /// keychain-semantics §1.9: codes that no caller sees have no public text.
+    static let wordless: Set<OSStatus> = [
+        errSecInternal, errSecPolicyDenied, errSecAuthNeeded, errSecWaitForCallback,
+        errSecUpgradePending,
+    ]
+
+    @Test(arguments: Set(`The constants`.codes.map(\.0)).subtracting(wordless))
+    func `exist for every code that has a public text`(_ code: OSStatus) throws {
+        let words = try #require(SecCopyErrorMessageString(code, nil) as String?)
+        #expect(!words.hasPrefix("OSStatus"))
+        #expect(words.hasSuffix("."))
+    }
+
+    @Test(arguments: wordless.union([-12345, .min, .max]))
+    func `are the number for every other code`(_ code: OSStatus) {
+        #expect(SecCopyErrorMessageString(code, nil) == "OSStatus \(code)")
+    }
+
     @Test(
         arguments: [
             (errSecItemNotFound, -25300), (errSecDuplicateItem, -25299), (errSecParam, -50),

@@ -52,7 +52,8 @@ private enum DictionaryKeys {
             kSecMatchCaseInsensitive, kSecMatchEmailAddressIfPresent, kSecReturnData,
             kSecReturnRef, kSecReturnAttributes, kSecReturnPersistentRef, kSecValueData,
             kSecValueData, kSecValueRef, kSecValuePersistentRef, kSecValuePersistentRef,
-            kSecUseAuthenticationUI, kSecUseNoAuthenticationUI, kSecUseItemList,
+            kSecUseAuthenticationUI, kSecUseNoAuthenticationUI, kSecUseAuthenticationContext,
+            kSecUseAuthenticationContext, kSecAttrAccessControl, kSecUseItemList,
             kSecUseOperationPrompt, kSecUseDataProtectionKeychain, kSecUseTombstones,
             kSecUseKeychain, kSecAttrTombstone, kSecAttrUUID, kSecAttrApplicationTag, "clip", "",
             "v", "m", "r_", "u_", "f", "filter", "account", "😀", "😀😀", "ключ",
@@ -80,6 +81,8 @@ private enum DictionaryValues {
             return Date(timeIntervalSinceReferenceDate: 1)
         case kSecUseAuthenticationUI:
             return ["u_AuthUIA", "u_AuthUIF", "u_AuthUIS"].random(&random)
+        case kSecUseAuthenticationContext: return AuthenticationObjects.contexts.random(&random)
+        case kSecAttrAccessControl: return AuthenticationObjects.controls.random(&random)
         default: return (["a", "b", "", 1, 2, Data("a".utf8), true] as [Any]).random(&random)
         }
     }
@@ -110,6 +113,27 @@ private enum DictionaryValues {
             "abc".dropFirst(), Data("abc".utf8).dropFirst(), NSError(domain: "", code: 0), (1, 2),
             { () -> Int in 1 }, Int.self, NSDecimalNumber(string: "99999999999999999999"),
             [[[["deep": [1, [2, [3]]]]]]], NSSet(), NSNumber(value: Int8(1)), 0 as UInt8,
+        ] + AuthenticationObjects.contexts + AuthenticationObjects.controls
+    }
+}
+
+/// The objects that dictionaries hold: none of them asks anybody.
+private enum AuthenticationObjects {
+    /// Contexts of which one may not ask, and one is over.
+    static var contexts: [LAContext] {
+        let (silent, invalid) = (LAContext(), LAContext())
+        silent.interactionNotAllowed = true
+        invalid.invalidate()
+        return [silent, invalid]
+    }
+
+    /// Access controls with a demand and without.
+    static var controls: [SecAccessControl] {
+        let pairs: [(String, SecAccessControlCreateFlags)] = [
+            ("ak", []), ("cku", []), ("ak", .userPresence), ("akpu", .biometryCurrentSet),
+            ("ck", [.devicePasscode, .or, .biometryAny]), ("dk", .applicationPassword),
+            ("aku", .privateKeyUsage), ("f", []),
         ]
+        return pairs.compactMap { SecAccessControlCreateWithFlags(nil, $0 as CFString, $1, nil) }
     }
 }

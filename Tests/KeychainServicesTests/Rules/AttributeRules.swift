@@ -224,6 +224,13 @@ import Testing
         Rule(
             "§2.4 a search without a class finds every class",
             [.add("a", ["pdmn": "dku"]), .copy(["acct": "a"])]),
+        Rule(
+            "§2.4 the group com.apple.apsd is like others (a documented deviation)",
+            [
+                .caller("com.apple.apsd"), .add("a", ["agrp": "com.apple.apsd"]),
+                .copy(["r_Attributes": true], .has(["agrp": "com.apple.apsd", "pdmn": "ak"])),
+                .add("b", ["pdmn": "dku"]), .copy(["acct": "b", "pdmn": "dku"]),
+            ]),
         Rule("§2.1 a class may come as UTF-8", [.add("a", ["pdmn": Data("ck".utf8)])]),
         Rule("decided: akpu needs a passcode", [.add("a", ["pdmn": "akpu"], -25291), .left()]),
     ]
@@ -241,6 +248,33 @@ import Testing
                 .add("a"), .update([:], ["cdat": then, "mdat": then]), .copy(["cdat": then]),
                 .copy(["mdat": then], -25300),
                 .copy(["r_Attributes": true], .has(["cdat": then])),
+            ]),
+        Rule(
+            "§2.5 an update leaves the creation date, and that of modification is later",
+            [
+                .add("a"), .dates([:], .new, .new), .dates([:], .same, .same),
+                .update([:], ["labl": "x"]), .dates([:], .same, .later),
+                .update([:], ["labl": "x"]), .dates([:], .same, .later),
+                .update([:], [:]), .dates([:], .same, .later),
+            ]),
+        Rule(
+            "§2.5 an update that fails leaves both",
+            [
+                .add("a"), .dates([:], .new, .new), .update([:], ["zzzz": 1], -25303),
+                .update([:], ["labl": true], -50), .dates([:], .same, .same),
+            ]),
+        Rule(
+            "§2.5 an update of the key leaves the creation date",
+            [
+                .add("a"), .dates([:], .new, .new), .update([:], ["acct": "b"]),
+                .dates([:], .same, .later),
+            ]),
+        Rule(
+            "§2.5 a synchronized item that comes again is later than the one that was deleted",
+            [
+                .add("a", ["sync": true]), .dates(["sync": true], .new, .new),
+                .delete(["sync": true]), .add("a", ["sync": true]),
+                .dates(["sync": true], .later, .later),
             ]),
     ]
 }

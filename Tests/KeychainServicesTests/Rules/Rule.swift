@@ -94,6 +94,15 @@ struct Call {
         Call(kind: .caller(groups), answer: .nothing)
     }
 
+    /// Finds one item and compares its dates with those that the last such call found.
+    static func dates(
+        _ query: Keys = [:], _ created: Answer.Change, _ modified: Answer.Change
+    ) -> Call {
+        Call(
+            kind: .copy(query.merging(["r_Attributes": true]) { $1 }),
+            answer: .dates(created: created, modified: modified))
+    }
+
     /// Finds one item and keeps its persistent reference; the second time it must be the same.
     static func reference(_ name: String, _ query: Keys) -> Call {
         let query = query.merging(["r_PersistentRef": true]) { $1 }
@@ -130,6 +139,13 @@ enum Answer: CustomStringConvertible {
     case list(Int, Set<String>)
     /// Texts, in their order.
     case texts([String])
+    /// Success; a dictionary whose dates are so, compared with those that were seen before.
+    case dates(created: Change, modified: Change)
+
+    /// What became of a date.
+    enum Change: String {
+        case new, same, later, earlier
+    }
 
     static var nothing: Answer { .status(errSecSuccess) }
 
@@ -145,6 +161,7 @@ enum Answer: CustomStringConvertible {
         case .references(let count): "\(count) references"
         case .list(let count, let keys): "\(count) dictionaries of \(keys.sorted())"
         case .texts(let texts): "\(texts)"
+        case .dates(let created, let modified): "created \(created), modified \(modified)"
         }
     }
 

@@ -15,6 +15,7 @@ final class RuleKeychain {
     private let store: ItemStore
     private var caller = RuleKeychain.groups
     private var kept: [String: Data] = [:]
+    private var seen: [String: Date] = [:]
 
     init() {
         folder =
@@ -90,9 +91,7 @@ final class RuleKeychain {
                 return Answer.keys(keys(of: found)).description
             }
         case .has(let values):
-            if let found = object as? [String: Any] {
-                return Answer.text(found.filter { values[$0.key] != nil })
-            }
+            if let found = object as? [String: Any] { return text(found, values) }
         case .values:
             if let found = object as? [Data] { return Answer.values(found.map(text)).description }
         case .references:
@@ -105,9 +104,29 @@ final class RuleKeychain {
             {
                 return Answer.list(found.count, keys(of: first)).description
             }
+        case .dates:
+            if let found = object as? [String: Any] { return changes(in: found).description }
         case .texts, .status: break
         }
         return object.map { "\(type(of: $0)) \($0)" } ?? "nothing"
+    }
+
+    private func text(_ found: [String: Any], _ values: [String: Any]) -> String {
+        Answer.text(found.filter { values[$0.key] != nil })
+    }
+
+    private func changes(in found: [String: Any]) -> Answer {
+        .dates(
+            created: change(of: kSecAttrCreationDate, in: found),
+            modified: change(of: kSecAttrModificationDate, in: found))
+    }
+
+    /// What became of a date since it was seen last.
+    private func change(of key: String, in found: [String: Any]) -> Answer.Change {
+        guard let date = found[key] as? Date, let last = seen.updateValue(date, forKey: key) else {
+            return .new
+        }
+        return date == last ? .same : date > last ? .later : .earlier
     }
 
     /// Access control is not what these rules are about.
