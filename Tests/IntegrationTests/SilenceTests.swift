@@ -12,6 +12,10 @@ import Testing
         try await Scenario.run("presence.nobody_needed", as: user)
     }
 
+    @Test func `asks nobody below the level that a program requires`() async throws {
+        try await Scenario.run("presence.software_refused")
+    }
+
     @Test func `maps no memory when it reads again`() async throws {
         try await Scenario.run("silence.warm_reading")
     }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Items that a person has to be there for, and what needs nobody."""
 
+import json
 import os
 
 from support import expect, need
@@ -54,6 +55,27 @@ def control(agent, asker):
     answer = agent.ask("person get token Sign-in")
     expect(answer.startswith("error"), "read without a person:", answer)
     expect(asker.was_started, "reading asked nobody")
+
+
+def software_refused(world):
+    """Without a TPM valets that ask work, `status` says `software`, and a program that requires the
+    TPM gets nothing, and asks nobody."""
+    asker = Asker(world)
+    agent = world.agent(env={**OWN, "VALET_PINENTRY": asker.path})
+    agent.do("app passcode correct")
+    write(agent, "ok")
+    agent.do("person set token value")
+    status = json.loads(world.run("status", "--json", env=OWN).out)
+    expect(status["people"] == "software", status)
+    expect((status["passcodeBound"], status["fingerprintGated"]) == (0, 1), status)
+    agent.do("app require tpm+passcode")
+    for verb in ("set token other", "get token Sign-in", "contains token", "remove token"):
+        answer = agent.ask(f"person {verb}")
+        expect(answer.startswith("error insufficientProtection"), verb, answer)
+    expect(agent.do("person can") == "false", "a valet can be used")
+    expect(not asker.was_started, "somebody was asked")
+    agent.do("app lockall")
+    agent.end()
 
 
 class Asker:
