@@ -66,6 +66,37 @@ final class Unlocking {
     }
 }
 
+/// What an application has asked for in its own way, in place of the person.
+final class Credentials {
+    private var context = LAContext()
+
+    func use(_ password: String) -> Bool {
+        guard let data = password.data(using: .utf8) else { return false }
+        let isSet = context.setCredential(data, type: .applicationPassword)
+        return isSet && context.isCredentialSet(.applicationPassword)
+    }
+
+    func open(_ completion: @escaping @Sendable (Bool, Error?) -> Void) {
+        var error: Unmanaged<CFError>?
+        guard
+            let access = SecAccessControlCreateWithFlags(
+                kCFAllocatorDefault, kSecAttrAccessibleWhenUnlockedThisDeviceOnly,
+                [.biometryAny, .or, .devicePasscode], &error)
+        else {
+            completion(false, error?.takeRetainedValue())
+            return
+        }
+        context.evaluateAccessControl(
+            access, operation: .useItem, localizedReason: "Read your note", reply: completion)
+    }
+
+    func close() {
+        _ = context.setCredential(nil, type: .applicationPassword)
+        context.invalidate()
+        context = LAContext()
+    }
+}
+
 func explain(_ error: Error?) -> String {
     guard let error = error as? LAError else { return "unknown" }
     switch error.code {

@@ -159,3 +159,32 @@ final class PasswordVault {
         return query
     }
 }
+
+// Older names of systems, newer systems, and extensions, as wrappers ask for them.
+extension PasswordVault {
+    @available(OSX 10.10, iOS 8.0, *)
+    @available(iOSApplicationExtension, introduced: 8.0)
+    @available(macCatalyst, introduced: 13.1)
+    @available(visionOS, introduced: 1.0)
+    func contains(_ account: String) -> Bool {
+        if #available(OSX 10.15, iOSApplicationExtension 13.0, macCatalyst 13.1, visionOS 1.0, *) {
+            return accounts().contains(account)
+        }
+        return self[account] != nil
+    }
+
+    @available(visionOS, unavailable)
+    @available(iOSApplicationExtension, unavailable)
+    @available(OSXApplicationExtension, unavailable, message: "not in an extension")
+    @available(OSX, deprecated: 10.10, renamed: "contains(_:)")
+    func has(_ account: String) -> Bool { contains(account) }
+
+    var systems: Int {
+        var count = 0
+        #if os(OSX) || os(visionOS) || targetEnvironment(macCatalyst)
+            count += 1
+        #endif
+        guard #unavailable(visionOS 1.0, macCatalyst 13.1) else { return count }
+        return count
+    }
+}

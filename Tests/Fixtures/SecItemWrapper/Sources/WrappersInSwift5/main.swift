@@ -16,6 +16,7 @@ func vaultFailures() -> [String] {
     vault["b"] = "two"
     vault["a"] = "three"
     let stored = vault["a"] == "three" && vault.accounts() == ["a", "b"]
+    let found = vault.contains("a") && vault.has("b") && !vault.has("c")
     vault["b"] = nil
     let removed = vault["b"] == nil && vault.accounts() == ["a"]
     var missing: VaultError?
@@ -26,6 +27,7 @@ func vaultFailures() -> [String] {
     try? vault.removeAll()
     return failures([
         ("a new vault is empty", fresh), ("a vault stores and replaces", stored),
+        ("a vault finds", found), ("this is none of Apple's systems", vault.systems == 0),
         ("a vault removes", removed), ("a vault says what is missing", missing == .noPassword),
         ("a vault says what is foreign", refused == VaultError(errSecMissingEntitlement)),
         ("a code has words", VaultError(errSecAuthFailed) != VaultError(errSecIO)),
