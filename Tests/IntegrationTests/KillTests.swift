@@ -21,10 +21,11 @@ import Testing
 @Suite struct `A change of keys` {
     static let changes = [
         "setting", "changing", "removing", "rotating", "rotating_with_passcode",
-        "creating_recovery_key", "recovering", "recovering_in_between",
-        "recovering_a_lost_key", "revoking", "binding", "unbinding", "binding_to_tpm", "binding_passcode_to_tpm",
-        "changing_passcode_in_tpm", "unbinding_from_tpm", "binding_with_erasure_secret", "rotating_with_erasure_secret",
-        "changing_passcode_with_erasure_secret", "unbinding_with_erasure_secret",
+        "creating_recovery_key", "recovering", "recovering_in_between", "recovering_a_lost_key",
+        "revoking", "binding", "unbinding", "binding_to_tpm", "binding_passcode_to_tpm",
+        "changing_passcode_in_tpm", "unbinding_from_tpm", "binding_with_erasure_secret",
+        "rotating_with_erasure_secret", "changing_passcode_with_erasure_secret",
+        "unbinding_with_erasure_secret",
     ]
 
     @Test(arguments: changes)

@@ -9,6 +9,20 @@ import Testing
     }
 
     @Test(arguments: User.allCases)
+    func `is locked at once, and waits for who writes when asked to`(_ user: User) async throws {
+        try await Scenario.run("passcodes.lock_waits", as: user)
+    }
+
+    @Test func `has a passcode that takes what the machine can spare`() async throws {
+        try await Scenario.run("passcodes.calibrated")
+    }
+
+    @Test(arguments: User.allCases)
+    func `is unlocked by each process where the kernel keeps no keys`(_ user: User) async throws {
+        try await Scenario.run("passcodes.refused_keyrings", as: user)
+    }
+
+    @Test(arguments: User.allCases)
     func `locks itself when its time is over`(_ user: User) async throws {
         try await Scenario.run("passcodes.deadline", as: user)
     }

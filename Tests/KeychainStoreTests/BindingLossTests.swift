@@ -85,7 +85,7 @@ import Testing
         #expect(failure?.hint == "run `valet recovery use`")
         let status = try store.status()
         #expect(status.state == .keyUnavailable && status.needsRecovery && status.level == .tpm)
-        #expect(try store.itemsLostByRecovery() == Self.names.count - Self.migratable.count)
+        #expect(try store.itemsLostByRecovery().count == Self.names.count - Self.migratable.count)
         try store.recover(with: key, settingPasscode: nil)
         #expect(readable() == Self.migratable)
         #expect(try store.status().level == .file)

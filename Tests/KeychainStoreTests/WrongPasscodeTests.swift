@@ -39,4 +39,10 @@ import Testing
         try mine.store.unlock(right)
         #expect(try wrongCount(mine) == 0)
     }
+
+    @Test func `cost longer and longer, and never longer than three seconds`() {
+        let pauses = (1...8).map { WrongPasscodes.pause(after: $0) / 1_000_000 }
+        #expect(pauses == [100, 200, 400, 800, 1_600, 3_000, 3_000, 3_000])
+        #expect(WrongPasscodes.pause(after: .max) == 3_000_000_000)
+    }
 }

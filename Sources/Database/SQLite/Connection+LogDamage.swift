@@ -72,7 +72,7 @@ extension Connection {
             isBigEndian: LogFormat.isMachineBigEndian)
     }
 
-    /// Whether behind the frames that SQLite sees there is a commit that another frame goes on from.
+    /// Whether behind the frames that SQLite sees there is a commit that a frame goes on from.
     private func hasCommits(behind view: LogView) throws(DatabaseError) -> Bool {
         let byteCount = try logByteCount()
         var number = view.frameCount

@@ -73,7 +73,7 @@ extension ItemStore {
         let operation = "count items"
         return try withEngine(operation) { (engine) throws(KeychainFailure) in
             try engine.rowCount(
-                of: RowKinds([.whenPasscodeSetThisDeviceOnly], needing: PresencePair.allCases),
+                of: [RowKinds([.whenPasscodeSetThisDeviceOnly], needing: PresencePair.allCases)],
                 operation, Deadline(after: timeLimit))
         }
     }

@@ -42,12 +42,16 @@ extension ItemStore {
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain.
     package func itemsLostByRecovery(
         settingPasscode setsPasscode: Bool = true
-    ) throws(KeychainFailure) -> Int {
+    ) throws(KeychainFailure) -> LostItems {
         try withEngine(Self.recovering) { (engine) throws(KeychainFailure) in
             let deadline = Deadline(after: timeLimit)
             let lost = try engine.rowsLostByRecovery(
                 settingPasscode: setsPasscode, Self.recovering, deadline)
-            return try engine.rowCount(of: lost, Self.recovering, deadline)
+            let needing = RowKinds([.whenPasscodeSetThisDeviceOnly], needing: PresencePair.allCases)
+            return LostItems(
+                count: try engine.rowCount(of: [lost], Self.recovering, deadline),
+                needingPasscodeCount: try engine.rowCount(
+                    of: [lost, needing], Self.recovering, deadline))
         }
     }
 
@@ -176,9 +180,9 @@ extension Engine {
         return RowKinds(lost, needing: pairs)
     }
 
-    /// How many rows of items are of `kinds`.
+    /// How many rows of items are of all of `kinds`.
     func rowCount(
-        of kinds: RowKinds, _ operation: String, _ deadline: Deadline
+        of kinds: [RowKinds], _ operation: String, _ deadline: Deadline
     ) throws(KeychainFailure) -> Int {
         try withReader(deadline) { (store) throws(KeychainFailure) in
             try translating(operation) {
@@ -190,7 +194,8 @@ extension Engine {
                 var sum = 0
                 let run = try count.start()
                 while try run.step() {
-                    guard kinds.contains(run.int64(0), run.int64(1)) else { continue }
+                    let (protection, presence) = (run.int64(0), run.int64(1))
+                    guard kinds.allSatisfy({ $0.contains(protection, presence) }) else { continue }
                     sum += Int(run.int64(2))
                 }
                 return sum

@@ -25,10 +25,13 @@ final class WrongPasscodes: Sendable {
         }
     }
 
+    /// How long a process waits after so many in a row, from 1 on, in nanoseconds.
+    static func pause(after count: Int) -> Int64 {
+        min(longest, first << Int64(min(count, 6) - 1))
+    }
+
     private func wait() {
         let (_, attempts) = count.add(1, ordering: .relaxed)
-        let doubled = Self.first << Int64(min(attempts, 6) - 1)
-        let pause = min(Self.longest, doubled)
-        _ = Deadline.never.sleep(atMost: pause)
+        _ = Deadline.never.sleep(atMost: Self.pause(after: attempts))
     }
 }

@@ -76,10 +76,10 @@ struct RecoveryUseCommand: Command {
         let store = try asking { () throws(KeychainFailure) in try context.store() }
         let status = try asking { () throws(KeychainFailure) in try store.status() }
         try check(status)
-        let count = try asking { () throws(KeychainFailure) in
+        let lost = try asking { () throws(KeychainFailure) in
             try store.itemsLostByRecovery(settingPasscode: setsPasscode)
         }
-        context.console.note("valet: \(Self.loss(count))")
+        context.console.note("valet: with the right key, \(Self.text(lost))")
         if status.deviceKeyPlace == .tpm { noteLostTPM(of: store, context.console) }
         try context.console.requireConsent(to: "Recover the keychain?", isGiven: isAgreed)
         try recover(store, context)
@@ -167,11 +167,14 @@ struct RecoveryUseCommand: Command {
         }
     }
 
-    private static func loss(_ count: Int) -> String {
-        switch count {
-        case 0: "every item comes back"
-        case 1: "1 item cannot come back"
-        default: "\(count) items cannot come back"
-        }
+    private static func text(_ lost: LostItems) -> String {
+        guard lost.count > 0 else { return "every item comes back" }
+        let items = lost.count == 1 ? "1 item" : "\(lost.count) items"
+        let (deviceOnly, needing) = (lost.deviceOnlyCount, lost.needingPasscodeCount)
+        let kinds = [
+            deviceOnly == 0 ? nil : "\(deviceOnly) of this device only",
+            needing == 0 ? nil : "\(needing) that \(needing == 1 ? "needs" : "need") a passcode",
+        ].compactMap(\.self)
+        return "\(items) cannot come back: " + kinds.joined(separator: ", ")
     }
 }

@@ -4,9 +4,11 @@
 import contextlib
 import json
 import os
+import struct
 import time
 
-from support import expect
+import keybags
+from support import expect, need
 
 PASSCODE = "correct horse"
 SHARED = {"VALET_LOCK_STATE": "kernel"}
@@ -28,14 +30,14 @@ class Lines:
         os.close(self.number)
 
 
-def run(world, *words, lines=(), option="--passcode-fd", env=SHARED, variable=False):
+def run(world, *words, lines=(), option="--passcode-fd", env=SHARED, variable=False, prefix=()):
     """Runs the command with a descriptor that an option or the variable names."""
     with Lines(*lines) as number:
         if variable:
             env = {**env, "VALET_PASSCODE_FD": str(number)}
         elif lines:
             words = (*words, option, str(number))
-        return world.run(*words, env=env, pass_fds=(number,))
+        return world.run(*words, env=env, prefix=prefix, pass_fds=(number,))
 
 
 def do(world, *words, **options):
@@ -95,6 +97,44 @@ def shared_state(world):
         do(world, "lock")
         do(world, "unlock", lines=[PASSCODE], variable=True)
         expect(state(world) == "unlocked", "not unlocked by the variable")
+
+
+def lock_waits(world):
+    """Who locks has locked at once, and waits for the write under way only when asked to."""
+    with keychain(world):
+        holder = world.agent()
+        holder.do(f"hold {world.home}")
+        do(world, "lock")
+        expect(state(world) == "locked", "not locked while somebody writes")
+        ends(75, run(world, "lock", "--wait"), "the keychain is locked")
+        holder.do("release")
+        do(world, "lock", "--wait")
+        expect(state(world) == "locked", "not locked")
+
+
+def calibrated(world):
+    """A passcode that the command sets takes what this machine can spare, within the bounds."""
+    with keychain(world):
+        bag, = keybags.stored(world.path("keychain.db")).values()
+        memory, passes, lanes = struct.unpack(">IIB", bag.records[keybags.ARGON2][16:])
+        expect(lanes == 1 and passes >= 3 and 64 << 10 <= memory <= 256 << 10, memory, passes)
+
+
+def refused_keyrings(world):
+    """Where the kernel keeps no keys, each process does, and whoever asks is told so."""
+    need("strace")
+    with keychain(world):
+        do(world, "lock", "--all")
+        for error in ("EPERM", "ENOSYS"):
+            refused = ("strace", "-f", "-o", "/dev/null", "-e", "trace=add_key,keyctl", "-e",
+                       f"inject=add_key,keyctl:error={error}")
+            report = json.loads(do(world, "status", "--json", prefix=refused).out)
+            expect(report["lockState"] == "process" and report["lockStateReason"], report)
+            found = run(world, "doctor", lines=[PASSCODE], variable=True, prefix=refused)
+            expect(b"opened keys lie in the process: " in found.out, found, found.out)
+            outcome = run(world, "get", "a", lines=[PASSCODE], variable=True, prefix=refused)
+            expect(outcome.out == b"value of a", error, outcome)
+            expect(state(world) == "beforeFirstUnlock", "keys were left in the kernel")
 
 
 def next_pipe():
