@@ -32,6 +32,7 @@ open class LAContext: NSObject, @unchecked Sendable {
     /// Whether a policy could be evaluated now; asks nobody.
     ///
     /// - Parameter error: Set to an ``LAError``, as an object, that says why not.
+    @discardableResult
     open func canEvaluatePolicy(_ policy: LAPolicy, error: NSErrorPointer) -> Bool {
         do throws(AuthenticationRefusal) {
             try state.check(try policy.demands())
@@ -107,6 +108,7 @@ open class LAContext: NSObject, @unchecked Sendable {
     /// - Parameter credential: UTF-8, without the end of the line. It is copied to guarded memory;
     ///   your own is yours to wipe.
     /// - Returns: false for a type that there is none of here: all but the passcode.
+    @discardableResult
     open func setCredential(_ credential: Data?, type: LACredentialType) -> Bool {
         switch type {
         case .passcode:
@@ -118,6 +120,7 @@ open class LAContext: NSObject, @unchecked Sendable {
     }
 
     /// Whether a credential of that type is set.
+    @discardableResult
     open func isCredentialSet(_ type: LACredentialType) -> Bool {
         switch type {
         case .passcode: state.settings.passcode != nil
