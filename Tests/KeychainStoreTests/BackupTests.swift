@@ -59,7 +59,8 @@ import Testing
         let caller = keychain.caller
         let (isDone, moveCount) = (Flag(), Counter())
         Thread {
-            for number in 20... where !isDone.isSet {
+            for number in 20... {
+                if isDone.isSet { break }
                 // Each commit leaves twenty.
                 let old = try? writing.copy(.exact("\(number - 20)"), [], for: caller)
                 guard let reference = old?.items.first?.reference else { break }

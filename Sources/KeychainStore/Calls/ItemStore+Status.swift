@@ -148,29 +148,39 @@ extension KeychainStatus {
     fileprivate mutating func count(
         in connection: Connection, hasPasscode: Bool
     ) throws(DatabaseError) {
-        itemCount = try connection.count(.items)
+        let counts = try connection.itemCounts()
+        itemCount = counts.values.reduce(0, +)
         quarantinedRowCount = try connection.count(.quarantinedRows)
         guard hasPasscode else { return }
-        passcodeBoundCount = try connection.count(.passcodeBoundItems)
-        fingerprintGatedCount = try connection.count(.gatedItems)
+        passcodeBoundCount = counts[1] ?? 0
+        fingerprintGatedCount = counts[2] ?? 0
     }
 }
 
 extension Connection {
     enum Counted {
-        case items, passcodeBoundItems, gatedItems, quarantinedRows
+        case items, quarantinedRows
     }
 
-    /// How many rows there are; reads all of them. The flags: docs/FORMAT.md §5.
+    /// How many items there are of each presence kind, 0 for none; reads all rows. The flags:
+    /// docs/FORMAT.md §5.
+    fileprivate func itemCounts() throws(DatabaseError) -> [Int64: Int] {
+        let statement = Statement(
+            """
+            SELECT flags >> 8 & 3, count(*) FROM item WHERE flags & 2 = 0 GROUP BY flags >> 8 & 3
+            """, on: self)
+        var counts: [Int64: Int] = [:]
+        let run = try statement.start()
+        while try run.step() { counts[run.int64(0)] = Int(run.int64(1)) }
+        return counts
+    }
+
+    /// How many rows there are; reads all of them.
     func count(_ counted: Counted) throws(DatabaseError) -> Int {
         let statement =
             switch counted {
             case .items:
                 Statement("SELECT count(*) FROM item WHERE flags & 2 = 0", on: self)
-            case .passcodeBoundItems:
-                Statement("SELECT count(*) FROM item WHERE flags & 770 = 256", on: self)
-            case .gatedItems:
-                Statement("SELECT count(*) FROM item WHERE flags & 770 = 512", on: self)
             case .quarantinedRows: Statement("SELECT count(*) FROM quarantine", on: self)
             }
         let run = try statement.start()

@@ -8,7 +8,6 @@ internal import Sealing
 
 /// The keys of this process.
 extension Engine {
-
     /// What the transaction of `store` sees of the keychain itself.
     ///
     /// - Throws: ``KeychainFailure``: `newerFormat`, `keychainDamaged`.

@@ -134,8 +134,11 @@ internal import Testing
     /// Whether the program that asks ends long before the time for an answer is over.
     private func isOver(_ pinentry: ScriptedPinentry) async -> Bool {
         await elsewhere {
-            for _ in 0..<1500 where !pinentry.isGone { usleep(10_000) }
-            return pinentry.isGone
+            for _ in 0..<1500 {
+                if pinentry.isGone { return true }
+                usleep(10_000)
+            }
+            return false
         }
     }
 
