@@ -49,4 +49,11 @@ export VALET_HOME="$folder/home"
 # Settings of the caller's keychain; a test that wants one sets it.
 unset STATE_DIRECTORY CREDENTIALS_DIRECTORY VALET_DEVICE_KEY_FILE VALET_ENTITLEMENTS
 unset VALET_INTERACTION VALET_PINENTRY VALET_PASSCODE_FD
-swift test --enable-all-traits "$@"
+code=0
+swift test --enable-all-traits "$@" 2>&1 | tee "$folder/log" || code=$?
+if ((code != 0)); then
+    # Said again where whoever reads a log of thousands of lines looks first.
+    printf '\n== What failed:\n'
+    grep -E '^(✘|↳)|error:|signal' "$folder/log" || true
+fi
+exit "$code"
