@@ -54,6 +54,6 @@ swift test --enable-all-traits "$@" 2>&1 | tee "$folder/log" || code=$?
 if ((code != 0)); then
     # Said again where whoever reads a log of thousands of lines looks first.
     printf '\n== What failed:\n'
-    grep -E '^(✘|↳)|error:|signal' "$folder/log" || true
+    grep -E '✘|↳|error:|unexpected signal' "$folder/log" || true
 fi
 exit "$code"

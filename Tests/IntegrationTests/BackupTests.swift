@@ -25,6 +25,10 @@ import Testing
         try await Scenario.run("backups.killed_restore")
     }
 
+    @Test func `makes a keychain with all of it or none of it after a kill`() async throws {
+        try await Scenario.run("backups.killed_first_restore")
+    }
+
     @Test func `changes nothing where there is no room`() async throws {
         try await Scenario.run("backups.full_disk")
     }

@@ -17,6 +17,10 @@ import Testing
         try await Scenario.run("passcodes.calibrated")
     }
 
+    @Test func `is made with its passcode or without it when that is killed`() async throws {
+        try await Scenario.run("passcodes.killed_first_setting")
+    }
+
     @Test(arguments: User.allCases)
     func `is unlocked by each process where the kernel keeps no keys`(_ user: User) async throws {
         try await Scenario.run("passcodes.refused_keyrings", as: user)

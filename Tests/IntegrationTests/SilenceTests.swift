@@ -45,4 +45,8 @@ import Testing
     @Test func `leaves no passcode in memory`() async throws {
         try await Scenario.run("leaks.after_unlocking")
     }
+
+    @Test func `leaves no passcode in the memory of the command`() async throws {
+        try await Scenario.run("leaks.of_the_command")
+    }
 }

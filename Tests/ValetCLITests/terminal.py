@@ -12,6 +12,7 @@ import pty
 import select
 import signal
 import sys
+import tempfile
 import termios
 import time
 
@@ -373,6 +374,25 @@ def passcode_remove_asks(command):
             session.expect(b"Passcode: ")
             session.type(b"hunter2-hunter2\n")
         exits(session.finish()[1], code)
+
+
+@case
+def says_how_far_it_is(command):
+    """A change of keys of several megabytes is made in several steps; a small one says nothing."""
+    store(command, "small", b"v")
+    output, status = Session(command, "rotate").finish()
+    exits(status, 0)
+    check(b"sealing" not in output, output)
+    for number in range(4):
+        with tempfile.TemporaryFile() as file:
+            file.write(b"x" * (3 << 20))
+            file.seek(0)
+            _, status = Session(command, "set", f"large {number}", stdin=file.fileno()).finish()
+            exits(status, 0)
+    session = Session(command, "rotate")
+    session.expect(b"\rvalet: sealing items anew: ")
+    session.expect(b" %\rvalet: sealing items anew: 100 %\r\n")
+    exits(session.finish()[1], 0)
 
 
 def main(arguments):

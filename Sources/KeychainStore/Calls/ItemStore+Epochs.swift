@@ -210,6 +210,7 @@ extension ItemStore {
             }
             // Not before: what is on the disk could still lead back to the last epoch.
             guard isDone else { return }
+            progress(total, total)
             engine.destroyErasureSecrets(
                 begun.dispensable, of: begun.keys.settings.keychainID, begun.owner,
                 until: Deadline(after: timeLimit))

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import support
-from kills import calls, chosen, killed, report, spread
+from kills import calls, chosen, created, killed, report, spread
 from passcodes import AFTER, ALONE, PASSCODE, SHARED, Lines, do, ends, keychain
 from places import expect_full
 from support import expect, mount, private_mounts
@@ -193,6 +193,22 @@ def killed_restore(world):
         world.doctor()
         kill_count += was_killed
     report(kill_count, tried, every)
+
+
+def killed_first_restore(world):
+    """In a `restore` that makes the keychain: nothing, or everything, and the next one works."""
+    file = f"{world.folder}/keychain.backup"
+    keys = [f"key {index}" for index in range(4)]
+    world.fill(*keys)
+    backup(world, "create", file)
+    words = ("backup", "restore", file, "--keep-newer", *FROM_INPUT)
+    for call, was_killed in created(world, 12, *words, input=PASSPHRASE):
+        found = {item["name"] for item in json.loads(world.run("list", "--json").out)["items"]}
+        expect(found in (set(), set(keys)), f"killed at {call}: {sorted(found)}")
+        expect(was_killed or found, f"{call}: acknowledged, and lost")
+        backup(world, "restore", file, "--keep-newer")
+        world.check(*keys)
+        world.doctor()
 
 
 def full_disk(world):

@@ -17,13 +17,13 @@ OTHER = ("openat", "fcntl", "pread64", "newfstatat", "mmap", "close", "readlink"
          "getrandom", "prctl", "exit_group")
 
 
-def calls(world, *words, input):
+def calls(world, *words, input, **options):
     """The calls of a run from where the command's own code begins, as (name, which of them)."""
     need("strace")
     log = f"{world.folder}/trace"
     names = ",".join(CHANGING + OTHER)
     outcome = world.run(
-        *words, input=input, prefix=("strace", "-f", "-o", log, "-e", f"trace={names}"))
+        *words, input=input, prefix=("strace", "-f", "-o", log, "-e", f"trace={names}"), **options)
     expect(outcome.code == 0, "under strace:", outcome)
     counts, found, has_begun = collections.Counter(), [], False
     for line in open(log, errors="replace"):
@@ -38,10 +38,10 @@ def calls(world, *words, input):
     return found
 
 
-def killed(world, call, *words, input):
+def killed(world, call, *words, input, **options):
     """Kills a run at the start of a call; False if it ended before it made that call."""
     outcome = world.run(
-        *words, input=input,
+        *words, input=input, **options,
         prefix=("strace", "-f", "-o", "/dev/null", "-e", f"trace={call[0]}", "-e",
                 f"inject={call[0]}:signal=KILL:when={call[1]}"))
     expect(outcome.code in (0, -9, 137), f"to be killed at {call}:", outcome)
@@ -88,13 +88,7 @@ def existing(world):
 
 def creation(world):
     """In the first `set`: whatever was done, the next one works."""
-    template = world.home
-    world.home = f"{template}-traced"
-    every = calls(world, "set", "first", input=b"value of first")
-    kill_count, tried = 0, chosen(world, every, 20)
-    for number, call in enumerate(tried):
-        world.home = f"{template}-{number}"
-        was_killed = killed(world, call, "set", "first", input=b"value of first")
+    for call, was_killed in created(world, 20, "set", "first", input=b"value of first"):
         outcome = world.run("get", "first")
         expect(outcome.code in (0, 44), f"killed at {call}, then get:", outcome)
         expect(was_killed or outcome.code == 0, "acknowledged, and lost")
@@ -104,6 +98,20 @@ def creation(world):
         world.fill("first")
         world.check("first", "second")
         world.doctor()
+
+
+def created(world, count, *words, input, **options):
+    """Makes a keychain of its own for each call at which a run that creates one is killed; gives
+    the call and whether the run was killed."""
+    template = world.home
+    world.home = f"{template}-traced"
+    every = calls(world, *words, input=input, **options)
+    kill_count = 0
+    tried = spread(every, 500) if world.is_thorough else chosen(world, every, count)
+    for number, call in enumerate(tried):
+        world.home = f"{template}-{number}"
+        was_killed = killed(world, call, *words, input=input, **options)
+        yield call, was_killed
         check_modes(world)
         shutil.rmtree(world.home)
         kill_count += was_killed

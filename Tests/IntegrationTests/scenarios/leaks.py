@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is left in a process's memory after it has handled a secret."""
 
+import fcntl
 import os
 import re
+import select
+import subprocess
+import termios
+import time
 
-from support import Skip, expect
+from support import COMMAND, Failure, Skip, expect, kill_session, need
+
+FAKE_PINENTRY = os.path.join(
+    os.path.dirname(__file__), "..", "..", "UserPresenceTests", "fake-pinentry")
+EXIT_GROUP = "231 "
 
 
 def pattern(seed):
@@ -60,3 +69,96 @@ def memory(pid):
                 yield f"{match[1]} {match[3]} {match[4]}", data
     except PermissionError as error:
         raise Skip(f"needs to read another process's memory: {error}") from None
+
+
+def of_the_command(world):
+    """Whichever way the command takes a passcode, no part of it is there when it ends."""
+    need("strace")
+    passcode, canary = pattern(3)[:32].hex().encode(), pattern(4)[:32].hex().encode()
+    for way in (by_descriptor, by_terminal, by_pinentry):
+        world.home = f"{world.folder}/{way.__name__}"
+        env = {"VALET_LOCK_STATE": "kernel", "CANARY": canary.decode()}
+        world.set("a", "value of a")
+        try:
+            for words in (("passcode", "set"), ("unlock",)):
+                process = way(world, words, env, passcode)
+                regions = list(memory(held(process)))
+                expect(found(regions, canary), "the search finds nothing:", way.__name__)
+                places = found(regions, passcode)
+                expect(not places, way.__name__, *words, "leaves the passcode at", places)
+                kill_session(process)
+                world.started.remove(process)
+                expect(world.run("get", "a", env=env).code == 0, "not unlocked:", way.__name__)
+                world.run("lock", "--all", env=env)
+        finally:
+            world.run("lock", "--all", env=env)
+
+
+def start(world, words, env, **options):
+    """A run that is held for a minute where it would end."""
+    command = ["strace", "-o", "/dev/null", "-e", "trace=exit_group", "-e",
+               "inject=exit_group:delay_enter=60000000", COMMAND, *words]
+    return world.start(command, env, stderr=subprocess.DEVNULL, **options)
+
+
+def held(process):
+    """The number of the process that such a run has come to the end of."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end and process.poll() is None:
+        for child in text(process.pid, f"task/{process.pid}/children").split():
+            # strace begins with children of its own, to find out what the kernel can do.
+            is_command = text(child, "cmdline").startswith(COMMAND)
+            if is_command and text(child, "syscall").startswith(EXIT_GROUP):
+                return int(child)
+        time.sleep(0.01)
+    raise Failure("the command does not come to its end")
+
+
+def text(pid, name):
+    """What the kernel says of a process; nothing of one that has ended."""
+    try:
+        with open(f"/proc/{pid}/{name}", encoding="utf-8") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def by_descriptor(world, words, env, passcode):
+    read, write = os.pipe()
+    os.write(write, passcode + b"\n")
+    os.close(write)
+    process = start(
+        world, (*words, "--passcode-fd", str(read)), env, stdin=subprocess.DEVNULL,
+        pass_fds=(read,))
+    os.close(read)
+    return process
+
+
+def by_terminal(world, words, env, passcode):
+    terminal, theirs = os.openpty()
+    process = start(world, words, env, stdin=theirs, stdout=theirs,
+                    preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    os.close(theirs)
+    for prompt in (b"asscode: ", b", again: ")[:len(words)]:
+        wait_for(terminal, prompt)
+        os.write(terminal, passcode + b"\n")
+    return process
+
+
+def wait_for(terminal, prompt):
+    """Until something is asked for at a terminal that does not show what is typed."""
+    shown, end = b"", time.monotonic() + 20
+    while prompt not in shown or termios.tcgetattr(terminal)[3] & termios.ECHO:
+        expect(time.monotonic() < end, "no prompt:", shown)
+        if select.select([terminal], [], [], 0.01)[0]:
+            shown += os.read(terminal, 65536)
+
+
+def by_pinentry(world, words, env, passcode):
+    folder = os.path.join(world.folder, "-".join(("pinentry", *words)))
+    os.mkdir(folder)
+    os.symlink(os.path.realpath(FAKE_PINENTRY), f"{folder}/pinentry")
+    with open(f"{folder}/answers", "wb") as file:
+        file.write((b"TWICE " if "set" in words else b"PIN ") + passcode + b"\n")
+    return start(world, words, env | {"VALET_PINENTRY": f"{folder}/pinentry"},
+                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)

@@ -8,9 +8,11 @@ import struct
 import time
 
 import keybags
+from kills import created
 from support import expect, need
 
 PASSCODE = "correct horse"
+OTHER = "battery staple"
 SHARED = {"VALET_LOCK_STATE": "kernel"}
 ALONE = {"VALET_LOCK_STATE": "process"}
 
@@ -118,6 +120,22 @@ def calibrated(world):
         bag, = keybags.stored(world.path("keychain.db")).values()
         memory, passes, lanes = struct.unpack(">IIB", bag.records[keybags.ARGON2][16:])
         expect(lanes == 1 and passes >= 3 and 64 << 10 <= memory <= 256 << 10, memory, passes)
+
+
+def killed_first_setting(world):
+    """In a `passcode set` that makes the keychain: it has the passcode or none, and can be used."""
+    words = ("passcode", "set", "--passcode-fd", "0")
+    for call, was_killed in created(world, 8, *words, input=f"{PASSCODE}\n".encode(), env=ALONE):
+        is_set = json.loads(run(world, "status", "--json", env=ALONE).out)["people"] is not None
+        expect(was_killed or is_set, f"{call}: acknowledged, and lost")
+        if not is_set:
+            do(world, "passcode", "set", lines=[PASSCODE], env=ALONE)
+        do(world, "passcode", "change", lines=[PASSCODE, OTHER], env=ALONE)
+        ends(77, run(world, "unlock", "--for", "1m", lines=[PASSCODE], env=SHARED), "wrong")
+        do(world, "passcode", "remove", "--yes", lines=[OTHER], env=ALONE)
+        world.fill("a")
+        world.check("a")
+        world.doctor()
 
 
 def refused_keyrings(world):
@@ -301,8 +319,8 @@ def own_state(world):
         expect(got == "value of a", "with the variable:", got)
         ends(77, run(world, "get", "a", lines=["wrong"], variable=True, env=ALONE),
              "wrong passcode")
-        do(world, "passcode", "change", lines=[PASSCODE, "battery staple"], env=ALONE)
-        got = value(world, "a", lines=["battery staple"], variable=True, env=ALONE)
+        do(world, "passcode", "change", lines=[PASSCODE, OTHER], env=ALONE)
+        got = value(world, "a", lines=[OTHER], variable=True, env=ALONE)
         expect(got == "value of a", "with the new one:", got)
         expect(state(world) == "beforeFirstUnlock", "others were unlocked, too")
 
@@ -319,12 +337,12 @@ def recovery(world):
         mistyped = key[:-1] + ("0" if key[-1] != "0" else "1")
         ends(77, run(world, *words, lines=[mistyped, "x"], option="--recovery-key-fd"),
              "the check characters do not fit")
-        outcome = do(world, *words, lines=[key, "battery staple"], option="--recovery-key-fd")
+        outcome = do(world, *words, lines=[key, OTHER], option="--recovery-key-fd")
         ends(0, outcome, "1 item cannot come back", "the keychain is recovered")
         expect(value(world, "a") == "value of a", "what may migrate")
         ends(44, run(world, "get", "d", "--accessibility", "when-unlocked-this-device-only"))
         do(world, "lock")
-        do(world, "unlock", lines=["battery staple"])
+        do(world, "unlock", lines=[OTHER])
         world.run("doctor", env=SHARED)
 
 
