@@ -11,6 +11,14 @@ package enum LockReading: Sendable {
     /// It could not be found out: neither "locked" nor "unlocked" would be true.
     case unknown(LockStateError)
 
+    /// Why not all keys are open; nil if they are, or that is not known.
+    package var cause: LockCause? {
+        switch self {
+        case .locked(_, let cause), .beforeFirstUnlock(let cause): cause
+        case .unlocked, .unknown: nil
+        }
+    }
+
     /// What is open; nil if nothing is.
     package var keys: OpenedKeys? {
         switch self {

@@ -113,6 +113,28 @@ import Testing
         #expect(answers == Dictionary(uniqueKeysWithValues: open.map { ($0, "value of \($0)") }))
     }
 
+    /// What a reader sees began before its passcode was removed, and its keys go meanwhile.
+    @Test func `are looked at twice before they count as locked`() throws {
+        let other = ItemStore(KeychainLocation(folder: epochs.keychain.folder + "/."))
+        let name = "\(ProtectionClass.afterFirstUnlock)"
+        try withEngine { engine in
+            var doubts = EpochDoubts()
+            let deadline = Deadline(after: .seconds(5))
+            let isBelieved = try engine.withReader(deadline) { (store) throws(KeychainFailure) in
+                try translating(Self.operation) {
+                    let transaction = try ReadTransaction(on: store.connection)
+                    _ = try engine.currentFacts(store)
+                    try other.removePasscode(passcode)
+                    let state = try engine.believed(engine.currentState(store), &doubts)
+                    _ = consume transaction
+                    return state != nil
+                }
+            }
+            #expect(!isBelieved)
+        }
+        #expect(try epochs.value(name) == "value of \(name)")
+    }
+
     @Test func `count as locked if it never comes`() throws {
         try withEngine { engine in
             let published = try published(engine)

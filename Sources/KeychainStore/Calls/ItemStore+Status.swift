@@ -102,7 +102,7 @@ extension Engine {
         // Not needed while unlocked, but next time.
         try source.check(facts, until: deadline)
         let reading = self.reading(facts, of: lockState)
-        if reading.isOfOtherEpoch, doubts.areExcused(by: facts) { return nil }
+        if let cause = reading.cause, doubts.areExcused(by: facts, cause) { return nil }
         switch reading {
         case .unlocked: return .unlocked
         case .locked: return .locked
@@ -118,16 +118,6 @@ extension Engine {
         let log = try directory.check(file: KeychainLocation.databaseName + "-wal")
         let database = try directory.check(file: KeychainLocation.databaseName)
         return (database?.byteCount ?? 0) + (log?.byteCount ?? 0)
-    }
-}
-
-extension LockReading {
-    /// Whether keys are published that are not of the epochs asked for.
-    fileprivate var isOfOtherEpoch: Bool {
-        switch self {
-        case .locked(_, .otherEpoch), .beforeFirstUnlock(.otherEpoch): true
-        case .unlocked, .locked, .beforeFirstUnlock, .unknown: false
-        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 internal import Database
 internal import KeychainModel
+internal import LockState
 
 extension Engine {
     /// Runs `body` in one read transaction, with the keys that belong to what it sees.
@@ -35,7 +36,8 @@ extension Engine {
         _ reading: StateReading, _ doubts: inout EpochDoubts
     ) throws(KeychainFailure) -> KeychainState? {
         switch reading {
-        case .doubtful(let facts, _) where doubts.areExcused(by: facts): return nil
+        case .doubtful(let facts, _, let cause) where doubts.areExcused(by: facts, cause):
+            return nil
         case .sealed(let facts):
             doubts.sealed = facts
             return nil
@@ -43,13 +45,15 @@ extension Engine {
         }
     }
 
-    /// Waits until nobody is changing epochs or writing; or for the TPM, if it is that which keeps
-    /// the keychain from being opened. To be called outside of transactions.
+    /// Waits until nobody is changing epochs or writing, if it is keys that do not fit; or for the
+    /// TPM, if it is that which keeps the keychain from being opened. To be called outside of
+    /// transactions.
     ///
     /// - Throws: ``KeychainFailure``: `timedOut`; as ``unseal(_:_:)``.
     func awaitChange(
         _ operation: String, _ deadline: Deadline, _ doubts: inout EpochDoubts
     ) throws(KeychainFailure) {
+        guard doubts.sealed != nil || doubts.needWait else { return }
         guard !deadline.hasPassed else {
             throw KeychainFailure(.timedOut, during: operation)
         }
@@ -79,21 +83,28 @@ extension Engine {
     }
 }
 
-/// How often in a row published keys did not fit one and the same keychain.
+/// What a reader has seen of a keychain that is not open to it, before it believes that.
 struct EpochDoubts {
     /// One change was begun and came to nothing, and then another: beyond that it is the keys.
     private static let limit = 3
 
     private var stamp: Int64?
+    private var cause: LockCause?
+    /// How often in a row the same keychain was seen.
     private var count = 0
+    /// Whether what was seen last takes the end of a change, not another look.
+    var needWait: Bool { cause == .otherEpoch }
     /// The keychain whose device secret a TPM has to give out first.
     var sealed: KeychainFacts?
 
-    /// Whether what does not fit `facts` may be an epoch change that is waited for: whoever
-    /// waited then sees another keychain, or the keys that fit this one.
-    mutating func areExcused(by facts: KeychainFacts) -> Bool {
-        count = facts.settings.stamp == stamp ? count + 1 : 1
-        stamp = facts.settings.stamp
-        return count < Self.limit
+    /// Whether an epoch change may be why not everything of `facts` is open. Whoever waited for it
+    /// then sees another keychain, or the keys that fit this one; and who finds the same keychain
+    /// once more knows that it was that of the moment at which its keys were not there.
+    mutating func areExcused(by facts: KeychainFacts, _ cause: LockCause) -> Bool {
+        let isSame = stamp == facts.settings.stamp
+        let isConfirmed = isSame && self.cause == cause && cause != .otherEpoch
+        count = isSame ? count + 1 : 1
+        (stamp, self.cause) = (facts.settings.stamp, cause)
+        return !isConfirmed && count < Self.limit
     }
 }

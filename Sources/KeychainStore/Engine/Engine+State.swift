@@ -25,30 +25,31 @@ extension Engine {
 
     /// The state that the transaction of `store` sees.
     ///
-    /// - Throws: ``KeychainFailure``: as ``currentFacts(_:)``; `incomplete`, `keyUnavailable`,
-    ///   `locked` before the first unlock.
+    /// - Throws: ``KeychainFailure``: as ``currentFacts(_:)``; `incomplete`, `keyUnavailable`.
     func currentState(_ store: StoreConnection) throws(KeychainFailure) -> StateReading {
         let facts = try currentFacts(store)
         guard let lockState = facts.lockState else { return try withoutPasscode(facts) }
         switch reading(facts, of: lockState) {
         case .unlocked(let keys): return .certain(try state(facts, keys))
-        case .locked(let keys, .otherEpoch): return .doubtful(facts, try state(facts, keys))
-        case .beforeFirstUnlock(.otherEpoch): return .doubtful(facts, nil)
-        case .locked(let keys, _): return .certain(try state(facts, keys))
-        case .beforeFirstUnlock(let cause): throw failure(facts, cause)
+        case .locked(let keys, let cause):
+            // Whoever saw the same keys before has made sure of it.
+            let isKnown = cause != .otherEpoch && hasSeen(facts, keys)
+            let state = try state(facts, keys)
+            return isKnown ? .certain(state) : .doubtful(facts, state, cause)
+        case .beforeFirstUnlock(let cause): return .doubtful(facts, nil, cause)
         case .unknown(let error):
             throw KeychainFailure(.inputOutput, during: Self.opening, message: "\(error)")
         }
     }
 
-    /// What is true of a ``StateReading`` once it is known that no epoch change is under way, and
+    /// What is true of a ``StateReading`` once it is known that no epoch change explains it, and
     /// the TPM was asked.
     ///
     /// - Throws: ``KeychainFailure``: `locked`, `incomplete`, `keyUnavailable`.
     func settled(_ reading: StateReading) throws(KeychainFailure) -> KeychainState {
         switch reading {
-        case .certain(let state), .doubtful(_, .some(let state)): return state
-        case .doubtful(let facts, .none): throw failure(facts, .otherEpoch)
+        case .certain(let state), .doubtful(_, .some(let state), _): return state
+        case .doubtful(let facts, .none, let cause): throw failure(facts, cause)
         case .sealed: throw .locked(Self.opening)
         }
     }
@@ -108,9 +109,7 @@ extension Engine {
     private func state(
         _ facts: KeychainFacts, _ keys: OpenedKeys
     ) throws(KeychainFailure) -> KeychainState {
-        if let known = lastKnownState, known.facts === facts, known.opened === keys {
-            return known
-        }
+        if let known = lastKnownState, hasSeen(facts, keys) { return known }
         let opened = facts.keybags.compactMap { keys.keys(of: $0.epoch)?.keybag }
         guard opened.count == facts.keybags.count else { throw .locked(Self.opening) }
         return try translating(Self.opening) {
@@ -118,6 +117,11 @@ extension Engine {
             lastKnownState = fresh
             return fresh
         }
+    }
+
+    /// Whether the last state of this process is made of these.
+    private func hasSeen(_ facts: KeychainFacts, _ keys: OpenedKeys) -> Bool {
+        lastKnownState?.facts === facts && lastKnownState?.opened === keys
     }
 
     private func withoutPasscode(
@@ -147,9 +151,11 @@ extension Engine {
 /// What a transaction sees of the keys that are open.
 enum StateReading {
     case certain(KeychainState)
-    /// Keys are published that do not fit: an epoch change may be under way. If none is, the state
-    /// is that of a locked keychain, or nothing is open at all.
-    case doubtful(KeychainFacts, KeychainState?)
+    /// Not everything is open, and an epoch change may be why: one that is under way and has
+    /// published keys that do not fit yet, or one that came after the transaction had begun and
+    /// took the keys away with the passcode. If it was none, the state is that of a locked
+    /// keychain, or nothing is open at all.
+    case doubtful(KeychainFacts, KeychainState?, LockCause)
     /// Nothing is open before a TPM has given out the device secret, which is waited for outside
     /// of transactions: ``Engine/unseal(_:_:)``.
     case sealed(KeychainFacts)
