@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many who write at once: keys-and-states §3, test 2."""
 
+import fcntl
 import glob
+import os
 import re
+import sqlite3
+import struct
 import time
 
+import keybags
 from support import Failure, expect, need
+
+F_OFD_SETLKW = 38
 
 
 def many_processes(world):
@@ -130,3 +137,62 @@ def traces_are_read(world):
         except Failure:
             continue
         raise Failure(f"not seen: {lines}")
+
+
+def newer_program(world):
+    """A later version raises what who writes must know, then who reads: programs that run obey."""
+    reader, agents = world.agent(), [world.agent() for _ in range(3)]
+    logs = [f"{world.folder}/log-{index}" for index in range(3)]
+    world.fill("early")
+    reader.do("keys")
+    for index, agent in enumerate(agents):
+        agent.tell(f"work p{index} {logs[index]} 40")
+    end = time.monotonic() + 20
+    while not all(os.path.exists(log) and os.path.getsize(log) for log in logs):
+        expect(time.monotonic() < end, "nobody writes")
+        time.sleep(0.01)
+    count = demand(world, min_writer=2)
+    for agent in agents:
+        answer = agent.answer()
+        expect(answer.startswith("error newerFormat"), "written all the same:", answer)
+    expect(demand(world, min_writer=2) == count, "a row came after it")
+    verify(world, logs)
+    expect(reader.ask("set x y").startswith("error newerFormat"), "a write")
+    outcome = world.run("set", "x", input=b"y")
+    expect(outcome.code == 1 and "update this program" in outcome.err, outcome)
+    world.check("early")
+    demand(world, min_reader=2)
+    for one in (reader, *agents):
+        expect(one.ask("keys").startswith("error newerFormat"), "a read")
+    expect(world.run("get", "early").code == 1, "a read by the command")
+    # What was refused has changed nothing.
+    demand(world)
+    verify(world, logs)
+    reader.do("set x y")
+    world.check("early")
+    world.doctor()
+    for one in (reader, *agents):
+        one.end()
+
+
+def demand(world, min_reader=1, min_writer=1):
+    """Does to the settings what `valet upgrade` of a later version would; returns the number of
+    rows at that moment."""
+    lock = os.open(world.path("keychain.lock"), os.O_RDWR)
+    fcntl.fcntl(lock, F_OFD_SETLKW, struct.pack("hhxxxxqqixxxx", fcntl.F_WRLCK, 0, 0, 0, 0))
+    connection = sqlite3.connect(world.path("keychain.db"), isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    (data,), = connection.execute("SELECT bytes FROM keybag").fetchall()
+    bag, body = keybags.Keybag(data), data[:-32]
+    root = bag.keys(keybags.device_secret(world.path("device/device.key")))["root"]
+    settings = struct.pack(">IIIQ", 1, min_reader, min_writer, 0) + bag.chain
+    settings += struct.pack(">Q", bag.epoch)
+    connection.execute("UPDATE keychain SET stamp = ?, min_reader = ?, min_writer = ?",
+                       (time.monotonic_ns(), min_reader, min_writer))
+    connection.execute(
+        "UPDATE keybag SET bytes = ?", (body + keybags.h(root, b"keybag-mac", body, settings),))
+    (count,), = connection.execute("SELECT count(*) FROM item").fetchall()
+    connection.execute("COMMIT")
+    connection.close()
+    os.close(lock)
+    return count
