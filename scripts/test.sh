@@ -49,11 +49,28 @@ export VALET_HOME="$folder/home"
 # Settings of the caller's keychain; a test that wants one sets it.
 unset STATE_DIRECTORY CREDENTIALS_DIRECTORY VALET_DEVICE_KEY_FILE VALET_ENTITLEMENTS
 unset VALET_INTERACTION VALET_PINENTRY VALET_PASSCODE_FD
-code=0
-swift test --enable-all-traits "$@" 2>&1 | tee "$folder/log" || code=$?
-if ((code != 0)); then
-    # Said again where whoever reads a log of thousands of lines looks first.
-    printf '\n== What failed:\n'
-    grep -E '✘|↳|error:|unexpected signal' "$folder/log" || true
+# What a command says, and again at the end what failed of it: there whoever reads a log of
+# thousands of lines looks first.
+reported() {
+    local code=0
+    "$@" 2>&1 | tee "$folder/log" || code=$?
+    if ((code != 0)); then
+        printf '\n== What failed:\n'
+        grep -aE '✘|↳|error:|unexpected signal' "$folder/log" || true
+        exit "$code"
+    fi
+}
+
+reported swift test --enable-all-traits "$@"
+
+# Keys of an ordinary user lie in another keyring, under another quota.
+if ((EUID == 0 && $# == 0)); then
+    export TMPDIR="$folder/ordinary"
+    mkdir -m 700 "$TMPDIR"
+    chown 65534:65534 "$TMPDIR"
+    printf '\n== As an ordinary user:\n'
+    reported env HOME="$TMPDIR" VALET_HOME="$TMPDIR/home" \
+        setpriv --reuid=65534 --regid=65534 --clear-groups \
+        "$(dirname "$VALET_TEST_COMMAND")/ValetPackageTests.xctest" \
+        --testing-library swift-testing --filter '^LockStateTests'
 fi
-exit "$code"
