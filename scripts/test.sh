@@ -69,7 +69,8 @@ if ((EUID == 0 && $# == 0)); then
     mkdir -m 700 "$TMPDIR"
     chown 65534:65534 "$TMPDIR"
     printf '\n== As an ordinary user:\n'
-    reported env HOME="$TMPDIR" VALET_HOME="$TMPDIR/home" \
+    # Without what needs two users: that was run before.
+    reported env -u REQUIRE_ALL HOME="$TMPDIR" VALET_HOME="$TMPDIR/home" \
         setpriv --reuid=65534 --regid=65534 --clear-groups \
         "$(dirname "$VALET_TEST_COMMAND")/ValetPackageTests.xctest" \
         --testing-library swift-testing --filter '^LockStateTests'
