@@ -7,7 +7,7 @@ import Testing
 @testable import KeychainServices
 @testable import KeychainStore
 
-@Suite(.timeLimit(.minutes(2))) struct `The changes of the lock state` {
+@Suite(.timeLimit(.minutes(20))) struct `The changes of the lock state` {
     @Test func `begin with the present, and tell of each lock and unlock`() async throws {
         let keychain = try LockableKeychain.withPasscode()
         var states = keychain.changes.makeAsyncIterator()
@@ -127,7 +127,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct `Waiting for the keychain` {
+@Suite(.timeLimit(.minutes(20))) struct `Waiting for the keychain` {
     private func wait(
         _ keychain: LockableKeychain, _ protectionClass: ProtectionClass, _ limit: Duration
     ) async -> KeychainFailure.Code? {

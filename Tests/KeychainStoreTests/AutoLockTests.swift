@@ -10,7 +10,7 @@ import Testing
 
 /// A keychain that locks itself when it is not used. All these tests wait for the clock of the
 /// machine, and for nothing else: how fast they are does not matter.
-@Suite(.timeLimit(.minutes(5))) struct `An unlock with an idle time` {
+@Suite(.timeLimit(.minutes(20))) struct `An unlock with an idle time` {
     enum Use: CaseIterable {
         case reading, looking, listing, writing, removing
     }

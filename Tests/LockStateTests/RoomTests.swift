@@ -83,10 +83,11 @@ extension Kernel {
 
         /// The kernel collects what a process leaves behind in its own time.
         private func waitForRoom(_ owner: OtherProcess) throws {
-            for _ in 0..<100 where try owner("publish \(keychain) 1 -") != "kernel" {
+            for _ in 0..<100 {
+                if try owner("publish \(keychain) 1 -") == "kernel" { return }
                 usleep(50_000)
             }
-            #expect(try owner("publish \(keychain) 1 -") == "kernel")
+            Issue.record("there is no room in the kernel")
         }
     }
 

@@ -65,15 +65,22 @@ package final class ScriptedPinentry: @unchecked Sendable {
     /// Waits until it asks for an entry, for 30 s at most.
     package func awaitQuestion() { awaitLine("GETPIN") }
 
-    /// Waits until it was sent that line, for 30 s at most.
+    /// Waits until it was sent that line, for ten minutes at most: who sends it may be a task
+    /// behind all other tests.
     package func awaitLine(_ line: String) {
-        for _ in 0..<3000 where !lines("log").contains(line) { usleep(10_000) }
+        for _ in 0..<60_000 {
+            if lines("log").contains(line) { return }
+            usleep(10_000)
+        }
     }
 
     /// Whether it is neither alive nor a zombie. On a busy machine one may have been ended before
     /// it came to write its identifier; one that lives writes it soon.
     package var isGone: Bool {
-        for _ in 0..<100 where lines("pid").isEmpty { Thread.sleep(forTimeInterval: 0.01) }
+        for _ in 0..<100 {
+            guard lines("pid").isEmpty else { break }
+            usleep(10_000)
+        }
         guard let identifier = lines("pid").first else { return true }
         return !FileManager.default.fileExists(atPath: "/proc/\(identifier)")
     }

@@ -36,7 +36,7 @@ struct StateRow: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite(.temporaryKeychain, .timeLimit(.minutes(2))) struct `A scripted state` {
+@Suite(.temporaryKeychain, .timeLimit(.minutes(20))) struct `A scripted state` {
     @Test(arguments: StateRow.all)
     func `is what a keychain says of itself`(_ row: StateRow) async throws {
         try await within(row.failures[...]) { () async throws in

@@ -20,7 +20,7 @@ internal import Testing
         return found
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(20)))
     func `are told from the call on, without the canary`() async throws {
         let valet = sample.valet()
         try valet.setString("1", forKey: "before")
@@ -39,7 +39,7 @@ internal import Testing
             ]))
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(20)))
     func `are told while they happen`() async throws {
         let valet = sample.valet()
         var keys = try valet.keyChanges().makeAsyncIterator()
@@ -51,7 +51,7 @@ internal import Testing
         #expect(try await keys.next() == .removed(key: "key 1"))
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(20)))
     func `end with the task that reads them`() async throws {
         let keys = try sample.valet().keyChanges()
         let task = Task {
