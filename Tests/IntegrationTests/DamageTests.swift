@@ -27,6 +27,14 @@ import Testing
         try await Scenario.run("setaside.recovery")
     }
 
+    @Test func `goes on without what its log has lost when somebody says so`() async throws {
+        try await Scenario.run("logs.given_up")
+    }
+
+    @Test func `loses no more of its log when that is killed`() async throws {
+        try await Scenario.run("logs.killed_giving_up")
+    }
+
     @Test func `is told from one of a newer format`() async throws {
         try await Scenario.run("damage.newer_format")
     }

@@ -36,9 +36,7 @@ extension Engine {
             try Schema.check(connection)
             let isDamaged = try connection.frameCountBeforeLogDamage() != nil
             if isDamaged {
-                try refuseSecondLog(operation)
-                let log = try connection.logContents()
-                try directory.createFile(Self.keptLogName, contents: log.span)
+                try keep(try connection.logContents(), operation)
                 try connection.checkpoint(.truncate)
             }
             try connection.close()
@@ -47,11 +45,21 @@ extension Engine {
         }
     }
 
-    private func refuseSecondLog(_ operation: String) throws {
-        guard try directory.check(file: Self.keptLogName) != nil else { return }
-        throw KeychainFailure(
-            .inputOutput, during: operation, message: "a damaged log is kept already",
-            path: directory.path(of: Self.keptLogName), hint: "move it away, and try again")
+    /// Keeps the log, unless somebody who was killed after that has kept the same one.
+    private func keep(_ log: [UInt8], _ operation: String) throws {
+        guard try directory.check(file: Self.keptLogName) != nil else {
+            return try directory.createFile(Self.keptLogName, contents: log.span)
+        }
+        let isSame = try? directory.withContents(
+            of: Self.keptLogName, maxByteCount: log.count
+        ) { (kept) in
+            kept.count == log.count && kept.indices.allSatisfy { kept[$0] == log[$0] }
+        }
+        guard isSame == true else {
+            throw KeychainFailure(
+                .inputOutput, during: operation, message: "a damaged log is kept already",
+                path: directory.path(of: Self.keptLogName), hint: "move it away, and try again")
+        }
     }
 
     /// What a discarded log leaves to be done.

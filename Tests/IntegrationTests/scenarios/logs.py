@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A damaged log: every call says so, and it is given up when somebody asks for that."""
+
+import shutil
+
+from kills import calls, chosen, killed, report
+from support import AGENT_ITEMS, expect
+
+KEYS = tuple(f"key{index}" for index in range(8))
+DISCARD = ("doctor", "--discard-log", "--yes")
+KEPT = "keychain.db-wal.damaged"
+
+
+def prepare(world):
+    """A log with commits on both sides of a byte that was flipped; returns the log."""
+    agent = world.agent()
+    for key in KEYS:
+        agent.do(f"set {key} value-of-{key}")
+    path = world.path("keychain.db-wal")
+    agent.process.kill()
+    agent.process.wait()
+    log = bytearray(open(path, "rb").read())
+    salts = log[16:24]
+    count = 0
+    while log[32 + count * 4120 + 8:][:8] == salts:
+        count += 1
+    expect(count > 2 * len(KEYS), "the log is too short:", count)
+    log[32 + (count - len(KEYS)) * 4120 + 100] ^= 1
+    with open(path, "wb") as file:
+        file.write(log)
+    return bytes(log)
+
+
+def survivors(world):
+    """Checks that what can be read is right, and all that was stored up to some moment."""
+    outcomes = [world.run("get", key, *AGENT_ITEMS) for key in KEYS]
+    count = sum(outcome.code == 0 for outcome in outcomes)
+    for key, outcome in zip(KEYS[:count], outcomes):
+        expect(outcome.out == f"value-of-{key}".encode(), key, outcome)
+    for outcome in outcomes[count:]:
+        expect(outcome.code == 44, "neither there nor lost:", outcome)
+    return count
+
+
+def given_up(world):
+    """By the command: refused as long as nobody has agreed, then all but what is lost is there."""
+    log = prepare(world)
+    for words in (("get", KEYS[0]), ("set", "new"), ("list",), ("remove", KEYS[0])):
+        outcome = world.run(*words, *AGENT_ITEMS, input=b"v")
+        expect(outcome.code == 65 and "doctor --discard-log" in outcome.err, words, outcome)
+    world.doctor(65)
+    outcome = world.run("doctor", "--discard-log")
+    expect(outcome.code != 0 and "--yes" in outcome.err, outcome)
+    expect(world.contents("keychain.db-wal")["keychain.db-wal"] == log, "the log was changed")
+    outcome = world.run(*DISCARD)
+    expect(outcome.code == 0 and KEPT in outcome.err, outcome)
+    expect(0 < survivors(world) < len(KEYS), "all or nothing is lost")
+    expect(open(world.path(KEPT), "rb").read() == log, "the log was not kept")
+    outcome = world.run(*DISCARD)
+    expect(outcome.code == 0 and "nothing was discarded" in outcome.err, outcome)
+    world.fill("new")
+    world.check("new")
+
+
+def killed_giving_up(world):
+    """At any call: it is damaged as before, or given up; and asking once more does it."""
+    log = prepare(world)
+    template = f"{world.home}-template"
+    shutil.copytree(world.home, template)
+    every = calls(world, *DISCARD, input=b"")
+    expected = survivors(world)
+    kill_count, tried = 0, chosen(world, every, 12)
+    for call in tried:
+        shutil.rmtree(world.home)
+        shutil.copytree(template, world.home)
+        was_killed = killed(world, call, *DISCARD, input=b"")
+        outcome = world.run("get", KEYS[0], *AGENT_ITEMS)
+        expect(outcome.code in (0, 65), f"killed at {call}:", outcome)
+        outcome = world.run(*DISCARD)
+        expect(outcome.code == 0, f"killed at {call}:", outcome)
+        expect(survivors(world) == expected, f"killed at {call}: other items")
+        expect(open(world.path(KEPT), "rb").read() == log, f"killed at {call}: not kept")
+        world.fill("new")
+        world.check("new")
+        kill_count += was_killed
+    report(kill_count, tried, every)
