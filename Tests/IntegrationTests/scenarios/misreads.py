@@ -9,7 +9,7 @@ import shutil
 
 import epochs
 from kills import spread
-from support import expect, need
+from support import expect, need, need_root
 
 # What each call can be told by a machine that has run out of something, or a disk that fails.
 ERRORS = {"openat": "EMFILE", "pread64": "EIO", "getdents64": "EIO", "newfstatat": "EIO",
@@ -21,6 +21,8 @@ DEVICE_KEY = "device/device.key"
 def calls(world, *words, **options):
     """The calls of a run, as (name, which of them), and those that are about device keys."""
     need("strace")
+    # Nobody else learns which files a command has open that is not to be traced.
+    need_root()
     log = f"{world.folder}/trace"
     outcome = world.run(*words, prefix=(
         "strace", "-f", "-y", "-o", log, "-e", f"trace={','.join(ERRORS)},prctl"), **options)
