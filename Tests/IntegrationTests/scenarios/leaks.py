@@ -9,7 +9,7 @@ import subprocess
 import termios
 import time
 
-from support import COMMAND, Failure, Skip, expect, kill_session, need
+from support import COMMAND, Failure, Skip, expect, kill_session, need, need_root
 
 FAKE_PINENTRY = os.path.join(
     os.path.dirname(__file__), "..", "..", "UserPresenceTests", "fake-pinentry")
@@ -74,6 +74,8 @@ def memory(pid):
 def of_the_command(world):
     """Whichever way the command takes a passcode, no part of it is there when it ends."""
     need("strace")
+    # Nobody else reads the memory of a command that is not to be traced.
+    need_root()
     passcode, canary = pattern(3)[:32].hex().encode(), pattern(4)[:32].hex().encode()
     for way in (by_descriptor, by_terminal, by_pinentry):
         world.home = f"{world.folder}/{way.__name__}"
