@@ -7,7 +7,8 @@ usage() {
     cat <<'END'
 usage: scripts/test.sh [--help] [ARGUMENT …]
 
-Sets up (scripts/bootstrap.sh), builds with warnings as errors and runs every test.
+Sets up (scripts/bootstrap.sh), builds with warnings as errors and runs every test; as root those
+of the kernel's keys twice, the second time as an ordinary user.
 ARGUMENTs go to `swift test`, as in: scripts/test.sh --filter KeybagTests
 
 REQUIRE_ALL=1   tests that need more than a plain machine fail instead of being skipped

@@ -62,7 +62,7 @@ package final class ScriptedPinentry: @unchecked Sendable {
     /// Whether it was ever started.
     package var wasStarted: Bool { !lines("pid").isEmpty }
 
-    /// Waits until it asks for an entry, for 30 s at most.
+    /// Waits until it asks for an entry, as ``awaitLine(_:)``.
     package func awaitQuestion() { awaitLine("GETPIN") }
 
     /// Waits until it was sent that line, for ten minutes at most: who sends it may be a task

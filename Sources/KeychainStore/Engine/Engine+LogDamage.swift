@@ -50,15 +50,23 @@ extension Engine {
         guard try directory.check(file: Self.keptLogName) != nil else {
             return try directory.createFile(Self.keptLogName, contents: log.span)
         }
-        let isSame = try? directory.withContents(
-            of: Self.keptLogName, maxByteCount: log.count
-        ) { (kept) in
-            kept.count == log.count && kept.indices.allSatisfy { kept[$0] == log[$0] }
-        }
-        guard isSame == true else {
+        guard try isKept(log) else {
             throw KeychainFailure(
                 .inputOutput, during: operation, message: "a damaged log is kept already",
                 path: directory.path(of: Self.keptLogName), hint: "move it away, and try again")
+        }
+    }
+
+    /// Whether the log that is kept is this one.
+    private func isKept(_ log: [UInt8]) throws(DatabaseError) -> Bool {
+        do throws(DatabaseError) {
+            return try directory.withContents(of: Self.keptLogName, maxByteCount: log.count) {
+                (kept) in
+                kept.count == log.count && kept.indices.allSatisfy { kept[$0] == log[$0] }
+            }
+        } catch {
+            guard error.code == .tooLarge else { throw error }
+            return false
         }
     }
 

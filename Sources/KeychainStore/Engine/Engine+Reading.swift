@@ -45,19 +45,21 @@ extension Engine {
         }
     }
 
-    /// Waits until nobody is changing epochs or writing, if it is keys that do not fit; or for the
-    /// TPM, if it is that which keeps the keychain from being opened. To be called outside of
-    /// transactions.
+    /// Waits until nobody is changing epochs or writing, if it is keys that do not fit; for the
+    /// TPM, if it is that which keeps the keychain from being opened; and for nothing if all it
+    /// takes is another look. To be called outside of transactions.
     ///
     /// - Throws: ``KeychainFailure``: `timedOut`; as ``unseal(_:_:)``.
     func awaitChange(
         _ operation: String, _ deadline: Deadline, _ doubts: inout EpochDoubts
     ) throws(KeychainFailure) {
-        guard doubts.sealed != nil || doubts.needWait else { return }
         guard !deadline.hasPassed else {
             throw KeychainFailure(.timedOut, during: operation)
         }
-        guard let facts = doubts.sealed else { return try awaitWriters(deadline) }
+        guard let facts = doubts.sealed else {
+            if doubts.needWait { try awaitWriters(deadline) }
+            return
+        }
         doubts.sealed = nil
         try unseal(facts, deadline)
     }

@@ -3,6 +3,7 @@
 
 import fcntl
 import os
+import platform
 import re
 import select
 import subprocess
@@ -13,7 +14,7 @@ from support import COMMAND, Failure, Skip, expect, kill_session, need, need_roo
 
 FAKE_PINENTRY = os.path.join(
     os.path.dirname(__file__), "..", "..", "UserPresenceTests", "fake-pinentry")
-EXIT_GROUP = "231 "
+EXIT_GROUP = {"x86_64": "231 ", "aarch64": "94 "}
 
 
 def pattern(seed):
@@ -110,7 +111,7 @@ def held(process):
         for child in text(process.pid, f"task/{process.pid}/children").split():
             # strace begins with children of its own, to find out what the kernel can do.
             is_command = text(child, "cmdline").startswith(COMMAND)
-            if is_command and text(child, "syscall").startswith(EXIT_GROUP):
+            if is_command and text(child, "syscall").startswith(EXIT_GROUP[platform.machine()]):
                 return int(child)
         time.sleep(0.01)
     raise Failure("the command does not come to its end")
@@ -141,7 +142,8 @@ def by_terminal(world, words, env, passcode):
     process = start(world, words, env, stdin=theirs, stdout=theirs,
                     preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
     os.close(theirs)
-    for prompt in (b"asscode: ", b", again: ")[:len(words)]:
+    prompts = (b"New passcode: ", b"New passcode, again: ")
+    for prompt in prompts if "set" in words else (b"Passcode: ",):
         wait_for(terminal, prompt)
         os.write(terminal, passcode + b"\n")
     return process

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A damaged log: every call says so, and it is given up when somebody asks for that."""
 
+import os
 import shutil
 
 from kills import calls, chosen, killed, report
@@ -51,6 +52,14 @@ def given_up(world):
     world.doctor(65)
     outcome = world.run("doctor", "--discard-log")
     expect(outcome.code != 0 and "--yes" in outcome.err, outcome)
+    for other in (b"of another time", log[:-1] + b"\0\0"):
+        with open(world.path(KEPT), "wb") as file:
+            os.fchmod(file.fileno(), 0o600)
+            file.write(other)
+        outcome = world.run(*DISCARD)
+        expect(outcome.code == 1 and "kept already" in outcome.err, outcome)
+        expect(open(world.path(KEPT), "rb").read() == other, "another log was lost")
+    os.remove(world.path(KEPT))
     expect(world.contents("keychain.db-wal")["keychain.db-wal"] == log, "the log was changed")
     outcome = world.run(*DISCARD)
     expect(outcome.code == 0 and KEPT in outcome.err, outcome)
