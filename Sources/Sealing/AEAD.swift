@@ -31,6 +31,29 @@ package enum AEAD {
         }
     }
 
+    /// Seals attributes. Not generic, because the callers of a generic function in another module
+    /// pay for what its compiler cannot see; this is done for every item that is written.
+    package static func seal(
+        _ plaintext: Span<UInt8>, associatedData: borrowing LengthPrefixed,
+        under key: borrowing AttributesSubkey, _ nonces: inout NonceSupply
+    ) -> [UInt8] {
+        let nonce = nonces.next()
+        return associatedData.withBytes { data in
+            seal(plaintext, associatedData: data, under: key, nonce: nonce)
+        }
+    }
+
+    /// Seals a value; not generic, for the same reason.
+    package static func seal(
+        _ plaintext: Span<UInt8>, associatedData: borrowing LengthPrefixed,
+        under key: borrowing ValueSubkey, _ nonces: inout NonceSupply
+    ) -> [UInt8] {
+        let nonce = nonces.next()
+        return associatedData.withBytes { data in
+            seal(plaintext, associatedData: data, under: key, nonce: nonce)
+        }
+    }
+
     /// Opens sealed bytes.
     ///
     /// - Throws: ``SealingError/Code/malformed`` below 40 bytes; ``SealingError/Code/tampered`` if
@@ -45,8 +68,7 @@ package enum AEAD {
         }
     }
 
-    /// Opens a value. Not generic, because the callers of a generic function in another module pay
-    /// for what its compiler cannot see; this is what every read of an item does.
+    /// Opens a value, as every read of an item does; not generic, for the same reason.
     ///
     /// - Throws: As the general form.
     package static func open(

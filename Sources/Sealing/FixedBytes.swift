@@ -9,7 +9,10 @@ package struct FixedBytes<let byteCount: Int, Name>: Sendable {
     // In place: an array would cost an allocation for each of the many that a call makes.
     @usableFromInline var storage: InlineArray<byteCount, UInt8>
 
+    // Inlined like all that is called for each row: in another module a generic function would ask
+    // for its type's metadata each time.
     /// Takes `bytes`.
+    @inlinable @inline(__always)
     package init(_ bytes: InlineArray<byteCount, UInt8>) {
         storage = bytes
     }

@@ -135,6 +135,30 @@ import Testing
         #expect(none.accounts.isEmpty)
     }
 
+    @Test func `lists accounts whose rows lie scattered`() throws {
+        var expected: [AttributeValue] = []
+        for number in 0..<40 {
+            try keychain.add(.generic("\(number)", service: number % 5 == 0 ? "other" : "service"))
+            if number % 5 != 0, number % 7 != 0 { expected.append(.text("\(number)")) }
+        }
+        for number in stride(from: 0, to: 40, by: 7) where number % 5 != 0 {
+            try keychain.delete(.exact("\(number)"))
+        }
+        let found = try keychain.store.accounts(of: service(), for: keychain.caller)
+        #expect(found.accounts == expected)
+        #expect(found.damage == nil)
+    }
+
+    /// Who writes to the file may number rows as no writer does.
+    @Test func `lists what it can beside a row with the last number`() throws {
+        for name in ["a", "b", "c"] { try keychain.add(.generic(name)) }
+        try keychain.tamper("UPDATE item SET number = 9223372036854775807 WHERE number = 2")
+        try keychain.tamper("UPDATE item SET number = -9223372036854775808 WHERE number = 1")
+        let found = try keychain.store.accounts(of: service(), for: keychain.caller)
+        #expect(found.accounts == [.text("c")])
+        #expect(found.damage?.code == .damaged)
+    }
+
     @Test(arguments: DamageOfNames.allCases)
     func `lists the accounts that it can and says that there are others`(
         _ damage: DamageOfNames

@@ -52,6 +52,29 @@ import Testing
         #expect(seal(under: key).prefix(24) != seal(under: key).prefix(24))
     }
 
+    @Test func `has another nonce each time from one supply`() throws {
+        let attributes = AttributesSubkey.random()
+        let value = ValueSubkey.random()
+        var data = LengthPrefixed()
+        data.append(self.data)
+        var nonces = NonceSupply()
+        var halves: Set<[UInt8]> = []
+        for _ in 0..<25 {
+            let first = AEAD.seal(plaintext.span, associatedData: data, under: attributes, &nonces)
+            let second = AEAD.seal(plaintext.span, associatedData: data, under: value, &nonces)
+            let list = try AEAD.openIntoArray(first.span, associatedData: data, under: attributes)
+            #expect(list == plaintext)
+            #expect(
+                try AEAD.open(second.span, associatedData: data, under: value).array == plaintext)
+            for sealed in [first, second] {
+                halves.insert(Array(sealed[..<12]))
+                halves.insert(Array(sealed[12..<24]))
+            }
+        }
+        // No nonce shares even a half with another.
+        #expect(halves.count == 100)
+    }
+
     @Test func `does not open with any byte changed`() {
         let key = ValueSubkey.random()
         let sealed = seal(under: key)

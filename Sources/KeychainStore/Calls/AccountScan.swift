@@ -29,6 +29,15 @@ struct AccountScan {
         return run
     }
 
+    /// The numbers of the service's rows, in their order. Rows that were added one after the other
+    /// lie side by side: reading a range costs half of looking up each.
+    func numbers(_ store: StoreConnection) throws(DatabaseError) -> [ClosedRange<Int64>] {
+        let run = try start(store.numbersByPlace)
+        var numbers: [Int64] = []
+        while try run.step() { numbers.append(run.int64(0)) }
+        return numbers.sorted().ranges
+    }
+
     /// The header of the row that `run` is at; nil for a row that is none of the service's items.
     func header(_ run: borrowing Statement.Run) throws(RowFailure) -> RowHeader? {
         let header = try RowHeader(run)
@@ -70,5 +79,24 @@ struct AccountScan {
         return try cipher.openNames(
             header, columns, hashes: run.blob(Schema.Column.hashes),
             names: run.blob(Schema.Column.names))
+    }
+}
+
+extension [Int64] {
+    /// The ranges that rising numbers fill; a number that comes twice counts once.
+    fileprivate var ranges: [ClosedRange<Int64>] {
+        var ranges: [ClosedRange<Int64>] = []
+        for number in self {
+            guard let last = ranges.popLast() else {
+                ranges.append(number...number)
+                continue
+            }
+            if number > last.upperBound, number - 1 > last.upperBound {
+                ranges += [last, number...number]
+            } else {
+                ranges.append(last.lowerBound...number)
+            }
+        }
+        return ranges
     }
 }

@@ -60,7 +60,16 @@ extension FoundAccounts {
     }
 
     private mutating func add(_ scan: AccountScan, _ store: StoreConnection) throws {
-        let run = try scan.start(store.namesByPlace)
+        for numbers in try scan.numbers(store) { try add(numbers, scan, store) }
+    }
+
+    /// Adds the accounts of rows whose numbers follow one another.
+    private mutating func add(
+        _ range: ClosedRange<Int64>, _ scan: AccountScan, _ store: StoreConnection
+    ) throws {
+        let run = try store.namesByNumbers.start()
+        try run.bind(range.lowerBound, at: 1)
+        try run.bind(range.upperBound, at: 2)
         while try run.step() {
             do throws(RowFailure) {
                 guard let header = try scan.header(run) else {

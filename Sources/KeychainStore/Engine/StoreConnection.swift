@@ -28,7 +28,8 @@ final class StoreConnection: @unchecked Sendable {
     let byAccount: Statement
     let byAttribute: Statement
     let byPlace: Statement
-    let namesByPlace: Statement
+    let numbersByPlace: Statement
+    let namesByNumbers: Statement
     let versionsByPlace: Statement
     let byGroup: Statement
     let all: Statement
@@ -59,7 +60,9 @@ final class StoreConnection: @unchecked Sendable {
             WHERE attribute.hash = ?1 ORDER BY attribute.number
             """, on: connection)
         byPlace = Statement(Self.rowsOfPlace, on: connection)
-        namesByPlace = Statement(Self.namesOfPlace, on: connection)
+        numbersByPlace = Statement(
+            "SELECT number FROM item WHERE group_hash = ?1 AND place_hash = ?2", on: connection)
+        namesByNumbers = Statement(Self.namesOfNumbers, on: connection)
         versionsByPlace = Statement(Self.versionsOfPlace, on: connection)
         byGroup = Statement(Self.rowsOfGroup, on: connection)
         all = Statement("SELECT * FROM item ORDER BY number", on: connection)
@@ -79,12 +82,10 @@ final class StoreConnection: @unchecked Sendable {
             SELECT number FROM item WHERE group_hash = ?1 AND place_hash = ?2)
         ORDER BY number
         """
-    private static let namesOfPlace: StaticString = """
+    private static let namesOfNumbers: StaticString = """
         SELECT number, salt, version, class, protection, flags, key_id, primary_key, names,
             NULL, NULL, account_hash, NULL, NULL, hashes
-        FROM item WHERE number IN (
-            SELECT number FROM item WHERE group_hash = ?1 AND place_hash = ?2)
-        ORDER BY number
+        FROM item WHERE number BETWEEN ?1 AND ?2 ORDER BY number
         """
     private static let versionsOfPlace: StaticString = """
         SELECT number, salt, version, class, protection, flags, key_id, primary_key, names,

@@ -38,7 +38,7 @@ struct ValueParts {
 extension ItemCipher {
     /// Seals a padded value for a row whose parts A and B are sealed.
     func seal(
-        _ padded: Span<UInt8>, of row: SealedRow
+        _ padded: Span<UInt8>, of row: SealedRow, _ nonces: inout NonceSupply
     ) throws(KeychainFailure) -> [UInt8] {
         let operation = "seal an item"
         let parts: ValueParts
@@ -47,7 +47,7 @@ extension ItemCipher {
         } catch {
             throw KeychainFailure(translating: error, during: operation)
         }
-        guard let pair = row.header.flags.presence else { return seal(padded, parts) }
+        guard let pair = row.header.flags.presence else { return seal(padded, parts, &nonces) }
         guard let recipient = recipients[pair] else {
             throw KeychainFailure(
                 .passcodeNotSet, during: operation,
@@ -59,17 +59,18 @@ extension ItemCipher {
                 data throws(SealingError) in
                 try PublicKeySealing.seal(padded, associatedData: data, to: recipient)
             }
-            return seal(inner.span, parts)
+            return seal(inner.span, parts, &nonces)
         } catch {
             throw KeychainFailure(
                 .keychainDamaged, during: operation, message: "a presence pair is not fit")
         }
     }
 
-    private func seal(_ plaintext: Span<UInt8>, _ parts: ValueParts) -> [UInt8] {
-        parts.data(.secret, keychainID).withBytes { data in
-            AEAD.seal(plaintext, associatedData: data, under: keys.value)
-        }
+    private func seal(
+        _ plaintext: Span<UInt8>, _ parts: ValueParts, _ nonces: inout NonceSupply
+    ) -> [UInt8] {
+        let data = parts.data(.secret, keychainID)
+        return AEAD.seal(plaintext, associatedData: data, under: keys.value, &nonces)
     }
 
     /// Opens part V to check it; nil for a value that takes a person, of which nothing but the

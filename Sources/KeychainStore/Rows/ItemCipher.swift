@@ -29,13 +29,14 @@ struct ItemCipher {
             header: header, accountHash: index.account, groupHash: index.place.group,
             placeHash: index.place.place, hashes: index.encodedOthers, names: [], details: [],
             secret: nil, changeNumber: nil, logicalTime: logicalTime)
-        row.names = seal(content.names(header.itemClass), namesData(of: row))
-        row.details = seal(content.details(header.itemClass), detailsData(of: row))
+        var nonces = NonceSupply()
+        row.names = seal(content.names(header.itemClass), namesData(of: row), &nonces)
+        row.details = seal(content.details(header.itemClass), detailsData(of: row), &nonces)
         if let value {
             let step = Self.valuePadding(value.byteCount)
             let padded = Padding.padded(value, toMultipleOf: step)
             row.secret = try padded.withBytes { plaintext throws(KeychainFailure) in
-                try seal(plaintext, of: row)
+                try seal(plaintext, of: row, &nonces)
             }
         }
         return row
@@ -48,12 +49,12 @@ struct ItemCipher {
         try openPadded(names, namesData(header, columns, hashes))
     }
 
-    private func seal(_ list: AttributeList, _ data: LengthPrefixed) -> [UInt8] {
+    private func seal(
+        _ list: AttributeList, _ data: LengthPrefixed, _ nonces: inout NonceSupply
+    ) -> [UInt8] {
         var plaintext = list.encoded
         Padding.pad(&plaintext, toMultipleOf: Self.attributePadding)
-        return data.withBytes { data in
-            AEAD.seal(plaintext.span, associatedData: data, under: keys.attributes)
-        }
+        return AEAD.seal(plaintext.span, associatedData: data, under: keys.attributes, &nonces)
     }
 
     /// Opens part A: access group and primary key.
