@@ -28,9 +28,9 @@ symbol_graphs() {
     local -a maps=()
     for module in Valet KeychainSwift ValetTesting; do
         [[ -d Sources/$module ]] || continue
-        swift build --quiet --enable-all-traits --target "$module"
+        scripts/build --quiet --enable-all-traits --target "$module"
     done
-    modules="$(swift build --show-bin-path)/Modules"
+    modules="$(scripts/build --show-bin-path)/Modules"
     triple="$(swiftc -print-target-info | sed -n 's/^ *"triple": "\(.*\)",$/\1/p' | head -n 1)"
     for map in Sources/*/module.modulemap; do maps+=(-Xcc "-fmodule-map-file=$PWD/$map"); done
     for module in KeychainModel KeychainServices Valet KeychainSwift ValetTesting; do
@@ -61,7 +61,6 @@ case "${1-}" in
 esac
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-export VALET_STRICT=1
 for tool in docc swift-symbolgraph-extract; do
     command -v "$tool" >/dev/null || die "there is no $tool on the PATH: it comes with Swift"
 done

@@ -38,9 +38,8 @@ export TMPDIR="$folder"
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-export VALET_STRICT=1
-swift build --build-tests --enable-all-traits
-VALET_TEST_COMMAND="$(swift build --show-bin-path)/valet"
+scripts/build --build-tests --enable-all-traits
+VALET_TEST_COMMAND="$(scripts/build --show-bin-path)/valet"
 [[ -x $VALET_TEST_COMMAND ]] || {
     printf 'test: error: the build left no %s\n' "$VALET_TEST_COMMAND" >&2
     exit 1
@@ -62,7 +61,7 @@ reported() {
     fi
 }
 
-reported swift test --enable-all-traits "$@"
+reported swift test --skip-build --enable-all-traits "$@"
 
 # Keys of an ordinary user lie in another keyring, under another quota.
 if ((EUID == 0 && $# == 0)); then
