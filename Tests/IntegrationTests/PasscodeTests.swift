@@ -2,7 +2,7 @@
 
 import Testing
 
-@Suite(.serialized) struct `A keychain with a passcode` {
+@Suite struct `A keychain with a passcode` {
     @Test(arguments: User.allCases)
     func `is locked and unlocked for all processes at once`(_ user: User) async throws {
         try await Scenario.run("passcodes.shared_state", as: user)

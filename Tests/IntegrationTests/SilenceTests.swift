@@ -20,6 +20,10 @@ import Testing
         try await Scenario.run("silence.warm_reading")
     }
 
+    @Test func `finds by an index what it is asked for`() async throws {
+        try await Scenario.run("plans.of_statements")
+    }
+
     @Test func `keeps neither names nor values in the clear`() async throws {
         try await Scenario.run("silence.in_no_file")
     }
@@ -48,5 +52,9 @@ import Testing
 
     @Test func `leaves no passcode in the memory of the command`() async throws {
         try await Scenario.run("leaks.of_the_command")
+    }
+
+    @Test func `works where memory cannot be locked, and says what that means`() async throws {
+        try await Scenario.run("leaks.into_the_swap", as: .ordinary)
     }
 }

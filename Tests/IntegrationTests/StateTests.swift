@@ -2,7 +2,7 @@
 
 import Testing
 
-@Suite(.serialized) struct `Processes that share a keychain with a passcode` {
+@Suite struct `Processes that share a keychain with a passcode` {
     @Test(arguments: User.allCases)
     func `do not take one keychain for the other`(_ user: User) async throws {
         try await Scenario.run("states.two_keychains", as: user)

@@ -48,14 +48,14 @@ import Testing
         }
     }
 
-    /// Runs eight readers, and `changes` beside them.
+    /// Runs four readers, and `changes` beside them.
     private func withReaders(_ changes: () throws -> Void) throws -> Set<String> {
         let answers = Answers()
         let isOver = Atomic<Bool>(false)
         let hasBegun = DispatchSemaphore(value: 0)
         let group = DispatchGroup()
         let folder = epochs.keychain.folder
-        for number in 0..<8 {
+        for number in 0..<4 {
             // Every other one has files and keys of its own.
             let path = folder + String(repeating: "/.", count: number % 2 == 0 ? 0 : number)
             let store = ItemStore(KeychainLocation(folder: path))
@@ -73,7 +73,7 @@ import Testing
                 group.leave()
             }
         }
-        for _ in 0..<8 { #expect(hasBegun.wait(timeout: .now() + 60) == .success) }
+        for _ in 0..<4 { #expect(hasBegun.wait(timeout: .now() + 60) == .success) }
         let result = Result { try changes() }
         isOver.store(true, ordering: .relaxed)
         group.wait()

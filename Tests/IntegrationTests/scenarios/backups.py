@@ -202,7 +202,7 @@ def killed_first_restore(world):
     world.fill(*keys)
     backup(world, "create", file)
     words = ("backup", "restore", file, "--keep-newer", *FROM_INPUT)
-    for call, was_killed in created(world, 12, *words, input=PASSPHRASE):
+    for call, was_killed in created(world, 8, *words, input=PASSPHRASE):
         found = {item["name"] for item in json.loads(world.run("list", "--json").out)["items"]}
         expect(found in (set(), set(keys)), f"killed at {call}: {sorted(found)}")
         expect(was_killed or found, f"{call}: acknowledged, and lost")

@@ -2,9 +2,11 @@
 """What is left in a process's memory after it has handled a secret."""
 
 import fcntl
+import json
 import os
 import platform
 import re
+import resource
 import select
 import subprocess
 import termios
@@ -34,6 +36,26 @@ def after_use(world):
 def after_unlocking(world):
     """Set, unlocked with, locked: no part of the passcode is left."""
     search(world, "leakpasscode", {"VALET_LOCK_STATE": "process"})
+
+
+def into_the_swap(world):
+    """Where memory cannot be locked everything works, and `doctor` says what that means."""
+    need("prlimit")
+    for limit in (0, 64 << 10):
+        prefix = ("prlimit", f"--memlock={limit}")
+        stored = world.run("set", f"key {limit}", input=b"value", prefix=prefix)
+        expect(stored.code == 0 and not stored.err, stored)
+        expect(world.run("get", f"key {limit}", prefix=prefix).out == b"value", limit)
+        found = world.run("doctor", prefix=prefix)
+        expect(found.code == 0, found)
+        expect(b"warning: secrets may be swapped out: locking" in found.out, found.out)
+        expect(b"ulimit -l" in found.out, found.out)
+        report = json.loads(world.run("doctor", "--json", prefix=prefix).out)
+        said = [entry for entry in report["findings"] if "swapped out" in entry["message"]]
+        expect([entry["severity"] for entry in said] == ["warning"], report)
+    if resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] >= 1 << 20:
+        found = world.run("doctor")
+        expect(b"guarded, and not swapped out" in found.out, found.out)
 
 
 def search(world, verb, env=None):

@@ -125,7 +125,7 @@ def calibrated(world):
 def killed_first_setting(world):
     """In a `passcode set` that makes the keychain: it has the passcode or none, and can be used."""
     words = ("passcode", "set", "--passcode-fd", "0")
-    for call, was_killed in created(world, 8, *words, input=f"{PASSCODE}\n".encode(), env=ALONE):
+    for call, was_killed in created(world, 6, *words, input=f"{PASSCODE}\n".encode(), env=ALONE):
         is_set = json.loads(run(world, "status", "--json", env=ALONE).out)["people"] is not None
         expect(was_killed or is_set, f"{call}: acknowledged, and lost")
         if not is_set:
