@@ -36,7 +36,7 @@ chmod 1777 "$folder"
 mkdir -m 700 "$folder/home"
 export TMPDIR="$folder"
 trap 'exit 130' INT
-trap 'exit 143' TERM
+trap 'not_ended; exit 143' TERM
 
 scripts/build --build-tests --enable-all-traits
 VALET_TEST_COMMAND="$(scripts/build --show-bin-path)/valet"
@@ -57,8 +57,19 @@ reported() {
     if ((code != 0)); then
         printf '\n== What failed:\n'
         grep -aE '✘|↳|error:|unexpected signal' "$folder/log" || true
+        not_ended
         exit "$code"
     fi
+}
+
+# The tests of the log that began and did not end: one that hangs, or those that a crash ended.
+not_ended() {
+    [[ -e $folder/log ]] || return 0
+    printf '\n== What had not ended:\n'
+    sed 's/\x1b\[[0-9;]*m//g' "$folder/log" | awk '
+        / Test ".*" started\.$/ { split($0, part, "\""); begun[part[2]]++ }
+        / Test ".*" .*(passed|failed) after / { split($0, part, "\""); begun[part[2]]-- }
+        END { for (name in begun) if (begun[name] > 0) print name }'
 }
 
 reported swift test --skip-build --enable-all-traits "$@"
