@@ -24,6 +24,10 @@ import Testing
     func `make one keychain of fifty first writes`(_ user: User) async throws {
         try await Scenario.run("keys.creation_race", as: user)
     }
+
+    @Test func `go on with the keychain that another has made meanwhile`() async throws {
+        try await Scenario.run("keys.created_meanwhile")
+    }
 }
 
 /// keys-and-states §3, test 16.

@@ -49,20 +49,22 @@ struct Worker {
         log.write(Data((line + "\n").utf8))
     }
 
-    /// Lets threads write at once; returns how many writes failed.
+    /// Lets threads write at once; returns how many writes failed, and why the first did.
     static func crowd(name: String, threadCount: Int, count: String) -> String {
-        let failureCount = Atomic<Int>(0)
+        let failures = Mutex<[String]>([])
         DispatchQueue.concurrentPerform(iterations: threadCount) { thread in
             for index in 0..<(Int(count) ?? 0) {
                 let key = "\(name)-\(thread)-\(index)"
                 do {
                     try Agent.valet.setString("value of \(key)", forKey: key)
                 } catch {
-                    failureCount.add(1, ordering: .relaxed)
+                    let cause = KeychainFailure.last.map { "\($0)" } ?? "\(error)"
+                    failures.withLock { $0.append("\(key): \(cause)") }
                 }
             }
         }
-        return "\(failureCount.load(ordering: .relaxed))"
+        let all = failures.withLock { $0 }
+        return (["\(all.count)"] + all.prefix(1)).joined(separator: " ")
     }
 }
 

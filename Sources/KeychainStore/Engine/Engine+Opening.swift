@@ -17,10 +17,9 @@ extension Engine {
     static func open(
         _ location: KeychainLocation, _ deadline: Deadline
     ) throws(KeychainFailure) -> Engine? {
-        guard let directory = try folder(location) else {
-            try refuseLoneKey(location)
-            return nil
-        }
+        var known = try folder(location)
+        if known == nil { known = try folderBehindKey(location) }
+        guard let directory = known else { return nil }
         if let engine = try existing(location, directory, lock: nil) { return engine }
         guard try DeviceSecretSource(location: location).hasFile() else { return nil }
         let lock = LockFile(KeychainLocation.lockName, in: directory)
@@ -87,9 +86,15 @@ extension Engine {
             lock ?? LockFile(KeychainLocation.lockName, in: directory))
     }
 
-    private static func refuseLoneKey(_ location: KeychainLocation) throws(KeychainFailure) {
-        guard try DeviceSecretSource(location: location).hasFile() else { return }
-        throw loneKey(location)
+    /// The folder of a keychain that comes into being right now; nil without a device key.
+    ///
+    /// It is made before the key: who finds a key finds the folder by then, or the key is alone.
+    private static func folderBehindKey(
+        _ location: KeychainLocation
+    ) throws(KeychainFailure) -> KeychainDirectory? {
+        guard try DeviceSecretSource(location: location).hasFile() else { return nil }
+        guard let directory = try folder(location) else { throw loneKey(location) }
+        return directory
     }
 
     private static func loneKey(_ location: KeychainLocation) -> KeychainFailure {

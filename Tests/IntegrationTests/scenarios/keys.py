@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """One of the two files missing, empty, or another keychain's; and how both come into being."""
 
+import collections
 import json
 import os
+import re
 import shutil
+import signal
 import stat
 import subprocess
 import time
 
-from support import COMMAND, expect
+from support import COMMAND, expect, need
 
 
 def refused(world, code, *verbs, among=None):
@@ -188,6 +191,74 @@ def creation_race(world):
                world.names())
         world.doctor()
         print(f"50 first sets under umask {umask:03o} in {seconds:.1f} s")
+
+
+def created_meanwhile(world):
+    """However far a call has come when another process makes the keychain: it goes on with it."""
+    need("strace")
+    template = world.home
+    for verb, codes in (("set", {0}), ("get", {44}), ("list", {0})):
+        world.home = f"{template}-{verb}"
+        tried = calls_before_lock(world, verb)
+        expect(len(tried) >= 3, verb, tried)
+        if verb != "set" and not world.is_thorough:
+            # Then it has seen that there is nothing.
+            tried = tried[:3]
+        for number, call in enumerate(tried):
+            world.home = f"{template}-{verb}-{number}"
+            process, log = stopped_after(world, call, verb)
+            world.fill("second")
+            os.kill(int(open(log).read().split()[0]), signal.SIGCONT)
+            outcome = world.finish(process, words=(verb,))
+            expect(outcome.code in codes, f"{verb}, stopped after {call}:", outcome)
+            world.check("second", *(["first"] if verb == "set" else []))
+            check_modes(world)
+            world.doctor()
+        print(f"{verb}: made by another process after {len(tried)} calls")
+
+
+LOOKING = ("openat", "mkdirat", "fchmodat", "fsync", "newfstatat", "fcntl")
+
+
+def calls_before_lock(world, verb):
+    """What a first call does to the keychain's files before it has the lock of writers, as (name,
+    which of them)."""
+    log = f"{world.folder}/trace"
+    traced = ("strace", "-f", "-o", log, "-e", f"trace={','.join(LOOKING)}")
+    outcome = world.run(*arguments(verb), input=b"value of first", prefix=traced)
+    expect(outcome.code in (0, 44), "under strace:", outcome)
+    counts, found = collections.Counter(), []
+    for line in open(log, errors="replace"):
+        match = re.match(r"\d+ +(\w+)\(", line)
+        if match:
+            counts[match[1]] += 1
+            if "F_OFD_SETLK" in line:
+                break
+            # The first look at a folder; paths are not to be seen without root.
+            if found or "O_PATH|O_DIRECTORY" in line:
+                found.append((match[1], counts[match[1]]))
+    return found
+
+
+def stopped_after(world, call, verb):
+    """Starts a call that the kernel stops after that system call; gives the trace that says so."""
+    log = f"{world.home}-trace"
+    process = world.start(
+        ["strace", "-f", "-o", log, "-e", f"trace={call[0]}", "-e",
+         f"inject={call[0]}:signal=STOP:when={call[1]}", COMMAND, *arguments(verb)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdin.write(b"value of first")
+    process.stdin.close()
+    process.stdin = None
+    end = time.monotonic() + 30
+    while not os.path.exists(log) or "--- stopped by SIGSTOP ---" not in open(log).read():
+        expect(time.monotonic() < end and process.poll() is None, "not stopped after", call)
+        time.sleep(0.005)
+    return process, log
+
+
+def arguments(verb):
+    return (verb,) if verb == "list" else (verb, "first")
 
 
 def check_modes(world):
