@@ -8,7 +8,7 @@ usage() {
 usage: scripts/test.sh [--help] [ARGUMENT …]
 
 Sets up (scripts/bootstrap.sh), builds with warnings as errors and runs every test; as root those
-of the kernel's keys twice, the second time as an ordinary user.
+of the kernel's keys once more beside them, as an ordinary user.
 ARGUMENTs go to `swift test`, as in: scripts/test.sh --filter KeybagTests
 
 REQUIRE_ALL=1   tests that need more than a plain machine fail instead of being skipped
@@ -30,11 +30,25 @@ if [[ -z ${TMPDIR-} && -w /dev/shm ]] &&
     parent=/dev/shm
 fi
 folder="$(mktemp -d "$parent/valet-test.XXXXXX")"
-trap 'rm -rf -- "$folder"' EXIT
+beside=
+trap '[[ -z $beside ]] || kill "$beside" || true; rm -rf -- "$folder"' EXIT
 # Some tests run programs as another user.
 chmod 1777 "$folder"
 mkdir -m 700 "$folder/home"
 export TMPDIR="$folder"
+
+# The tests of the logs that began and did not end: one that hangs, or those that a crash ended.
+not_ended() {
+    local log
+    printf '\n== What had not ended:\n'
+    for log in "$folder"/log*; do
+        [[ -e $log ]] || continue
+        sed 's/\x1b\[[0-9;]*m//g' "$log" | awk '
+            / Test ".*" started\.$/ { split($0, part, "\""); begun[part[2]]++ }
+            / Test ".*" .*(passed|failed) after / { split($0, part, "\""); begun[part[2]]-- }
+            END { for (name in begun) if (begun[name] > 0) print name }'
+    done
+}
 trap 'exit 130' INT
 trap 'not_ended; exit 143' TERM
 
@@ -49,40 +63,37 @@ export VALET_HOME="$folder/home"
 # Settings of the caller's keychain; a test that wants one sets it.
 unset STATE_DIRECTORY CREDENTIALS_DIRECTORY VALET_DEVICE_KEY_FILE VALET_ENTITLEMENTS
 unset VALET_INTERACTION VALET_PINENTRY VALET_PASSCODE_FD
-# What a command says, and again at the end what failed of it: there whoever reads a log of
-# thousands of lines looks first.
-reported() {
-    local code=0
-    "$@" 2>&1 | tee "$folder/log" || code=$?
-    if ((code != 0)); then
-        printf '\n== What failed:\n'
-        grep -aE '✘|↳|error:|unexpected signal' "$folder/log" || true
-        not_ended
-        exit "$code"
-    fi
-}
 
-# The tests of the log that began and did not end: one that hangs, or those that a crash ended.
-not_ended() {
-    [[ -e $folder/log ]] || return 0
-    printf '\n== What had not ended:\n'
-    sed 's/\x1b\[[0-9;]*m//g' "$folder/log" | awk '
-        / Test ".*" started\.$/ { split($0, part, "\""); begun[part[2]]++ }
-        / Test ".*" .*(passed|failed) after / { split($0, part, "\""); begun[part[2]]-- }
-        END { for (name in begun) if (begun[name] > 0) print name }'
-}
-
-reported swift test --skip-build --enable-all-traits "$@"
-
-# Keys of an ordinary user lie in another keyring, under another quota.
-if ((EUID == 0 && $# == 0)); then
-    export TMPDIR="$folder/ordinary"
-    mkdir -m 700 "$TMPDIR"
-    chown 65534:65534 "$TMPDIR"
-    printf '\n== As an ordinary user:\n'
-    # Without what needs two users: that was run before.
-    reported env -u REQUIRE_ALL HOME="$TMPDIR" VALET_HOME="$TMPDIR/home" \
-        setpriv --reuid=65534 --regid=65534 --clear-groups \
+# Keys of an ordinary user lie in another keyring, under another quota. Beside all others, as most
+# of it waits; as a user of its own, whose keychains nobody else locks.
+ordinary_user=$((RANDOM + 100000))
+as_ordinary_user() {
+    local own="$folder/ordinary"
+    mkdir -m 700 "$own"
+    chown "$ordinary_user:$ordinary_user" "$own"
+    # Without what needs two users: that is run as root.
+    exec env -u REQUIRE_ALL TMPDIR="$own" HOME="$own" VALET_HOME="$own/home" \
+        setpriv --reuid="$ordinary_user" --regid="$ordinary_user" --clear-groups \
         "$(dirname "$VALET_TEST_COMMAND")/ValetPackageTests.xctest" \
         --testing-library swift-testing --filter '^LockStateTests'
+}
+if ((EUID == 0 && $# == 0)); then
+    as_ordinary_user >"$folder/log.ordinary" 2>&1 &
+    beside=$!
+fi
+
+code=0
+swift test --skip-build --enable-all-traits "$@" 2>&1 | tee "$folder/log" || code=$?
+if [[ -n $beside ]]; then
+    wait "$beside" || code=$?
+    beside=
+    printf '\n== As an ordinary user:\n'
+    cat "$folder/log.ordinary"
+fi
+# Again at the end, where whoever reads a log of thousands of lines looks first.
+if ((code != 0)); then
+    printf '\n== What failed:\n'
+    grep -haE '✘|↳|error:|unexpected signal' "$folder"/log* || true
+    not_ended
+    exit "$code"
 fi

@@ -149,7 +149,7 @@ import Testing
         try addItems()
         let epochs = epochs
         let kinds = try withReaders {
-            for _ in 0..<25 {
+            for _ in 0..<15 {
                 try epochs.store.lock()
                 Thread.sleep(forTimeInterval: 0.01)
                 try epochs.store.unlock(passcode)
@@ -165,7 +165,7 @@ import Testing
         try addItems()
         let epochs = epochs
         let kinds = try withReaders {
-            for _ in 0..<6 { try epochs.store.rotateKeys(nil) }
+            for _ in 0..<4 { try epochs.store.rotateKeys(nil) }
         }
         #expect(kinds.subtracting(Self.whileOpen.union(["status: noPasscode"])) == [])
         #expect(kinds.isSuperset(of: ["lockable by name: v"]))
@@ -176,7 +176,7 @@ import Testing
         try addItems()
         let epochs = epochs
         let kinds = try withReaders {
-            for _ in 0..<3 {
+            for _ in 0..<2 {
                 try epochs.store.setPasscode(passcode)
                 try epochs.store.changePasscode(passcode, to: passcode)
                 try epochs.store.removePasscode(passcode)
@@ -192,7 +192,7 @@ import Testing
         try addItems()
         let epochs = epochs
         let kinds = try withReaders {
-            for _ in 0..<5 {
+            for _ in 0..<4 {
                 try epochs.store.lock()
                 try epochs.store.changePasscode(passcode, to: passcode)
             }
@@ -232,7 +232,7 @@ import Testing
         }
         for _ in 0..<4 { #expect(hasBegun.wait(timeout: .now() + 60) == .success) }
         let result = Result {
-            for _ in 0..<6 { try epochs.store.rotateKeys(passcode) }
+            for _ in 0..<4 { try epochs.store.rotateKeys(passcode) }
         }
         isOver.store(true, ordering: .relaxed)
         group.wait()
