@@ -31,7 +31,7 @@ struct AccountScan {
 
     /// The numbers of the service's rows, in their order. Rows that were added one after the other
     /// lie side by side: reading a range costs half of looking up each.
-    func numbers(_ store: StoreConnection) throws(DatabaseError) -> [ClosedRange<Int64>] {
+    func ranges(_ store: StoreConnection) throws(DatabaseError) -> [ClosedRange<Int64>] {
         let run = try start(store.numbersByPlace)
         var numbers: [Int64] = []
         while try run.step() { numbers.append(run.int64(0)) }

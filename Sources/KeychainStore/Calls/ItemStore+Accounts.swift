@@ -60,7 +60,7 @@ extension FoundAccounts {
     }
 
     private mutating func add(_ scan: AccountScan, _ store: StoreConnection) throws {
-        for numbers in try scan.numbers(store) { try add(numbers, scan, store) }
+        for range in try scan.ranges(store) { try add(range, scan, store) }
     }
 
     /// Adds the accounts of rows whose numbers follow one another.
