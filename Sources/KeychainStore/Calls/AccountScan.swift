@@ -30,7 +30,7 @@ struct AccountScan {
     }
 
     /// The numbers of the service's rows, in their order. Rows that were added one after the other
-    /// lie side by side: reading a range costs half of looking up each.
+    /// lie side by side, and are read as a range without being looked up one by one.
     func ranges(_ store: StoreConnection) throws(DatabaseError) -> [ClosedRange<Int64>] {
         let run = try start(store.numbersByPlace)
         var numbers: [Int64] = []

@@ -26,16 +26,20 @@ import support  # noqa: E402
 USERS = {"--ordinary-user": 65534, "--lonely-user": random.randrange(100_000, 1_000_000)}
 
 
-def become(user):
-    """Gives up root; the programs are copied to where everybody can run them."""
-    if os.geteuid() != 0:
-        return None
+def copy_programs():
+    """Puts the programs where everybody can run them; before scenarios are imported, which ask
+    for their paths."""
     folder = tempfile.mkdtemp(prefix="valet-programs-")
     os.chmod(folder, 0o755)
     for name in ("COMMAND", "AGENT"):
         copy = shutil.copy(getattr(support, name), folder)
         os.chmod(copy, 0o755)
         setattr(support, name, copy)
+    return folder
+
+
+def become(user, folder):
+    """Gives up root, in a child; the programs in the folder go when it has ended."""
     child = os.fork()
     if child:
         _, status = os.waitpid(child, 0)
@@ -44,7 +48,6 @@ def become(user):
     os.setgroups([])
     os.setresgid(user, user, user)
     os.setresuid(user, user, user)
-    return None
 
 
 def main(arguments):
@@ -58,12 +61,14 @@ def main(arguments):
     signal.pthread_sigmask(signal.SIG_SETMASK, set())
     # So that whatever was started is ended on the way out.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    users = [USERS[option] for option in options & set(USERS)] if os.geteuid() == 0 else []
+    folder = copy_programs() if users else None
     scenario = getattr(importlib.import_module(module), function)
     try:
         if "--lonely-user" in options:
             support.need_root()
-        for option in options & set(USERS):
-            become(USERS[option])
+        for user in users:
+            become(user, folder)
         with support.World() as world:
             world.is_thorough = "--thorough" in options
             scenario(world)
