@@ -16,6 +16,9 @@ package struct TPMSummary: Hashable, Sendable {
     package let recoveryInterval: Duration
     /// Whether the right passcode, too, would be refused.
     package let isLockedOut: Bool
+    /// Whether the TPM's lockout authorization is empty. Then the tries limit nobody who can start
+    /// another system on the machine: that system can reset their count.
+    package let isLockoutResettable: Bool
 
     init(_ status: TPMStatus) {
         hasPersistentStorageRootKey = status.hasPersistentStorageRootKey
@@ -23,6 +26,7 @@ package struct TPMSummary: Hashable, Sendable {
         tryLimit = status.dictionaryAttack.limit
         recoveryInterval = status.dictionaryAttack.recoveryInterval
         isLockedOut = status.dictionaryAttack.isLockedOut
+        isLockoutResettable = !status.hasLockoutAuthorization
     }
 }
 
@@ -48,7 +52,11 @@ extension Engine {
         let path = location.tpm.place.path
         do throws(TPMError) {
             let tpm = TPMSummary(try location.tpm.status(until: deadline))
-            return [tpm.tries(path), tpm.storageRootKey(path)] + registers(facts, path)
+            let hasPasscode = facts.newest.level == .tpmAndPasscode
+            return [
+                tpm.tries(path), tpm.lockout(path, hasPasscode: hasPasscode),
+                tpm.storageRootKey(path),
+            ] + registers(facts, path)
         } catch {
             return [Finding(KeychainFailure(error, during: "look at the TPM", path: path))]
         }
@@ -77,6 +85,21 @@ extension TPMSummary {
             hint: isLow
                 ? "wait: it forgives one each \(recoveryInterval.components.seconds) s" : nil)
     }
+
+    fileprivate func lockout(_ path: String, hasPasscode: Bool) -> Finding {
+        guard isLockoutResettable else {
+            return Finding(.fine, "the TPM's lockout authorization is set", path: path)
+        }
+        return Finding(
+            hasPasscode ? .warning : .fine,
+            "the TPM's lockout authorization is empty: anybody who starts another system on this "
+                + "machine can reset the count of wrong passcodes",
+            path: path, hint: hasPasscode ? Self.lockoutHint : nil)
+    }
+
+    /// How to have the TPM limit guesses. The value goes through a file, not an argument.
+    package static let lockoutHint =
+        "set it with `tpm2_changeauth -c lockout file:PATH`, and keep what is in that file"
 
     fileprivate func storageRootKey(_ path: String) -> Finding {
         Finding(

@@ -17,7 +17,7 @@ extension StatusReport {
         return [
             Field(
                 member: "people", label: "People", value: .text(place?.rawValue),
-                remark: place?.remark),
+                remark: place?.remark(status.tpm)),
             Field(
                 member: "passcodeBound", label: "By passcode",
                 value: .number(status.passcodeBoundCount),
@@ -41,9 +41,11 @@ extension StatusReport {
             }
         }
 
-        var remark: String {
+        func remark(_ tpm: TPMSummary?) -> String {
             switch self {
             case .software: "no TPM counts wrong passcodes"
+            case .tpm where tpm?.isLockoutResettable == true:
+                "it counts wrong passcodes, but its lockout authorization is empty"
             case .tpm: "it counts wrong passcodes"
             }
         }

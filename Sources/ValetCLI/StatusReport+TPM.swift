@@ -10,6 +10,7 @@ extension StatusReport {
         ("storageRootKey", "persistent, or made-for-each-use; null if the TPM was not asked"),
         ("triesLeft", "how many wrong passcodes the TPM takes before it takes none, or null"),
         ("forgivesIn", "after how long it forgives one, as 10m, or null"),
+        ("lockoutAuthorization", "set; or empty: anybody can reset the count; null if not asked"),
         ("erasureSecret", "there, gone or unknown; null if the TPM is to keep none"),
         ("erasureEpoch", "the epoch that it was made for: keys of earlier ones open nothing"),
     ]
@@ -36,6 +37,7 @@ extension StatusReport {
                 member: "forgivesIn", label: "TPM forgives",
                 value: .text(tpm.map { DurationText.text($0.recoveryInterval) }),
                 remark: "for one wrong passcode"),
+            lockoutField(tpm),
             Field(
                 member: "erasureSecret", label: "TPM erasure",
                 value: .text(status.erasureSecret?.presence),
@@ -48,6 +50,18 @@ extension StatusReport {
 }
 
 extension StatusReport {
+    /// Whether anybody can reset the TPM's count of wrong passcodes.
+    private static func lockoutField(_ tpm: TPMSummary?) -> Field {
+        Field(
+            member: "lockoutAuthorization", label: "TPM lockout",
+            value: .text(tpm.map { $0.isLockoutResettable ? "empty" : "set" }),
+            remark: tpm.map {
+                $0.isLockoutResettable
+                    ? "whoever starts another system here can reset the count of wrong passcodes"
+                    : "nobody resets the count of wrong passcodes without it"
+            })
+    }
+
     /// What keys left on the disk open, as far as it takes the erasure secret.
     private static func remark(_ secret: ErasureSummary, _ status: KeychainStatus) -> String {
         guard let epoch = status.epoch, secret.epoch < epoch else {

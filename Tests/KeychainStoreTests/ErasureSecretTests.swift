@@ -165,6 +165,7 @@ import Testing
 
     @Test func `keeps it where the owner is not at hand, and says so`() throws {
         try RawTPM(bound.swtpm.socket).persistStorageKey()
+        try RawTPM(bound.swtpm.socket).setLockoutAuthorization([6])
         try bound.bindErasably()
         let indices = try bound.indices()
         try setOwner(7)

@@ -99,6 +99,11 @@ package final class RawTPM {
     /// TPM2_DictionaryAttackLockReset.
     package func resetLockout() throws { try command(0x139, on: 0x4000_000a) }
 
+    /// TPM2_HierarchyChangeAuth of the lockout hierarchy, whose value is empty before.
+    package func setLockoutAuthorization(_ value: [UInt8]) throws {
+        try command(0x129, on: 0x4000_000a, [0, UInt8(value.count)] + value)
+    }
+
     /// TPM2_HierarchyChangeAuth of the owner.
     package func setOwnerAuthorization(_ value: [UInt8]) throws {
         try command(0x129, on: 0x4000_0001, [0, UInt8(value.count)] + value)

@@ -67,6 +67,34 @@ import Testing
         #expect(opened == SecretBytes.sample(1).array)
     }
 
+    @Test func `is limited only where the lockout authorization is set`() throws {
+        let object = try tpm.device.seal(1, pin: 2)
+        // One client at a time.
+        func attack(_ body: (RawTPM) throws -> Void) throws { try body(RawTPM(tpm.socket)) }
+        #expect(try !tpm.device.status(until: .soon).hasLockoutAuthorization)
+        // Seven guesses where the TPM takes three.
+        for _ in 0..<7 {
+            let code = failure { _ = try tpm.device.unseal(object, pin: 9, isForced: true) }
+            #expect(code == .wrongAuthorization(triesLeft: 2))
+            try attack { try $0.resetLockout() }
+        }
+        try attack { try $0.setLockoutAuthorization(Array("lockout value".utf8)) }
+        #expect(try tpm.device.status(until: .soon).hasLockoutAuthorization)
+        _ = failure { _ = try tpm.device.unseal(object, pin: 9, isForced: true) }
+        #expect(throws: RawTPM.Refusal.self) { try attack { try $0.resetLockout() } }
+        #expect(throws: RawTPM.Refusal.self) {
+            try attack { try $0.setDictionaryAttack(limit: 1000, recoverySeconds: 0) }
+        }
+        #expect(try self.attack.triesLeft < 3)
+    }
+
+    @Test func `says after a restart, too, whether the lockout authorization is set`() throws {
+        try RawTPM(tpm.socket).setLockoutAuthorization([7])
+        try tpm.restart()
+        #expect(try tpm.device.status(until: .soon).hasLockoutAuthorization)
+        #expect(try !tpm.device.status(until: .soon).hasOwnerAuthorization)
+    }
+
     @Test func `remembers wrong tries when the power fails`() throws {
         try RawTPM(tpm.socket).setDictionaryAttack(limit: 8, recoverySeconds: 1000)
         let object = try tpm.device.seal(1, pin: 2)

@@ -16,6 +16,7 @@ struct `valet device, with an erasure secret` {
     init() throws {
         swtpm = try Swtpm()
         try RawTPM(swtpm.socket).persistStorageKey()
+        try RawTPM(swtpm.socket).setLockoutAuthorization([7])
         bench = try KeychainBench(tpm: swtpm.device)
         bench.add("secret")
     }

@@ -21,6 +21,9 @@ struct DeviceBindCommand: Command {
     private static let erasure = OptionDeclaration(
         name: "erasure-secret",
         help: "with --tpm: have the TPM keep a secret that new keys destroy for certain")
+    private static let acceptance = OptionDeclaration(
+        name: "accept-resettable-lockout",
+        help: "with --tpm: accept a TPM whose count of wrong passcodes anybody can reset")
 
     static let declaration = CommandDeclaration(
         name: "device bind", abstract: "take the device key from another place",
@@ -46,6 +49,12 @@ struct DeviceBindCommand: Command {
                 + "the TPM breaks or is cleared, or PCRs change (--pcrs 7 goes by the keys of "
                 + "secure boot), only a recovery key helps: make one first, with 'valet recovery "
                 + "create'. 'valet device unbind' goes back to a file.",
+            "The TPM limits guesses only if its lockout authorization is set. While that is empty, "
+                + "anybody who starts another system on this machine can reset the count of wrong "
+                + "passcodes, and guess at the cost of Argon2 alone. 'device bind --tpm' says so "
+                + "and asks, or takes --accept-resettable-lockout. 'tpm2_changeauth -c lockout "
+                + "file:PATH' sets it to what is in a file; without that value nobody can end a "
+                + "lockout early.",
             "With --erasure-secret what the key opens takes a secret, too, that lies in the TPM's "
                 + "own memory. Each change of keys puts a new one in its place and destroys the "
                 + "last: what is left of old keys on a flash disk, in snapshots or in copies of "
@@ -55,10 +64,11 @@ struct DeviceBindCommand: Command {
             KeyOptions.askingDiscussion,
         ],
         options: [
-            credential, keyFile, tpm, pcrs, erasure, ownFile, KeyOptions.lower,
+            credential, keyFile, tpm, pcrs, erasure, acceptance, ownFile, KeyOptions.lower,
             KeyOptions.passcodeDescriptor, KeyOptions.ownerDescriptor, KeyOptions.skipDamaged,
         ],
         exitCodes: [
+            (.usage, "the TPM's lockout authorization is empty, and there is nobody to ask"),
             (.failure, "there is no usable key at that place, or something failed"),
             KeyOptions.noKeychain, KeyOptions.damagedItems, KeyOptions.wrongPasscode,
         ],
@@ -74,6 +84,7 @@ struct DeviceBindCommand: Command {
     private let path: String?
     private let registers: [Int]?
     private let keepsErasureSecret: Bool
+    private let acceptsResettableLockout: Bool
     private let isLoweringAllowed: Bool
     private let descriptor: PasscodeDescriptor?
     private let skipsDamaged: Bool
@@ -99,6 +110,10 @@ struct DeviceBindCommand: Command {
         guard !keepsErasureSecret || place == .tpm else {
             throw .usage("'--erasure-secret' needs '--tpm'")
         }
+        acceptsResettableLockout = values.has(Self.acceptance)
+        guard !acceptsResettableLockout || place == .tpm else {
+            throw .usage("'--accept-resettable-lockout' needs '--tpm'")
+        }
         isLoweringAllowed = values.has(KeyOptions.lower)
         descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
         ownerDescriptor = try KeyOptions.descriptor(KeyOptions.ownerDescriptor, values)
@@ -116,7 +131,8 @@ struct DeviceBindCommand: Command {
             to: Protection(hasPasscode: protection.hasPasscode, place: place))
         // Before anybody types a passcode.
         if place == .tpm {
-            _ = try asking { () throws(KeychainFailure) in try store.tpmSummary() }
+            let tpm = try asking { () throws(KeychainFailure) in try store.tpmSummary() }
+            if tpm.isLockoutResettable { try acceptLockout(on: context.console) }
         }
         let passcode = try context.dialogue(descriptor, new: nil).passcode(
             of: store, for: "The keychain's passcode, to bind it to another device key.")
@@ -132,6 +148,20 @@ struct DeviceBindCommand: Command {
             context.console.hint(requirement)
         }
         return .success
+    }
+
+    /// Says that the TPM does not limit guesses, and has a person accept that.
+    private func acceptLockout(on console: any Console) throws(CLIError) {
+        console.warnOfResettableLockout()
+        guard !acceptsResettableLockout else { return }
+        guard console.isInputTerminal else {
+            throw .usage(
+                "this TPM does not limit guesses, and standard input is not a terminal to ask on",
+                hint: TPMSummary.lockoutHint + "; or accept it: '--accept-resettable-lockout'")
+        }
+        guard try console.confirm("Bind to this TPM all the same?") else {
+            throw CLIError(.denied, "nothing was changed")
+        }
     }
 
     /// The keychain as it is where the variable names the path.
@@ -175,5 +205,14 @@ struct DeviceBindCommand: Command {
                 hint: "it takes an absolute path, as VALET_DEVICE_KEY_FILE does")
         }
         return path
+    }
+}
+
+extension Console {
+    /// Says that a TPM counts wrong passcodes and does not limit guesses.
+    func warnOfResettableLockout() {
+        note(
+            "valet: warning: the TPM's lockout authorization is empty: whoever starts another "
+                + "system on this machine can reset the count of wrong passcodes")
     }
 }

@@ -50,6 +50,7 @@ struct PasscodeSetCommand: Command {
                 .failure, "a passcode is set already",
                 hint: "'valet passcode change' changes it")
         }
+        if status.tpm?.isLockoutResettable == true { context.console.warnOfResettableLockout() }
         let passcode = try context.dialogue(descriptor, new: nil).choose(
             allowingWeak: allowsWeak, for: "Choose a passcode for the keychain.")
         try context.changingKeys(of: store, skippingDamaged: skipsDamaged) {
