@@ -42,6 +42,23 @@ extension PassphraseKDF {
         return try Argon2Cost(memoryKiB: memoryKiB, passes: passes)
     }
 
+    /// The cost at which one guess takes about 250 ms of this machine's processor, with at most a
+    /// quarter of the memory.
+    ///
+    /// Takes up to a second of an idle machine.
+    /// - Parameters:
+    ///   - memoryByteCount: How much memory this process may have.
+    ///   - clock: The processor time of the calling thread, which does the stretching. Wall time
+    ///     would make a passcode weaker that somebody sets while the machine has other work.
+    /// - Throws: ``SealingError/Code/outOfMemory`` if there is not even 64 MiB.
+    package static func calibratedCost(
+        memoryByteCount: UInt64, on clock: some Clock<Duration>
+    ) throws(SealingError) -> Argon2Cost {
+        try calibrate(memoryLimitKiB: memoryByteCount >> 12) { cost throws(SealingError) in
+            try duration(of: cost, on: clock)
+        }
+    }
+
     /// How long it takes to stretch a passphrase at `cost`, as `clock` has it.
     ///
     /// - Throws: ``SealingError/Code/outOfMemory`` if there is not that much memory.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import SecretMemory
+import Synchronization
 import Testing
 
 @testable import Sealing
@@ -90,6 +91,34 @@ import Testing
     @Test func `can measure this machine`() throws {
         let cost = Argon2Cost(uncheckedMemoryKiB: 8, passes: 1)
         #expect(try PassphraseKDF.duration(of: cost, on: ContinuousClock()) > .zero)
+    }
+
+    /// A clock on which each stretching takes the same time, whatever it really takes.
+    private final class SteadyClock: Clock {
+        struct Instant: InstantProtocol {
+            let time: Duration
+            func advanced(by duration: Duration) -> Instant { Instant(time: time + duration) }
+            func duration(to other: Instant) -> Duration { other.time - time }
+            static func < (left: Instant, right: Instant) -> Bool { left.time < right.time }
+        }
+
+        let readings = Mutex(0)
+        var now: Instant {
+            Instant(
+                time: readings.withLock { count in
+                    count += 1
+                    return .milliseconds(125 * count)
+                })
+        }
+        var minimumResolution: Duration { .milliseconds(125) }
+        func sleep(until deadline: Instant, tolerance: Duration?) async throws {}
+    }
+
+    @Test func `goes by the clock that it is given`() throws {
+        let cost = try PassphraseKDF.calibratedCost(memoryByteCount: 1 << 32, on: SteadyClock())
+        #expect(cost.memoryKiB == 128 << 10)
+        // The second stretching took as long with twice the memory.
+        #expect(cost.passes == 6)
     }
 }
 

@@ -81,7 +81,7 @@ extension ItemStore {
     ) throws(KeychainFailure) -> Argon2Cost {
         do throws(SealingError) {
             return try PassphraseKDF.calibratedCost(
-                memoryByteCount: MachineMemory.usableByteCount)
+                memoryByteCount: MachineMemory.usableByteCount, on: ThreadTimeClock())
         } catch {
             throw KeychainFailure(.outOfMemory, during: operation)
         }

@@ -128,7 +128,8 @@ extension PasscodeStretching {
         switch self {
         case .lowest: .lowest
         case .calibrated:
-            try PassphraseKDF.calibratedCost(memoryByteCount: MachineMemory.usableByteCount)
+            try PassphraseKDF.calibratedCost(
+                memoryByteCount: MachineMemory.usableByteCount, on: ThreadTimeClock())
         }
     }
 }

@@ -34,7 +34,7 @@ package final class KeychainPasscode: Sendable {
 
 /// How much work it is to try a passcode.
 package enum PasscodeStretching: Sendable {
-    /// About 250 ms on this machine, measured when the passcode is set.
+    /// About 250 ms of this machine's processor, measured when the passcode is set.
     case calibrated
     /// The least that is ever used: 64 MiB and 3 passes.
     case lowest
