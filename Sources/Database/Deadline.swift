@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CLinux
 internal import Glibc
 
 /// A moment on the monotonic clock after which no one waits any longer.
@@ -23,7 +24,9 @@ package struct Deadline: Hashable, Sendable {
             nanoseconds = seconds > 0 ? .max : 0
             return
         }
-        nanoseconds = Self.now + seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+        let length = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+        let (end, isForEver) = Self.now.addingReportingOverflow(length)
+        nanoseconds = isForEver ? .max : max(0, end)
     }
 
     private init(nanoseconds: Int64) {
@@ -64,7 +67,7 @@ package struct Deadline: Hashable, Sendable {
     private static var now: Int64 {
         var time = timespec()
         unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+        return max(0, time.nanoseconds)
     }
 }
 

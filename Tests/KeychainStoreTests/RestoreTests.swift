@@ -147,10 +147,47 @@ import Testing
         #expect(try later.rows().map(\.logicalTime) == [written])
         try later.restore(file, .replace)
         #expect(try later.rows().map(\.logicalTime) == [later.store.now.logicalTime])
-        // A clock that was ahead when the backup was made cannot keep later writes back.
+        // Also where the clock was ahead when the backup was made: later writes count on.
         let earlier = TestStore()
         earlier.clock.advance(seconds: -1000)
         try earlier.restore(file, .replace)
-        #expect(try earlier.rows().map(\.logicalTime) == [earlier.store.now.logicalTime])
+        #expect(try earlier.rows().map(\.logicalTime) == [written])
+        try earlier.set(.generic("a"), "later")
+        #expect(try earlier.rows().map(\.logicalTime) == [written + 1])
+        #expect(try earlier.restore(file, .keepNewer).keptCount == 1)
+        #expect(try earlier.value(.exact("a")) == "later")
+    }
+
+    private static let tenYears = 315_360_000.0
+
+    /// What was written while the clock was ten years ahead is older than what came after.
+    @Test func `keeps what was written last, after a clock that was ahead`() throws {
+        let keychain = TestStore()
+        keychain.clock.advance(seconds: Self.tenYears)
+        try keychain.set(.generic("a"), "in ten years")
+        try keychain.backUp(to: file)
+        keychain.clock.advance(seconds: -Self.tenYears)
+        try keychain.set(.generic("a"), "now")
+        #expect(try keychain.restore(file, .keepNewer) == RestoreReport(keptCount: 1))
+        #expect(try keychain.value(.exact("a")) == "now")
+
+        // The other way round: the backup has what came after.
+        let older = TestStore()
+        try older.restore(file, .replace)
+        try keychain.backUp(to: file, replacing: true)
+        #expect(try older.restore(file, .keepNewer) == RestoreReport(replacedCount: 1))
+        #expect(try older.value(.exact("a")) == "now")
+    }
+
+    @Test func `keeps what is there where the clock of the backup was wrong`() throws {
+        let wrong = TestStore()
+        wrong.clock.advance(seconds: Self.tenYears)
+        try wrong.set(.generic("a"), "of a clock that was ahead")
+        try wrong.backUp(to: file)
+        let keychain = TestStore()
+        try keychain.set(.generic("a"), "here")
+        #expect(try keychain.restore(file, .keepNewer) == RestoreReport(keptCount: 1))
+        #expect(try keychain.value(.exact("a")) == "here")
+        #expect(try keychain.restore(file, .replace) == RestoreReport(replacedCount: 1))
     }
 }

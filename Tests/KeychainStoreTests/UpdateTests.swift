@@ -146,8 +146,8 @@ import Testing
         )
     }
 
-    /// A clock that goes on, stands still, goes back an hour, or to before 1970.
-    @Test(arguments: [1, 0, -3600, -1_900_000_000])
+    /// A clock that goes on, stands still, or is put right by a little.
+    @Test(arguments: [1, 0, -0.1])
     func `rise with every update`(_ seconds: Double) throws {
         try keychain.add(.generic("a"))
         var last = try dates()
@@ -159,6 +159,39 @@ import Testing
             #expect(now.modification >= last.modification + 0.0009)
             last = now
         }
+    }
+
+    /// A clock that goes back by minutes, by an hour, by ten years, and to before 1970.
+    @Test(arguments: [-60, -3600, -315_360_000, -1_900_000_000])
+    func `follow a clock that is set back`(_ seconds: Double) throws {
+        let item = try keychain.add(.generic("a"))
+        let row = try keychain.row(item)
+        keychain.clock.advance(seconds: seconds)
+        for write in 1...3 {
+            keychain.clock.advance(seconds: 1)
+            if write == 1 {
+                try keychain.update(.exact("a"), ItemChanges(), "v")
+            } else {
+                try keychain.set(.generic("a"), "v")
+            }
+            #expect(try dates().modification == keychain.store.now.date)
+        }
+        #expect(try keychain.row(item).logicalTime >= row.logicalTime + 3)
+    }
+
+    /// The first and last nanosecond that there is, and the first of the years of this format.
+    @Test(arguments: [.min, .max, -9_223_372_036_000_000_000, 0] as [Int64])
+    func `are taken from any clock`(_ nanoseconds: Int64) throws {
+        keychain.clock.nanoseconds = nanoseconds
+        try keychain.set(.generic("a"), "1")
+        try keychain.set(.generic("a"), "2")
+        let earliest = Double(Int64.min) / 1e9
+        #expect(try dates().modification >= earliest)
+        #expect(try dates().modification <= 8.3e9)
+        keychain.clock.nanoseconds = 1_800_000_000_000_000_000
+        try keychain.set(.generic("a"), "3")
+        #expect(try dates().modification == keychain.store.now.date)
+        #expect(try keychain.value(.exact("a")) == "3")
     }
 
     @Test func `rise with every setting`() throws {

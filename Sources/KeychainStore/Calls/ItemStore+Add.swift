@@ -110,7 +110,7 @@ extension WriteAccess {
         try demandProof(for: existing)
         let predecessor = try makeWay(over: existing)
         if let date = predecessor.modificationDate {
-            prepared.content.attributes[.modificationDate] = .date(max(now.date, date + 0.001))
+            prepared.content.attributes[.modificationDate] = .date(now.date(after: date))
         }
         return try insert(addition, prepared, after: predecessor.logicalTime)
     }
@@ -147,7 +147,8 @@ extension WriteAccess {
             kind.flags.presence = accessControl.presencePair
         }
         content.valueByteCount = value?.byteCount
-        content.attributes[.modificationDate] = .date(laterDate(than: content))
+        content.attributes[.modificationDate] = .date(
+            now.date(after: content.modificationDate))
         let item =
             state.isNewest(old.row.header)
             ? try IndexedContent(content, sameKeyAs: old.row)
@@ -260,11 +261,16 @@ extension WriteAccess {
             protectionClass: item.protectionClass, attributes: content.attributes,
             valueByteCount: content.valueByteCount, value: nil)
     }
+}
 
-    /// A modification date: the present, but always after the last one (keychain-semantics §2.5).
-    func laterDate(than content: ItemContent) -> Double {
-        guard let last = content.modificationDate else { return now.date }
-        return max(now.date, last + 0.001)
+extension Moment {
+    /// The modification date of what is written now in the place of what was modified `last`: the
+    /// present, or a millisecond after `last` if the clock seems to stand still (keychain-semantics
+    /// §2.5). A date that is more than a second ahead is a mistake of the clock then or now, and
+    /// is not kept alive: what came after what is told by the logical time.
+    func date(after last: Double?) -> Double {
+        guard let last, last >= date, last - date < 1 else { return date }
+        return last + 0.001
     }
 }
 

@@ -76,7 +76,8 @@ extension WriteAccess {
         content.attributes = content.attributes.filter { attribute, _ in
             names.contains(attribute) || attribute == .creationDate
         }
-        content.attributes[.modificationDate] = .date(laterDate(than: match.content))
+        content.attributes[.modificationDate] = .date(
+            now.date(after: match.content.modificationDate))
         let index = state.hasher.hashes(header.itemClass, content, isSynchronizable: true)
         _ = try insert(
             header.itemClass,

@@ -86,7 +86,7 @@ private struct RestorePass {
             try add(item, new)
             report.repairedCount += 1
         case .item(let old):
-            guard policy.replaces(old.content, with: new.content) else {
+            guard policy.replaces(old.row.logicalTime, with: time(of: item), at: access.now) else {
                 report.keptCount += 1
                 return
             }
@@ -112,16 +112,17 @@ private struct RestorePass {
         let predecessor = try access.makeWay(
             for: new, item.properties.itemClass,
             isSynchronizable: item.properties.isSynchronizable)
-        // It is as old as it was in the backup, so that it gives way to what is newer elsewhere;
-        // but no number from outside may be ahead of our own.
+        // It is as old as it was in the backup, so that it gives way to what is newer elsewhere.
         var then = access
-        then.now = Moment(
-            date: access.now.date,
-            logicalTime: min(max(0, item.logicalTime), access.now.logicalTime))
+        then.now = Moment(date: access.now.date, logicalTime: time(of: item))
         _ = try then.insert(
             item.properties.itemClass, item.kind, new, value: item.value,
             after: predecessor.logicalTime)
     }
+
+    /// When an item was written, by the keychain that it came from: at least 0, and small enough to
+    /// be counted up from.
+    private func time(of item: BackupItem) -> Int64 { min(max(0, item.logicalTime), 1 << 62) }
 
     private func indexed(_ item: BackupItem) -> IndexedContent {
         let properties = item.properties
@@ -140,14 +141,14 @@ private struct RestorePass {
 }
 
 extension RestorePolicy {
-    /// Whether an item of the backup takes the place of one that is there.
-    fileprivate func replaces(_ old: ItemContent, with new: ItemContent) -> Bool {
+    /// Whether an item of the backup takes the place of one that is there, by their logical times.
+    fileprivate func replaces(_ old: Int64, with new: Int64, at now: Moment) -> Bool {
         switch self {
-        case .replace: return true
-        case .skipExisting: return false
-        case .keepNewer:
-            guard let newDate = new.modificationDate else { return false }
-            return old.modificationDate.map { newDate > $0 } ?? true
+        case .replace: true
+        case .skipExisting: false
+        // A time that no clock here can have written tells nothing beside one that it can: a clock
+        // was wrong, and nobody knows when that was.
+        case .keepNewer: new > old && (new <= now.latestPlausible || old > now.latestPlausible)
         }
     }
 }
@@ -161,6 +162,9 @@ extension BackupItem {
 }
 
 extension Moment {
+    /// The logical time of a machine whose clock is a day ahead of this one.
+    fileprivate var latestPlausible: Int64 { logicalTime + (86_400_000 << 16) }
+
     fileprivate init(date: Double, logicalTime: Int64) {
         self.date = date
         self.logicalTime = logicalTime

@@ -122,10 +122,8 @@ extension WriteAccess {
             : try makeWay(
                 for: item, header.itemClass, isSynchronizable: flags.contains(.synchronizable))
         var content = new
-        content.attributes[.modificationDate] = .date(
-            keepsKey
-                ? laterDate(than: match.content)
-                : max(now.date, predecessor.modificationDate.map { $0 + 0.001 } ?? now.date))
+        let last = keepsKey ? match.content.modificationDate : predecessor.modificationDate
+        content.attributes[.modificationDate] = .date(now.date(after: last))
         flags.presence = try content.presencePair(in: flags, operation)
         let kind = RowKind(
             protectionClass: changes.newClass ?? header.protectionClass, flags: flags)

@@ -127,7 +127,9 @@ struct Moment: Hashable, Sendable {
     let logicalTime: Int64
 
     init(nanoseconds: Int64) {
-        date = Double(nanoseconds - Self.nanosecondsUntil2001) / 1e9
+        let (since2001, isTooEarly) = nanoseconds.subtractingReportingOverflow(
+            Self.nanosecondsUntil2001)
+        date = Double(isTooEarly ? .min : since2001) / 1e9
         logicalTime = max(0, nanoseconds / 1_000_000) << 16
     }
 }

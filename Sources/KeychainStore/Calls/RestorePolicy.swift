@@ -6,7 +6,9 @@
 package enum RestorePolicy: CaseIterable, Hashable, Sendable {
     /// The one of the backup takes the place of the other, whichever is newer.
     case replace
-    /// The one that was modified last stays; of two equal ones, that of the keychain.
+    /// The one that was written last stays, by the logical times of their rows; of two equal ones
+    /// that of the keychain. Where only the backup's is more than a day ahead of the clock, nobody
+    /// knows, and that of the keychain stays.
     case keepNewer
     /// The one of the keychain stays.
     case skipExisting

@@ -15,7 +15,7 @@ struct BackupRestoreCommand: Command {
         ),
         (
             OptionDeclaration(
-                name: "keep-newer", help: "where both have it, keep the one modified last"),
+                name: "keep-newer", help: "where both have it, keep the one written last"),
             .keepNewer
         ),
         (
