@@ -14,8 +14,10 @@ package struct ThreadTimeClock: Clock {
 
         fileprivate init(_ time: Duration) { self.time = time }
 
+        /// The instant `duration` later.
         package func advanced(by duration: Duration) -> Instant { Instant(time + duration) }
 
+        /// How much was used between the two.
         package func duration(to other: Instant) -> Duration { other.time - time }
 
         package static func < (left: Instant, right: Instant) -> Bool { left.time < right.time }
