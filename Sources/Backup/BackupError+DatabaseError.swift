@@ -15,7 +15,7 @@ extension BackupError {
             case .cannotOpen, .readOnly, .wrongOwner, .wrongMode: .denied
             case .outOfMemory: .outOfMemory
             case .busy, .inputOutput, .corrupt, .notADatabase, .constraint, .schemaMismatch,
-                .unsupportedFileSystem, .other:
+                .unsupportedFileSystem, .replaced, .other:
                 .io
             }
         self.init(

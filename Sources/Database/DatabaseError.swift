@@ -44,6 +44,8 @@ package struct DatabaseError: Error, Hashable, Sendable {
         case unsupportedFileSystem
         /// The file or folder does not exist.
         case missing
+        /// The path leads to another folder or file now than to the one that is open: open anew.
+        case replaced
         /// The file exists and must not.
         case alreadyExists
         /// The bytes are more than the limit.
@@ -125,6 +127,7 @@ extension DatabaseError.Code {
         case .notADirectory: "not a folder"
         case .unsupportedFileSystem: "the file system is not supported"
         case .missing: "does not exist"
+        case .replaced: "something else has taken its place meanwhile"
         case .alreadyExists: "exists already"
         case .tooLarge: "too large"
         case .misuse: "wrong use of the module"

@@ -63,3 +63,45 @@ import Testing
         try await Scenario.run("places.other_kinds", as: user)
     }
 }
+
+@Suite struct `A keychain's folder that is replaced under running programs` {
+    @Test(arguments: User.allCases)
+    func `has what they write from then on, and nothing is written where it was`(
+        _ user: User
+    ) async throws {
+        try await Scenario.run("replacements.writers", as: user)
+    }
+
+    @Test func `is what they read a tenth of a second later`() async throws {
+        try await Scenario.run("replacements.readers")
+    }
+
+    @Test func `keeps out who does not hold its own lock`() async throws {
+        try await Scenario.run("replacements.other_lock")
+    }
+
+    @Test(arguments: User.allCases)
+    func `may be another keychain's, and no process mixes the two`(_ user: User) async throws {
+        try await Scenario.run("replacements.other_keychain", as: user)
+    }
+
+    @Test func `is noticed when a link on the way leads elsewhere`() async throws {
+        try await Scenario.run("replacements.link_above")
+    }
+
+    @Test func `may be gone, and is made anew by the next write`() async throws {
+        try await Scenario.run("replacements.vanished")
+    }
+
+    @Test func `has every write that was acknowledged after that`() async throws {
+        try await Scenario.run("replacements.under_load")
+    }
+
+    @Test func `is never opened with the log of another`() async throws {
+        try await Scenario.run("replacements.while_opening")
+    }
+
+    @Test func `may come before that of its device key`() async throws {
+        try await Scenario.run("replacements.device_folder")
+    }
+}

@@ -17,8 +17,17 @@ package final class KeychainDirectory: Sendable {
     /// A handle (`O_PATH`) that can be looked through, not read.
     let descriptor: FileDescriptor
 
-    private init(path: String, isReadOnly: Bool, descriptor: consuming FileDescriptor) {
+    /// The path that it was opened by, which may lead through symbolic links.
+    let givenPath: String
+    let identity: FileIdentity
+
+    private init(
+        path: String, givenPath: String, identity: FileIdentity, isReadOnly: Bool,
+        descriptor: consuming FileDescriptor
+    ) {
         self.path = path
+        self.givenPath = givenPath
+        self.identity = identity
         self.isReadOnly = isReadOnly
         self.descriptor = descriptor
     }
@@ -41,9 +50,10 @@ package final class KeychainDirectory: Sendable {
         try FileRules.checkFolder(status, path: path, during: operation)
         let facts = try fileSystem(handle.number, path)
         try facts.check(path: path)
+        let identity = FileIdentity(status)
         return KeychainDirectory(
-            path: try realPath(path, of: FileIdentity(status)), isReadOnly: facts.isReadOnly,
-            descriptor: handle)
+            path: try realPath(path, of: identity), givenPath: path, identity: identity,
+            isReadOnly: facts.isReadOnly, descriptor: handle)
     }
 
     /// The path of the file `name`.
@@ -116,9 +126,7 @@ package final class KeychainDirectory: Sendable {
         var status = stat()
         guard unsafe lstat(resolved, &status) == 0, FileIdentity(status).isSameFile(as: folder)
         else {
-            throw DatabaseError(
-                .cannotOpen, during: operation, path: path,
-                hint: "the folder was replaced meanwhile: try again")
+            throw DatabaseError(.replaced, during: operation, path: path, hint: "try again")
         }
         return unsafe String(cString: resolved)
     }

@@ -17,6 +17,10 @@ package final class LockFile: @unchecked Sendable {
     private var file: Int32 = -1
     private var identity: FileIdentity?
 
+    private static let operation = "lock"
+    /// A tenth of a second of waiting.
+    private static let attemptsBetweenLooks = 50
+
     /// Remembers where it is; nothing is opened before it is first needed.
     package init(_ name: String, in directory: KeychainDirectory) {
         self.directory = directory
@@ -25,13 +29,17 @@ package final class LockFile: @unchecked Sendable {
 
     /// Waits for the lock; costs about 1 µs when it is free.
     ///
+    /// - Parameter inPlace: Whether the folder has to be where it was opened; not for who closes
+    ///   what is open in it.
     /// - Returns: What releases the lock when it is dropped.
-    /// - Throws: ``DatabaseError``: `busy` at the deadline; `readOnly`, `diskFull`, what
-    ///   ``KeychainDirectory/check(file:)`` throws.
-    package func acquire(before deadline: Deadline) throws(DatabaseError) -> HeldLock {
+    /// - Throws: ``DatabaseError``: `busy` at the deadline; `replaced`, `readOnly`, `diskFull`,
+    ///   what ``KeychainDirectory/check(file:)`` throws.
+    package func acquire(
+        before deadline: Deadline, inPlace: Bool = true
+    ) throws(DatabaseError) -> HeldLock {
         guard queue.acquire(before: deadline) else { throw busy() }
         do throws(DatabaseError) {
-            try lockFile(before: deadline)
+            try lockFile(before: deadline, inPlace: inPlace)
         } catch {
             if file >= 0 { _ = valet_set_description_lock(file, 0) }
             queue.release()
@@ -47,10 +55,17 @@ package final class LockFile: @unchecked Sendable {
         queue.release()
     }
 
-    private func lockFile(before deadline: Deadline) throws(DatabaseError) {
+    private func lockFile(
+        before deadline: Deadline, inPlace: Bool
+    ) throws(DatabaseError) {
         while true {
-            if file < 0 { try open() }
-            try lockDescription(before: deadline)
+            if file < 0 {
+                // In a folder that was moved away nothing is made.
+                if inPlace { try directory.checkPlace(during: Self.operation) }
+                try open()
+            }
+            try lockDescription(before: deadline, inPlace: inPlace)
+            if inPlace { try directory.checkPlace(during: Self.operation) }
             if try isStillInPlace() { return }
             // Somebody has removed or replaced it: a lock on that file keeps nobody out.
             close(file)
@@ -58,11 +73,18 @@ package final class LockFile: @unchecked Sendable {
         }
     }
 
-    private func lockDescription(before deadline: Deadline) throws(DatabaseError) {
+    private func lockDescription(
+        before deadline: Deadline, inPlace: Bool
+    ) throws(DatabaseError) {
         var attempt = 0
         while valet_set_description_lock(file, 1) != 0 {
             guard [EAGAIN, EACCES, EINTR].contains(errno) else {
-                throw DatabaseError(errno: errno, during: "lock", path: directory.path(of: name))
+                throw DatabaseError(
+                    errno: errno, during: Self.operation, path: directory.path(of: name))
+            }
+            // Nobody waits for the lock of a folder that was moved away.
+            if inPlace, attempt % Self.attemptsBetweenLooks == 1 {
+                try directory.checkPlace(during: Self.operation)
             }
             guard deadline.sleep(atMost: Backoff.pause(first: 20_000, attempt: attempt)) else {
                 throw busy()
@@ -100,7 +122,7 @@ package final class LockFile: @unchecked Sendable {
     }
 
     private func busy() -> DatabaseError {
-        DatabaseError(.busy, during: "lock", path: directory.path(of: name))
+        DatabaseError(.busy, during: Self.operation, path: directory.path(of: name))
     }
 
     deinit {

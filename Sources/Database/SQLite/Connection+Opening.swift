@@ -21,27 +21,32 @@ extension Connection {
     /// - Parameters:
     ///   - deadline: When waiting ends for opening; ``deadline`` has this value afterwards.
     ///   - cacheKibibytes: The most memory that the page cache takes.
-    /// - Throws: What ``KeychainDirectory/check(file:)`` throws; `missing`; for ``Access/create``
-    ///   `alreadyExists`; `notADatabase`, `corrupt`, `busy`, `readOnly`, `diskFull`, `cannotOpen`.
+    /// - Throws: What ``KeychainDirectory/check(file:)`` throws; `missing`, `replaced`; for
+    ///   ``Access/create`` `alreadyExists`; `notADatabase`, `corrupt`, `busy`, `readOnly`,
+    ///   `diskFull`, `cannotOpen`.
     package convenience init(
         to name: String, in directory: KeychainDirectory, for access: Access,
         deadline: Deadline, cacheKibibytes: Int = 8_000
     ) throws(DatabaseError) {
-        switch access {
-        case .readWrite, .readOnly:
+        if access == .create { try directory.createEmptyFile(name) }
+        do throws(DatabaseError) {
+            let file = try Self.file(name, in: directory)
             try self.init(existing: name, in: directory, for: access, deadline: deadline)
             try configure(cacheKibibytes: cacheKibibytes)
-        case .create:
-            try directory.createEmptyFile(name)
-            do throws(DatabaseError) {
-                try self.init(existing: name, in: directory, for: access, deadline: deadline)
-                try configure(cacheKibibytes: cacheKibibytes)
-                try useWriteAheadLog()
-            } catch {
+            if access == .create { try useWriteAheadLog() }
+            // Not before: SQLite finds the log and its index by their paths, too, when it first
+            // reads.
+            try checkPlace(of: name, in: directory, as: file)
+        } catch {
+            if access == .create {
                 // An empty file would pass for a keychain. The first error is the one to report.
                 for suffix in ["", "-wal", "-shm"] { try? directory.remove(name + suffix) }
-                throw error
             }
+            // Whatever it was: not of the file that is there now.
+            guard (try? directory.isInPlace()) != false else {
+                throw directory.replaced("open the database")
+            }
+            throw error
         }
     }
 
@@ -50,23 +55,40 @@ extension Connection {
         deadline: Deadline
     ) throws(DatabaseError) {
         let path = directory.path(of: name)
-        guard let before = try directory.check(file: name) else {
-            throw DatabaseError(.missing, during: "open the database", path: path)
-        }
         let isImmutable = try Self.isImmutable(name, in: directory)
         try self.init(
             opening: isImmutable ? Self.immutableLocation(path) : path,
             flags: Self.flags(for: access) | (isImmutable ? SQLITE_OPEN_URI : 0),
             deadline: deadline)
-        guard try directory.check(file: name)?.isSameFile(as: before) == true else {
-            throw DatabaseError(
-                .cannotOpen, during: "open the database", path: path,
-                hint: "the file was replaced meanwhile: try again")
-        }
         // Asked to write where it cannot, SQLite opens for reading and says nothing.
         if access != .readOnly, unsafe sqlite3_db_readonly(database, "main") != 0 {
             throw DatabaseError(.readOnly, during: "open the database", path: path)
         }
+    }
+
+    private static func file(
+        _ name: String, in directory: KeychainDirectory
+    ) throws(DatabaseError) -> FileIdentity {
+        guard let file = try directory.check(file: name) else {
+            throw DatabaseError(
+                .missing, during: "open the database", path: directory.path(of: name))
+        }
+        return file
+    }
+
+    /// Makes sure that SQLite, which was given a path, has opened what is in the folder.
+    private func checkPlace(
+        of name: String, in directory: KeychainDirectory, as file: FileIdentity
+    ) throws(DatabaseError) {
+        let operation = "open the database"
+        let database = unsafe try openDatabase(operation)
+        var hasMoved: Int32 = 0
+        try check(
+            unsafe sqlite3_file_control(
+                database, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved), operation)
+        // The path leads to what SQLite has open, to what was looked at, and to what is in place.
+        guard hasMoved == 0 else { throw directory.replaced(operation) }
+        try directory.checkPlace(of: name, as: file, during: operation)
     }
 
     /// Checks the log and its index; says whether the file alone is all there is and will be.

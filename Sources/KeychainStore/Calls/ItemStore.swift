@@ -73,8 +73,8 @@ package final class ItemStore: Sendable {
         _ operation: String, _ body: (Engine, Deadline) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R? {
         let deadline = Deadline(after: timeLimit)
-        return try slot.value.withEngine(location, deadline, creating: false, operation) {
-            (engine) throws(KeychainFailure) in
+        let call = EngineCall(operation: operation, location: location, deadline: deadline)
+        return try slot.value.withEngine(call) { (engine) throws(KeychainFailure) in
             try body(engine, deadline)
         }
     }
@@ -83,8 +83,10 @@ package final class ItemStore: Sendable {
     func withEngineIfThere<R>(
         _ operation: String, creating: Bool, _ body: (Engine) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R? {
-        try slot.value.withEngine(
-            location, Deadline(after: timeLimit), creating: creating, operation, body)
+        let call = EngineCall(
+            operation: operation, location: location, deadline: Deadline(after: timeLimit),
+            isCreating: creating, isOfItems: false)
+        return try slot.value.withEngine(call, body)
     }
 
     /// Runs `body` in one write transaction, all or nothing; nil if there is no keychain.
@@ -94,26 +96,15 @@ package final class ItemStore: Sendable {
     ) throws(KeychainFailure) -> R? {
         let deadline = Deadline(after: timeLimit)
         let now = now
-        let slot = slot.value
         if creating { try requireLevelOfNew(operation) }
-        repeat {
-            var wasReplaced = false
-            let result = try slot.withEngine(location, deadline, creating: creating, operation) {
-                (engine) throws(KeychainFailure) -> R? in
-                let result = try engine.write(operation, deadline) {
-                    (writer, state) throws(KeychainFailure) in
-                    try body(
-                        WriteAccess(writer: writer, state: state, now: now, operation: operation))
-                }
-                wasReplaced = result == nil
-                return result
+        let call = EngineCall(
+            operation: operation, location: location, deadline: deadline, isCreating: creating)
+        return try slot.value.withEngine(call) { (engine) throws(KeychainFailure) in
+            try engine.write(operation, deadline) { (writer, state) throws(KeychainFailure) in
+                try body(
+                    WriteAccess(writer: writer, state: state, now: now, operation: operation))
             }
-            guard wasReplaced else { return result.flatMap { $0 } }
-            slot.drop()
-        } while !deadline.hasPassed
-        throw KeychainFailure(
-            .timedOut, during: operation, message: "the keychain was replaced again and again",
-            path: location.folder)
+        }
     }
 }
 

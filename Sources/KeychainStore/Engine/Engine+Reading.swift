@@ -49,7 +49,8 @@ extension Engine {
     /// TPM, if it is that which keeps the keychain from being opened; and for nothing if all it
     /// takes is another look. To be called outside of transactions.
     ///
-    /// - Throws: ``KeychainFailure``: `timedOut`; as ``unseal(_:_:)``.
+    /// - Throws: ``KeychainFailure``: `timedOut`, also if the keychain was replaced; as
+    ///   ``unseal(_:_:)``.
     func awaitChange(
         _ operation: String, _ deadline: Deadline, _ doubts: inout EpochDoubts
     ) throws(KeychainFailure) {
@@ -62,6 +63,8 @@ extension Engine {
         }
         doubts.sealed = nil
         try unseal(facts, deadline)
+        // That takes long.
+        try translating(operation) { try checkPlace(during: operation) }
     }
 
     private func inTransaction<R>(

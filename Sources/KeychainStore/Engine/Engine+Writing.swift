@@ -19,18 +19,17 @@ extension Engine {
     ///     epoch change has left undone.
     ///   - keys: Opened keys that count whatever is locked, as long as they are of the keychain as
     ///     it is.
-    /// - Returns: nil, and nothing is done, if the keychain has been replaced.
-    /// - Throws: ``KeychainFailure``: `timedOut`, `readOnly`, `diskFull`, `newerFormat`, and what
-    ///   `body` throws; nothing is changed then.
+    /// - Throws: ``KeychainFailure``: `timedOut`, also if the keychain was replaced; `readOnly`,
+    ///   `diskFull`, `newerFormat`, and what `body` throws. Nothing is changed then in the
+    ///   keychain that has its place.
     func write<R>(
         _ operation: String, _ deadline: Deadline, isOfItems: Bool = true,
         with keys: KeychainState? = nil,
         _ body: (StoreWriter, KeychainState) throws(KeychainFailure) -> R
-    ) throws(KeychainFailure) -> R? {
+    ) throws(KeychainFailure) -> R {
         while true {
             switch try attempt(operation, deadline, isOfItems: isOfItems, with: keys, body) {
             case .done(let result, _): return result
-            case .replaced: return nil
             // Nobody waits for us while we wait for the TPM.
             case .sealed(let facts): try unseal(facts, deadline)
             }
@@ -40,7 +39,6 @@ extension Engine {
     /// What became of one attempt to write.
     private enum Attempt<R> {
         case done(R, KeychainState)
-        case replaced
         case sealed(KeychainFacts)
     }
 
@@ -53,7 +51,7 @@ extension Engine {
                 throw DatabaseError(.readOnly, during: "write", path: directory.path)
             }
             let held = try lock.acquire(before: deadline)
-            guard try isInPlace() else { return .replaced }
+            try checkPlace(during: operation)
             let writer = try writer(deadline)
             let attempt = try transact(writer, operation, with: keys) {
                 (writer, state) throws(KeychainFailure) in
@@ -61,6 +59,8 @@ extension Engine {
                 return try body(writer, state)
             }
             guard case .done(_, let state) = attempt else { return attempt }
+            // Replaced while it was committed: it went where nobody looks any more.
+            if isReplaced { try checkPlace(during: operation) }
             tend(writer)
             let pause = isOfItems ? goOnWithEpochChange(writer, state) : 0
             _ = consume held
@@ -87,6 +87,8 @@ extension Engine {
                 path: directory.path, hint: "update this program")
         }
         let result = try body(writer, state)
+        // Between this and the commit nothing can keep anybody from replacing the folder.
+        try checkPlace(during: operation)
         try transaction.commit()
         return .done(result, state)
     }

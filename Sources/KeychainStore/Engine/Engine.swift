@@ -3,6 +3,7 @@
 internal import Database
 internal import KeychainModel
 internal import LockState
+internal import Sealing
 internal import Synchronization
 
 /// A keychain that this process has opened: its files, connections and opened keys.
@@ -21,14 +22,15 @@ final class Engine: Sendable {
     private let resealed = Atomic<Int64>(.min)
     private let erasure = Atomic<Int64>(0)
     private let opener = Mutex<PresenceProof?>(nil)
-    /// When the database was last seen in its place, as the deadline of the call that looked.
-    private let lastLook = Atomic<Int64>(0)
+    /// When the database was last seen in its place, on the monotonic clock.
+    private let lastLook = Atomic<Int64>(.min)
 
     /// Idle connections beyond this number are closed: as many as threads read at once.
     private static let keptReaderCount = 8
     /// The most that a connection keeps of the database in memory; what it has not read costs
     /// nothing.
     private static let cacheKibibytes = 32_000
+    /// In nanoseconds: so long a read may see what is no longer in its place.
     private static let lookInterval: Int64 = 100_000_000
     static let opening = "open the keychain"
     /// About a millisecond for who reads it all.
@@ -45,18 +47,33 @@ final class Engine: Sendable {
         source = DeviceSecretSource(location: location)
     }
 
-    /// Whether the database that is open is still the one with its name.
+    /// Whether the path of the keychain leads to the database that is open, which it does not
+    /// any more once the folder, or something on the way to it, was replaced. If not, whoever
+    /// asks next looks as well.
     func isInPlace() throws(DatabaseError) -> Bool {
-        try directory.check(file: KeychainLocation.databaseName)?.isSameFile(as: identity) == true
+        let isInPlace = try directory.isInPlace(KeychainLocation.databaseName, as: identity)
+        if !isInPlace { lastLook.store(.min, ordering: .relaxed) }
+        return isInPlace
     }
 
     /// As ``isInPlace()``, but looks at most ten times a second.
-    func wasInPlaceRecently(_ deadline: Deadline) throws(DatabaseError) -> Bool {
-        let last = lastLook.load(ordering: .relaxed)
-        guard deadline.nanoseconds - last > Self.lookInterval else { return true }
+    func wasInPlaceRecently() throws(DatabaseError) -> Bool {
+        let (now, last) = (Deadline.now, lastLook.load(ordering: .relaxed))
+        guard last == .min || now - last > Self.lookInterval else { return true }
         guard try isInPlace() else { return false }
-        lastLook.store(deadline.nanoseconds, ordering: .relaxed)
+        // When it was looked for, not when it was found.
+        lastLook.store(now, ordering: .relaxed)
         return true
+    }
+
+    /// Whether it is known that the keychain of this engine was replaced.
+    var isReplaced: Bool { (try? isInPlace()) == false }
+
+    /// Refuses to go on where the keychain was replaced.
+    func checkPlace(during operation: String) throws(DatabaseError) {
+        guard try !isInPlace() else { return }
+        throw DatabaseError(
+            .replaced, during: operation, path: location.folder, hint: "try again")
     }
 
     // The keys of this process.
@@ -66,6 +83,9 @@ final class Engine: Sendable {
         get { facts.withLock { $0 } }
         set { facts.withLock { $0 = newValue } }
     }
+
+    /// Which keychain it is; nil before anything was read of it.
+    var keychainID: KeychainID? { lastKnownFacts?.settings.keychainID }
 
     /// What was last open.
     var lastKnownState: KeychainState? {
@@ -155,12 +175,15 @@ final class Engine: Sendable {
         }
     }
 
-    /// Takes over the log and closes all connections; nobody may be using them.
+    /// Takes over the log and closes all connections; nobody may be using them. Of a keychain
+    /// that was replaced nothing is written any more.
     func close() {
         let idle = readers.withLock { $0.take() }
-        if let held = try? lock.acquire(before: .immediately) {
+        if let held = try? lock.acquire(before: .immediately, inPlace: false) {
             let writer = writer.withLock { $0.take() }
-            if let last = writer?.connection ?? (hasLongLog ? idle.first?.connection : nil) {
+            if (try? isInPlace()) == true,
+                let last = writer?.connection ?? (hasLongLog ? idle.first?.connection : nil)
+            {
                 last.deadline = .immediately
                 // Not taken over now, the log is taken over by the next who writes.
                 _ = try? last.checkpoint(.truncate)

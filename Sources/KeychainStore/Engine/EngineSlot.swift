@@ -5,11 +5,34 @@ internal import KeychainModel
 internal import Sealing
 internal import Synchronization
 
+/// A call that takes the engine of a keychain.
+struct EngineCall {
+    let operation: String
+    let location: KeychainLocation
+    let deadline: Deadline
+    /// Whether to create a keychain if there is none.
+    var isCreating = false
+    /// Whether it is made again if the keychain is replaced meanwhile. Reads of items may see that
+    /// for a tenth of a second longer, writes look for themselves. All other calls are made once,
+    /// and see nothing that is not there any more.
+    var isOfItems = true
+
+    /// What a call fails with whose keychain was replaced.
+    fileprivate var replaced: KeychainFailure {
+        KeychainFailure(
+            DatabaseError(
+                .replaced, during: operation, path: location.folder, hint: "try again"),
+            during: operation)
+    }
+}
+
 /// The engine of one process for one keychain, opened at the first call that needs it.
 final class EngineSlot: Sendable {
     private let engine = Mutex<Engine?>(nil)
     /// Calls that are under way; a fork in the middle of one leaves the child nothing to use.
     private let activeCalls = Atomic<Int>(0)
+    /// The keychain that was open last.
+    private let last = Mutex<KeychainID?>(nil)
     private let isUsable: Bool
     private let openSlots: OpenSlots
 
@@ -34,48 +57,67 @@ final class EngineSlot: Sendable {
         return engine?.closeInherited() ?? true
     }
 
-    /// The keychain whose files are open; nil if none are, or nothing was read of them yet.
+    /// The keychain whose files are open, or were last; nil if nothing was read of them yet.
     var keychainID: KeychainID? {
-        engine.withLock { $0 }?.lastKnownFacts?.settings.keychainID
+        if let engine = engine.withLock({ $0 }) { return engine.keychainID }
+        return last.withLock { $0 }
     }
 
     /// Runs `body` with the engine; nil if there is no keychain and none is to be created.
+    ///
+    /// If `body` fails and the keychain was replaced meanwhile, the engine is dropped: what failed
+    /// says nothing of the keychain that is there now.
     func withEngine<R>(
-        _ location: KeychainLocation, _ deadline: Deadline, creating: Bool, _ operation: String,
-        _ body: (Engine) throws(KeychainFailure) -> R
+        _ call: EngineCall, _ body: (Engine) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R? {
-        guard isUsable else { throw Self.forkedInTheMiddle(operation) }
+        guard isUsable else { throw Self.forkedInTheMiddle(call.operation) }
         activeCalls.add(1, ordering: .sequentiallyConsistent)
         defer { activeCalls.subtract(1, ordering: .sequentiallyConsistent) }
-        guard let engine = try current(location, deadline, creating: creating, operation) else {
-            return nil
-        }
-        do throws(KeychainFailure) {
-            return try body(engine)
-        } catch {
-            throw engine.reason(for: error, deadline)
+        while true {
+            var mayRepeat = true
+            do throws(KeychainFailure) {
+                guard let engine = try current(call) else { return nil }
+                mayRepeat = call.isOfItems
+                return try perform(call, engine, body)
+            } catch {
+                guard error.isOfReplacement, mayRepeat, !call.deadline.hasPassed else {
+                    throw error
+                }
+            }
         }
     }
 
-    private func current(
-        _ location: KeychainLocation, _ deadline: Deadline, creating: Bool, _ operation: String
-    ) throws(KeychainFailure) -> Engine? {
+    private func perform<R>(
+        _ call: EngineCall, _ engine: Engine, _ body: (Engine) throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
+        do throws(KeychainFailure) {
+            return try body(engine)
+        } catch {
+            guard error.isOfReplacement || engine.isReplaced else {
+                throw engine.reason(for: error, call.deadline)
+            }
+            drop(engine)
+            throw call.replaced
+        }
+    }
+
+    private func current(_ call: EngineCall) throws(KeychainFailure) -> Engine? {
         if let known = engine.withLock({ $0 }) {
-            let isInPlace = try translating(operation) { try known.wasInPlaceRecently(deadline) }
+            let isInPlace = try translating(call.operation) {
+                try call.isOfItems ? known.wasInPlaceRecently() : known.isInPlace()
+            }
             if isInPlace { return known }
+            drop(known)
         }
         let fresh: Engine? =
-            if creating {
-                try Engine.openOrCreate(location, deadline)
+            if call.isCreating {
+                try Engine.openOrCreate(call.location, call.deadline)
             } else {
-                try Engine.open(location, deadline)
+                try Engine.open(call.location, call.deadline)
             }
-        guard let fresh else {
-            engine.withLock { $0 = nil }
-            return nil
-        }
+        guard let fresh else { return nil }
         // Of two threads that open at once the first wins: one set of connections per process.
-        return try translating(operation) {
+        return try translating(call.operation) {
             let current = engine.withLock { $0 }
             if let current, try current.isInPlace() { return current }
             engine.withLock { $0 = fresh }
@@ -83,9 +125,14 @@ final class EngineSlot: Sendable {
         }
     }
 
-    /// Forgets an engine whose database is no longer the one with its name.
-    func drop() {
-        engine.withLock { $0 = nil }
+    /// Forgets an engine whose keychain was replaced, with all that it knows. Its files are closed
+    /// once the last call that uses it has ended.
+    private func drop(_ replaced: Engine) {
+        let dropped = engine.withLock { engine in
+            guard engine === replaced else { return Engine?.none }
+            return engine.take()
+        }
+        if let keychainID = dropped?.keychainID { last.withLock { $0 = keychainID } }
     }
 
     /// Ends the connections; nothing else may be under way.

@@ -87,7 +87,7 @@ extension Engine {
             throw DatabaseError(.readOnly, during: "write", path: directory.path)
         }
         let held = try lock.acquire(before: deadline)
-        guard try isInPlace() else { return false }
+        try checkPlace(during: operation)
         let writer = try writer(deadline)
         let transaction = try Transaction(on: writer.connection)
         guard try currentFacts(writer.reading).settings == facts.settings else { return false }
@@ -96,12 +96,15 @@ extension Engine {
         }
         do {
             try body(writer)
+            try checkPlace(during: operation)
             try transaction.commit()
         } catch {
             // The first error is the one to report.
             try? onFailure()
             throw error
         }
+        // Replaced while it was committed: it went where nobody looks any more.
+        if isReplaced { try checkPlace(during: operation) }
         _ = consume held
         return true
     }

@@ -58,7 +58,7 @@ extension Engine {
             }
         }
         switch outcome {
-        case nil, .done: return false
+        case .done: return false
         case .waitsForPasscode:
             resealing.waitsForPasscode = true
             return false

@@ -11,7 +11,8 @@ extension Engine {
     /// Runs `body`, which goes by `facts`. What does not work may be true of a keychain that has
     /// been changed since: its device key is another one then, and so may be its passcode.
     ///
-    /// - Returns: What `body` returns; false if it fails and the keychain has changed.
+    /// - Returns: What `body` returns; false if it fails and the keychain has changed, or was
+    ///   replaced.
     /// - Throws: What `body` throws.
     func unlessChanged(
         _ facts: KeychainFacts, _ timeLimit: Duration,
@@ -20,6 +21,7 @@ extension Engine {
         do throws(KeychainFailure) {
             return try body()
         } catch {
+            if isReplaced { return false }
             let now = try? readFacts(error.operation, Deadline(after: timeLimit))
             guard let now, now.settings != facts.settings else { throw error }
             return false

@@ -15,11 +15,18 @@ extension KeychainFailure {
     }
 }
 
+extension KeychainFailure {
+    /// Whether all that is known is that the keychain was replaced meanwhile.
+    var isOfReplacement: Bool {
+        code == .timedOut && message == DatabaseError.Code.replaced.reason
+    }
+}
+
 extension DatabaseError {
     /// What happened in the course of `outer`, without the path: that has a property of its own.
     fileprivate func explanation(during outer: String) -> String {
         // The path says which file or folder, and that is all there is to a wrong one.
-        guard code.meaning != .insecureFiles else { return code.reason }
+        guard code.meaning != .insecureFiles, code != .replaced else { return code.reason }
         let isToldByPath = path != nil && code.isAboutWholeFile
         let step = operation.hasPrefix(outer) || isToldByPath ? "" : "\(operation): "
         let number = sqliteCode.map { ", sqlite \($0)" } ?? ""
@@ -42,14 +49,15 @@ extension DatabaseError.Code {
         case .cannotOpen, .missing, .readOnly: true
         case .busy, .diskFull, .inputOutput, .outOfMemory, .corrupt, .notADatabase, .constraint,
             .schemaMismatch, .wrongOwner, .wrongMode, .symbolicLink, .notARegularFile,
-            .notADirectory, .unsupportedFileSystem, .alreadyExists, .tooLarge, .misuse, .other:
+            .notADirectory, .unsupportedFileSystem, .alreadyExists, .tooLarge, .misuse, .other,
+            .replaced:
             false
         }
     }
 
     fileprivate var meaning: KeychainFailure.Code {
         switch self {
-        case .busy: .timedOut
+        case .busy, .replaced: .timedOut
         case .diskFull: .diskFull
         case .readOnly: .readOnly
         case .inputOutput, .cannotOpen, .missing: .inputOutput

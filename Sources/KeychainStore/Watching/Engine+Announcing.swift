@@ -9,7 +9,9 @@ extension Engine {
     /// The change itself is done, and stays so if nobody can be told: who watches also looks from
     /// time to time (``LockStateWatch``).
     func announceLockState() {
-        if !directory.isReadOnly { try? directory.touch(KeychainLocation.stateName) }
+        if !directory.isReadOnly, !isReplaced {
+            try? directory.touch(KeychainLocation.stateName)
+        }
         LockStateWatch.wakeAll()
     }
 }

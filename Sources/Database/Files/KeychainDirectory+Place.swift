@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// Whether paths still lead to what is open. The handle of a folder goes with the folder: whoever
+/// looks through it alone does not notice that the folder was moved away and another put in its
+/// place, and goes on where nobody looks any more.
+extension KeychainDirectory {
+    /// Whether the path that the folder was opened by still leads to it: not if it was moved away
+    /// or removed, or if a symbolic link on the way leads elsewhere now. One system call.
+    ///
+    /// - Throws: ``DatabaseError`` if it cannot be told, such as `cannotOpen`.
+    package func isInPlace() throws(DatabaseError) -> Bool {
+        try Self.thing(at: givenPath)?.isSameFile(as: identity) == true
+    }
+
+    /// Whether that path, with `name` behind it, leads to `file`, which was found or opened there
+    /// before. Two system calls: for whoever holds a file open, before it counts on that.
+    ///
+    /// - Throws: As ``isInPlace()`` and ``check(file:)``.
+    package func isInPlace(
+        _ name: String, as file: FileIdentity
+    ) throws(DatabaseError) -> Bool {
+        guard try isInPlace() else { return false }
+        return try check(file: name)?.isSameFile(as: file) == true
+    }
+
+    /// Refuses a folder that is not where it was opened.
+    ///
+    /// - Throws: ``DatabaseError``: `replaced`; as ``isInPlace()``.
+    package func checkPlace(during operation: String) throws(DatabaseError) {
+        guard try isInPlace() else { throw replaced(operation) }
+    }
+
+    /// Refuses a file that somebody else, who was told ``path``, may not have found: when the
+    /// path as it was given, or the one without symbolic links, leads to another.
+    ///
+    /// - Throws: As ``checkPlace(during:)``.
+    func checkPlace(
+        of name: String, as file: FileIdentity, during operation: String
+    ) throws(DatabaseError) {
+        guard try isInPlace(name, as: file),
+            try Self.thing(at: path(of: name))?.isSameFile(as: file) == true
+        else { throw replaced(operation) }
+    }
+
+    func replaced(_ operation: String) -> DatabaseError {
+        DatabaseError(.replaced, during: operation, path: givenPath, hint: "try again")
+    }
+
+    /// What is at `path`, be it a symbolic link; nil if nothing is.
+    private static func thing(at path: String) throws(DatabaseError) -> FileIdentity? {
+        var status = stat()
+        guard unsafe lstat(path, &status) != 0 else { return FileIdentity(status) }
+        if errno == ENOENT || errno == ENOTDIR { return nil }
+        throw DatabaseError(errno: errno, during: "look for a file", path: path)
+    }
+}

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A folder that is replaced while programs have the keychain in it open: they go on with what is
+at the path, and with that alone."""
+
+import ctypes
+import os
+import shutil
+import threading
+import time
+
+from support import AGENT_ITEMS, expect
+
+# What a read may be behind: 100 ms, and the time that a busy machine takes for the next one.
+STALE = 0.15
+
+
+def exchange(one, other):
+    """Has two paths change places, at one moment."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    done = libc.renameat2(-100, one.encode(), -100, other.encode(), 2)  # RENAME_EXCHANGE
+    expect(done == 0, "renameat2:", os.strerror(ctypes.get_errno()))
+
+
+def backup(world):
+    """A copy of the keychain as it is, in which `key` is `old`; it is `new` at the path then."""
+    world.set("key", "old", *AGENT_ITEMS)
+    world.settle()
+    copy = f"{world.home}-copy"
+    shutil.copytree(world.home, copy)
+    world.set("key", "new", *AGENT_ITEMS)
+    return copy
+
+
+def moved_away(world, copy):
+    """`mv home home-gone; cp -a copy home`."""
+    gone = f"{world.home}-gone"
+    os.rename(world.home, gone)
+    shutil.copytree(copy, world.home)
+    return gone
+
+
+def bytes_of(folder):
+    """What is stored in a folder, and when anything in it was last changed."""
+    names = ("keychain.db", "keychain.db-wal", "device/device.key")
+    found = {}
+    for name in names:
+        path = f"{folder}/{name}"
+        if os.path.exists(path):
+            found[name] = (open(path, "rb").read(), os.stat(path).st_mtime_ns)
+    return found
+
+
+def open_files(agent, folder):
+    paths = []
+    for number in os.listdir(f"/proc/{agent.pid}/fd"):
+        try:
+            paths.append(os.readlink(f"/proc/{agent.pid}/fd/{number}"))
+        except FileNotFoundError:
+            continue
+    return [path for path in paths if path == folder or path.startswith(folder + "/")]
+
+
+def writers(world):
+    """Who has written goes on at the path; nothing is written where the folder went."""
+    copy = backup(world)
+    agents = [world.agent() for _ in range(2)]
+    for index, agent in enumerate(agents):
+        agent.do(f"set before-{index} x")
+        expect(agent.do("get key") == "new", "before")
+    gone = moved_away(world, copy)
+    before = bytes_of(gone)
+    for number in range(6):
+        agent = agents[number % 2]
+        agent.do(f"set after-{number} x")
+        expect(agent.do(f"get after-{number}") == "x", "its own write")
+        expect(world.get(f"after-{number}", *AGENT_ITEMS) == "x", "at the path")
+        expect(agent.do("get key") == "old", "what is at the path")
+    expect(bytes_of(gone) == before, "something was written where the folder went")
+    for agent in agents:
+        for number in range(6):
+            expect(agent.do(f"get after-{number}") == "x", "another's write")
+        expect(open_files(agent, gone) == [], "still open:", open_files(agent, gone))
+        agent.end()
+    world.doctor()
+
+
+def readers(world):
+    """Who only reads sees what is at the path, a tenth of a second later."""
+    copy = backup(world)
+    agent = world.agent()
+    expect(agent.do("get key") == "new", "before")
+    for folder, value in ((copy, "old"), (f"{world.home}-2", "new")):
+        if not os.path.exists(folder):
+            shutil.copytree(copy, folder)
+            exchange(copy, world.home)
+        exchange(folder, world.home)
+        time.sleep(STALE)
+        found = agent.do("get key")
+        now = world.get("key", *AGENT_ITEMS)
+        expect(found == now, f"{found!r} is read, and {now!r} is there")
+    agent.end()
+
+
+def other_lock(world):
+    """Who holds the lock of the new folder keeps everybody out of it."""
+    copy = backup(world)
+    agent, holder = world.agent(), world.agent()
+    agent.do("set before x")
+    gone = moved_away(world, copy)
+    holder.do(f"hold {world.home}")
+    before = [bytes_of(folder) for folder in (gone, world.home)]
+    answer = agent.ask("set after x")
+    expect(answer.startswith("error timedOut"), answer)
+    expect([bytes_of(folder) for folder in (gone, world.home)] == before, "written all the same")
+    holder.do("release")
+    agent.do("set after x")
+    expect(world.get("after", *AGENT_ITEMS) == "x", "at the path")
+    holder.end()
+    agent.end()
+    world.doctor()
+
+
+def other_keychain(world):
+    """Another keychain in its place: no row and no key of one is seen under the other."""
+    home = world.home
+    world.home = f"{home}-other"
+    world.set("key", "other", *AGENT_ITEMS)
+    world.set("theirs", "x", *AGENT_ITEMS)
+    world.home = home
+    world.set("key", "own", *AGENT_ITEMS)
+    world.set("ours", "x", *AGENT_ITEMS)
+    agent = world.agent()
+    agent.do("set key own")
+    for key in ("key", "ours"):
+        agent.do(f"get {key}")
+    for turn in range(4):
+        exchange(home, f"{home}-other")
+        own, key = (("ours", "own"), ("theirs", "other"))[turn % 2 == 0]
+        # A write has to look for itself; half of the time a read comes first.
+        if turn < 2:
+            agent.do(f"set turn-{turn} x")
+        else:
+            time.sleep(STALE)
+        expect(agent.do("get key") == key, "turn", turn, agent.do("get key"))
+        keys = set(agent.do("keys").split())
+        expect(own in keys and len(keys & {"ours", "theirs"}) == 1, keys)
+        agent.do(f"set turn-{turn} x")
+        agent.do("threads t 20")
+        expect(world.get(f"turn-{turn}", *AGENT_ITEMS) == "x", "at the path")
+        world.doctor()
+    agent.end()
+
+
+def link_above(world):
+    """A symbolic link on the way that is switched replaces the folder, too."""
+    links = f"{world.folder}/link"
+    for name in ("one", "two"):
+        os.mkdir(f"{world.folder}/{name}")
+        world.home = f"{world.folder}/{name}/home"
+        world.set("key", name, *AGENT_ITEMS)
+    os.symlink("one", links)
+    world.home = f"{links}/home"
+    agent, reader = world.agent(), world.agent()
+    agent.do("set before x")
+    expect(reader.do("get key") == "one", "before")
+    os.symlink("two", f"{links}-new")
+    os.rename(f"{links}-new", links)
+    before = bytes_of(f"{world.folder}/one/home")
+    agent.do("set after x")
+    expect(agent.do("get key") == "two", "who writes")
+    time.sleep(STALE)
+    expect(reader.do("get key") == "two", "who reads")
+    expect(world.get("after", *AGENT_ITEMS) == "x", "at the path")
+    expect(bytes_of(f"{world.folder}/one/home") == before, "written where the link led")
+    agent.end()
+    reader.end()
+    world.doctor()
+
+
+def vanished(world):
+    """A folder that is gone is no keychain; the next write makes one."""
+    agent = world.agent()
+    agent.do("set key x")
+    agent.do("get key")
+    shutil.rmtree(world.home)
+    time.sleep(STALE)
+    expect(agent.ask("get key").startswith("error itemNotFound"), "read after it was gone")
+    expect(not os.path.exists(world.home), "made by reading")
+    agent.do("set key y")
+    expect(world.get("key", *AGENT_ITEMS) == "y", "at the path")
+    expect(agent.do("get key") == "y", "its own write")
+    agent.end()
+    world.doctor()
+
+
+def under_load(world):
+    """What is acknowledged after the folder was replaced is at the path, whatever was under way."""
+    copy = backup(world)
+    agents = [world.agent() for _ in range(2)]
+    turns = 12 if world.is_thorough else 4
+    records, stop = [[] for _ in agents], threading.Event()
+
+    def write(agent, record, name):
+        index = 0
+        while not stop.is_set():
+            begin = time.monotonic()
+            answer = agent.ask(f"set {name}-{index} x")
+            record.append((f"{name}-{index}", begin, time.monotonic(), answer))
+            index += 1
+
+    threads = [
+        threading.Thread(target=write, args=(agent, record, f"w{number}"))
+        for number, (agent, record) in enumerate(zip(agents, records))]
+    for thread in threads:
+        thread.start()
+    moments = []
+    for _ in range(turns):
+        time.sleep(0.3)
+        exchange(copy, world.home)
+        moments.append(time.monotonic())
+    time.sleep(0.3)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    for record in records:
+        bad = [entry for entry in record if not entry[3].startswith("ok")]
+        expect(not bad, "refused:", bad[:3])
+    here = set(world.agent().do("keys").split())
+    exchange(copy, world.home)
+    there = set(world.agent().do("keys").split())
+    exchange(copy, world.home)
+    places = [here, there] if turns % 2 == 0 else [there, here]
+    lost = []
+    for key, begin, end, _ in (entry for record in records for entry in record):
+        first = sum(moment <= begin for moment in moments)
+        last = sum(moment <= end for moment in moments)
+        if not any(key in places[turn % 2] for turn in range(first, last + 1)):
+            lost.append((key, first, last))
+    count = sum(map(len, records))
+    expect(not lost, f"{len(lost)} of {count} are not where they were acknowledged:", lost[:5])
+    expect(count > 20 * turns, "hardly anything was written:", count)
+    for agent in agents:
+        agent.end()
+    world.doctor()
+    print(f"{count} writes, {turns} times replaced")
+
+
+def device_folder(world):
+    """The folder of the device key goes with that of the database, or after it."""
+    names = {"VALET_HOME": None, "XDG_DATA_HOME": f"{world.folder}/data",
+             "XDG_STATE_HOME": f"{world.folder}/state"}
+    for place in ("one", "two"):
+        for name in ("data", "state"):
+            os.makedirs(f"{world.folder}/{name}")
+        outcome = world.run("set", "key", *AGENT_ITEMS, input=place.encode(), env=names)
+        expect(outcome.code == 0, outcome)
+        for name in ("data", "state"):
+            os.rename(f"{world.folder}/{name}", f"{world.folder}/{name}-{place}")
+    for name in ("data", "state"):
+        os.rename(f"{world.folder}/{name}-one", f"{world.folder}/{name}")
+    agent = world.agent(env=names)
+    expect(agent.do("get key") == "one", "before")
+    agent.do("set key one")
+    exchange(f"{world.folder}/data", f"{world.folder}/data-two")
+    # Its device key is not there yet: nothing is read or written under other keys.
+    expect(agent.ask("set key x").startswith("error keyUnavailable"), "with another device key")
+    exchange(f"{world.folder}/state", f"{world.folder}/state-two")
+    expect(agent.do("get key") == "two", "after")
+    agent.do("set key three")
+    outcome = world.run("get", "key", *AGENT_ITEMS, env=names)
+    expect(outcome.out == b"three", outcome)
+    agent.end()
+
+
+def while_opening(world):
+    """Replaced between two steps of opening: never the log of one with the database of another."""
+    home = world.home
+    world.home = f"{home}-other"
+    for number in range(3):
+        world.set(f"theirs-{number}", "x" * 5000, *AGENT_ITEMS)
+    world.home = home
+    world.set("key", "own", *AGENT_ITEMS)
+    agents = [world.agent() for _ in range(4)]
+    begin, turn = time.monotonic(), 0
+    seconds = 20 if world.is_thorough else 3
+    while time.monotonic() < begin + seconds:
+        for agent in agents:
+            agent.tell("keys" if turn % 3 else "set mine x")
+        exchange(home, f"{home}-other")
+        for agent in agents:
+            answer = agent.answer()
+            keys = set(answer.split())
+            expect(answer.startswith("ok"), answer)
+            expect(not ("key" in keys and "theirs-0" in keys), "of both:", keys)
+            agent.do("close")
+        turn += 1
+    for agent in agents:
+        agent.end()
+    for _ in range(2):
+        world.doctor()
+        exchange(home, f"{home}-other")
+    print(f"{turn} rounds")
