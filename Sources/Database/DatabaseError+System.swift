@@ -17,7 +17,7 @@ extension DatabaseError.Code {
         switch systemError {
         case ENOSPC, EDQUOT: self = .diskFull
         case EROFS: self = .readOnly
-        case EIO: self = .inputOutput
+        case EIO, ENOLCK: self = .inputOutput
         case ENOMEM: self = .outOfMemory
         case EACCES, EPERM, EMFILE, ENFILE, ENAMETOOLONG: self = .cannotOpen
         case ELOOP: self = .symbolicLink

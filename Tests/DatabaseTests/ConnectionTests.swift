@@ -173,3 +173,42 @@ import Testing
         #expect(try locksOfThisProcess(on: folder.path("keychain.db")).isEmpty)
     }
 }
+
+@Suite struct `A connection` {
+    /// SQLite sleeps by itself then, and would do so for ten seconds.
+    @Test(arguments: [true, false])
+    func `is waited for no longer than the deadline while another opens the log`(
+        _ isFirst: Bool
+    ) throws {
+        let folder = try TestFolder()
+        let directory = try folder.directory()
+        let first = try directory.makeDatabase()
+        if isFirst { try first.close() }
+        // The byte that is locked while the index is made, or those that a recovery locks.
+        let (start, count) = isFirst ? (128, 1) : (120, 8)
+        let other = try OtherProcess(
+            """
+            import fcntl, os, sys
+            f = os.open(sys.argv[1], os.O_RDWR)
+            fcntl.lockf(f, fcntl.LOCK_EX, int(sys.argv[3]), int(sys.argv[2]))
+            print("held")
+            input()
+            """, folder.path("keychain.db-shm"), "\(start)", "\(count)")
+        #expect(other.line() == "held")
+        let begin = ContinuousClock.now
+        let error = #expect(throws: DatabaseError.self) {
+            if isFirst {
+                _ = try directory.open(within: .milliseconds(300))
+            } else {
+                first.deadline = Deadline(after: .milliseconds(300))
+                try first.insert([1])
+            }
+        }
+        #expect(error?.code == .busy)
+        #expect(ContinuousClock.now - begin >= .milliseconds(300))
+        #expect(ContinuousClock.now - begin < .seconds(5))
+        other.goOn()
+        #expect(other.line() == nil)
+        #expect(try directory.open().countRows() == 0)
+    }
+}

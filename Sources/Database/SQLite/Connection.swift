@@ -28,6 +28,8 @@ internal import Glibc
     @exclusivity(unchecked) var activeRunCount = 0
 
     var transactionStatements = TransactionStatements()
+    var lockTrouble = LockTrouble()
+    private let system: ConnectionSystem
 
     /// Whether statements can run.
     package var isOpen: Bool { unsafe database != nil }
@@ -44,12 +46,19 @@ internal import Glibc
                 .misuse, during: "open the database", path: path,
                 hint: "install SQLite 3.37 or newer, built with SQLITE_THREADSAFE")
         }
+        guard let system = ConnectionSystem() else {
+            throw DatabaseError(.outOfMemory, during: "open the database", path: path)
+        }
         self.path = path
         self.deadline = deadline
+        self.system = system
         let common =
             SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE
             | SQLITE_OPEN_NOFOLLOW
-        let code = unsafe sqlite3_open_v2(path, &database, flags | common, nil)
+        var code = self.system.register(for: self)
+        if code == SQLITE_OK {
+            code = unsafe sqlite3_open_v2(path, &database, flags | common, self.system.name)
+        }
         guard code == SQLITE_OK else {
             let systemError = unsafe sqlite3_system_errno(database)
             unsafe Self.release(database)
@@ -98,11 +107,17 @@ extension Connection {
     @inline(never)
     func failure(_ code: Int32, _ operation: String) -> DatabaseError {
         guard let database = unsafe database else { return closedError(operation) }
+        if lockError != 0, [SQLITE_BUSY, SQLITE_PROTOCOL].contains(code & 0xff) {
+            return DatabaseError(
+                .inputOutput, during: operation, path: path, cause: (code, lockError),
+                hint: LockTrouble.hint)
+        }
+        let systemError = unsafe Self.reportsSystemError(code) ? sqlite3_system_errno(database) : 0
+        var hint = systemError == ENOLCK ? LockTrouble.hint : nil
+        // The text of a wrong statement is our own, and static: it holds no value.
+        if code == SQLITE_ERROR { hint = unsafe String(cString: sqlite3_errmsg(database)) }
         return DatabaseError(
-            sqlite: code, during: operation, path: path,
-            systemError: unsafe Self.reportsSystemError(code) ? sqlite3_system_errno(database) : 0,
-            // The text of a wrong statement is our own, and static: it holds no value.
-            hint: unsafe code == SQLITE_ERROR ? String(cString: sqlite3_errmsg(database)) : nil)
+            sqlite: code, during: operation, path: path, systemError: systemError, hint: hint)
     }
 
     /// SQLite never clears the number, so it means nothing beside other codes.
@@ -132,7 +147,7 @@ extension Connection {
                 let connection = unsafe Unmanaged<Connection>.fromOpaque(context)
                     .takeUnretainedValue()
                 let pause = Backoff.pause(first: 50_000, attempt: Int(attempt))
-                return connection.deadline.sleep(atMost: pause) ? 1 : 0
+                return connection.pause(atMost: pause) ? 1 : 0
             }, context)
         // The hook takes the place of SQLite's own, which would start checkpoints by itself.
         unsafe sqlite3_wal_autocheckpoint(database, 0)

@@ -22,6 +22,8 @@ extension Engine {
             return try body()
         } catch {
             if isReplaced { return false }
+            // No change of keys explains that, and the time is over.
+            guard error.code != .timedOut else { throw error }
             let now = try? readFacts(error.operation, Deadline(after: timeLimit))
             guard let now, now.settings != facts.settings else { throw error }
             return false

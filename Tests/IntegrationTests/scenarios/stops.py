@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A process that is stopped at a system call, whichever it is, and locks that the system does not
+give: all others are answered by their deadline."""
+
+import os
+import signal
+import threading
+import time
+
+from kills import calls, spread
+from support import AGENT_ITEMS, COMMAND, expect, kill_session, need
+
+# The deadline is 5 s. SQLite alone would wait 10 s and more; a busy machine takes some time, too.
+LIMIT = 8
+CHOSEN = ("fcntl", "pwrite64", "fdatasync", "fsync", "ftruncate", "mmap", "openat", "linkat",
+          "renameat2", "unlinkat")
+
+
+def stopped(world, call, words, value):
+    """Starts a command that stops at a call; None if it ended before it made that call."""
+    process = world.start(
+        ["strace", "-f", "-o", "/dev/null", "-e", f"trace={call[0]}", "-e",
+         f"inject={call[0]}:signal=STOP:when={call[1]}", COMMAND, *words],
+        stdin=value, stdout=open(os.devnull, "w"), stderr=open(os.devnull, "w"))
+    seen, end = 0, time.monotonic() + 30
+    while seen < 5:
+        expect(time.monotonic() < end, f"neither stopped nor ended at {call}")
+        time.sleep(0.05)
+        if process.poll() is not None:
+            world.started.remove(process)
+            return None
+        seen = seen + 1 if is_stopped(process.pid) else 0
+    return process
+
+
+def is_stopped(tracer):
+    try:
+        children = open(f"/proc/{tracer}/task/{tracer}/children").read().split()
+        states = [open(f"/proc/{child}/stat").read().rsplit(")", 1)[1].split()[0]
+                  for child in children]
+    except FileNotFoundError:
+        return False
+    return bool(states) and all(state in "Tt" for state in states)
+
+
+def answers(world, agents):
+    """What four others are told at the same time, and after how many seconds: who has the
+    keychain open, or had it, reads and writes; and so do commands."""
+    found = {}
+
+    def measure(name, ask):
+        begin = time.monotonic()
+        answer = ask()
+        found[name] = (answer.strip(), time.monotonic() - begin)
+
+    def command(*words, **options):
+        outcome = world.run(*words, *AGENT_ITEMS, timeout=60, **options)
+        return {0: "ok", 75: "error timedOut"}.get(outcome.code, str(outcome))
+
+    asks = {
+        "get": lambda: agents[0].ask("get key"), "set": lambda: agents[1].ask("set other x"),
+        "valet get": lambda: command("get", "key"),
+        "valet set": lambda: command("set", "third", input=b"x")}
+    threads = [threading.Thread(target=measure, args=item) for item in asks.items()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    expect(len(found) == len(asks), "somebody was not answered:", found)
+    return found
+
+
+def stop_each(world, *words, count, stays_open):
+    """Stops runs of a command, one after the other, and sees what others are told meanwhile."""
+    need("strace")
+    world.set("key", "value", *AGENT_ITEMS)
+    agents = [world.agent() for _ in range(2)]
+    every = [call for call in calls(world, *words, input=b"x") if call[0] in CHOSEN]
+    tried = every if world.is_thorough else spread(every, count)
+    value, stop_count, longest, read_count = world.path("../input"), 0, 0, 0
+    with open(value, "wb") as file:
+        file.write(b"x")
+    for call in tried:
+        for agent in agents:
+            agent.do("get key")
+            if not stays_open:
+                agent.do("close")
+        process = stopped(world, call, words, open(value, "rb"))
+        if process is None:
+            continue
+        stop_count += 1
+        found = answers(world, agents)
+        for name, (answer, seconds) in found.items():
+            right = answer in ("ok", "ok value") or answer.startswith("error timedOut")
+            expect(right, f"stopped at {call}, {name}:", answer)
+            expect(seconds < LIMIT, f"stopped at {call}, {name} took {seconds:.2f} s: {answer}")
+            longest = max(longest, seconds)
+        read_count += found["get"][0].startswith("ok") and found["get"][1] < 3
+        kill_session(process)
+        world.started.remove(process)
+        expect(agents[0].do("get key") == "value", f"after {call}")
+    expect(stop_count > len(tried) / 2, f"only {stop_count} of {len(tried)} were stopped")
+    if stays_open:
+        # It is not in its first opening: whoever has the keychain open reads on.
+        expect(read_count == stop_count, f"{stop_count - read_count} reads waited")
+    for agent in agents:
+        agent.end()
+    world.doctor()
+    print(f"{stop_count} of {len(every)} calls, the longest answer took {longest:.2f} s; "
+          f"{read_count} reads came at once")
+
+
+def setting(world):
+    stop_each(world, "set", "target", count=5, stays_open=True)
+
+
+def getting(world):
+    stop_each(world, "get", "key", *AGENT_ITEMS, count=5, stays_open=True)
+
+
+def opening(world):
+    stop_each(world, "get", "key", *AGENT_ITEMS, count=8, stays_open=False)
+
+
+def opening_to_write(world):
+    stop_each(world, "set", "target", count=6, stays_open=False)
+
+
+def rotating(world):
+    stop_each(world, "rotate", count=5, stays_open=False)
+
+
+def refused(world, error, is_open):
+    """Every lock on the log's index is refused from some moment on."""
+    need("strace")
+    world.set("key", "value", *AGENT_ITEMS)
+    agent = world.agent()
+    agent.do("get key")
+    agent.do("set other x")
+    if not is_open:
+        agent.do("close")
+    index = os.path.realpath(world.path("keychain.db-shm"))
+    tracer = world.start(
+        ["strace", "-f", "-p", str(agent.pid), "-o", "/dev/null", "-P", index, "-e",
+         "trace=fcntl", "-e", f"inject=fcntl:error={error}"],
+        stdin=open(os.devnull), stderr=open(f"{world.folder}/strace", "w"))
+    end = time.monotonic() + 20
+    while "attached" not in open(f"{world.folder}/strace").read():
+        expect(time.monotonic() < end and tracer.poll() is None, "strace does not attach")
+        time.sleep(0.05)
+    slowest = 0
+    for line in ("get key", "set other y", "get key"):
+        begin = time.monotonic()
+        answer = agent.ask(line)
+        seconds = time.monotonic() - begin
+        expect(answer.startswith("error inputOutput"), line, answer)
+        expect(seconds < LIMIT, f"{line} took {seconds:.2f} s")
+        slowest = max(slowest, seconds)
+    hint = agent.do("app hint")
+    is_said = hint.startswith("the file system does not give locks")
+    expect(is_said or error != "ENOLCK", "the hint:", hint)
+    tracer.send_signal(signal.SIGINT)
+    tracer.wait(20)
+    expect(agent.do("get key") == "value", "once there are locks again")
+    agent.do("set other z")
+    agent.end()
+    world.doctor()
+    print(f"{error}: {slowest:.2f} s")
+
+
+def no_locks(world):
+    """None are left, or the disk fails: an error that says so, by the deadline."""
+    for is_open in (True, False):
+        refused(world, "ENOLCK", is_open)
+        refused(world, "EIO", is_open)
