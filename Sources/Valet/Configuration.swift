@@ -47,12 +47,13 @@ struct Configuration: Hashable, Sendable {
 
     var isCloud: Bool { kind == .cloud }
 
-    /// What a person calls the valet: for shared groups without an identifier, the group.
+    /// What a person calls the valet: for shared groups without an identifier, the group's full
+    /// name, with its prefix.
     var identifier: Identifier {
         switch naming {
         case .standard(let identifier), .explicit(let identifier): identifier
-        case .sharedGroup(let group, let identifier): identifier ?? group.group
-        case .explicitSharedGroup(let group): group.group
+        case .sharedGroup(let group, let identifier): identifier ?? group.asIdentifier
+        case .explicitSharedGroup(let group): group.asIdentifier
         }
     }
 

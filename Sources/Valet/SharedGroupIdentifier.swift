@@ -5,16 +5,19 @@ public struct SharedGroupIdentifier: CustomStringConvertible, Hashable, Sendable
     let prefix: String
     /// The group without its prefix, which is what stored service names carry.
     let group: Identifier
+    /// The group with its prefix.
+    let asIdentifier: Identifier
 
     /// A keychain access group: the prefix of the application identifiers, and the group's name.
     ///
     /// - Returns: nil when either is empty.
     public init?(appIDPrefix: String, nonEmptyGroup: String?) {
-        guard !appIDPrefix.isEmpty, let group = Identifier(nonEmpty: nonEmptyGroup) else {
-            return nil
-        }
+        guard !appIDPrefix.isEmpty, let group = Identifier(nonEmpty: nonEmptyGroup),
+            let asIdentifier = Identifier(nonEmpty: "\(appIDPrefix).\(group)")
+        else { return nil }
         prefix = appIDPrefix
         self.group = group
+        self.asIdentifier = asIdentifier
     }
 
     /// An app group, whose prefix is `group`; on macOS any prefix that is not empty.
@@ -27,6 +30,6 @@ public struct SharedGroupIdentifier: CustomStringConvertible, Hashable, Sendable
 
     /// Prefix and group with a full stop between them: the access group's full name.
     public var description: String {
-        "\(prefix).\(group)"
+        asIdentifier.description
     }
 }

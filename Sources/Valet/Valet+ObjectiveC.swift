@@ -12,13 +12,14 @@ internal import KeychainModel
 /// methods may be called from every thread and process at once. They do not wait for a person.
 ///
 /// Two valets are equal when they read and write the same items. Which items those are depends on
-/// the identifier, the accessibility, the access group and whether iCloud synchronizes them: a key
+/// the identifier, the accessibility, the access group and whether it is an iCloud valet: a key
 /// stored with one accessibility is not found with another.
 #if canImport(ObjectiveC)
     @objc(VALValet)
 #endif
 public final class Valet: NSObject, Sendable {
-    /// The identifier it was made with; of a shared group without one, the group's name.
+    /// The identifier it was made with; of a shared group without one, the
+    /// group's full name, with its prefix.
     public let identifier: Identifier
     /// When its values may be read.
     public let accessibility: Accessibility

@@ -86,9 +86,29 @@ private let group = SharedGroupIdentifier.sample("ABC")
         #expect(Valet.valet(with: name, accessibility: .whenUnlocked).identifier == name)
     }
 
-    @Test func `the identifier of a shared group is its name`() {
+    @Test func `the identifier of a shared group carries its prefix`() throws {
+        let group = try #require(
+            SharedGroupIdentifier(appIDPrefix: "AppID12345", nonEmptyGroup: "Druidia"))
+        let identifiers = [
+            Valet.sharedGroupValet(with: group, accessibility: .whenUnlocked).identifier,
+            Valet.iCloudSharedGroupValet(with: group, accessibility: .whenUnlocked).identifier,
+            Valet.sharedGroupValet(withExplicitlySet: group, accessibility: .whenUnlocked)
+                .identifier,
+            Valet.iCloudSharedGroupValet(withExplicitlySet: group, accessibility: .whenUnlocked)
+                .identifier,
+            SecureEnclaveValet.sharedGroupValet(with: group, accessControl: .userPresence)
+                .identifier,
+            SinglePromptSecureEnclaveValet.sharedGroupValet(
+                with: group, accessControl: .userPresence
+            ).identifier,
+        ]
+        #expect(Set(identifiers.map(\.description)) == ["AppID12345.Druidia"])
+    }
+
+    @Test func `the service of a shared group has no prefix`() {
         let valet = Valet.sharedGroupValet(with: group, accessibility: .whenUnlocked)
-        #expect(valet.identifier.description == "com.example")
+        #expect(valet.sandbox.service.hasSuffix("_com.example_AccessibleWhenUnlocked"))
+        #expect(valet.sandbox.accessGroup?.rawValue == "ABC.com.example")
     }
 
     @Test func `the identifier of a shared group is the one given`() {
