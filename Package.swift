@@ -200,7 +200,7 @@ var products: [Product] = [
 
 let package = Package(
     name: "Valet",
-    platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9)],
+    platforms: [.macOS(.v10_13), .iOS(.v12), .tvOS(.v12), .watchOS(.v4)],
     products: products,
     traits: [
         .trait(name: "TPM", description: "Keys in a TPM 2.0, through tpm2-tss (libtss2-dev)"),

@@ -12,13 +12,17 @@ package struct AccessGroup: Hashable, Sendable {
 
     /// Byte by byte: two texts that Swift calls equal may name two groups.
     package static func == (left: AccessGroup, right: AccessGroup) -> Bool {
-        left.rawValue.utf8.span.isEqual(to: right.rawValue.utf8.span)
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, *) else {
+            return left.rawValue.utf8.elementsEqual(right.rawValue.utf8)
+        }
+        return left.rawValue.utf8.span.isEqual(to: right.rawValue.utf8.span)
     }
 
     /// The group that tokens own; passwords can never be stored in it.
     package static let token = AccessGroup("com.apple.token")
 }
 
+@available(macOS 26, iOS 26, tvOS 26, watchOS 26, *)
 extension Span<UInt8> {
     /// Whether both hold the same bytes; for what is not secret.
     fileprivate func isEqual(to other: Span<UInt8>) -> Bool {

@@ -48,7 +48,7 @@ package enum AttributeFamily: Hashable, Sendable {
     private func string(from input: AttributeInput) -> AttributeValue? {
         switch input {
         case .text(let text), .uuid(let text): .text(text)
-        case .bytes(let bytes): String(validating: bytes, as: UTF8.self).map(AttributeValue.text)
+        case .bytes(let bytes): String(utf8: bytes).map(AttributeValue.text)
         case .number, .boolean, .date, .accessControl, .unsupported: nil
         }
     }

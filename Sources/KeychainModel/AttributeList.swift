@@ -137,7 +137,7 @@ extension AttributeValue {
     fileprivate init?(_ type: EncodedType, encoded bytes: ArraySlice<UInt8>) {
         switch type {
         case .text:
-            guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
+            guard let text = String(utf8: bytes) else { return nil }
             self = .text(text)
         case .bytes: self = .bytes(Array(bytes))
         case .accessControl: self = .accessControl(Array(bytes))

@@ -26,3 +26,16 @@ package enum AttributeInput: Hashable, Sendable {
     /// Null, a fraction, or a type that no attribute takes.
     case unsupported
 }
+
+extension String {
+    /// The text that has these UTF-8 bytes; nil for bytes that are not UTF-8.
+    package init?(utf8 bytes: some Collection<UInt8>) {
+        if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, *) {
+            self.init(validating: bytes, as: UTF8.self)
+        } else {
+            self.init(decoding: bytes, as: UTF8.self)
+            // What is not UTF-8 has been replaced.
+            guard utf8.elementsEqual(bytes) else { return nil }
+        }
+    }
+}

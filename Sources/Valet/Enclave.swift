@@ -52,8 +52,7 @@ struct Enclave: Sendable {
     }
 
     func string(_ key: String, _ authentication: Authentication) throws(KeychainError) -> String {
-        guard let string = String(validating: try object(key, authentication), as: UTF8.self)
-        else {
+        guard let string = String(utf8: try object(key, authentication)) else {
             Platform.keep(
                 KeychainFailure(
                     .itemNotFound, during: "read an item", message: "the value is not UTF-8"))

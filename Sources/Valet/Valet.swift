@@ -70,7 +70,7 @@ extension Valet {
     /// - Throws: `itemNotFound` also when the bytes stored are not UTF-8; `emptyKey`,
     ///   `missingEntitlement`, `couldNotAccessKeychain`.
     public func string(forKey key: String) throws(KeychainError) -> String {
-        guard let string = String(validating: try object(forKey: key), as: UTF8.self) else {
+        guard let string = String(utf8: try object(forKey: key)) else {
             Platform.keep(
                 KeychainFailure(
                     .itemNotFound, during: "read an item", message: "the value is not UTF-8"))

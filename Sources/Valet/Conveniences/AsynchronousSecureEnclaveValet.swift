@@ -2,6 +2,7 @@
 
 public import Foundation
 
+@available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
 extension SecureEnclaveValet {
     /// The same valet for tasks: no call blocks the thread that the task runs on.
     public var asynchronous: AsynchronousSecureEnclaveValet { AsynchronousSecureEnclaveValet(self) }
@@ -14,6 +15,7 @@ extension SecureEnclaveValet {
 /// task is cancelled, a call that has not begun does nothing, and one that reads gives up waiting
 /// and ends its question: both throw `userCancelled`. A call that writes and has begun is waited
 /// for: its outcome would be unknown otherwise.
+@available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
 public struct AsynchronousSecureEnclaveValet: Hashable, Sendable {
     /// The valet that does the work.
     public let valet: SecureEnclaveValet

@@ -2,6 +2,7 @@
 
 public import Foundation
 
+@available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
 extension SinglePromptSecureEnclaveValet {
     /// The same valet for tasks: no call blocks the thread that the task runs on.
     public var asynchronous: AsynchronousSinglePromptSecureEnclaveValet {
@@ -16,6 +17,7 @@ extension SinglePromptSecureEnclaveValet {
 /// gives up waiting: both throw `userCancelled`. The question stays open, for other reads of the
 /// valet may wait for the same answer: ``requirePromptOnNextAccess()`` ends it. A call that writes
 /// and has begun is waited for: its outcome would be unknown otherwise.
+@available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
 public struct AsynchronousSinglePromptSecureEnclaveValet: Hashable, Sendable {
     /// The valet that does the work.
     public let valet: SinglePromptSecureEnclaveValet

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+@available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
 extension AsynchronousValet {
     /// ``Valet/Valet/migrateObjects(matching:compactMap:)``; the closure is called on the thread
     /// that makes the call.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+@available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
 extension AsynchronousValet {
     /// ``Valet/Valet/set(_:forKey:)``
     public func set<Value: Encodable & Sendable>(_ value: Value, forKey key: String) async throws {

@@ -3,6 +3,7 @@
 public import Foundation
 internal import KeychainModel
 
+@available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
 extension Valet {
     /// The same valet for tasks: no call blocks the thread that the task runs on.
     public var asynchronous: AsynchronousValet { AsynchronousValet(self) }
@@ -15,6 +16,7 @@ extension Valet {
 /// throw `userCancelled`. One that writes and has begun is waited for, within the bounds that every
 /// call has: its outcome would be unknown otherwise. On Linux `KeychainFailure.last` tells more
 /// right after a call has thrown, as long as nothing was awaited in between.
+@available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
 public struct AsynchronousValet: Hashable, Sendable {
     /// The valet that does the work.
     public let valet: Valet

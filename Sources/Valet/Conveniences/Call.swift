@@ -2,9 +2,28 @@
 
 internal import Foundation
 internal import KeychainModel
-internal import Synchronization
+
+/// A value that one thread at a time may touch: `Mutex` came to Apple's systems late.
+// Sendable because the lock is held wherever the value is touched.
+final class Guarded<Value>: @unchecked Sendable {
+    private let lock = NSLock()
+    private var value: Value
+
+    /// A value that starts as `value`.
+    init(_ value: Value) {
+        self.value = value
+    }
+
+    /// Does `body`, and nobody else touches the value until it returns.
+    func withLock<R>(_ body: (inout Value) -> R) -> R {
+        lock.lock()
+        defer { lock.unlock() }
+        return body(&value)
+    }
+}
 
 /// A call that a task waits for while a thread of its own makes it.
+@available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
 final class Call<Value: Sendable, Failure: Error>: Sendable {
     private enum Progress {
         case waiting(CheckedContinuation<Outcome, Never>)
@@ -25,7 +44,7 @@ final class Call<Value: Sendable, Failure: Error>: Sendable {
     private let body: @Sendable () throws(Failure) -> Value
     /// What a cancelled task is told.
     private let cancellation: Failure
-    private let progress = Mutex(Progress.new)
+    private let progress = Guarded(Progress.new)
 
     private init(
         abandonment: (@Sendable () -> Void)?, cancellation: Failure,
@@ -108,6 +127,7 @@ final class Call<Value: Sendable, Failure: Error>: Sendable {
     }
 }
 
+@available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
 extension Call where Failure == KeychainError {
     /// Makes a call that changes nothing.
     ///
@@ -130,6 +150,7 @@ extension Call where Failure == KeychainError {
     }
 }
 
+@available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
 extension Call where Failure == any Error {
     /// As ``reading(orElse:_:)``, for what throws other errors as well.
     static func untypedReading(

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Synchronization
-
 /// A property that is kept in a valet.
 ///
 ///     @KeychainStored("refresh token", in: .valet(with: identifier, accessibility: .whenUnlocked))
@@ -19,7 +17,7 @@ public struct KeychainStored<Value: Codable & Sendable>: Sendable {
 
     // What the last use of the property came to; copies of the wrapper share it.
     private final class Memory: Sendable {
-        let failure = Mutex<(any Error)?>(nil)
+        let failure = Guarded<(any Error)?>(nil)
     }
 
     /// A property that is stored under `key`, which must not be empty.

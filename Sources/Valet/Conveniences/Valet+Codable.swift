@@ -36,7 +36,10 @@ extension Valet {
 
     private func encoded<Value: Encodable>(_ value: Value) throws -> Data {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.outputFormatting = .sortedKeys
+        if #available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *) {
+            encoder.outputFormatting.insert(.withoutEscapingSlashes)
+        }
         do {
             return try encoder.encode(value)
         } catch {
