@@ -50,7 +50,7 @@ public struct KeychainFailure: Error, Hashable, Sendable {
         case inputOutput
         /// The keychain lies where nothing can be written.
         case readOnly
-        /// The value is not what it is read as: text that is not UTF-8, or no truth value.
+        /// The value is not what it is read as: text that is not UTF-8, or an empty Boolean.
         case invalidEncoding
         /// The value is larger than 16 MiB.
         case valueTooLarge

@@ -80,9 +80,9 @@ extension KeychainSwift {
             }
         }
 
-        /// The truth value that is stored under `key`.
+        /// The Boolean that is stored under `key`: whether its first byte is 1.
         ///
-        /// - Throws: As ``get(_:)``; `invalidEncoding` if it is not one byte, 1 or 0.
+        /// - Throws: As ``get(_:)``; `invalidEncoding` if the value is empty.
         public func getBool(_ key: String) throws(KeychainFailure) -> Bool {
             try Self.bool(getData(key))
         }
@@ -102,7 +102,7 @@ extension KeychainSwift {
         ///   the keychain from working.
         public func allKeys() throws(KeychainFailure) -> [String] {
             do throws(KeychainFailure) {
-                return try storedKeys()
+                return try Set(keychain.accounts(query(nil))).sorted()
             } catch {
                 guard error.code == .itemNotFound else { throw error }
                 return []
@@ -117,14 +117,9 @@ extension KeychainSwift {
             try keychain.delete(query(nil))
         }
 
-        /// As ``allKeys()``; `itemNotFound` if there are no items.
-        func storedKeys() throws(KeychainFailure) -> [String] {
-            try Set(keychain.accounts(query(nil))).sorted()
-        }
-
         /// - Throws: `invalidEncoding`.
         static func text(_ data: Data) throws(KeychainFailure) -> String {
-            guard let text = String(validating: data, as: UTF8.self) else {
+            guard let text = String(utf8: data) else {
                 throw KeychainFailure(
                     .invalidEncoding, during: reading, message: "the value is not UTF-8")
             }
@@ -133,9 +128,9 @@ extension KeychainSwift {
 
         /// - Throws: `invalidEncoding`.
         static func bool(_ data: Data) throws(KeychainFailure) -> Bool {
-            guard data.count == 1, let byte = data.first, byte <= 1 else {
+            guard let byte = data.first else {
                 throw KeychainFailure(
-                    .invalidEncoding, during: reading, message: "the value is no truth value")
+                    .invalidEncoding, during: reading, message: "the value is empty")
             }
             return byte == 1
         }

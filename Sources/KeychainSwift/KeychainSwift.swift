@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `KeychainSwift` keeps text, bytes and truth values by key, and answers with result codes.
+// `KeychainSwift` keeps text, bytes and Booleans by key, and answers with result codes.
 
 public import Foundation
 internal import KeychainModel
 
-/// A keychain of an application: text, bytes and truth values by key.
+/// A keychain of an application: text, bytes and Booleans by key.
 ///
 /// Items are generic passwords with the key as account. What is stored has no service; reading
 /// prefers such items and else finds those of other software, whatever their service; deleting and
@@ -15,7 +15,7 @@ internal import KeychainModel
 /// Methods answer with nil or false when they fail, and ``lastResultCode`` says why. For reasons
 /// that are not lost when others call meanwhile use ``throwing``. All may be called from every
 /// thread and process at once. A subclass that overrides `set` for `Data`, or
-/// ``getData(_:asReference:)``, sees texts and truth values, too.
+/// ``getData(_:asReference:)``, sees texts and Booleans, too.
 // Sendable because all that changes is behind the lock; subclasses have to say so for theirs.
 open class KeychainSwift: @unchecked Sendable {
     private struct State {
@@ -53,8 +53,9 @@ open class KeychainSwift: @unchecked Sendable {
         set { lock.withLock { state.accessGroup = newValue } }
     }
 
-    /// Whether items that are stored are synchronized with other devices. If so, what reads and
-    /// deletes finds synchronized items and local ones; else only local ones.
+    /// Whether items are stored to be synchronized with other devices. iCloud does so on Apple's
+    /// systems; on Linux nothing sends them yet. If so, what reads and deletes finds synchronizable
+    /// items and local ones; else only local ones.
     open var synchronizable: Bool {
         get { lock.withLock { state.synchronizable } }
         set { lock.withLock { state.synchronizable = newValue } }
@@ -123,10 +124,10 @@ open class KeychainSwift: @unchecked Sendable {
         }
     }
 
-    /// The truth value that is stored under `key`.
+    /// The Boolean that is stored under `key`: whether its first byte is 1.
     ///
-    /// - Returns: nil if there is none, or if what is stored is not one byte 1 or 0:
-    ///   ``lastResultCode`` is -67853 (`errSecInvalidEncoding`) then.
+    /// - Returns: nil if nothing is stored, and if the value is empty: ``lastResultCode`` is
+    ///   -67853 (`errSecInvalidEncoding`) then.
     open func getBool(_ key: String) -> Bool? {
         guard let data = getData(key) else { return nil }
         return noting { () throws(KeychainFailure) in try Throwing.bool(data) }
@@ -142,11 +143,9 @@ open class KeychainSwift: @unchecked Sendable {
 
     /// All keys as they are stored, with the prefix, each once and sorted.
     ///
-    /// None if there are none (``lastResultCode`` is `errSecItemNotFound` then) or if they cannot
-    /// be read.
-    public var allKeys: [String] {
-        noting { () throws(KeychainFailure) in try throwing.storedKeys() } ?? []
-    }
+    /// Empty if there are none, and if they cannot be read: ``Throwing/allKeys()`` says why. This
+    /// leaves ``lastResultCode`` alone.
+    public var allKeys: [String] { (try? throwing.allKeys()) ?? [] }
 
     /// Deletes every generic password in the access group, or in those of the application: whatever
     /// its prefix, and those of other software.

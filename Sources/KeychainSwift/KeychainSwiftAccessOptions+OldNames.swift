@@ -33,4 +33,24 @@ extension KeychainSwiftAccessOptions {
     public static var AccessibleWhenPasscodeSetThisDeviceOnly: Self {
         .accessibleWhenPasscodeSetThisDeviceOnly
     }
+
+    /// ``accessibleAfterFirstUnlock``, which has taken the place of "always".
+    @available(*, deprecated, renamed: "accessibleAfterFirstUnlock")
+    public static var accessibleAlways: Self { .accessibleAfterFirstUnlock }
+
+    /// ``accessibleAfterFirstUnlockThisDeviceOnly``, which has taken the place of "always".
+    @available(*, deprecated, renamed: "accessibleAfterFirstUnlockThisDeviceOnly")
+    public static var accessibleAlwaysThisDeviceOnly: Self {
+        .accessibleAfterFirstUnlockThisDeviceOnly
+    }
+
+    /// ``accessibleAlways`` by its older name.
+    @available(*, deprecated, renamed: "accessibleAfterFirstUnlock")
+    public static var AccessibleAlways: Self { .accessibleAfterFirstUnlock }
+
+    /// ``accessibleAlwaysThisDeviceOnly`` by its older name.
+    @available(*, deprecated, renamed: "accessibleAfterFirstUnlockThisDeviceOnly")
+    public static var AccessibleAlwaysThisDeviceOnly: Self {
+        .accessibleAfterFirstUnlockThisDeviceOnly
+    }
 }

@@ -83,12 +83,12 @@ private final class Loud: KeychainSwift, @unchecked Sendable {
         #expect(keychain.set("text", forKey: "key"))
         #expect(keychain.get("key") == "TEXT!")
         #expect(keychain.set(true, forKey: "bool"))
-        #expect(keychain.getBool("bool") == nil)
+        #expect(keychain.getBool("bool") == true)
         #expect(keychain.delete("key"))
         #expect(
             keychain.heard == [
                 "text", "data", "code 0", "getData", "code 0", "code 0",
-                "bool", "data", "code 0", "getData", "code 0", "code -67853", "delete", "code 0",
+                "bool", "data", "code 0", "getData", "code 0", "code 0", "delete", "code 0",
             ])
     }
 
@@ -209,6 +209,8 @@ private final class Loud: KeychainSwift, @unchecked Sendable {
             .AccessibleWhenUnlocked, .AccessibleWhenUnlockedThisDeviceOnly,
             .AccessibleAfterFirstUnlock, .AccessibleAfterFirstUnlockThisDeviceOnly,
             .AccessibleWhenPasscodeSetThisDeviceOnly,
+            .AccessibleAlways, .AccessibleAlwaysThisDeviceOnly,
+            .accessibleAlways, .accessibleAlwaysThisDeviceOnly,
         ]
     }
 
@@ -219,6 +221,8 @@ private final class Loud: KeychainSwift, @unchecked Sendable {
                 .accessibleWhenUnlocked, .accessibleWhenUnlockedThisDeviceOnly,
                 .accessibleAfterFirstUnlock, .accessibleAfterFirstUnlockThisDeviceOnly,
                 .accessibleWhenPasscodeSetThisDeviceOnly,
+                .accessibleAfterFirstUnlock, .accessibleAfterFirstUnlockThisDeviceOnly,
+                .accessibleAfterFirstUnlock, .accessibleAfterFirstUnlockThisDeviceOnly,
             ])
     }
 }

@@ -29,10 +29,21 @@ internal import Testing
         #expect(keychain.lastResultCode == noErr)
     }
 
-    @Test(arguments: Way.all, [[], [2], [1, 1], [0, 0], Array("true".utf8)] as [[UInt8]])
-    func `says that bytes are no truth value`(_ way: Way, _ bytes: [UInt8]) {
+    @Test(arguments: Way.all, [[2], [0, 1], [0, 0], [1, 0], Array("true".utf8)] as [[UInt8]])
+    func `takes bytes for a Boolean by the first of them`(
+        _ way: Way, _ bytes: [UInt8]
+    ) throws {
         let keychain = Sample(way).keychain()
         keychain.set(Data(bytes), forKey: "key")
+        #expect(keychain.getBool("key") == (bytes[0] == 1))
+        #expect(keychain.lastResultCode == noErr)
+        #expect(try keychain.throwing.getBool("key") == (bytes[0] == 1))
+    }
+
+    @Test(arguments: Way.all)
+    func `says that no bytes are no Boolean`(_ way: Way) {
+        let keychain = Sample(way).keychain()
+        keychain.set(Data(), forKey: "key")
         #expect(keychain.getBool("key") == nil)
         #expect(keychain.lastResultCode == errSecInvalidEncoding)
     }
@@ -74,8 +85,11 @@ internal import Testing
         let keychain = Sample(way).keychain(group: "someone else's")
         #expect(keychain.get("key") == nil)
         #expect(keychain.lastResultCode == errSecMissingEntitlement)
+        keychain.lastResultCode = 7
         #expect(keychain.allKeys == [])
-        #expect(keychain.lastResultCode == errSecMissingEntitlement)
+        #expect(keychain.lastResultCode == 7)
+        let failure = #expect(throws: KeychainFailure.self) { try keychain.throwing.allKeys() }
+        #expect(failure?.code == .missingEntitlement)
     }
 
     @Test(arguments: Way.all)
@@ -94,10 +108,11 @@ internal import Testing
         keychain.set("1", forKey: "b")
         keychain.set("2", forKey: "a")
         sample.plant("a", Data([1]), [kSecAttrService: "service"])
+        keychain.lastResultCode = 7
         #expect(
             keychain.allKeys.filter { $0.hasPrefix(sample.prefix) }
                 == [sample.prefix + "a", sample.prefix + "b"])
-        #expect(keychain.lastResultCode == noErr)
+        #expect(keychain.lastResultCode == 7)
     }
 
     @Test(arguments: Way.all)
