@@ -26,17 +26,23 @@ struct Enclave: Sendable {
         self.authentication = authentication
     }
 
-    /// Whether a valet of the same name, whose items ask for nobody, can be used.
+    /// Whether a valet of the same name, whose items ask for nobody, can be used, and whether a
+    /// person could show what reading will take.
     var canAccessKeychain: Bool {
         let plain = Configuration(configuration.naming, configuration.accessibility)
+        guard !accessControl.takesBiometry || authentication().canShowBiometry else {
+            return false
+        }
         return Valet(plain, backend: backend).canAccessKeychain()
     }
 
     func set(_ object: Data, _ key: String) throws(KeychainError) {
         try check(key)
         guard !object.isEmpty else { throw .emptyValue }
-        try translating { () throws(KeychainFailure) in
+        do throws(KeychainFailure) {
             try backend.set(item(key), value: object, authentication())
+        } catch {
+            throw KeychainError(storing: error)
         }
     }
 

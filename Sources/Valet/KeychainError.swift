@@ -23,6 +23,14 @@ extension KeychainError: CustomStringConvertible {
         self.init(status: failure.status)
     }
 
+    /// The error of a call that stores. It asks nobody, so that nobody can have cancelled it: what
+    /// cannot be bound to a finger is not a person who failed to show one.
+    init(storing failure: KeychainFailure) {
+        self =
+            failure.code == .authenticationFailed
+            ? .couldNotAccessKeychain : KeychainError(failure)
+    }
+
     /// `KeychainError.` and the name of the case.
     public var description: String {
         switch self {

@@ -106,6 +106,7 @@ enum Platform {
     struct Authentication: Sendable {
         func saying(_ prompt: String) -> Authentication { self }
         func forget() {}
+        var canShowBiometry: Bool { false }
         func added(to query: [String: Any]) -> [String: Any] { query }
     }
 #else
@@ -135,9 +136,27 @@ enum Platform {
         /// Forgets what was proved, for good.
         func forget() { context.invalidate() }
 
+        /// Whether there is a reader, and a finger or face that the person could show; asks nobody.
+        var canShowBiometry: Bool {
+            #if os(watchOS)
+                return false
+            #elseif canImport(Darwin) || VALET_APPLE_BRANCHES
+                var error: NSError?
+                let isPossible = unsafe context.canEvaluatePolicy(
+                    .deviceOwnerAuthenticationWithBiometrics, error: &error)
+                // After too many tries it is locked until the passcode was given, and no longer.
+                return isPossible || error?.code == LAError.Code.biometryLockout.rawValue
+            #else
+                // Not the policy: that would take somebody who can be asked at this moment, too.
+                return (try? context.enrolments())?.isEmpty == false
+            #endif
+        }
+
         /// `query` for what the person may read.
         func added(to query: [String: Any]) -> [String: Any] {
-            if let prompt { context.localizedReason = prompt }
+            #if !os(watchOS)
+                if let prompt { context.localizedReason = prompt }
+            #endif
             return query.merging([SecItemKey.authenticationContext: context]) { $1 }
         }
 

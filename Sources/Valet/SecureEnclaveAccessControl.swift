@@ -13,6 +13,14 @@ extension SecureEnclaveAccessControl: CustomStringConvertible {
         }
     }
 
+    /// Whether nothing but a finger or a face opens what is stored with it.
+    var takesBiometry: Bool {
+        switch self {
+        case .biometricAny, .biometricCurrentSet: true
+        case .userPresence, .devicePasscode: false
+        }
+    }
+
     /// What items have that are stored with it.
     var accessControl: AccessControl {
         let constraint: AccessControl.Constraints =

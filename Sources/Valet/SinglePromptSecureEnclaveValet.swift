@@ -5,13 +5,17 @@ public import Foundation
 extension SinglePromptSecureEnclaveValet {
     /// Whether the keychain works here, as far as that can be tried without asking a person: with
     /// a value that nobody has to be there for. It is not among ``allKeys(userPrompt:)``.
+    ///
+    /// False for `biometricAny` and `biometricCurrentSet` where nobody has a finger or face
+    /// enrolled: on Linux, also in programs that are built without the trait `Fingerprint`.
     public func canAccessKeychain() -> Bool { enclave.canAccessKeychain }
 
     /// Stores `object` under `key`, in place of what was there; asks nobody. On return it is on
     /// disk.
     ///
     /// - Throws: ``KeychainError``: `emptyKey`, `emptyValue`, `missingEntitlement`,
-    ///   `couldNotAccessKeychain`, also while no passcode is set.
+    ///   `couldNotAccessKeychain`, also while no passcode is set, and for `biometricCurrentSet`
+    ///   while no finger is enrolled.
     public func setObject(_ object: Data, forKey key: String) throws {
         try enclave.set(object, key)
     }

@@ -22,7 +22,8 @@ _RELEASES = ("sqlite3_finalize", "sqlite3_close(?:_v2)?", "sodium_free", "Esys_F
 _UNSAFE_FILES = ("Sources/KeychainServices/AccessControl/SecAccessControlCreate.swift",
                  "Sources/KeychainServices/LocalAuthentication/LAContext.swift",
                  "Sources/KeychainServices/SecItem.swift", "Sources/LockState/KernelKeyring.swift",
-                 "Sources/SecItemRequests/Platform.swift", "Sources/ValetCLI/Terminal.swift")
+                 "Sources/SecItemRequests/Platform.swift", "Sources/Valet/Platform.swift",
+                 "Sources/ValetCLI/Terminal.swift")
 # The system's calls of asking: a file each for descriptors, signals, terminals and programs.
 _UNSAFE_FOLDERS = ("Sources/UserPresence/System/",)
 # Apple declares these as optional in name only, and code that says so has to build.

@@ -31,7 +31,11 @@ extension WriteAccess {
         }
         guard !constraints.contains(.biometryCurrentSet) || accessControl.enrolment != nil else {
             throw KeychainFailure(
-                .authenticationFailed, during: operation, message: "no finger is enrolled")
+                .authenticationFailed, during: operation,
+                message: "the item is to be bound to the fingers that are enrolled, "
+                    + "and no reader here has any",
+                hint: "enroll one with `fprintd-enroll`, in a program that is built with the "
+                    + "trait Fingerprint, or use an access control that takes the passcode")
         }
     }
 

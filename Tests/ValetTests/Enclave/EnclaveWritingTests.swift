@@ -2,6 +2,7 @@
 
 internal import Foundation
 internal import KeychainModel
+internal import KeychainServices
 internal import TestValues
 internal import Testing
 
@@ -17,6 +18,7 @@ internal import Testing
         _ backend: EnclaveSample.Backend, _ accessControl: SecureEnclaveAccessControl
     ) throws {
         let sample = try EnclaveSample(backend)
+        sample.reader.enrol([1])
         let valet = sample.valet(accessControl)
         #expect(try !valet.containsObject(forKey: "key"))
         try valet.setString("value", forKey: "key")
@@ -200,5 +202,58 @@ internal import Testing
         #expect(try valet.string(forKey: "key", withPrompt: "why") == "two")
         try valet.setString("three", forKey: "key")
         #expect(try valet.string(forKey: "key", withPrompt: "why") == "three")
+    }
+}
+
+@Suite struct `A valet that takes a finger` {
+    private static let kinds: [SecureEnclaveAccessControl] = [.biometricAny, .biometricCurrentSet]
+    private static let others: [SecureEnclaveAccessControl] = [.userPresence, .devicePasscode]
+
+    @Test(arguments: EnclaveSample.Backend.embedded, kinds)
+    func `cannot be used where none is enrolled`(
+        _ backend: EnclaveSample.Backend, _ kind: SecureEnclaveAccessControl
+    ) throws {
+        let sample = try EnclaveSample(backend)
+        #expect(!sample.valet(kind).canAccessKeychain())
+        #expect(!sample.singlePromptValet(kind).canAccessKeychain())
+        sample.reader.enrol([1])
+        #expect(sample.valet(kind).canAccessKeychain())
+        #expect(sample.singlePromptValet(kind).canAccessKeychain())
+        #expect(!sample.pinentry.wasStarted)
+    }
+
+    @Test(arguments: EnclaveSample.Backend.embedded, others)
+    func `is another one than a valet that takes the passcode`(
+        _ backend: EnclaveSample.Backend, _ kind: SecureEnclaveAccessControl
+    ) throws {
+        let sample = try EnclaveSample(backend)
+        #expect(sample.valet(kind).canAccessKeychain())
+    }
+
+    @Test(arguments: EnclaveSample.Backend.embedded)
+    func `says why it stores nothing that is bound to no finger`(
+        _ backend: EnclaveSample.Backend
+    ) throws {
+        let sample = try EnclaveSample(backend)
+        let valet = sample.valet(.biometricCurrentSet)
+        KeychainFailure.last = nil
+        #expect(throws: KeychainError.couldNotAccessKeychain) {
+            try valet.setString("1", forKey: "one")
+        }
+        if backend == .store {
+            let failure = try #require(KeychainFailure.last)
+            #expect(failure.message.contains("fingers that are enrolled"))
+            #expect(failure.hint?.contains("fprintd-enroll") == true)
+        }
+        let source = sample.plainValet()
+        try source.setString("1", forKey: "one")
+        #expect(throws: KeychainError.couldNotAccessKeychain) {
+            try valet.migrateObjects(from: source, removeOnCompletion: true)
+        }
+        #expect(try source.string(forKey: "one") == "1")
+        #expect(!sample.pinentry.wasStarted)
+        sample.reader.enrol([1])
+        try valet.setString("1", forKey: "one")
+        #expect(try valet.containsObject(forKey: "one"))
     }
 }
