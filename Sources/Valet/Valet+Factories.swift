@@ -6,7 +6,9 @@ extension Valet {
         shared(Configuration(.standard(identifier), accessibility))
     }
 
-    /// The valet of that name, for this application on all of a person's devices.
+    /// The valet of that name, whose items iCloud synchronizes on Apple's systems.
+    ///
+    /// On Linux its items stay on this machine for now: nothing sends them.
     public class func iCloudValet(
         with identifier: Identifier, accessibility: CloudAccessibility
     ) -> Valet {
@@ -23,9 +25,10 @@ extension Valet {
         shared(Configuration(.sharedGroup(groupIdentifier, identifier), accessibility))
     }
 
-    /// The valet of an access group, on all of a person's devices.
+    /// The valet of an access group, whose items iCloud synchronizes on Apple's systems.
     ///
-    /// With an `identifier` it is one of several valets of the group.
+    /// With an `identifier` it is one of several valets of the group. On Linux its items stay on
+    /// this machine for now: nothing sends them.
     public class func iCloudSharedGroupValet(
         with groupIdentifier: SharedGroupIdentifier, identifier: Identifier? = nil,
         accessibility: CloudAccessibility
@@ -36,13 +39,17 @@ extension Valet {
     /// The valet whose items have `identifier`, and nothing else, as their service.
     ///
     /// Two accessibilities with one identifier share their keys: a key can be in one of them only.
+    /// ``migrateObjects(from:removeOnCompletion:)`` moves all keys from one to another.
     public class func valet(
         withExplicitlySet identifier: Identifier, accessibility: Accessibility
     ) -> Valet {
         shared(Configuration(.explicit(identifier), accessibility))
     }
 
-    /// The synchronized valet whose items have `identifier`, and nothing else, as their service.
+    /// The valet whose items have `identifier`, and nothing else, as their service, and are
+    /// synchronized by iCloud on Apple's systems.
+    ///
+    /// On Linux its items stay on this machine for now: nothing sends them.
     public class func iCloudValet(
         withExplicitlySet identifier: Identifier, accessibility: CloudAccessibility
     ) -> Valet {
@@ -56,8 +63,10 @@ extension Valet {
         shared(Configuration(.explicitSharedGroup(identifier), accessibility))
     }
 
-    /// The synchronized valet of an access group whose items have the group without its prefix as
-    /// their service.
+    /// The valet of an access group whose items have the group without its prefix as their service,
+    /// and are synchronized by iCloud on Apple's systems.
+    ///
+    /// On Linux its items stay on this machine for now: nothing sends them.
     public class func iCloudSharedGroupValet(
         withExplicitlySet identifier: SharedGroupIdentifier, accessibility: CloudAccessibility
     ) -> Valet {

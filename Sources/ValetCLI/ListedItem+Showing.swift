@@ -12,7 +12,7 @@ extension ListedItem {
         ("  group", "the access group"),
         ("  accessibility", "as --accessibility takes it, or always, always-this-device-only"),
         ("  requires", "who has to be there, as user-presence; null for nobody"),
-        ("  cloud", "true for an item that is synchronized"),
+        ("  cloud", "true for an item of an iCloud valet, which is not sent anywhere yet"),
         ("  byteCount", "the size of the value, null when there is none"),
         ("  modified", "ISO 8601, as 2001-01-01T00:00:00Z"),
     ]

@@ -24,7 +24,9 @@ enum ItemOptions {
         defaultValue: Accessibility.whenUnlocked.rawValue,
         choices: Accessibility.allCases.map(\.rawValue))
     static let cloud = OptionDeclaration(
-        name: "cloud", help: "a secret that is synchronized between devices")
+        name: "cloud",
+        help: "a secret of an iCloud valet, kept apart from the others; nothing is sent to other "
+            + "devices yet")
     static let json = OptionDeclaration(name: "json", help: "write one JSON object")
 
     /// The options that choose a valet, and `--json`.
@@ -41,7 +43,7 @@ enum ItemOptions {
         if scope.isCloud, scope.accessibility.protectionClass.isThisDeviceOnly {
             throw .usage(
                 "'--cloud' does not go with '--accessibility \(scope.accessibility.rawValue)'",
-                hint: "a secret for this device only is never synchronized")
+                hint: "an iCloud valet keeps no secrets for this device only")
         }
         return scope
     }
