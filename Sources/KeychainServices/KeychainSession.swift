@@ -131,15 +131,22 @@ package struct KeychainSession: Sendable {
         }
     }
 
-    /// Adds all items and removes those named, or does nothing at all.
-    package func add(
-        _ items: [(item: NewItem, value: SecretValue?)], removing: [PersistentReference]
-    ) throws(KeychainFailure) {
-        try asking(.transfer(items.map(\.item))) { () throws(KeychainFailure) in
-            let additions = try items.map { (item) throws(KeychainFailure) in
-                Addition(try bound(item.item, AuthenticationPolicy()), value: item.value)
+    /// Changes, adds and deletes items, or does nothing at all. Asks nobody.
+    ///
+    /// - Throws: `itemNotFound` if an item to be changed or deleted is not as it was read.
+    package func perform(_ transfer: ItemTransfer) throws(KeychainFailure) {
+        let items = transfer.additions.map(\.item) + transfer.changes.map(\.item)
+        try asking(.transfer(items)) { () throws(KeychainFailure) in
+            var transfer = transfer
+            let policy = AuthenticationPolicy()
+            transfer.additions = try transfer.additions.map { (addition) throws(KeychainFailure) in
+                Addition(try bound(addition.item, policy), value: addition.value)
             }
-            try store.add(additions, deleting: removing, for: caller)
+            transfer.changes = try transfer.changes.map { (change) throws(KeychainFailure) in
+                ItemTransfer.Change(
+                    change.version, to: try bound(change.item, policy), value: change.value)
+            }
+            try store.perform(transfer, for: caller)
         }
     }
 

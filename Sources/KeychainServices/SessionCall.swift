@@ -11,7 +11,7 @@ package enum SessionCall: Hashable, Sendable {
     case set(NewItem)
     /// Adds an item or replaces what a query finds.
     case replace(ItemQuery, NewItem)
-    /// Adds items and removes others.
+    /// Adds, sets or changes items, and deletes others.
     case transfer([NewItem])
     /// Reads items, with their values or without.
     case copy(ItemQuery, readsValues: Bool)

@@ -124,7 +124,7 @@ extension Enclave {
     /// Stores what a query found, all or none; removes all of it from where it is, or none.
     func migrate(_ items: [FoundItem], removing: Bool) throws {
         let destination = MigrationDestination(
-            backend: backend, item: item,
+            backend: backend, sandbox: sandbox, item: item,
             hasAny: { keys throws(KeychainError) in
                 for key in keys where try contains(key) { return true }
                 return false
@@ -150,3 +150,7 @@ extension Enclave: CustomStringConvertible {
         return "\(configuration.identifier) \(access) (\(kind))"
     }
 }
+
+/// The hardware that keeps values which a person has to be there for. Older code names it; values
+/// are kept by ``SecureEnclaveValet`` and ``SinglePromptSecureEnclaveValet``.
+public enum SecureEnclave: Sendable {}

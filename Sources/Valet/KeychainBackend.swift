@@ -58,12 +58,21 @@ protocol KeychainBackend: Sendable {
 
     /// The items that match, at least one, in no order.
     ///
-    /// - Throws: `itemNotFound` if none matches.
+    /// - Throws: `itemNotFound` if none matches; `damaged` if values are asked for and one of the
+    ///   items is damaged.
     func copy(_ query: ItemQuery, withValues: Bool) throws(KeychainFailure) -> [FoundItem]
+
+    /// The items with their values, which a person has to be there for: is asked once, if the
+    /// authentication is none already.
+    ///
+    /// - Throws: As ``copy(_:withValues:)``; `userCancelled`, `authenticationFailed`.
+    func copy(
+        _ query: ItemQuery, _ authentication: Authentication
+    ) throws(KeychainFailure) -> [FoundItem]
 
     /// The items with their values that a SecItem dictionary without limit and return keys finds.
     ///
-    /// - Throws: `itemNotFound` if none matches.
+    /// - Throws: `itemNotFound` if none matches; `damaged` if one of the items is damaged.
     func copy(matching dictionary: [String: Any]) throws(KeychainFailure) -> [FoundItem]
 
     /// Deletes every item that matches.
@@ -71,10 +80,8 @@ protocol KeychainBackend: Sendable {
     /// - Throws: `itemNotFound` if none matches.
     func delete(_ query: ItemQuery) throws(KeychainFailure)
 
-    /// Adds all items and removes those named, or leaves the keychain as it was.
-    func add(
-        _ items: [(item: NewItem, value: Data)], removing: [FoundItem]
-    ) throws(TransferFailure)
+    /// Does everything that a transfer says, or leaves the keychain as it was.
+    func perform(_ transfer: Transfer) throws(TransferFailure)
 }
 
 /// An item as a search found it.
@@ -83,17 +90,35 @@ struct FoundItem {
     let account: AnyHashable
     /// Text whenever a valet wrote the item.
     let service: AnyHashable
+    let accessGroup: String?
+    let isSynchronizable: Bool
     let protectionClass: ProtectionClass?
-    /// Empty for an item without a value, and when no values were asked for.
-    let value: Data
+    /// In seconds since 2001; with the reference, it names a version of the item.
+    let modificationDate: Double?
+    /// nil for an item without a value, and when no values were asked for.
+    let value: Data?
     /// The persistent reference: names the item until it is deleted.
     let reference: Data
     /// What it takes to add the item again; empty where removing is part of a transaction.
     let dictionary: [String: Any]
 }
 
-/// Which half of a transfer did not work.
+/// What a migration does in one step.
+struct Transfer {
+    /// Items to store.
+    var additions: [(item: NewItem, value: Data)] = []
+    /// Items that keep their name and get the protection class and the access control of `item`.
+    var changes: [(found: FoundItem, item: NewItem)] = []
+    /// Items to remove.
+    var removals: [FoundItem] = []
+
+    var isEmpty: Bool { additions.isEmpty && changes.isEmpty && removals.isEmpty }
+}
+
+/// Which part of a transfer did not work.
 enum TransferFailure: Error {
-    case adding(KeychainFailure)
+    /// Storing an item or changing one.
+    case storing(KeychainFailure)
+    /// An item could not be removed, or is no longer as it was found.
     case removing(KeychainFailure)
 }

@@ -19,23 +19,28 @@ enum Migration {
         return MigratableKeyValuePair(key: key, value: pair.value)
     }
 
-    /// What is to be stored.
+    /// What is to be stored, beside the item that it comes from.
+    ///
+    /// Items without a value are left out: there is nothing to store. `transform` sees all others,
+    /// whatever their account is.
     ///
     /// - Throws: ``MigrationError`` for empty keys and values and for a key that comes twice, and
-    ///   whatever `transform` throws.
+    ///   whatever `transform` throws. An empty value is found before `transform` sees any.
     static func pairs(
         from items: [FoundItem], _ transform: Transform
-    ) throws -> [MigratableKeyValuePair<String>] {
+    ) throws -> [(source: FoundItem, pair: MigratableKeyValuePair<String>)] {
+        let found = items.compactMap { item in item.value.map { (item, $0) } }
+        guard found.allSatisfy({ !$1.isEmpty }) else { throw MigrationError.dataToMigrateInvalid }
         var keys: Set<String> = []
-        return try items.compactMap { item in
-            let pair = MigratableKeyValuePair(key: item.account, value: item.value)
+        return try found.compactMap { item, value in
+            let pair = MigratableKeyValuePair(key: item.account, value: value)
             guard let pair = try transform(pair) else { return nil }
             guard !pair.key.isEmpty else { throw MigrationError.keyToMigrateInvalid }
             guard !pair.value.isEmpty else { throw MigrationError.dataToMigrateInvalid }
             guard keys.insert(pair.key).inserted else {
                 throw MigrationError.duplicateKeyToMigrate
             }
-            return pair
+            return (item, pair)
         }
     }
 

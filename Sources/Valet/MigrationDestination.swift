@@ -6,36 +6,67 @@ internal import KeychainModel
 /// Where a migration stores what it found.
 struct MigrationDestination {
     let backend: any KeychainBackend
+    let sandbox: PasswordService
     /// The item that a value is stored in under a key.
     let item: (_ key: String) -> NewItem
     /// Whether something is stored under one of the keys.
     let hasAny: (_ keys: Set<String>) throws(KeychainError) -> Bool
 
     /// Stores `items`, all or none; removes all of them from where they are, or none.
+    ///
+    /// An item that already has the name which it would get cannot be stored a second time. If it
+    /// is to be removed from where it is, it changes its class and access control in place.
+    ///
+    /// The canary is nobody's value: it is never stored, and goes when the others are removed.
+    /// Items without a value stay where they are.
     func migrate(
         _ items: [FoundItem], removing: Bool, _ transform: Migration.Transform = Migration.keep
     ) throws {
         let canary: AnyHashable = ServiceName.canaryAccount
-        let items = items.filter { $0.account != canary }
-        guard !items.isEmpty else { throw KeychainError.itemNotFound }
-        let pairs = try Migration.pairs(from: items, transform)
-        guard !pairs.isEmpty else { return }
-        guard try !hasAny(Set(pairs.map(\.key))) else {
+        let pairs = try Migration.pairs(from: items.filter { $0.account != canary }, transform)
+        var transfer = Transfer()
+        var added: Set<String> = []
+        for (source, pair) in pairs {
+            guard removing, holds(source) else {
+                transfer.additions.append((item(pair.key), pair.value))
+                added.insert(pair.key)
+                if removing { transfer.removals.append(source) }
+                continue
+            }
+            guard !owns(source) else { throw MigrationError.keyToMigrateAlreadyExistsInValet }
+            transfer.changes.append((source, item(pair.key)))
+        }
+        if removing {
+            transfer.removals += items.filter { $0.account == canary && !owns($0) }
+        }
+        guard try added.isEmpty || !hasAny(added) else {
             throw MigrationError.keyToMigrateAlreadyExistsInValet
         }
-        try store(pairs, removing: removing ? items : [])
+        try perform(transfer)
     }
 
-    private func store(
-        _ pairs: [MigratableKeyValuePair<String>], removing items: [FoundItem]
-    ) throws {
+    /// Whether an item has the name that it would get here.
+    private func holds(_ found: FoundItem) -> Bool {
+        // Byte by byte, as the keychain compares: texts that look alike may be two names.
+        (found.service.base as? String)?.utf8.elementsEqual(sandbox.service.utf8) == true
+            && found.isSynchronizable == sandbox.isSynchronizable
+            && [found.accessGroup, nil].contains(sandbox.accessGroup?.rawValue)
+    }
+
+    /// Whether an item is one of this destination's already.
+    private func owns(_ found: FoundItem) -> Bool {
+        holds(found) && found.protectionClass == sandbox.protectionClass
+    }
+
+    private func perform(_ transfer: Transfer) throws {
+        guard !transfer.isEmpty else { return }
         do throws(TransferFailure) {
-            try backend.add(pairs.map { (item($0.key), $0.value) }, removing: items)
+            try backend.perform(transfer)
         } catch {
             switch error {
-            case .adding(let failure) where failure.code == .duplicateItem:
+            case .storing(let failure) where failure.code == .duplicateItem:
                 throw MigrationError.keyToMigrateAlreadyExistsInValet
-            case .adding(let failure): throw KeychainError(failure)
+            case .storing(let failure): throw KeychainError(storing: failure)
             case .removing: throw MigrationError.removalFailed
             }
         }
@@ -47,6 +78,17 @@ extension KeychainBackend {
     func find(_ dictionary: [String: Any]) throws(KeychainError) -> [FoundItem] {
         do {
             return try copy(matching: dictionary)
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+
+    /// The items with their values that match, which a person has to be there for.
+    func find(
+        _ query: ItemQuery, _ authentication: Authentication
+    ) throws(KeychainError) -> [FoundItem] {
+        do {
+            return try copy(query, authentication)
         } catch {
             throw KeychainError(error)
         }

@@ -68,9 +68,13 @@ enum Platform {
     #if os(macOS)
         /// Whether app groups have other prefixes than `group`.
         static let takesAnyGroupPrefix = true
+        /// Whether there is a keychain in files beside the data protection keychain.
+        static let hasFileKeychain = true
     #else
         /// Whether app groups have other prefixes than `group`.
         static let takesAnyGroupPrefix = false
+        /// Whether there is a keychain in files beside the data protection keychain.
+        static let hasFileKeychain = false
     #endif
 
     /// The last failure of this thread, where it is known in full.
@@ -90,6 +94,26 @@ enum Platform {
             body
         #else
             KeychainSession.carrying(body)
+        #endif
+    }
+
+    /// Does `body`, a search that leaves out damaged items; fails if there is such an item.
+    ///
+    /// - Throws: `damaged`, and what `body` throws.
+    static func refusingDamage<R>(
+        when isRefused: Bool = true, _ body: () throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
+        #if canImport(Darwin) || VALET_APPLE_BRANCHES
+            return try body()
+        #else
+            guard isRefused else { return try body() }
+            // The only trace that a search leaves of what it left out.
+            let before = KeychainFailure.last
+            KeychainFailure.last = nil
+            let result = try body()
+            if let damage = KeychainFailure.last, damage.code == .damaged { throw damage }
+            KeychainFailure.last = before
+            return result
         #endif
     }
 
@@ -176,9 +200,7 @@ enum Platform {
         ///
         /// - Throws: What ``migrateObjects(matching:removeOnCompletion:)`` throws.
         public func migrateObjectsFromPreCatalina() throws {
-            var query = sandbox.query.dictionary
-            query[SecItemKey.usesDataProtectionKeychain] = false
-            try migrate(try backend.find(query), removing: false)
+            try migrate(try itemsInFiles(of: sandbox.service), removing: false)
         }
     }
 #endif

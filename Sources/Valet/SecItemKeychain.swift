@@ -111,6 +111,13 @@ struct SecItemKeychain: KeychainBackend {
         try items(matching: query.searchDictionary, withValues: withValues)
     }
 
+    func copy(
+        _ query: ItemQuery, _ authentication: Authentication
+    ) throws(KeychainFailure) -> [FoundItem] {
+        try items(
+            matching: authentication.added(to: query.searchDictionary), withValues: true)
+    }
+
     func copy(matching dictionary: [String: Any]) throws(KeychainFailure) -> [FoundItem] {
         var dictionary = dictionary
         if dictionary[SecItemKey.limit] == nil {

@@ -99,6 +99,24 @@ extension SecureEnclaveValet {
         try enclave.migrate(items, removing: removeOnCompletion)
     }
 
+    /// Copies the items that a ``SinglePromptSecureEnclaveValet`` of the same identifier, group and
+    /// access control keeps. Asks a person, once, to read them.
+    ///
+    /// - Parameters:
+    ///   - userPrompt: What the person reads: what the values are needed for.
+    ///   - removeOnCompletion: Whether what was copied is removed from the other valet.
+    /// - Throws: As ``migrateObjects(matching:removeOnCompletion:)``;
+    ///   ``KeychainError/userCancelled`` if the person declines, or does not prove who they are.
+    public func migrateObjectsFromSinglePromptSecureEnclaveValet(
+        withPrompt userPrompt: String = "", removeOnCompletion: Bool
+    ) throws {
+        let other = Configuration(
+            enclave: enclave.configuration.naming, accessControl, asksOnce: true)
+        let person = enclave.authentication().saying(userPrompt)
+        let items = try enclave.backend.find(other.sandbox.query, person)
+        try enclave.migrate(items, removing: removeOnCompletion)
+    }
+
     /// Copies the items of a valet into this one.
     ///
     /// - Parameters:

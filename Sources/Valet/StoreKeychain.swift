@@ -89,10 +89,23 @@ struct StoreKeychain: KeychainBackend {
     func copy(_ query: ItemQuery, withValues: Bool) throws(KeychainFailure) -> [FoundItem] {
         let session = try self.session()
         // Nobody is asked for names alone.
-        let items =
-            try withValues
-            ? session.copy(query, [.attributes, .value]) : session.attributes(of: query)
-        return items.map(FoundItem.init)
+        guard withValues else { return try session.attributes(of: query).map(FoundItem.init) }
+        return try copy(query, AuthenticationPolicy())
+    }
+
+    func copy(
+        _ query: ItemQuery, _ authentication: Authentication
+    ) throws(KeychainFailure) -> [FoundItem] {
+        try copy(query, authentication.policy)
+    }
+
+    private func copy(
+        _ query: ItemQuery, _ policy: AuthenticationPolicy
+    ) throws(KeychainFailure) -> [FoundItem] {
+        let session = try self.session()
+        return try Platform.refusingDamage { () throws(KeychainFailure) in
+            try session.copy(query, [.attributes, .value], policy)
+        }.map(FoundItem.init)
     }
 
     func copy(matching dictionary: [String: Any]) throws(KeychainFailure) -> [FoundItem] {
@@ -103,27 +116,24 @@ struct StoreKeychain: KeychainBackend {
         try session().delete(query)
     }
 
-    func add(
-        _ items: [(item: NewItem, value: Data)], removing: [FoundItem]
-    ) throws(TransferFailure) {
-        do {
-            try session().add(
-                items.map { ($0.item, SecretValue(copying: $0.value.span)) },
-                removing: try references(removing))
+    func perform(_ transfer: Transfer) throws(TransferFailure) {
+        do throws(KeychainFailure) {
+            try session().perform(
+                ItemTransfer(
+                    additions: transfer.additions.map { item, value in
+                        Addition(item, value: SecretValue(copying: value.span))
+                    },
+                    changes: try transfer.changes.map { (change) throws(KeychainFailure) in
+                        ItemTransfer.Change(
+                            try change.found.version, to: change.item,
+                            value: change.found.value.map { SecretValue(copying: $0.span) })
+                    },
+                    deletions: try transfer.removals.map { (item) throws(KeychainFailure) in
+                        try item.version
+                    }))
         } catch {
-            // Only what is to be removed can be missing.
-            throw error.code == .itemNotFound ? .removing(error) : .adding(error)
-        }
-    }
-
-    private func references(
-        _ items: [FoundItem]
-    ) throws(KeychainFailure) -> [PersistentReference] {
-        try items.map { item throws(KeychainFailure) in
-            guard let reference = PersistentReference(bytes: Array(item.reference)) else {
-                throw KeychainFailure(.itemNotFound, during: "remove an item")
-            }
-            return reference
+            // Only what is to be changed or removed can be missing.
+            throw error.code == .itemNotFound ? .removing(error) : .storing(error)
         }
     }
 }
@@ -132,9 +142,23 @@ extension FoundItem {
     fileprivate init(_ item: StoredItem) {
         account = item.attributes[.account]?.hashable ?? AnyHashable("")
         service = item.attributes[.service]?.hashable ?? AnyHashable("")
+        accessGroup = item.accessGroup.rawValue
+        isSynchronizable = item.isSynchronizable
         protectionClass = item.protectionClass
-        value = item.value.map(\.data) ?? Data()
+        modificationDate =
+            if case .date(let date)? = item.attributes[.modificationDate] { date } else { nil }
+        value = item.value.map(\.data)
         reference = Data(item.reference.bytes)
         dictionary = [:]
+    }
+
+    /// - Throws: `itemNotFound` for a reference that names no item.
+    fileprivate var version: ItemVersion {
+        get throws(KeychainFailure) {
+            guard let reference = PersistentReference(bytes: Array(reference)) else {
+                throw KeychainFailure(.itemNotFound, during: "move items")
+            }
+            return ItemVersion(reference, modificationDate: modificationDate)
+        }
     }
 }

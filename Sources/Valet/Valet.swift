@@ -6,14 +6,32 @@ internal import KeychainModel
 extension Valet {
     /// Whether the keychain works here, which is tried by reading a canary, and by writing it
     /// when it is not there. The canary is not among ``allKeys()``.
+    ///
+    /// Valets of one explicitly set identifier share the canary, whatever their accessibilities.
     public func canAccessKeychain() -> Bool {
-        let key = ServiceName.canaryAccount
-        if let value = try? string(forKey: key) { return value == ServiceName.canaryValue }
-        do {
-            try setString(ServiceName.canaryValue, forKey: key)
-            return try string(forKey: key) == ServiceName.canaryValue
+        let canary = PasswordName(ServiceName.canaryAccount, in: sandbox)
+        let value = Data(ServiceName.canaryValue.utf8)
+        do throws(KeychainFailure) {
+            if let found = try? backend.value(of: canary) { return found == value }
+            try backend.set(sandbox.item(canary.account), value: value)
+            return try backend.value(of: canary) == value
         } catch {
-            return false
+            return error.code == .duplicateItem && canAccessOtherCanary(canary, value)
+        }
+    }
+
+    /// Whether the canary works that a valet of another accessibility has stored under this name.
+    ///
+    /// That it is a duplicate was said after the class of this valet's items was found to be open.
+    /// So a canary that is locked, because its own class is, says nothing against this valet.
+    private func canAccessOtherCanary(_ canary: PasswordName, _ value: Data) -> Bool {
+        var query = canary.query
+        query.protectionClass = nil
+        query.limit = nil
+        do throws(KeychainFailure) {
+            return try backend.copy(query, withValues: true).allSatisfy { $0.value == value }
+        } catch {
+            return [.locked, .interactionNotAllowed, .itemNotFound].contains(error.code)
         }
     }
 

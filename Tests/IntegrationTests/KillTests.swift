@@ -17,6 +17,18 @@ import Testing
     }
 }
 
+@Suite struct `A change of accessibility` {
+    @Test func `leaves each item with the old accessibility, or each with the new one`()
+        async throws
+    {
+        try await Scenario.run("moves.killed")
+    }
+
+    @Test func `refuses a source that has a damaged item`() async throws {
+        try await Scenario.run("moves.damaged")
+    }
+}
+
 /// keys-and-states §3, test 6.
 @Suite struct `A change of keys` {
     static let changes = [

@@ -78,7 +78,7 @@ final class StateFixture: Sendable {
     private static func fill(
         _ session: KeychainSession, _ hasPasscode: Bool
     ) throws -> [String: Data] {
-        var additions: [(item: NewItem, value: SecretValue?)] = []
+        var additions: [(item: NewItem, value: SecretValue)] = []
         for operation in StateOperation.allCases {
             for protectionClass in ProtectionClass.allCases {
                 additions += operation.items(protectionClass).filter {
@@ -86,7 +86,7 @@ final class StateFixture: Sendable {
                 }.map { ($0, SecretValue(copying: Array("value".utf8).span)) }
             }
         }
-        try session.add(additions, removing: [])
+        try session.set(additions)
         var references: [String: Data] = [:]
         for item in try session.copy(ItemQuery(.genericPassword), .attributes) {
             guard case .text(let service)? = item.attributes[.service] else { continue }

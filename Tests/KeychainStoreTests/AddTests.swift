@@ -191,33 +191,3 @@ import Testing
         #expect(item.reference != old.reference)
     }
 }
-
-@Suite struct `Moving items` {
-    let keychain = TestStore()
-
-    private func move(_ items: [NewItem], _ references: [PersistentReference]) throws {
-        try keychain.store.add(
-            items.map { Addition($0, value: .text("moved")) }, deleting: references,
-            for: keychain.caller)
-    }
-
-    @Test func `adds and deletes at once`() throws {
-        let old = try keychain.add(.generic("a"))
-        try move([.generic("b"), .generic("c")], [old.reference])
-        #expect(try keychain.accounts(.generic()) == ["b", "c"])
-    }
-
-    @Test func `does nothing if one is there already`() throws {
-        let old = try keychain.add(.generic("a"))
-        let call = { try move([.generic("b"), .generic("a")], [old.reference]) }
-        #expect(failure(call) == .duplicateItem)
-        #expect(try keychain.accounts(.generic()) == ["a"])
-    }
-
-    @Test func `does nothing if a source is gone`() throws {
-        let old = try keychain.add(.generic("a"))
-        try keychain.delete(.exact("a"))
-        #expect(failure { try move([.generic("b")], [old.reference]) } == .itemNotFound)
-        #expect(try keychain.accounts(.generic()) == [])
-    }
-}

@@ -62,12 +62,12 @@ import Testing
             for number in 20... {
                 if isDone.isSet { break }
                 // Each commit leaves twenty.
-                let old = try? writing.copy(.exact("\(number - 20)"), [], for: caller)
-                guard let reference = old?.items.first?.reference else { break }
+                let old = try? writing.copy(
+                    .exact("\(number - 20)"), .attributes, for: caller)
+                guard let version = old?.items.first?.version else { break }
                 let item = Addition(.generic("\(number)"), value: .text("v"))
-                guard (try? writing.add([item], deleting: [reference], for: caller)) != nil else {
-                    break
-                }
+                let move = ItemTransfer(additions: [item], deletions: [version])
+                guard (try? writing.perform(move, for: caller)) != nil else { break }
                 moveCount.increment()
             }
         }.start()

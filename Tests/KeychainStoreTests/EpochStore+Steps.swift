@@ -44,7 +44,7 @@ extension EpochStore {
         let additions = (0..<(128 * count)).map {
             Addition(.generic("filler \($0)", service: "fillers"), value: nil)
         }
-        try store.add(additions, deleting: [], for: caller)
+        try store.perform(ItemTransfer(additions: additions), for: caller)
     }
 
     /// How many rows of service `service` there are under each epoch's keys, the older first.

@@ -236,7 +236,9 @@ struct Splice: Sendable, CustomTestStringConvertible {
         try apply(splice)
         let addition = Addition(.generic("one", service: "new"), value: .text("v"))
         let code = failure {
-            try keychain.store.add([addition], deleting: [one.reference], for: keychain.caller)
+            try keychain.store.perform(
+                ItemTransfer(additions: [addition], deletions: [one.version]),
+                for: keychain.caller)
         }
         #expect(code == .damaged || code == .itemNotFound)
         #expect(try keychain.items(.exact("one", service: "new")).isEmpty)

@@ -77,6 +77,7 @@ import Valet
         case "reader": return Readers.find()
         case "app": return try Application.perform(words[0], Array(words.dropFirst()))
         case "time": return try Timing.perform(words)
+        case "move": return try Moving.perform(words)
         case "leak": try Leak.handleSecret()
         case "leakpasscode": try Leak.handlePasscode()
         case _ where EpochVerbs.verbs.contains(verb):

@@ -166,7 +166,7 @@ struct EpochVerbs {
     /// Adds so many items, many in one transaction.
     private func fill(_ count: Int) throws {
         for start in stride(from: 0, to: count, by: 1000) {
-            try session.add(
+            try session.set(
                 (start..<min(count, start + 1000)).map { number in
                     let attributes: [Attribute: AttributeValue] = [
                         .account: .text("filler \(number)"), .service: .text("fill"),
@@ -175,7 +175,7 @@ struct EpochVerbs {
                         NewItem(.genericPassword, attributes: attributes),
                         Self.value("filler \(number)")
                     )
-                }, removing: [])
+                })
         }
     }
 

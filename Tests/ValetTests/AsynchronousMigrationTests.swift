@@ -136,7 +136,7 @@ internal import Testing
         let service = PasswordService(
             service: sample.valet().configuration.service(accessibility), accessGroup: nil,
             isSynchronizable: false, protectionClass: protectionClass)
-        try sample.keychain.add([(service.item(key), Data([1]))], removing: [])
+        try sample.keychain.perform(Transfer(additions: [(service.item(key), Data([1]))]))
         return service
     }
 }

@@ -72,7 +72,9 @@ final class FakeSecItem: SecItemFunctions, @unchecked Sendable {
                 let hidden = query["r_Data"] == nil ? ["v_Data", "class"] : ["class"]
                 return (0, found.map { $0.filter { !hidden.contains($0.key) } })
             }
-            return (0, query["r_Data"] == nil ? nil : first["v_Data"])
+            guard query["r_Data"] != nil else { return (0, nil) }
+            // So Apple's keychain answers for an item without a value.
+            return first["v_Data"].map { (0, $0) } ?? (-25300, nil)
         }
     }
 
@@ -83,9 +85,16 @@ final class FakeSecItem: SecItemFunctions, @unchecked Sendable {
             if indices.contains(where: { items[$0]["accc"] != nil }), let status = ask(query) {
                 return status
             }
-            for index in indices { items[index].merge(changes) { $1 } }
+            for index in indices { change(&items[index], changes) }
             return indices.isEmpty ? -25300 : 0
         }
+    }
+
+    /// A class alone takes the place of class and access control, and the other way round.
+    private func change(_ item: inout [String: Any], _ changes: [String: Any]) {
+        if changes["pdmn"] != nil { item["accc"] = nil }
+        if changes["accc"] != nil { item["pdmn"] = "akpu" }
+        item.merge(changes) { $1 }
     }
 
     func delete(_ query: [String: Any]) -> Int32 {

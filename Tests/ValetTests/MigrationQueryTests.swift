@@ -2,6 +2,7 @@
 
 internal import Foundation
 internal import KeychainModel
+internal import SecItemRequests
 internal import Testing
 
 @testable internal import Valet
@@ -118,7 +119,7 @@ internal import Testing
         let item = NewItem(
             .genericPassword, attributes: [.account: .text("key"), .service: .text(service)],
             protectionClass: protectionClass)
-        try sample.keychain.add([(item, Data("old".utf8))], removing: [])
+        try sample.keychain.perform(Transfer(additions: [(item, Data("old".utf8))]))
     }
 
     private func service(_ sample: Sample, _ accessibility: String) -> String {
@@ -167,5 +168,59 @@ internal import Testing
             try valet.migrateObjectsFromAlwaysAccessibleThisDeviceOnlyValet(
                 removeOnCompletion: true)
         }
+    }
+}
+
+/// macOS has a second keychain, in files, which knows neither classes nor groups.
+@Suite struct `Migrating from retired accessibilities of macOS` {
+    private let fake = FakeSecItem()
+
+    private func valet(_ naming: Configuration.Naming) -> Valet {
+        Valet(Configuration(naming, .whenUnlocked), backend: SecItemKeychain(fake))
+    }
+
+    @Test func `finds by its service what has got another class since then`() throws {
+        let valet = valet(.sharedGroup(.sample("ABC"), nil))
+        var item = valet.sandbox.item("key")
+        let service = valet.configuration.service("AccessibleAlways")
+        item.attributes[.service] = .text(service)
+        let changed: [String: Any] = ["v_Data": Data([1]), "pdmn": "ck"]
+        #expect(fake.add(item.dictionary.merging(changed) { $1 }).status == 0)
+        let found = try valet.retired("AccessibleAlways", .always, inFiles: true)
+        #expect(found.map(\.value) == [Data([1])])
+        #expect(fake.received.last?["nleg"] as? Bool == true)
+    }
+
+    @Test func `looks into files then, for the service alone`() throws {
+        let valet = valet(.sharedGroup(.sample("ABC"), nil))
+        #expect(throws: KeychainError.itemNotFound) {
+            try valet.retired("AccessibleAlways", .always, inFiles: true)
+        }
+        #expect(fake.received.count == 2)
+        #expect(fake.received[0]["agrp"] as? String == "ABC.com.example")
+        #expect(fake.received[0]["pdmn"] == nil)
+        let query = fake.received[1]
+        #expect(query["nleg"] as? Bool == false)
+        #expect(query["svce"] as? String == valet.configuration.service("AccessibleAlways"))
+        #expect(["pdmn", "agrp", "sync"].allSatisfy { query[$0] == nil })
+    }
+
+    @Test func `asks for the class where the service does not name it`() {
+        let valet = valet(.explicit(.named("name")))
+        #expect(throws: KeychainError.itemNotFound) {
+            try valet.retired("AccessibleAlways", .always, inFiles: true)
+        }
+        #expect(fake.received.map { $0["pdmn"] as? String } == ["dk"])
+    }
+
+    @Test func `finds what was there before Catalina by its service alone`() throws {
+        let valet = valet(.standard(.named("name")))
+        #expect(throws: KeychainError.itemNotFound) {
+            try valet.itemsInFiles(of: valet.sandbox.service)
+        }
+        let query = try #require(fake.received.first)
+        #expect(
+            Set(query.keys)
+                == ["class", "svce", "nleg", "m_Limit", "r_Attributes", "r_PersistentRef"])
     }
 }

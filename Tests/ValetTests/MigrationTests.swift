@@ -73,23 +73,48 @@ struct Migrating {
         }
     }
 
-    @Test(arguments: TestBackend.enabled)
-    func `finds nothing where there is only the canary`(_ backend: TestBackend) throws {
+    @Test(arguments: TestBackend.enabled, [true, false])
+    func `has nothing to do where there is only the canary`(
+        _ backend: TestBackend, _ removing: Bool
+    ) throws {
         let sample = Sample(backend)
         let source = sample.valet(.afterFirstUnlock)
         #expect(source.canAccessKeychain())
-        #expect(throws: KeychainError.itemNotFound) {
-            try sample.valet().migrateObjects(from: source, removeOnCompletion: false)
-        }
+        try sample.valet().migrateObjects(from: source, removeOnCompletion: removing)
+        #expect(try source.containsObject(forKey: ServiceName.canaryAccount) == !removing)
+        #expect(try !sample.valet().containsObject(forKey: ServiceName.canaryAccount))
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `leaves the canary where it is`(_ backend: TestBackend) throws {
+    func `removes the canary with the others, and copies it never`(_ backend: TestBackend) throws {
         let valets = try Migrating(backend)
         #expect(valets.source.canAccessKeychain())
+        try valets.destination.migrateObjects(from: valets.source, removeOnCompletion: false)
+        #expect(try valets.source.containsObject(forKey: ServiceName.canaryAccount))
+        try valets.destination.removeAllObjects()
         try valets.destination.migrateObjects(from: valets.source, removeOnCompletion: true)
         #expect(try valets.arrived == ["one": "1", "two": "2"])
-        #expect(try valets.source.containsObject(forKey: ServiceName.canaryAccount))
+        #expect(try !valets.source.containsObject(forKey: ServiceName.canaryAccount))
+        #expect(try !valets.destination.containsObject(forKey: ServiceName.canaryAccount))
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `into itself leaves the canary`(_ backend: TestBackend) throws {
+        let valet = Sample(backend).valet()
+        #expect(valet.canAccessKeychain())
+        try valet.migrateObjects(from: valet, removeOnCompletion: true)
+        #expect(try valet.containsObject(forKey: ServiceName.canaryAccount))
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `passes over an item without a value`(_ backend: TestBackend) throws {
+        let valets = try Migrating(backend)
+        try valets.sample.plant("three", in: valets.source)
+        try valets.destination.migrateObjects(from: valets.source, removeOnCompletion: true)
+        #expect(try valets.arrived == ["one": "1", "two": "2"])
+        #expect(try valets.source.allKeys() == ["three"])
+        try valets.destination.migrateObjects(from: valets.source, removeOnCompletion: true)
+        #expect(try valets.source.allKeys() == ["three"])
     }
 
     @Test(arguments: TestBackend.enabled, [true, false])
@@ -243,6 +268,37 @@ struct Migrating {
             return nil
         }
         #expect(Set(keys.map { "\($0)" }) == ["one", "two", "2 bytes", "7"])
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `hands over an empty account, and no item without a value`(
+        _ backend: TestBackend
+    ) throws {
+        let valets = try Migrating(backend)
+        try valets.sample.plant(.text(""), Data([7]), in: valets.source)
+        try valets.sample.plant("valueless", in: valets.source)
+        var values: [AnyHashable: Data] = [:]
+        try valets.destination.migrateObjects(from: valets.source) { pair in
+            values[pair.key] = pair.value
+            let key = pair.key == AnyHashable("") ? "named" : "\(pair.key)"
+            return MigratableKeyValuePair(key: key, value: pair.value)
+        }
+        #expect(values == ["one": Data("1".utf8), "two": Data("2".utf8), "": Data([7])])
+        #expect(try valets.destination.object(forKey: "named") == Data([7]))
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `stops at an empty value before anything is handed over`(_ backend: TestBackend) throws {
+        let valets = try Migrating(backend)
+        try valets.sample.plant(.text("three"), Data(), in: valets.source)
+        var count = 0
+        #expect(throws: MigrationError.dataToMigrateInvalid) {
+            try valets.destination.migrateObjects(from: valets.source) { _ in
+                count += 1
+                return nil
+            }
+        }
+        #expect(count == 0)
     }
 
     @Test(arguments: TestBackend.enabled)

@@ -2,6 +2,8 @@
 
 internal import Foundation
 internal import KeychainModel
+internal import KeychainServices
+internal import SecItemRequests
 internal import TestSupport
 
 @testable internal import Valet
@@ -54,7 +56,17 @@ struct Sample {
     func plant(_ account: AttributeValue, _ value: Data, in valet: Valet) throws {
         var item = valet.sandbox.item("")
         item.attributes[.account] = account
-        try keychain.add([(item, value)], removing: [])
+        try keychain.perform(Transfer(additions: [(item, value)]))
+    }
+
+    /// Stores an item without a value in the sandbox of `valet`.
+    func plant(_ account: String, in valet: Valet) throws {
+        let item = valet.sandbox.item(account)
+        if let keychain = keychain as? SecItemKeychain {
+            try keychain.functions.check(keychain.functions.add(item.dictionary).status, "plant")
+        } else {
+            try KeychainSession.current().add(item, value: nil)
+        }
     }
 
     /// A dictionary that finds the items of `valet`.

@@ -69,6 +69,56 @@ internal import Testing
     }
 }
 
+/// On Apple's systems the class of an item is changed by an update.
+@Suite struct `A change of accessibility through SecItem` {
+    private let fake = FakeSecItem()
+    private let source: Valet
+    private let destination: Valet
+    private let before: Set<String>
+
+    init() throws {
+        let name = Identifier.named("name")
+        let keychain = SecItemKeychain(fake)
+        source = Valet(Configuration(.explicit(name), .afterFirstUnlock), backend: keychain)
+        destination = Valet(Configuration(.explicit(name), .whenUnlocked), backend: keychain)
+        for number in 1...3 { try source.setString("value", forKey: "\(number)") }
+        before = Self.state(of: fake)
+    }
+
+    private static func state(of fake: FakeSecItem) -> Set<String> {
+        Set(fake.stored.map { "\($0["acct"] ?? "") \($0["pdmn"] ?? "")" })
+    }
+
+    @Test func `updates each item, and neither adds nor deletes`() throws {
+        let references = fake.stored.map { $0["v_PersistentRef"] as? Data }
+        let count = fake.received.count
+        try destination.migrateObjects(from: source, removeOnCompletion: true)
+        #expect(Self.state(of: fake) == ["1 ak", "2 ak", "3 ak"])
+        #expect(fake.stored.map { $0["v_PersistentRef"] as? Data } == references)
+        let values = fake.received[count...].filter { $0["v_Data"] != nil }
+        #expect(values.isEmpty)
+    }
+
+    @Test(arguments: 0...2)
+    func `changes nothing when an update fails`(_ count: Int) {
+        fake.fail(.update, after: count, with: -25308)
+        #expect(throws: KeychainError.couldNotAccessKeychain) {
+            try destination.migrateObjects(from: source, removeOnCompletion: true)
+        }
+        #expect(Self.state(of: fake) == before)
+    }
+
+    @Test func `changes nothing when the canary cannot be removed`() {
+        #expect(source.canAccessKeychain())
+        let before = Self.state(of: fake)
+        fake.fail(.delete, with: -25308)
+        #expect(throws: MigrationError.removalFailed) {
+            try destination.migrateObjects(from: source, removeOnCompletion: true)
+        }
+        #expect(Self.state(of: fake) == before)
+    }
+}
+
 @Suite struct `Setting through SecItem` {
     private let fake = FakeSecItem()
 

@@ -72,28 +72,6 @@ extension ItemStore {
             try access.set(addition, for: caller)
         }
     }
-
-    /// Adds all items and deletes those that `references` name, or does nothing.
-    ///
-    /// - Throws: As ``add(_:for:)``; `itemNotFound` if one of `references` names nothing,
-    ///   `damaged` if it names an item that cannot be read.
-    package func add(
-        _ additions: [Addition], deleting references: [PersistentReference], for caller: Caller
-    ) throws(KeychainFailure) {
-        let operation = "move items"
-        _ = try write(operation, creating: true, caller) { (access) in
-            for addition in additions {
-                do {
-                    _ = try access.add(addition, for: caller)
-                } catch is AuthenticationDemand {
-                    throw KeychainFailure(.duplicateItem, during: operation)
-                }
-            }
-            for reference in references {
-                try access.delete(sound: reference, for: caller)
-            }
-        }
-    }
 }
 
 extension WriteAccess {

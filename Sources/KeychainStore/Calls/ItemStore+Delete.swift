@@ -40,18 +40,6 @@ extension WriteAccess {
         return count
     }
 
-    /// Deletes an item that can be read: one that cannot has not been copied either.
-    func delete(sound reference: PersistentReference, for caller: Caller) throws {
-        let query = ItemQuery(reference)
-        let groups = try caller.groups(changing: nil, during: operation)
-        guard let found = try state.find(query, groups, store).first else {
-            throw KeychainFailure(.itemNotFound, during: operation)
-        }
-        guard case .row(let row) = found else { throw RowFailure.column }
-        _ = try open(row)
-        try deleteItem(row)
-    }
-
     /// Deletes an item, and leaves a mark where it was a synchronizable one.
     func deleteItem(_ row: SealedRow) throws {
         guard row.header.flags.contains(.synchronizable) else { return try delete(row) }

@@ -113,6 +113,17 @@ public struct AsynchronousSecureEnclaveValet: Hashable, Sendable {
         }
     }
 
+    /// The method of that name of ``SecureEnclaveValet``.
+    public func migrateObjectsFromSinglePromptSecureEnclaveValet(
+        withPrompt userPrompt: String = "", removeOnCompletion: Bool
+    ) async throws {
+        let valet = valet
+        try await Call.untypedWriting {
+            try valet.migrateObjectsFromSinglePromptSecureEnclaveValet(
+                withPrompt: userPrompt, removeOnCompletion: removeOnCompletion)
+        }
+    }
+
     /// ``SecureEnclaveValet/migrateObjects(from:removeOnCompletion:)``
     public func migrateObjects(from other: Valet, removeOnCompletion: Bool) async throws {
         let valet = valet

@@ -67,6 +67,9 @@ final class EnclaveSample {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
+    /// Locks the keychain until the sample is gone.
+    func lock() throws { try store.lock(all: false) }
+
     /// Takes the passcode away, and sets it again.
     func removePasscode() throws {
         let passcode = { try KeychainPasscode(SecretBytes(copying: Array("correct".utf8).span)) }

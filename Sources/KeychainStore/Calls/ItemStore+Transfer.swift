@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import KeychainModel
+package import SecretMemory
+
+/// An item as a caller has read it.
+package struct ItemVersion: Hashable, Sendable {
+    /// Names the item.
+    package let reference: PersistentReference
+    /// Every change of an item changes it.
+    package let modificationDate: Double?
+
+    /// The version that has this date.
+    package init(_ reference: PersistentReference, modificationDate: Double?) {
+        self.reference = reference
+        self.modificationDate = modificationDate
+    }
+}
+
+/// What a migration does: all of it, or nothing.
+package struct ItemTransfer: Sendable {
+    /// An item that keeps its name and gets another protection class or access control.
+    package struct Change: Sendable {
+        /// The item as it is.
+        package let version: ItemVersion
+        /// Has the new class and access control.
+        package let item: NewItem
+        /// The value as it was read. It is written only if the item's own takes a proof to open.
+        package let value: SecretValue?
+
+        /// A change of that version.
+        package init(_ version: ItemVersion, to item: NewItem, value: SecretValue?) {
+            self.version = version
+            self.item = item
+            self.value = value
+        }
+
+        fileprivate var changes: ItemChanges {
+            var changes = ItemChanges()
+            changes.accessControl = item.accessControl
+            // A class alone takes the place of class and access control.
+            if item.accessControl == nil { changes.protectionClass = item.protectionClass }
+            return changes
+        }
+    }
+
+    /// Items to add.
+    package var additions: [Addition]
+    /// Items to change where they are.
+    package var changes: [Change]
+    /// Items to delete.
+    package var deletions: [ItemVersion]
+
+    /// What is to be done.
+    package init(
+        additions: [Addition] = [], changes: [Change] = [], deletions: [ItemVersion] = []
+    ) {
+        self.additions = additions
+        self.changes = changes
+        self.deletions = deletions
+    }
+}
+
+extension ItemStore {
+    /// Changes, adds and deletes items in one transaction, or does nothing.
+    ///
+    /// An item that is changed keeps its value, its attributes and its persistent reference.
+    ///
+    /// - Throws: As ``add(_:for:)``; `itemNotFound` if an item to be changed or deleted is gone, or
+    ///   is not the version that was read; `damaged` if it cannot be read; `locked`.
+    package func perform(
+        _ transfer: ItemTransfer, for caller: Caller
+    ) throws(KeychainFailure) {
+        let operation = "move items"
+        _ = try write(operation, creating: true, caller) { (access) in
+            for change in transfer.changes { try access.perform(change, for: caller) }
+            for addition in transfer.additions {
+                do {
+                    _ = try access.add(addition, for: caller)
+                } catch is AuthenticationDemand {
+                    throw KeychainFailure(.duplicateItem, during: operation)
+                }
+            }
+            for version in transfer.deletions {
+                try access.deleteItem(try access.open(version, for: caller).row)
+            }
+        }
+    }
+}
+
+extension WriteAccess {
+    fileprivate func perform(_ change: ItemTransfer.Change, for caller: Caller) throws {
+        let match = try open(change.version, for: caller)
+        let item = change.item
+        // An unavailable class is reported by what makes it unavailable: no passcode, or the lock.
+        _ = try state.cipher(item.protectionClass, during: operation)
+        if let accessControl = item.accessControl {
+            let flags = match.row.header.flags
+            try check(accessControl, isSynchronizable: flags.contains(.synchronizable))
+        }
+        guard match.isClosed else { return try update(match, change.changes, value: nil) }
+        // Without what a person has opened the item would lose its value.
+        guard let value = change.value else { throw RowFailure.needsPerson }
+        try update(match, change.changes, value: value)
+    }
+
+    /// Opens an item that is as it was read. A value that another process has stored since then is
+    /// neither lost with the item nor overwritten.
+    fileprivate func open(_ version: ItemVersion, for caller: Caller) throws -> OpenedRow {
+        let groups = try caller.groups(changing: nil, during: operation)
+        let query = ItemQuery(version.reference)
+        guard let found = try state.find(query, groups, store).first else {
+            throw KeychainFailure(.itemNotFound, during: operation)
+        }
+        guard case .row(let row) = found else { throw RowFailure.column }
+        let opened = try open(row)
+        guard opened.content.modificationDate == version.modificationDate else {
+            throw KeychainFailure(
+                .itemNotFound, during: operation,
+                message: "an item was changed while it was being moved",
+                hint: "nothing was moved: do it again")
+        }
+        return opened
+    }
+}

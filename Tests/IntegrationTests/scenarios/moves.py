@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Migrations between two accessibilities of one explicitly set identifier."""
+
+import collections
+import re
+import shutil
+
+from kills import CHANGING, OTHER, report, spread
+from setaside import secret
+from support import AGENT, expect, need
+
+
+def killed(world):
+    """In a change of accessibility: every item has the old one, or every item has the new one."""
+    need("strace")
+    agent = world.agent()
+    agent.do("move fill 5")
+    agent.do("close")
+    agent.end()
+    template = f"{world.home}-template"
+    shutil.copytree(world.home, template)
+    log = f"{world.folder}/trace"
+    every = move(world, template, "-o", log, "-e", f"trace={','.join(CHANGING + OTHER)}", log=log)
+    expect(len(every) > 30, "the trace is too short:", len(every))
+    kill_count, outcomes = 0, collections.Counter()
+    tried = every if world.is_thorough else spread(every, 40)
+    for name, number in tried:
+        was_killed = move(world, template, "-o", "/dev/null", "-e", f"trace={name}", "-e",
+                          f"inject={name}:signal=KILL:when={number}")
+        agent = world.agent()
+        state = agent.do("move state")
+        expect(state == "0 5" or was_killed and state == "5 0",
+               f"killed at {name} {number}: {state}")
+        agent.end()
+        outcomes[state] += 1
+        kill_count += was_killed
+        if kill_count % 10 == 0:
+            world.doctor()
+    expect(len(outcomes) == 2, "both outcomes are met:", outcomes)
+    report(kill_count, tried, every)
+
+
+def move(world, template, *options, log=None):
+    """Changes the accessibility of all items of a copy of the template, under strace. Gives its
+    calls, as (name, which of them), if there is a log; else whether the program was killed."""
+    shutil.rmtree(world.home)
+    shutil.copytree(template, world.home)
+    outcome = world.run("1", command=AGENT, input=b"mark begin\nmove run\nmark end\n",
+                        prefix=("strace", "-f", *options))
+    expect(outcome.code in (0, -9, 137), "to change the accessibility:", outcome)
+    if not log:
+        return outcome.code != 0
+    expect(b"error" not in outcome.out, outcome.out)
+    counts, found, has_begun = collections.Counter(), [], False
+    for line in open(log, errors="replace"):
+        match = re.match(r"\d+ +(\w+)\(", line)
+        if not match:
+            continue
+        counts[match[1]] += 1
+        has_begun = has_begun or "/mark-begin" in line
+        if "/mark-end" in line:
+            break
+        if has_begun:
+            found.append((match[1], counts[match[1]]))
+    return found
+
+
+def damaged(world):
+    """With a damaged item nothing is moved; once it is whole again, everything is."""
+    agent = world.agent()
+    agent.do("move fill 5")
+    agent.do("close")
+    whole = secret(world, 2)
+    answer = agent.ask("move run")
+    expect(answer.startswith("error damaged"), answer)
+    agent.do("close")
+    secret(world, 2, whole)
+    state = agent.do("move state")
+    expect(state == "5 0", "after the refusal:", state)
+    agent.do("move run")
+    state = agent.do("move state")
+    expect(state == "0 5", "in the end:", state)
+    agent.end()
+    world.doctor()
