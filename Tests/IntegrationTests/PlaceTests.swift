@@ -27,6 +27,20 @@ import Testing
         try await Scenario.run("places.relative_home")
     }
 
+    @Test func `is not at a relative path of XDG's, which is ignored`() async throws {
+        try await Scenario.run("places.relative_base")
+    }
+
+    @Test(arguments: User.allCases)
+    func `may be a new folder, which is closed to others`(_ user: User) async throws {
+        try await Scenario.run("places.new_folder", as: user)
+    }
+
+    @Test(arguments: User.allCases)
+    func `is described whole when several permissions are wrong`(_ user: User) async throws {
+        try await Scenario.run("places.several_wrong_modes", as: user)
+    }
+
     @Test func `is not a path that is not UTF-8`() async throws {
         try await Scenario.run("places.home_that_is_no_text")
     }

@@ -194,7 +194,10 @@ private final class TestFolder: Sendable {
         Row(["HOME": "/h", "VALET_HOME": "/v"], "/v"),
         Row(["HOME": "/h", "VALET_HOME": "/v//"], "/v"),
         Row(["VALET_HOME": "/v", "STATE_DIRECTORY": "/var/lib/x"], "/v"),
-        Row(["HOME": "/h", "VALET_HOME": "v"], "/h/.local/share/valet", "/h/.local/state/valet"),
+        Row(["HOME": "/h", "VALET_HOME": ""], "/h/.local/share/valet", "/h/.local/state/valet"),
+        Row(
+            ["HOME": "/h", "XDG_DATA_HOME": "d", "XDG_STATE_HOME": "./s"],
+            "/h/.local/share/valet", "/h/.local/state/valet"),
         Row(["HOME": "/h", "STATE_DIRECTORY": "/var/lib/x"], "/var/lib/x/valet"),
         Row(["STATE_DIRECTORY": "/var/lib/x:/var/lib/y"], "/var/lib/x/valet"),
         Row(
@@ -210,12 +213,21 @@ private final class TestFolder: Sendable {
 
     @Test(
         arguments: [
-            [:], ["HOME": ""], ["HOME": "home"], ["XDG_DATA_HOME": "/d"], ["VALET_HOME": "./v"],
+            [:], ["HOME": ""], ["HOME": "home"], ["XDG_DATA_HOME": "/d"], ["VALET_HOME": ""],
             ["STATE_DIRECTORY": "x"],
         ] as [[String: String]])
     func `is unknown without an absolute path`(_ variables: [String: String]) {
         let code = failure { _ = try KeychainLocation(Environment(variables)) }
         #expect(code == .noHome)
+    }
+
+    @Test(arguments: ["v", "./v", "../v", "~/v", " /v"])
+    func `is not another one where VALET_HOME is a relative path`(_ value: String) {
+        let environment = Environment(["HOME": "/h", "VALET_HOME": value])
+        let error = #expect(throws: KeychainFailure.self) { try KeychainLocation(environment) }
+        #expect(error?.code == .invalidRequest && error?.path == value)
+        #expect(error?.message == "$VALET_HOME is not an absolute path")
+        #expect(error?.hint == "set VALET_HOME to the whole path, from '/' on")
     }
 
     @Test(arguments: [("/run/credentials/x", "/run/credentials/x/valet.device-key"), ("x", nil)])

@@ -59,8 +59,8 @@ package struct KeychainLocation: Hashable, Sendable {
     /// The keychain that the environment names.
     ///
     /// - Throws: ``KeychainFailure``: `noHome` if no variable names an absolute path, or one of
-    ///   those that could is not UTF-8; `invalidRequest` if the device key is named by another
-    ///   path than an absolute one.
+    ///   those that could is not UTF-8; `invalidRequest` if `$VALET_HOME` or
+    ///   `$VALET_DEVICE_KEY_FILE` is set to a relative path.
     package static func ofThisProcess() throws(KeychainFailure) -> KeychainLocation {
         try KeychainLocation(.ofProcess)
     }
@@ -69,7 +69,7 @@ package struct KeychainLocation: Hashable, Sendable {
     init(_ environment: Environment) throws(KeychainFailure) {
         try Self.checkVariables(environment)
         let home = try Self.home(environment)
-        let valetHome = Self.absolutePath(environment.value("VALET_HOME"))
+        let valetHome = try Self.chosenPath("VALET_HOME", environment, to: "find the keychain")
         let service = Self.absolutePath(
             environment.value("STATE_DIRECTORY")?.split(separator: ":").first.map(String.init))
         let data = Self.absolutePath(environment.value("XDG_DATA_HOME"))
@@ -92,24 +92,26 @@ package struct KeychainLocation: Hashable, Sendable {
         }
         credentialPath = Self.absolutePath(environment.value("CREDENTIALS_DIRECTORY"))
             .map { $0 + "/valet.device-key" }
-        deviceKeyPath = try Self.deviceKeyPath(environment)
+        deviceKeyPath = try Self.chosenPath(
+            "VALET_DEVICE_KEY_FILE", environment, to: "find the device key")
         tpm = TPMDevice()
     }
 
-    /// The file that `$VALET_DEVICE_KEY_FILE` names; nil if it is not set, or empty.
+    /// The absolute path that a variable of this library names; nil if it is not set, or empty.
     ///
-    /// - Throws: ``KeychainFailure/Code/invalidRequest`` for another path than an absolute one: if
-    ///   it counted as none, a new keychain would be protected less than whoever set it meant.
-    private static func deviceKeyPath(
-        _ environment: Environment
+    /// A relative path must not count as none. Without `$VALET_HOME` the caller would read, or
+    /// empty, the user's real keychain; without `$VALET_DEVICE_KEY_FILE` a new keychain would be
+    /// protected less than intended.
+    /// - Throws: ``KeychainFailure/Code/invalidRequest`` for a relative path.
+    private static func chosenPath(
+        _ variable: String, _ environment: Environment, to operation: String
     ) throws(KeychainFailure) -> String? {
-        let variable = "VALET_DEVICE_KEY_FILE"
         guard let path = environment.value(variable), !path.isEmpty else { return nil }
         guard let absolute = absolutePath(path) else {
             throw KeychainFailure(
-                .invalidRequest, during: "find the device key",
+                .invalidRequest, during: operation,
                 message: "$\(variable) is not an absolute path", path: path,
-                hint: "set \(variable) to the whole path of the file, from '/' on")
+                hint: "set \(variable) to the whole path, from '/' on")
         }
         return absolute
     }

@@ -125,10 +125,28 @@ def relative_home(world):
     """A relative VALET_HOME counts as none."""
     for relative in ("home", "./home", ""):
         env = {"VALET_HOME": relative}
-        outcome = world.run("set", "k", input=b"v", env=env, cwd=world.folder)
-        expect(outcome.code == 0, outcome)
-        expect(world.get("k", env=env, cwd="/") == "v", "another keychain")
-    expect(not os.path.exists(world.home), "the relative path was used")
+        for verb in (["set", "k"], ["get", "k"], ["list"], ["status"], ["remove", "--all", "--yes"],
+                     ["lock", "--all"], ["passcode", "set"], ["rotate"], ["doctor"]):
+            outcome = world.run(*verb, input=b"x", env=env, cwd=world.folder)
+            words = outcome.err + outcome.out.decode()
+            expect(outcome.code == 1, verb, outcome)
+            expect("$VALET_HOME is not an absolute path" in words, verb, outcome, words)
+            expect("set VALET_HOME to the whole path" in words, verb, outcome, words)
+        agent = world.agent(env=env)
+        answer = agent.ask("set a b")
+        expect(not answer.startswith("ok"), "the library:", answer)
+        agent.end()
+    expect(world.get("k", env=real) == "v", "the real keychain was changed")
+    expect(os.listdir(world.home) == [], "something was made")
+    # Empty, it is not set: as XDG's variables and VALET_DEVICE_KEY_FILE.
+    expect(world.get("k", env={"VALET_HOME": ""}) == "v", "another keychain")
+
+
+def relative_base(world):
+    """Relative XDG entries are ignored, as their specification says."""
+    env = {"VALET_HOME": None, "XDG_DATA_HOME": "data", "XDG_STATE_HOME": "./state"}
+    world.set("k", "v", env=env, cwd=world.folder)
+    expect(world.get("k", env=env, cwd="/") == "v", "another keychain")
     expect(os.path.exists(f"{world.folder}/.local/share/valet/keychain.db"), "no keychain at home")
     expect(os.path.exists(f"{world.folder}/.local/state/valet/device.key"), "no device key")
 
