@@ -46,11 +46,40 @@ import Testing
 
     @Test(arguments: [0o750, 0o707, 0o710] as [mode_t])
     func `is refused if the group or others have permissions`(_ mode: mode_t) {
+        folder.makeFolder("something")
         folder.setMode(mode, of: "")
         let error = refusal(folder.path, creating: true)
         #expect(error?.code == .wrongMode)
         #expect(error?.hint == "chmod 700 \(folder.path)")
         #expect(folder.mode("") == mode)
+    }
+
+    @Test(arguments: [0o755, 0o777, 0o710] as [mode_t])
+    func `is closed to others if it is empty`(_ mode: mode_t) throws {
+        folder.setMode(mode, of: "")
+        _ = try KeychainDirectory.open(folder.path, creating: true)
+        #expect(folder.mode("") == 0o700)
+    }
+
+    @Test func `counts as none if it is empty and open to others, until it is to be made`() {
+        folder.setMode(0o755, of: "")
+        #expect(refusal(folder.path)?.code == .missing)
+        #expect(folder.mode("") == 0o755)
+    }
+
+    @Test func `names everything that is refused at once`() throws {
+        try folder.write([], to: "keychain.db", mode: 0o640)
+        try folder.write([], to: "keychain.lock")
+        folder.link("keychain.db-wal", to: "keychain.db")
+        try folder.write([], to: "notes", mode: 0o666)
+        folder.setMode(0o755, of: "")
+        let refusals = KeychainDirectory.refusals(at: folder.path) { $0.hasPrefix("keychain.") }
+        #expect(refusals.map(\.code) == [.wrongMode, .wrongMode, .symbolicLink])
+        #expect(
+            refusals.map(\.path) == [
+                folder.path, folder.path("keychain.db"), folder.path("keychain.db-wal"),
+            ])
+        #expect(KeychainDirectory.refusals(at: folder.path("none")) { _ in true }.isEmpty)
     }
 
     @Test(arguments: ["", "/", "//"])
@@ -79,7 +108,10 @@ import Testing
         let path = geteuid() == 0 ? folder.path : "/"
         let error = refusal(path)
         #expect(error?.code == .wrongOwner)
-        #expect(error?.hint?.contains("chown \(geteuid()) \(path)") == true)
+        // Root is not to take over another user's files.
+        let hint = geteuid() == 0 ? "run as user 65534" : "chown \(geteuid()) \(path)"
+        #expect(error?.hint?.contains(hint) == true)
+        #expect(geteuid() != 0 || error?.hint?.contains("chown") == false)
     }
 
     @Test(arguments: ["", "valet", "./valet", "a/../b"])

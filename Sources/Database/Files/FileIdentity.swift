@@ -70,14 +70,18 @@ enum FileRules {
     ) -> (code: DatabaseError.Code, hint: String)? {
         let user = geteuid()
         guard status.st_uid == user else {
-            return (
-                .wrongOwner,
-                "as root: chown \(user) \(path.quotedForShell); or run as user \(status.st_uid)"
-            )
+            return (.wrongOwner, hintOnOwner(status.st_uid, path: path))
         }
         guard status.st_mode & 0o077 == 0 else {
             return (.wrongMode, "chmod \(mode) \(path.quotedForShell)")
         }
         return nil
+    }
+    /// What helps where another user owns a file. Root is never told to take it over: that would
+    /// shut its user out.
+    static func hintOnOwner(_ owner: uid_t, path: String) -> String {
+        let user = geteuid()
+        guard user != 0 else { return "run as user \(owner), to whom it belongs" }
+        return "as root: chown \(user) \(path.quotedForShell); or run as user \(owner)"
     }
 }

@@ -50,7 +50,7 @@ package enum GivenFile {
         guard status.st_uid == 0 || status.st_uid == geteuid() else {
             throw DatabaseError(
                 .wrongOwner, during: operation, path: path,
-                hint: "as root: chown \(geteuid()) \(path.quotedForShell)")
+                hint: FileRules.hintOnOwner(status.st_uid, path: path))
         }
         // A service manager gives a file to a service by an access list, which shows as the
         // group's right to read.

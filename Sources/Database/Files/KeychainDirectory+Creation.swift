@@ -15,6 +15,41 @@ extension KeychainDirectory {
         throw openingError(code, path: path)
     }
 
+    /// What the folder is, once it is known to be the user's own and closed to others.
+    ///
+    /// - Parameter isClosing: Whether to close an empty folder to others.
+    static func status(
+        of handle: borrowing FileDescriptor, path: String, closing isClosing: Bool
+    ) throws(DatabaseError) -> stat {
+        let status = handle.status()
+        do throws(DatabaseError) {
+            try FileRules.checkFolder(status, path: path, during: operation)
+            return status
+        } catch {
+            guard error.code == .wrongMode, isEmpty(handle) else { throw error }
+            guard isClosing else {
+                throw DatabaseError(.missing, during: operation, path: path)
+            }
+            // Where this fails, the refusal says what to do. A file that somebody put in before
+            // the folder was closed is found by the second look.
+            guard unsafe fchmodat(handle.number, ".", 0o700, 0) == 0, isEmpty(handle) else {
+                throw error
+            }
+        }
+        let closed = handle.status()
+        try FileRules.checkFolder(closed, path: path, during: operation)
+        return closed
+    }
+
+    /// Whether the folder holds nothing; false if that cannot be told.
+    private static func isEmpty(_ handle: borrowing FileDescriptor) -> Bool {
+        do throws(DatabaseError) {
+            return try names(in: handle, path: "").isEmpty
+        } catch {
+            return false
+        }
+    }
+
     private static func createFolder(_ path: String) throws(DatabaseError) -> FileDescriptor {
         let (parentPath, name) = split(path)
         let parent = try openParent(parentPath)

@@ -68,7 +68,13 @@ extension KeychainDirectory {
     ///
     /// - Throws: ``DatabaseError``: `cannotOpen`, `inputOutput`.
     package func names() throws(DatabaseError) -> [String] {
-        let number = unsafe valet_openat(descriptor.number, ".", O_RDONLY | O_DIRECTORY, 0)
+        try Self.names(in: descriptor, path: path)
+    }
+
+    static func names(
+        in folder: borrowing FileDescriptor, path: String
+    ) throws(DatabaseError) -> [String] {
+        let number = unsafe valet_openat(folder.number, ".", O_RDONLY | O_DIRECTORY, 0)
         guard number >= 0, let stream = unsafe fdopendir(number) else {
             throw DatabaseError(errno: errno, during: "list the folder", path: path)
         }

@@ -34,6 +34,9 @@ package final class KeychainDirectory: Sendable {
 
     /// Opens the folder at the absolute `path`.
     ///
+    /// An empty folder of the user's own that others can enter, as `mkdir` makes them, counts as
+    /// none: it is closed to others if `creating`, and `missing` otherwise.
+    ///
     /// - Parameters:
     ///   - creating: Whether to make it, and the folders on the way to it, with mode 0700 whatever
     ///     the umask. They are on disk when this returns.
@@ -46,8 +49,7 @@ package final class KeychainDirectory: Sendable {
     ) throws(DatabaseError) -> KeychainDirectory {
         let path = try withoutTrailingSlashes(path)
         let handle = try openHandle(path, creating: creating)
-        let status = handle.status()
-        try FileRules.checkFolder(status, path: path, during: operation)
+        let status = try status(of: handle, path: path, closing: creating)
         let facts = try fileSystem(handle.number, path)
         try facts.check(path: path)
         let identity = FileIdentity(status)
@@ -76,6 +78,41 @@ package final class KeychainDirectory: Sendable {
         }
         try FileRules.checkFile(status, path: path(of: name), during: "check a file")
         return FileIdentity(status)
+    }
+
+    /// Everything that ``open(_:creating:fileSystem:)`` and ``check(file:)`` refuse of the folder
+    /// at `path` and of the files in it that `isMeant` picks: the folder first.
+    ///
+    /// Changes nothing. A folder that is missing has no refusals.
+    package static func refusals(
+        at path: String, ofFiles isMeant: (String) -> Bool
+    ) -> [DatabaseError] {
+        var refusals: [DatabaseError] = []
+        do throws(DatabaseError) {
+            let handle = try openHandle(try withoutTrailingSlashes(path), creating: false)
+            let status = handle.status()
+            do throws(DatabaseError) {
+                try FileRules.checkFolder(status, path: path, during: operation)
+            } catch {
+                refusals.append(error)
+            }
+            let real = (try? realPath(path, of: FileIdentity(status))) ?? path
+            for name in try names(in: handle, path: real) where isMeant(name) {
+                var status = stat()
+                guard unsafe fstatat(handle.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+                    continue
+                }
+                do throws(DatabaseError) {
+                    try FileRules.checkFile(
+                        status, path: real + "/" + name, during: "check a file")
+                } catch {
+                    refusals.append(error)
+                }
+            }
+        } catch {
+            if error.code != .missing { refusals.append(error) }
+        }
+        return refusals
     }
 
     /// Puts the names in the folder on disk.

@@ -56,7 +56,9 @@ enum TrustedFile {
             if owner != 0 && owner != geteuid() && !isOfRootOutsideSandbox {
                 throw failure(
                     .insecureFiles, "the file belongs to another user", path,
-                    hint: "chown \(geteuid()) \(path)")
+                    hint: geteuid() == 0
+                        ? "run as user \(owner), or use a file of root's"
+                        : "as root: chown \(geteuid()) \(path)")
             }
             if permissions & 0o022 != 0 {
                 throw failure(

@@ -28,6 +28,9 @@ extension ItemStore {
             }
         } catch {
             let last = Finding(error)
+            if error.code == .insecureFiles {
+                findings += location.refusedFiles(during: Self.diagnosing).map(Finding.init)
+            }
             // What keeps the keys away may have been found already.
             findings.removeAll { $0.message == last.message && $0.path == last.path }
             findings.append(last)

@@ -34,6 +34,17 @@ extension KeychainLocation {
         }
     }
 
+    /// Each folder and file of the keychain with a wrong owner, mode or kind: a person mends them
+    /// all at once, and not one after each run.
+    func refusedFiles(during operation: String) -> [KeychainFailure] {
+        let ofDatabase = KeychainDirectory.refusals(at: folder) {
+            $0.hasPrefix(Self.databaseName) || $0 == Self.lockName
+        }
+        let ofKeys = KeychainDirectory.refusals(
+            at: deviceFolder, ofFiles: DeviceKeyFolder.isOurs)
+        return (ofDatabase + ofKeys).map { KeychainFailure($0, during: operation) }
+    }
+
     private static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])

@@ -23,7 +23,7 @@ def read_only(world):
         outcome = world.run("set", "c", input=b"new")
         expect(outcome.code == 1 and "read" in outcome.err, state, "set:", outcome)
         expect("hint" in outcome.err, state, "set:", outcome)
-        expect(world.run("remove", "a").code == 1, "remove")
+        expect(world.run("remove", "a", "--yes").code == 1, "remove")
         expect("can only be read" in world.doctor(), "doctor does not say that it is read-only")
         os.system(f"umount {world.home}")
         expect(world.contents() == before, "a file changed on a read-only mount")
@@ -122,8 +122,11 @@ def no_home(world):
 
 
 def relative_home(world):
-    """A relative VALET_HOME counts as none."""
-    for relative in ("home", "./home", ""):
+    """A relative VALET_HOME is refused by library and command, and nothing is touched."""
+    real = {"VALET_HOME": None}
+    world.set("k", "v", env=real)
+    os.mkdir(world.home, 0o700)
+    for relative in ("home", "./home", "../home", "~/home"):
         env = {"VALET_HOME": relative}
         for verb in (["set", "k"], ["get", "k"], ["list"], ["status"], ["remove", "--all", "--yes"],
                      ["lock", "--all"], ["passcode", "set"], ["rotate"], ["doctor"]):
@@ -149,6 +152,53 @@ def relative_base(world):
     expect(world.get("k", env=env, cwd="/") == "v", "another keychain")
     expect(os.path.exists(f"{world.folder}/.local/share/valet/keychain.db"), "no keychain at home")
     expect(os.path.exists(f"{world.folder}/.local/state/valet/device.key"), "no device key")
+
+
+def new_folder(world):
+    """An empty folder as `mkdir` makes it is closed to others; one with something in it stays."""
+    os.mkdir(world.home)
+    os.chmod(world.home, 0o755)
+    expect(world.run("get", "a").code == 44, "get")
+    expect(world.run("list").code == 0, "list")
+    world.doctor()
+    expect(stat.S_IMODE(os.stat(world.home).st_mode) == 0o755, "reading changed the mode")
+    world.fill("a")
+    expect(stat.S_IMODE(os.stat(world.home).st_mode) == 0o700, "the folder is open to others")
+    world.check("a")
+    other = f"{world.folder}/other"
+    os.makedirs(f"{other}/of somebody")
+    os.chmod(other, 0o755)
+    for verb in (["set", "a"], ["get", "a"], ["list"]):
+        outcome = world.run(*verb, input=b"v", env={"VALET_HOME": other})
+        expect(outcome.code == 77 and "the group or others have permissions" in outcome.err, outcome)
+        expect(f"hint: chmod 700 {other}" in outcome.err, outcome)
+    expect(stat.S_IMODE(os.stat(other).st_mode) == 0o755, "the mode changed")
+    expect(os.listdir(other) == ["of somebody"], "something was made")
+    agent = world.agent(env={"VALET_HOME": other})
+    answer = agent.ask("set a b")
+    expect("permissions" in answer and other in answer, "the library:", answer)
+    agent.end()
+
+
+def several_wrong_modes(world):
+    """doctor names every path that is refused, with what mends each."""
+    world.fill("a")
+    wrong = {"": 0o755, "device": 0o750, "keychain.db": 0o644, "keychain.lock": 0o640,
+             "device/device.key": 0o444}
+    for name, mode in wrong.items():
+        os.chmod(os.path.join(world.home, name).rstrip("/"), mode)
+    outcome = world.run("doctor")
+    text = outcome.out.decode()
+    expect(outcome.code == 1, outcome)
+    for name in wrong:
+        path = os.path.join(world.home, name).rstrip("/")
+        mode = 600 if os.path.isfile(path) else 700
+        expect(text.count(f"-> chmod {mode} {path}\n") == 1, name, text)
+    for line in text.splitlines():
+        if "-> chmod" in line:
+            expect(os.system(line.split("->")[1]) == 0, line)
+    world.doctor()
+    world.check("a")
 
 
 def home_that_is_no_text(world):
@@ -185,7 +235,7 @@ def denied(world):
         mode = stat.S_IMODE(os.stat(path).st_mode)
         os.chmod(path, 0)
         # Who only reads does without the lock.
-        for verb in (["set", "a"], ["remove", "a"], ["get", "a"])[:2 if "lock" in name else 3]:
+        for verb in (["set", "a"], ["remove", "a", "--yes"], ["get", "a"])[:2 if "lock" in name else 3]:
             expect_denied(world.run(*verb, input=b"new"), name or "folder", verb)
         os.chmod(path, mode)
     world.check("a")
@@ -239,20 +289,20 @@ def wrong_mode(world):
 
 
 def wrong_owner(world):
-    """Another owner: refused, and the hint mends it."""
+    """Another owner: refused, and root is not told to take the file over."""
     need_root()
     world.fill("a")
     for name in ENTRIES:
         path = os.path.join(world.home, name).rstrip("/")
         os.chown(path, 12345, -1)
-        refused(world, name, f"chown 0 {path}")
+        refused(world, name, "run as user 12345", never="chown")
         os.chown(path, 0, -1)
     world.check("a")
 
 
-def refused(world, name, *hints):
+def refused(world, name, *hints, never="take over"):
     before = world.contents()
-    verbs = [["set", "a"], ["set", "b"], ["remove", "a"], ["doctor"]]
+    verbs = [["set", "a"], ["set", "b"], ["remove", "a", "--yes"], ["doctor"]]
     # Who only reads does without the lock.
     verbs += [["get", "a"], ["list"]] if name != "keychain.lock" else []
     for verb in verbs:
@@ -261,6 +311,7 @@ def refused(world, name, *hints):
         code = 1 if verb == ["doctor"] else 77
         expect(outcome.code == code, f"{name or 'folder'}: {verb}:", outcome, words)
         expect(any(hint in words for hint in hints), f"{name}: {verb}: no {hints}:", words)
+        expect(never not in words, f"{name}: {verb}:", words)
     expect(world.contents() == before, f"{name}: something was written")
 
 
