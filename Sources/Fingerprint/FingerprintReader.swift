@@ -62,7 +62,9 @@ package struct FingerprintReader: Sendable {
         _ enrolment: [UInt8]? = nil, until deadline: Deadline, cancellation: Cancellation? = nil,
         report: (FingerprintEvent) -> Void = { _ in }
     ) throws(FingerprintError) -> EnrolmentState {
-        guard environment.isElevated || environment.value("VALET_INTERACTION") != "never" else {
+        // Any other value turns questions off, too: `PasscodeAsker` reports one that means nothing.
+        let setting = environment.value("VALET_INTERACTION") ?? ""
+        guard environment.isElevated || setting.isEmpty else {
             throw FingerprintError(.interactionOff)
         }
         let patience = Patience(until: deadline, cancellation: cancellation)

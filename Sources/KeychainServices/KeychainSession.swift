@@ -3,6 +3,7 @@
 package import KeychainModel
 package import KeychainStore
 package import SecretMemory
+internal import UserPresence
 
 /// One application's view of one keychain: the typed request that everything else is made of.
 ///
@@ -31,11 +32,13 @@ package struct KeychainSession: Sendable {
     /// The session of this process: its keychain, its application identifier.
     ///
     /// Found at first use, the same ever after; but see ``SessionOverride``.
-    /// - Throws: `noHome`, and what keeps a declaration of the application from being used.
+    /// - Throws: `noHome`, `invalidRequest` for a variable that is not understood, and what keeps a
+    ///   declaration of the application from being used.
     package static func current() throws(KeychainFailure) -> KeychainSession {
         if let other = try SessionOverride.current() { return other }
         if let known = SessionSlot.current.value.known { return known }
         return try remembering { () throws(KeychainFailure) in
+            try checkSettings()
             let location = try KeychainLocation.ofThisProcess()
             let identity = try ApplicationIdentity.current(environment: TrustedEnvironment.value)
             var caller = identity.caller
@@ -52,6 +55,18 @@ package struct KeychainSession: Sendable {
             KeychainSession(
                 ItemStore(try .ofThisProcess()),
                 Caller(applicationIdentifier: applicationIdentifier, accessGroups: accessGroups))
+        }
+    }
+
+    /// Refuses variables whose values mean nothing, at first use: a program that is to ask nobody
+    /// is not to find out at its first question that the variable was mistyped.
+    private static func checkSettings() throws(KeychainFailure) {
+        do throws(UserPresenceError) {
+            try PasscodeAsker.checkSettings()
+        } catch {
+            throw KeychainFailure(
+                .invalidRequest, during: error.operation, message: error.code.explanation,
+                hint: error.hint)
         }
     }
 

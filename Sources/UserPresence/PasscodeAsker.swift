@@ -54,7 +54,7 @@ package struct PasscodeAsker: Sendable {
     }
 
     private var variable: String? {
-        readsVariable ? environment.value(PasscodeDescriptor.variable) : nil
+        readsVariable ? PasscodeDescriptor.variableText(environment) : nil
     }
 
     /// Gets the passcode.
@@ -88,11 +88,54 @@ package struct PasscodeAsker: Sendable {
 
     func checkThatAskingIsOn() throws(UserPresenceError) {
         guard !environment.isElevated else { throw UserPresenceError(.unavailable(.elevated)) }
-        guard environment.value("VALET_INTERACTION") != "never" else {
+        guard try !Self.isAskingOff(environment) else {
             throw UserPresenceError(
                 .unavailable(.interactionOff),
-                hint: "unset VALET_INTERACTION, or give the passcode through a descriptor")
+                hint: "unset \(Self.interactionVariable), or give the passcode through a "
+                    + "descriptor")
         }
+    }
+
+    /// Checks the variables that say how to ask, before anything depends on them: a mistyped
+    /// value must not count as none.
+    ///
+    /// - Throws: `unavailable(.setting)`, with a hint that names the variable.
+    package static func checkSettings(
+        _ environment: Environment = .ofProcess
+    ) throws(UserPresenceError) {
+        _ = try isAskingOff(environment)
+        let variable = PasscodeDescriptor.variable
+        guard !environment.isMalformed(variable) else { throw misunderstood(variable) }
+        guard let text = PasscodeDescriptor.variableText(environment) else { return }
+        do throws(UserPresenceError) {
+            _ = try PasscodeDescriptor(text)
+        } catch {
+            throw misunderstood(variable)
+        }
+    }
+
+    private static let interactionVariable = "VALET_INTERACTION"
+
+    private static func isAskingOff(_ environment: Environment) throws(UserPresenceError) -> Bool {
+        guard !environment.isMalformed(interactionVariable) else {
+            throw misunderstood(interactionVariable)
+        }
+        switch environment.value(interactionVariable) {
+        case nil, "": return false
+        case "never": return true
+        default: throw misunderstood(interactionVariable)
+        }
+    }
+
+    /// The value is not repeated: it may be a passcode that was put in the wrong place.
+    private static func misunderstood(_ variable: String) -> UserPresenceError {
+        let values =
+            variable == interactionVariable
+            ? "'never', or unset it"
+            : "the number of a descriptor that can be read: 0, or 3 and above"
+        return UserPresenceError(
+            .unavailable(.setting), during: "read \(variable)",
+            hint: "set \(variable) to \(values)")
     }
 
     /// Waits until no other thread asks. Who can be cancelled meanwhile looks every 50 ms whether

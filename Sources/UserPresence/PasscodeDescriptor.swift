@@ -8,6 +8,11 @@ package struct PasscodeDescriptor: Hashable, Sendable {
     /// The variable that names one for programs without arguments.
     package static let variable = "VALET_PASSCODE_FD"
 
+    /// What ``variable`` is set to; nil if it is not set, or empty.
+    package static func variableText(_ environment: Environment = .ofProcess) -> String? {
+        environment.value(variable).flatMap { $0.isEmpty ? nil : $0 }
+    }
+
     /// Its number in this process: 0, or 3 and above.
     package let number: Int32
 
@@ -67,7 +72,7 @@ package struct PasscodeDescriptor: Hashable, Sendable {
     package static func readGiven(
         within duration: Duration
     ) throws(UserPresenceError) -> SecretBytes {
-        guard let text = Environment.ofProcess.value(variable) else {
+        guard let text = variableText() else {
             throw failure("set \(variable) to the number of a descriptor")
         }
         let descriptor = try ofVariable(text)

@@ -19,6 +19,8 @@ package struct UserPresenceError: Error, Sendable {
         case unavailable(Reason)
         /// The answer has more bytes than ``PasscodePrompt/maximumByteCount``.
         case tooLong
+        /// More lines were pasted than the one that was asked for; none is used.
+        case severalLines
         /// What was typed twice differed, three times.
         case mismatch
         /// The answer has no bytes where an empty one is not allowed.
@@ -44,6 +46,8 @@ package struct UserPresenceError: Error, Sendable {
         case pinentry
         /// The descriptor that was named cannot be read.
         case descriptor
+        /// A variable that says how to ask has a value that means nothing; the hint names it.
+        case setting
     }
 
     /// What the caller can do about it.
@@ -87,6 +91,7 @@ extension UserPresenceError.Code {
         case .timedOut: "nobody answered in time"
         case .unavailable(let reason): reason.explanation
         case .tooLong: "the answer is too long"
+        case .severalLines: "more than one line was entered"
         case .mismatch: "the two entries differ"
         case .empty: "the answer is empty"
         case .malformed: "the pinentry program answered nonsense"
@@ -104,6 +109,7 @@ extension UserPresenceError.Reason {
         case .terminal: "the terminal cannot be used"
         case .pinentry: "the pinentry program cannot be used"
         case .descriptor: "the descriptor cannot be read"
+        case .setting: "its value is not understood"
         }
     }
 }

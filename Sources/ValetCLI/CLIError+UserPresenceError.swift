@@ -8,11 +8,18 @@ extension CLIError {
         let message = "could not \(error.operation): \(error.reason)"
         let code: ExitCode =
             switch error.code {
-            case .tooLong, .empty: .usage
+            case .tooLong, .severalLines, .empty: .usage
+            // An option takes the place of the person: as where there is nobody to agree.
+            case .unavailable(.nobodyThere), .unavailable(.interactionOff): .usage
             case .cancelled: .denied
             default: .failure
             }
-        self.init(code, message, hint: error.hint)
+        let hint: String? =
+            switch error.code {
+            case .severalLines: "paste one line; nothing of the others was used"
+            default: error.hint
+            }
+        self.init(code, message, hint: hint)
     }
 }
 

@@ -3,6 +3,7 @@
 internal import KeychainModel
 internal import KeychainServices
 internal import KeychainStore
+internal import UserPresence
 
 /// The `valet` command.
 package enum ValetTool {
@@ -40,9 +41,20 @@ package enum ValetTool {
             guard let command = commands.first(where: { $0.declaration.name == verb }) else {
                 throw CLIError(.failure, "\(quoted(verb)) is declared but not made")
             }
+            // Locking asks nobody, and keys are taken away whatever a variable says.
+            if verb != LockCommand.declaration.name { try checkSettings() }
             return try command.init(values).run(in: context)
         }
         return .success
+    }
+
+    /// Refuses variables whose values mean nothing, whether this verb would ask or not.
+    private static func checkSettings() throws(CLIError) {
+        do throws(UserPresenceError) {
+            try PasscodeAsker.checkSettings()
+        } catch {
+            throw CLIError(error)
+        }
     }
 
     private static func help(about name: String?) -> String {
@@ -102,7 +114,10 @@ package enum ValetTool {
                 "VALET_LOCK_STATE",
                 "kernel or process: where opened keys lie (default: kernel for users that log in)"
             ),
-            ("VALET_INTERACTION", "never: nobody is asked for a passcode"),
+            (
+                "VALET_INTERACTION",
+                "never: nobody is asked for a passcode; any other value is an error"
+            ),
         ],
         examples: [
             ("valet set github-token", "Asks for a secret and stores it."),

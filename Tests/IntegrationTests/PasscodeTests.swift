@@ -41,6 +41,10 @@ import Testing
         try await Scenario.run("passcodes.without_asking", as: user)
     }
 
+    @Test func `is not asked for as a variable says that is not understood`() async throws {
+        try await Scenario.run("passcodes.settings")
+    }
+
     @Test(arguments: User.allCases)
     func `is unlocked for one command where each process has its own keys`(_ user: User)
         async throws

@@ -51,7 +51,7 @@ import UserPresence
 
     @Test func `says how to give the passphrase where nobody is`() throws {
         let bench = try BackupBench.withItem()
-        #expect(bench.run("create", bench.file) == .failure)
+        #expect(bench.run("create", bench.file) == .usage)
         #expect(
             bench.console.notes == [
                 "valet: error: could not ask for the passphrase: questions are turned off",

@@ -20,7 +20,7 @@ final class GivenPasscode: Sendable {
     }
 
     /// Whether one was given, read or not.
-    static var isThere: Bool { TrustedEnvironment.value(PasscodeDescriptor.variable) != nil }
+    static var isThere: Bool { PasscodeDescriptor.variableText() != nil }
 
     private let progress: Mutex<Progress>
 

@@ -10,8 +10,9 @@ extension KeychainFailure {
             switch error.code {
             case .cancelled: .userCancelled
             case .timedOut: .timedOut
+            case .unavailable(.setting): .invalidRequest
             case .unavailable: .interactionNotAllowed
-            case .tooLong, .mismatch, .empty, .malformed: .authenticationFailed
+            case .tooLong, .severalLines, .mismatch, .empty, .malformed: .authenticationFailed
             @unknown default: .interactionNotAllowed
             }
         self.init(

@@ -37,7 +37,7 @@ enum AuthenticationRefusal: Error {
             switch error.code {
             case .cancelled: isEnded ? .ended : .declined
             case .timedOut: .timedOut
-            case .tooLong, .empty, .mismatch: .wrong
+            case .tooLong, .severalLines, .empty, .mismatch: .wrong
             case .unavailable, .malformed: .notInteractive(error)
             @unknown default: .notInteractive(error)
             }

@@ -299,11 +299,40 @@ def without_asking(world):
     """Nobody to ask: a locked keychain answers, and does not wait."""
     with keychain(world):
         do(world, "lock", "--all")
-        ends(1, run(world, "unlock"), "there is no terminal and no pinentry")
-        ends(1, run(world, "unlock", env={**SHARED, "VALET_INTERACTION": "never"}),
+        ends(64, run(world, "unlock"), "there is no terminal and no pinentry")
+        ends(64, run(world, "unlock", env={**SHARED, "VALET_INTERACTION": "never"}),
              "questions are turned off")
         ends(75, run(world, "get", "a", lines=[PASSCODE], variable=True))
         ends(64, run(world, "passcode", "remove", lines=[PASSCODE]), "--yes")
+        ends(64, run(world, "passcode", "remove", "--yes"), "there is no terminal")
+        ends(64, run(world, "passcode", "change"), "there is no terminal")
+    ends(64, run(world, "passcode", "set", env={"VALET_HOME": world.path("other")}),
+         "there is no terminal and no pinentry")
+
+
+def settings(world):
+    """Variables whose values mean nothing are errors, for library and command, needed or not."""
+    world.fill("a")
+    cases = (("VALET_INTERACTION", "nver"), ("VALET_INTERACTION", "Never"),
+             ("VALET_INTERACTION", "\udcff"), ("VALET_PASSCODE_FD", "abc"),
+             ("VALET_PASSCODE_FD", "-1"), ("VALET_PASSCODE_FD", "1"), ("VALET_PASSCODE_FD", "03"))
+    for name, text in cases:
+        for verb in (["get", "a"], ["set", "b"], ["list"], ["status"], ["doctor"],
+                     ["remove", "--all", "--yes"], ["passcode", "set"], ["backup", "list", "f"]):
+            outcome = world.run(*verb, input=b"v", env={name: text})
+            ends(1, outcome, f"could not read {name}: its value is not understood",
+                 f"hint: set {name} to ")
+        expect(world.run("lock", "--all", env={name: text}).code == 0, "lock", name)
+        agent = world.agent(env={name: text})
+        for line in ("get a", "set b v"):
+            answer = agent.ask(line)
+            expect(answer.startswith("error invalidRequest") and name in answer, line, answer)
+        agent.end()
+    expect(world.run("--help", env={"VALET_INTERACTION": "nver"}).code == 0, "help")
+    for name in ("VALET_INTERACTION", "VALET_PASSCODE_FD"):
+        world.check("a")
+        expect(world.get("a", env={name: ""}) == "value of a", "empty is not set", name)
+    expect(world.get("a", env={"VALET_INTERACTION": "never"}) == "value of a", "never")
 
 
 def own_state(world):
