@@ -43,7 +43,7 @@ extension PasscodeAsker {
         let key = alternative ?? prompt.cancelTitle ?? "Cancel"
         let line = try device.readHiddenLine(
             "\(text)\n\(key): press Enter.\n", cancellation: prompt.cancellation,
-            until: deadline)
+            refusesMore: false, until: deadline)
         guard line.byteCount > 0, alternative != nil else { throw UserPresenceError(.cancelled) }
     }
 }

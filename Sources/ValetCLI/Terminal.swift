@@ -131,6 +131,10 @@ struct Terminal: Console {
 
     private static func write(_ bytes: Span<UInt8>, to descriptor: Int32) -> Int {
         unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        } catch  where error.code == .severalLines {
+            throw .usage(
+                "the secret has several lines, and a prompt takes one: nothing was stored",
+                hint: "use standard input: 'valet set KEY < FILE'")
     }
 
     private static func wait(for descriptor: Int32, _ events: Int32) {

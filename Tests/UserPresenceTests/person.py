@@ -154,6 +154,19 @@ def terminal_answer(agent):
 
 
 @case
+def terminal_several_lines(agent):
+    """A paste of several lines is no answer, nothing of it is shown, and nothing of it is left."""
+    for paste in (b"first\nsecond\n", b"first\nsecond", b"first\n\nsecond\n" * 200):
+        session = direct(agent)
+        session.expect(b"Passcode: ")
+        session.type(paste)
+        session.answers_with("severalLines " + LEFT)
+        is_restored(session)
+        check(b"first" not in session.output and b"second" not in session.output, session.output)
+        check(session.finish() == 0, "status")
+
+
+@case
 def terminal_prompt_comes_when_nothing_is_shown(agent):
     """Who answers the moment that the prompt is there is not too early."""
     session = direct(agent, "ask 20 terminal again")

@@ -66,6 +66,8 @@ package struct TerminalDevice: ~Copyable {
     ///
     /// - Throws: `unavailable` with the system's reason.
     package func readShownLine(_ prompt: String) throws(UserPresenceError) -> SecretInput {
+        // What was typed or pasted before the question is no answer to it.
+        tcflush(input, TCIFLUSH)
         show(prompt, until: .never)
         var line = SecretInput(capacity: Self.maximumLineByteCount + 2)
         _ = try line.read(from: input)
@@ -78,11 +80,14 @@ package struct TerminalDevice: ~Copyable {
     /// The signals of ``SignalRelay`` wait until the terminal is as it was. Whoever dies of one
     /// exits as the shell expects (130 for SIGINT); whoever is stopped and goes on is asked anew.
     ///
+    /// - Parameter refusesMore: Whether more lines, as a paste brings them, are an error. They are
+    ///   read away in any case: nothing of them gets to the shell.
     /// - Throws: `timedOut`; `cancelled` after any other signal that the process survives, or when
     ///   the terminal is gone, or by `cancellation`; `tooLong` above ``maximumLineByteCount``;
-    ///   `unavailable` with the system's reason.
+    ///   `severalLines`; `unavailable` with the system's reason.
     package func readHiddenLine(
-        _ prompt: String, cancellation: PromptCancellation? = nil, until deadline: Deadline
+        _ prompt: String, cancellation: PromptCancellation? = nil, refusesMore: Bool = true,
+        until deadline: Deadline
     ) throws(UserPresenceError) -> SecretInput {
         while true {
             var line = SecretInput(capacity: Self.maximumLineByteCount + 2)
@@ -92,7 +97,10 @@ package struct TerminalDevice: ~Copyable {
             // Who sees it may type at once.
             let outcome = withoutEcho { device in
                 device.show(prompt, signals: relay.descriptor, until: deadline)
-                return device.fill(&line, signals: relay.descriptor, until: deadline)
+                let error = device.fill(&line, signals: relay.descriptor, until: deadline)
+                guard error == nil, line.endsInNewline else { return error }
+                let hasMore = device.discardMore(signals: relay.descriptor)
+                return hasMore && refusesMore ? UserPresenceError(.severalLines) : nil
             }
             let signals = relay.end()
             if !signals.isEmpty {
@@ -158,6 +166,42 @@ package struct TerminalDevice: ~Copyable {
                 if !Descriptor.mayTryAgain(after: -count) { return failure(Int32(-count)) }
             }
         }
+    }
+
+    /// How long what follows a line may take to arrive, where the two were pasted together.
+    private static let pasteGap = Duration.milliseconds(60)
+    /// How long a paste may go on.
+    private static let longestPaste = Duration.seconds(3)
+
+    /// Reads away what came with the line that was read: all of a paste, also a last line that no
+    /// newline ends. What the terminal's own end does not know of yet cannot be seen.
+    ///
+    /// - Returns: Whether there was more than empty lines.
+    private func discardMore(signals: Int32) -> Bool {
+        guard var settings = settings()?.value else { return false }
+        // Line by line, the start of a line would not be readable.
+        settings.c_lflag &= ~tcflag_t(ICANON | ECHONL)
+        unsafe withUnsafeMutableBytes(of: &settings.c_cc) { characters in
+            unsafe characters[Int(VMIN)] = 0
+            unsafe characters[Int(VTIME)] = 0
+        }
+        guard unsafe tcsetattr(input, TCSANOW, &settings) == 0 else { return false }
+        let end = Deadline(after: Self.longestPaste)
+        var hasText = false
+        while !end.hasPassed {
+            let pause = Deadline(after: hasText ? Self.pasteGap * 3 : Self.pasteGap)
+            guard case .ready = Descriptor.wait(for: input, signals: signals, until: pause) else {
+                break
+            }
+            var rest = SecretInput(capacity: 4096)
+            guard rest.readOnce(from: input) > 0 else { break }
+            hasText =
+                hasText
+                || rest.withBytes { bytes in
+                    bytes.indices.contains { ![0x0A, 0x0D].contains(bytes[$0]) }
+                }
+        }
+        return hasText
     }
 
     private func failure(_ code: Int32 = errno) -> UserPresenceError {
