@@ -34,6 +34,12 @@ static inline int valet_disable_core_files(void) {
     return setrlimit(RLIMIT_CORE, &none);
 }
 
+/* Whether a signal is ignored: by this process, or already by its parent. */
+static inline int valet_is_signal_ignored(int number) {
+    struct sigaction action;
+    return sigaction(number, 0, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 /* Takes a signal from whoever handles it; an ignored one stays ignored. Swift does not compare
    pointers to functions. */
 static inline void valet_drop_signal_handler(int number) {

@@ -10,10 +10,17 @@ enum ExitCode: Int32, CaseIterable, Sendable {
     case usage = 64
     /// EX_DATAERR.
     case damaged = 65
+    /// EX_CANTCREAT.
+    case alreadyThere = 73
     /// EX_TEMPFAIL: trying later may work.
     case locked = 75
     /// EX_NOPERM.
     case denied = 77
+    /// What a shell says of a process that SIGPIPE ended, which this one does of itself.
+    case brokenPipe = 141
+
+    /// Those that a command returns.
+    static let returned = allCases.filter { $0 != .brokenPipe }
 
     /// What `--help` says about it.
     var explanation: String {
@@ -23,10 +30,12 @@ enum ExitCode: Int32, CaseIterable, Sendable {
         case .notFound: "there is no such secret"
         case .usage: "the command line or the value is not one the command takes"
         case .damaged: "what is stored was damaged or changed"
+        case .alreadyThere: "there is a secret of that name already"
         case .locked: "the keychain is locked or busy: later may work"
         case .denied:
             "access was denied: to a group or the files, by a wrong passcode or passphrase, or by "
                 + "a person"
+        case .brokenPipe: "nobody reads standard output any more"
         }
     }
 }

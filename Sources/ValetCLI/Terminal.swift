@@ -7,9 +7,13 @@ internal import UserPresence
 
 /// The console of this process: its three standard streams, and a person at a terminal.
 struct Terminal: Console {
+    /// Whether a reader that went away is reported, as programs do that were started to ignore
+    /// SIGPIPE; else the command ends as by that signal.
+    private let reportsBrokenPipe: Bool
+
     /// Turns core files and reports of crashes off, and makes writing fail where nobody reads or
     /// nothing is open.
-    static func prepareProcess() {
+    static func prepareProcess() -> Terminal {
         // If either fails there is still the other.
         _ = valet_disable_core_files()
         _ = valet_set_dumpable(0)
@@ -17,6 +21,8 @@ struct Terminal: Console {
         for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGBUS, SIGSEGV] {
             valet_drop_signal_handler(number)
         }
+        // The keychain is closed before the process ends.
+        let terminal = Terminal(reportsBrokenPipe: valet_is_signal_ignored(SIGPIPE) != 0)
         _ = signal(SIGPIPE, SIG_IGN)
         // One that our parent had blocked would stay pending for ever.
         var signals = sigset_t()
@@ -30,6 +36,17 @@ struct Terminal: Console {
         for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) == -1 {
             _ = unsafe open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY)
         }
+        return terminal
+    }
+
+    /// Ends the process as SIGPIPE does; returns where the signal is blocked or caught.
+    static func endByBrokenPipe() {
+        _ = signal(SIGPIPE, SIG_DFL)
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe sigaddset(&signals, SIGPIPE)
+        unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        raise(SIGPIPE)
     }
 
     /// The words behind the program's name; nil for those that are not UTF-8.
@@ -72,8 +89,11 @@ struct Terminal: Console {
             } else if errno == EAGAIN {
                 Self.wait(for: 1, POLLOUT)
             } else if errno != EINTR {
+                let isQuiet = errno == EPIPE && !reportsBrokenPipe
                 let cause = Self.text(forSystemError: errno)
-                throw CLIError(.failure, "could not write to standard output: \(cause)")
+                throw CLIError(
+                    isQuiet ? .brokenPipe : .failure, "could not write to standard output: \(cause)"
+                )
             }
         }
     }
@@ -111,6 +131,10 @@ struct Terminal: Console {
             let line = try device.readHiddenLine(prompt)
             let count = line.lineByteCount
             return line.value(byteCount: count)
+        } catch  where error.code == .severalLines {
+            throw .usage(
+                "the secret has several lines, and a prompt takes one: nothing was stored",
+                hint: "use standard input: 'valet set KEY < FILE'")
         } catch  where error.code == .tooLong {
             let limit = TerminalDevice.maximumLineByteCount
             throw .usage(
@@ -131,10 +155,6 @@ struct Terminal: Console {
 
     private static func write(_ bytes: Span<UInt8>, to descriptor: Int32) -> Int {
         unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
-        } catch  where error.code == .severalLines {
-            throw .usage(
-                "the secret has several lines, and a prompt takes one: nothing was stored",
-                hint: "use standard input: 'valet set KEY < FILE'")
     }
 
     private static func wait(for descriptor: Int32, _ events: Int32) {

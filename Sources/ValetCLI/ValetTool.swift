@@ -9,15 +9,15 @@ internal import UserPresence
 package enum ValetTool {
     /// Runs the command line of this process; returns what it exits with.
     package static func main() -> Int32 {
-        Terminal.prepareProcess()
-        let terminal = Terminal()
+        let terminal = Terminal.prepareProcess()
         let context = Context(console: terminal) { (requester) throws(KeychainFailure) in
             try KeychainSession.open(requester)
         }
-        let code = run(Terminal.arguments, in: context).rawValue
+        let code = run(Terminal.arguments, in: context)
         // What was stored lies in the database then, and not only in the log.
         ItemStore.closeAll()
-        return code
+        if code == .brokenPipe { Terminal.endByBrokenPipe() }
+        return code.rawValue
     }
 
     /// Runs the command line `arguments`; nil stands for an argument that is not UTF-8.
@@ -25,7 +25,7 @@ package enum ValetTool {
         do {
             return try perform(arguments, in: context)
         } catch {
-            context.console.report(error)
+            if error.code != .brokenPipe { context.console.report(error) }
             return error.code
         }
     }

@@ -108,7 +108,7 @@ import Testing
         for word in Self.table.words(in: nil) {
             #expect(bench.console.outputText.contains("\n  \(word) "))
         }
-        for code in ExitCode.allCases {
+        for code in ExitCode.returned {
             #expect(bench.console.outputText.contains("\n  \(code.rawValue) "))
         }
     }

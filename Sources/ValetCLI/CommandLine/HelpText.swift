@@ -45,7 +45,7 @@ struct HelpText {
         let options: [OptionDeclaration] = [.help, .version]
         help.list("Options", options.map { ($0.synopsis, $0.help) })
         help.list("Environment", tool.environment.map { ($0.name, $0.help) })
-        help.list("Exit codes", ExitCode.allCases.map { (String($0.rawValue), $0.explanation) })
+        help.list("Exit codes", ExitCode.returned.map { (String($0.rawValue), $0.explanation) })
         help.examples(tool.examples)
         help.lines += ["", "'valet help VERB' explains a verb."]
         return help.finished
@@ -64,7 +64,8 @@ struct HelpText {
     private static func exitCodes(of verb: CommandDeclaration) -> [(String, String)] {
         let special = Dictionary(
             verb.exitCodes.map { ($0.code, $0.help) }, uniquingKeysWith: { first, _ in first })
-        return ExitCode.allCases.filter { $0 != .notFound || special[$0] != nil }
+        let usual = ExitCode.returned.filter { $0 != .notFound && $0 != .alreadyThere }
+        return ExitCode.returned.filter { usual.contains($0) || special[$0] != nil }
             .map { (String($0.rawValue), special[$0] ?? $0.explanation) }
     }
 

@@ -63,8 +63,9 @@ struct RecoveryCreateCommand: Command {
             try console.write("\n")
         } catch {
             throw CLIError(
-                error.code, error.message,
+                .failure, error.message,
                 hint: "this recovery key is lost: run 'valet recovery create' again")
         }
     }
 }
+            // Also where nobody reads any more: the key before this one is gone.
