@@ -31,8 +31,15 @@ package struct PasscodeDescriptor: Hashable, Sendable {
     private func checkIsInherited() throws(UserPresenceError) {
         guard Descriptor.isInherited(number) else {
             throw Self.failure(
-                "descriptor \(number) is none that this program was started with")
+                "file descriptor \(number) was not inherited")
         }
+    }
+
+    /// Reads a line that is no passcode, as ``read(allowsEmpty:until:)`` does.
+    package func readLine(
+        atMost byteCount: Int, within duration: Duration
+    ) throws(UserPresenceError) -> SecretBytes {
+        try read(allowsEmpty: false, atMost: byteCount, until: Deadline(after: duration))
     }
 
     /// Reads the passcode, up to a newline, which is dropped, or to the end. Nothing behind the
@@ -45,13 +52,20 @@ package struct PasscodeDescriptor: Hashable, Sendable {
     package func read(
         allowsEmpty: Bool = false, until deadline: Deadline
     ) throws(UserPresenceError) -> SecretBytes {
+        try read(
+            allowsEmpty: allowsEmpty, atMost: PasscodePrompt.maximumByteCount, until: deadline)
+    }
+
+    private func read(
+        allowsEmpty: Bool, atMost maximumByteCount: Int, until deadline: Deadline
+    ) throws(UserPresenceError) -> SecretBytes {
         try checkIsInherited()
         guard !Descriptor.isTerminal(number) else {
-            throw Self.failure("descriptor \(number) is a terminal, which is asked without it")
+            throw Self.failure("descriptor \(number) is a terminal: use a pipe or a file")
         }
         var input = SecretInput(capacity: PasscodePrompt.maximumByteCount + 1)
         while !input.endsInNewline, try readByte(into: &input, until: deadline) {
-            guard input.lineByteCount <= PasscodePrompt.maximumByteCount else {
+            guard input.lineByteCount <= maximumByteCount else {
                 throw UserPresenceError(.tooLong, during: Self.operation)
             }
         }

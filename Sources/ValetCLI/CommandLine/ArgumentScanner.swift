@@ -41,7 +41,15 @@ struct ArgumentScanner {
             let word = positional[verb.arguments.count]
             throw .usage("unexpected argument \(quoted(word))", hint: "usage: \(verb.usage)")
         }
-        if let missing = verb.arguments.dropFirst(positional.count).first(where: \.isRequired) {
+        for (argument, _) in zip(verb.arguments, positional) {
+            guard let option = argument.alternative, values.isGiven(option) else { continue }
+            throw .usage(
+                "a \(argument.name) does not go with '\(option.spelling)'", hint: verb.surplusHint)
+        }
+        let missing = verb.arguments.dropFirst(positional.count).first { argument in
+            argument.isRequired && argument.alternative.map(values.isGiven) != true
+        }
+        if let missing {
             throw .usage(
                 "expected \(missing.name), \(missing.help)", hint: "usage: \(verb.usage)")
         }

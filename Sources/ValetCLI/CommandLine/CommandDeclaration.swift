@@ -36,6 +36,8 @@ struct ArgumentDeclaration: Hashable, Sendable {
     let name: String
     let help: String
     var isRequired = true
+    /// The option that gives the value in another way.
+    var alternative: OptionDeclaration?
 }
 
 /// One value or flag that stands behind a name.

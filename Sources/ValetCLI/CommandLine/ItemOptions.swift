@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import KeychainModel
+internal import SecretMemory
+internal import UserPresence
 
 /// The argument and options that verbs about items share.
 enum ItemOptions {
-    static let key = ArgumentDeclaration(name: "KEY", help: "the name of the secret")
+    static let key = ArgumentDeclaration(
+        name: "KEY", help: "the name of the secret", alternative: keyDescriptor)
     static let optionalKey = ArgumentDeclaration(
-        name: "KEY", help: "the name of the secret", isRequired: false)
+        name: "KEY", help: "the name of the secret", isRequired: false,
+        alternative: keyDescriptor)
+    static let keyDescriptor = OptionDeclaration(
+        name: "key-fd", valueName: "N",
+        help: "read KEY from descriptor N, a line of it: other users can see arguments")
 
     static let identifier = OptionDeclaration(
         name: "id", valueName: "IDENTIFIER",
@@ -31,6 +38,13 @@ enum ItemOptions {
 
     /// The options that choose a valet, and `--json`.
     static let all = [identifier, application, group, accessibility, cloud, json]
+    /// Those of verbs about one secret.
+    static let ofOneSecret = [keyDescriptor] + all
+
+    /// What verbs about one secret say of its name.
+    static let keyDiscussion =
+        "Other users of the machine can read the arguments of running programs, and with them "
+        + "KEY. For a name that tells something use --key-fd: 'valet VERB --key-fd 3 3<name.txt'."
 
     /// The valet that the options choose.
     static func scope(_ values: ParsedValues) throws(CLIError) -> Scope {
@@ -63,9 +77,45 @@ enum ItemOptions {
         return requester
     }
 
-    /// The key, which is never empty.
-    static func key(_ values: ParsedValues) throws(CLIError) -> String {
+    /// Where the key comes from; one that stands on the command line is never empty.
+    static func key(_ values: ParsedValues) throws(CLIError) -> ItemKey {
+        if let descriptor = try KeyOptions.descriptor(keyDescriptor, values) {
+            return .descriptor(descriptor)
+        }
         guard let key = values[key], !key.isEmpty else { throw .usage("the key is empty") }
-        return key
+        return .argument(key)
+    }
+}
+
+/// Where the name of a secret comes from.
+enum ItemKey: Hashable, Sendable {
+    case argument(String)
+    case descriptor(PasscodeDescriptor)
+
+    private static let name = SecretName(text: "name", option: ItemOptions.keyDescriptor)
+    /// As long as Linux lets one argument be.
+    private static let maximumByteCount = 128 << 10
+
+    /// The name, never empty. A descriptor is read once: a line of it, without the newline.
+    ///
+    /// - Throws: ``ExitCode/usage`` for an empty one and for what is not UTF-8.
+    func text() throws(CLIError) -> String {
+        switch self {
+        case .argument(let text): return text
+        case .descriptor(let descriptor):
+            let line: SecretBytes
+            do throws(UserPresenceError) {
+                line = try descriptor.readLine(
+                    atMost: Self.maximumByteCount, within: .seconds(60))
+            } catch {
+                throw CLIError(error, asking: Self.name)
+            }
+            let text: String? = line.withBytes { bytes in
+                guard TerminalText.isUTF8(bytes) else { return nil }
+                return String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
+            }
+            guard let text else { throw .usage("the name is not UTF-8") }
+            return text
+        }
     }
 }

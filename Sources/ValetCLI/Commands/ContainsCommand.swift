@@ -6,8 +6,8 @@ internal import KeychainModel
 struct ContainsCommand: Command {
     static let declaration = CommandDeclaration(
         name: "contains", abstract: "tell by the exit code whether there is a secret",
-        discussion: ["Writes nothing and never opens the secret."],
-        arguments: [ItemOptions.key], options: ItemOptions.all,
+        discussion: ["Writes nothing and never opens the secret.", ItemOptions.keyDiscussion],
+        arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret,
         schema: [("name", "the key"), ("contains", "true or false")],
         exitCodes: [(.success, "the secret is there"), (.notFound, "it is not")],
         examples: [
@@ -18,7 +18,7 @@ struct ContainsCommand: Command {
         ])
 
     private let scope: Scope
-    private let key: String
+    private let key: ItemKey
     private let writesJSON: Bool
 
     init(_ values: ParsedValues) throws(CLIError) {
@@ -28,6 +28,7 @@ struct ContainsCommand: Command {
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
+        let key = try key.text()
         let keychain = try context.keychain(for: scope.requester)
         let isThere = try asking { () throws(KeychainFailure) in
             try keychain.contains(scope.query(key: key))

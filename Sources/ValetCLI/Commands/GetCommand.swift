@@ -13,9 +13,10 @@ struct GetCommand: Command {
         synonyms: ["show"],
         discussion: [
             "Writes the exact bytes of the secret. Only when standard output is a terminal, a "
-                + "newline follows, and what is not text is refused, because terminals act on it."
+                + "newline follows, and what is not text is refused, because terminals act on it.",
+            ItemOptions.keyDiscussion,
         ],
-        arguments: [ItemOptions.key], options: ItemOptions.all + [force],
+        arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret + [force],
         schema: [
             ("name", "the key"), ("byteCount", "the size of the secret"),
             ("encoding", "\"utf-8\", or \"base64\" for a secret that is not UTF-8"),
@@ -31,7 +32,7 @@ struct GetCommand: Command {
         ])
 
     private let scope: Scope
-    private let key: String
+    private let key: ItemKey
     private let isForced: Bool
     private let writesJSON: Bool
 
@@ -43,7 +44,8 @@ struct GetCommand: Command {
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
-        let value = try readValue(context)
+        let key = try key.text()
+        let value = try readValue(of: key, context)
         let console = context.console
         try value.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
             if writesJSON {
@@ -55,7 +57,7 @@ struct GetCommand: Command {
         return .success
     }
 
-    private func readValue(_ context: Context) throws(CLIError) -> SecretValue {
+    private func readValue(of key: String, _ context: Context) throws(CLIError) -> SecretValue {
         let keychain = try context.keychain(for: scope.requester)
         let value: SecretValue?
         do {
