@@ -7,6 +7,8 @@ internal import SecretMemory
 
 /// What verbs ask of a keychain: ``KeychainSession``, or a stand-in for it.
 protocol ItemAccess {
+    /// Adds an item. Throws `duplicateItem`, and changes nothing, if there is one of its name.
+    func add(_ item: NewItem, value: SecretValue) throws(KeychainFailure)
     /// Adds an item, or gives the one that exists this value.
     func set(_ item: NewItem, value: SecretValue) throws(KeychainFailure)
     /// The value of the first item that matches; nil if it has none.
@@ -49,6 +51,10 @@ extension KeychainSession: ItemAccess {
         guard let group = requester.group else { return try current(onBehalfOf: application) }
         return try current(
             onBehalfOf: application, accessGroups: [AccessGroup(application), group])
+    }
+
+    func add(_ item: NewItem, value: SecretValue) throws(KeychainFailure) {
+        _ = try add(item, value: value, AuthenticationPolicy())
     }
 
     func set(_ item: NewItem, value: SecretValue) throws(KeychainFailure) {

@@ -8,6 +8,10 @@ import Testing
         try await Scenario.run("writers.many_processes", as: user)
     }
 
+    @Test func `stores one of many that are set at once if absent`() async throws {
+        try await Scenario.run("writers.if_absent")
+    }
+
     @Test func `lose nothing as two processes of four threads`() async throws {
         try await Scenario.run("writers.threads")
     }

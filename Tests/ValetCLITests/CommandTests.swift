@@ -72,6 +72,70 @@ import Testing
         #expect(outcome.code == 1 || errors.hasSuffix("\n1\n"))
     }
 
+    /// Output of more than a pipe has room for, in each form that a verb writes.
+    @Test(arguments: ["list", "list --json", "get big", "get big --json", "--help", "doctor"])
+    func `ends as by SIGPIPE when nobody reads`(_ verb: String) throws {
+        let outcome = try shell(
+            """
+            head -c 200000 /dev/zero | tr '\\0' x | "$0" set big
+            mkfifo pipe
+            "$0" \(verb) >pipe & exec 9<pipe; exec 9<&-; wait $!; echo "code $?"
+            { sleep 0.3; "$0" \(verb); echo "code $?" >&9; } 9>&1 | true
+            "$0" contains big && "$0" get big | wc -c
+            """)
+        let text = String(decoding: outcome.output, as: UTF8.self)
+        #expect(outcome.errors.isEmpty, "\(String(decoding: outcome.errors, as: UTF8.self))")
+        #expect(text.hasSuffix("code 141\n200000\n"))
+        #expect(outcome.code == 0)
+    }
+
+    @Test func `says that a recovery key was lost when nobody read it`() throws {
+        let outcome = try shell(
+            "{ sleep 0.3; \"$0\" recovery create; echo $? >&2; } | true")
+        let errors = String(decoding: outcome.errors, as: UTF8.self)
+        #expect(errors.contains("this recovery key is lost") && errors.hasSuffix("\n1\n"))
+    }
+
+    @Test func `takes the name of a secret from a descriptor`() throws {
+        let outcome = try shell(
+            """
+            printf 'a name\nrest' >name; printf '' >empty; printf 'a\\377' >bytes
+            printf one | "$0" set --key-fd 3 3<name && "$0" get 'a name' && echo
+            { echo 'a name'; printf 'two\nlines'; } | "$0" set --key-fd 0
+            "$0" get --key-fd=3 --json 3<name && "$0" contains --key-fd 3 3<name
+            "$0" get --key-fd 3 3<empty; echo "code $?"
+            "$0" get --key-fd 3 3<bytes; echo "code $?"
+            "$0" get --key-fd 7; echo "code $?"
+            "$0" get k --key-fd 3 3<name; echo "code $?"
+            "$0" set --key-fd 3 hunter2 3<name; echo "code $?"
+            "$0" remove --all --key-fd 3 3<name; echo "code $?"
+            "$0" remove --yes --key-fd 3 3<name && "$0" contains 'a name'; echo "code $?"
+            """)
+        #expect(
+            String(decoding: outcome.output, as: UTF8.self) == """
+                one
+                {"name":"a name","byteCount":9,"encoding":"utf-8","value":"two\\u000alines"}
+                code 64
+                code 64
+                code 1
+                code 64
+                code 64
+                code 64
+                code 44
+
+                """)
+        let errors = String(decoding: outcome.errors, as: UTF8.self)
+        for text in [
+            "could not read the name from a descriptor: the answer is empty",
+            "the name is not UTF-8", "file descriptor 7 was not inherited",
+            "a KEY does not go with '--key-fd'", "a KEY does not go with '--all'",
+            "a secret is never an argument",
+        ] {
+            #expect(errors.contains(text), "\(errors)")
+        }
+        #expect(!errors.contains("hunter2"))
+    }
+
     @Test func `fails when standard input is closed`() throws {
         let outcome = try shell("\"$0\" set k <&-")
         #expect(outcome.code == 1)

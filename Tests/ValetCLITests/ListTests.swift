@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test func `writes an object when asked to`() {
-        bench.run("remove", "b")
+        bench.run("remove", "b", "--yes")
         bench.run("list", "--json")
         #expect(
             bench.console.outputText == """

@@ -17,10 +17,11 @@ import Testing
     }
 
     /// A new recovery key.
-    private func create() throws -> String {
+    private func create(_ options: String...) throws -> String {
         #expect(
-            bench.run("recovery", "create", "--passcode-fd", "3", lines: [KeychainBench.passcode])
-                == .success)
+            bench.run(
+                ["recovery", "create", "--passcode-fd", "3"] + options,
+                lines: [KeychainBench.passcode]) == .success)
         return String(bench.console.outputText.dropLast())
     }
 
@@ -46,11 +47,33 @@ import Testing
 
     @Test func `create takes the place of the key before`() throws {
         let first = try create()
-        let second = try create()
+        let second = try create("--yes")
         #expect(bench.console.notes.first?.contains("opens the keychain no longer") == true)
         let words = ["--yes", "--set-passcode", "--recovery-key-fd", "3"]
         #expect(use(words, [first, "battery staple"]) == .denied)
         #expect(use(words, [second, "battery staple"]) == .success)
+    }
+
+    @Test func `create keeps the key before where nobody agrees`() throws {
+        let first = try create()
+        let lines = [KeychainBench.passcode]
+        #expect(bench.run("recovery", "create", "--passcode-fd", "3", lines: lines) == .usage)
+        #expect(bench.console.notes.last == "valet: hint: '--yes' does it without asking")
+        bench.console.isInputTerminal = true
+        #expect(bench.run("recovery", "create", "--passcode-fd", "3", lines: lines) == .denied)
+        #expect(bench.console.questions.first?.hasPrefix("A recovery key was made before") == true)
+        #expect(bench.console.output.isEmpty && bench.person.prompts.isEmpty)
+        let words = ["--yes", "--set-passcode", "--recovery-key-fd", "3"]
+        #expect(use(words, [first, "battery staple"]) == .success)
+    }
+
+    @Test func `revoke keeps the key where nobody agrees`() throws {
+        _ = try create()
+        let lines = [KeychainBench.passcode]
+        #expect(bench.run("recovery", "revoke", "--passcode-fd", "3", lines: lines) == .usage)
+        bench.console.isInputTerminal = true
+        #expect(bench.run("recovery", "revoke", "--passcode-fd", "3", lines: lines) == .denied)
+        #expect(try bench.store.status().hasRecoveryKey)
     }
 
     @Test func `create is denied with the wrong passcode`() throws {
@@ -150,7 +173,8 @@ import Testing
     @Test func `revoke ends the key`() throws {
         let key = try create()
         #expect(
-            bench.run("recovery", "revoke", "--passcode-fd", "3", lines: [KeychainBench.passcode])
+            bench.run(
+                "recovery", "revoke", "-y", "--passcode-fd", "3", lines: [KeychainBench.passcode])
                 == .success)
         #expect(try !bench.store.status().hasRecoveryKey)
         #expect(use(["--yes", "--lower", "--recovery-key-fd", "3"], [key]) == .failure)

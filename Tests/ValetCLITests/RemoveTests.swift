@@ -9,7 +9,7 @@ import Testing
     private let bench = Bench.withTwoSecrets
 
     @Test func `removes one secret`() {
-        #expect(bench.run("remove", "a") == .success)
+        #expect(bench.run("remove", "a", "--yes") == .success)
         #expect(bench.keychain.values == [Array("two".utf8)])
     }
 
@@ -25,14 +25,14 @@ import Testing
 
     @Test func `removes all of one valet and says how many`() {
         bench.run("set", "a", "--id=other", input: [1])
-        #expect(bench.run("remove", "--all") == .success)
+        #expect(bench.run("remove", "--all", "--yes") == .success)
         #expect(bench.console.notes == ["valet: removed 2 secrets from valet 'default'"])
         #expect(bench.keychain.items.count == 1)
     }
 
     @Test func `does not count the canary, but removes it`() {
         bench.run("set", ServiceName.canaryAccount, input: [1])
-        bench.run("remove", "--all")
+        bench.run("remove", "--all", "-y")
         #expect(bench.console.notes == ["valet: removed 2 secrets from valet 'default'"])
         #expect(bench.keychain.items.isEmpty)
     }
@@ -59,12 +59,38 @@ import Testing
     @Test(arguments: ["--yes", "-y"])
     func `does not ask when told not to`(_ option: String) {
         bench.console.isInputTerminal = true
+        bench.run("remove", "a", option)
         bench.run("remove", "--all", option)
         #expect(bench.console.questions.isEmpty && bench.keychain.items.isEmpty)
     }
 
+    @Test func `asks at a terminal before it removes one secret`() {
+        bench.console.isInputTerminal = true
+        #expect(bench.run("remove", "a") == .denied)
+        #expect(bench.console.questions == ["Remove 'a' from valet 'default'?"])
+        #expect(bench.console.notes == ["valet: error: nothing was changed"])
+        #expect(bench.keychain.items.count == 2)
+        bench.console.answer = true
+        #expect(bench.run("remove", "a") == .success)
+        #expect(bench.keychain.items.count == 1)
+    }
+
+    @Test(arguments: [["a"], ["a", "--if-exists"], ["--all"]])
+    func `removes nothing unasked where there is no terminal`(_ words: [String]) {
+        #expect(bench.run(words: ["remove"] + words) == .usage)
+        #expect(bench.console.notes.last == "valet: hint: '--yes' does it without asking")
+        #expect(bench.keychain.items.count == 2 && bench.console.questions.isEmpty)
+    }
+
+    @Test func `asks before it removes what is too damaged to be listed`() {
+        bench.keychain.items = []
+        bench.keychain.values = []
+        bench.keychain.omission = KeychainFailure(.damaged, during: "list")
+        #expect(bench.run("remove", "--all") == .usage)
+    }
+
     @Test func `answers with an object when asked to`() {
-        bench.run("remove", "--all", "--json")
+        bench.run("remove", "--all", "--json", "--yes")
         #expect(bench.console.outputText == "{\"removed\":2}\n")
         #expect(bench.console.notes.isEmpty)
     }

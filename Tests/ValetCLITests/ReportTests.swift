@@ -186,8 +186,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ["set", "k"], ["get", "k"], ["contains", "k"], ["remove", "k"], ["list"],
-        ["remove", "--all"], ["status"],
+        ["set", "k"], ["get", "k"], ["contains", "k"], ["remove", "k", "--yes"],
+        ["list"], ["remove", "--all"], ["set", "k", "--if-absent"], ["status"],
     ])
     func `is told by every verb, and nothing is written`(_ words: [String]) {
         let bench = Bench()
@@ -195,8 +195,7 @@ import Testing
         bench.keychain.failure = KeychainFailure(
             KeychainFailure(.diskFull, during: "write", path: "/a\nb", hint: "make room"),
             systemError: ENOSPC)
-        let code = words.count == 1 ? bench.run(words[0]) : bench.run(words[0], words[1])
-        #expect(code == .failure)
+        #expect(bench.run(words: words) == .failure)
         #expect(bench.console.output.isEmpty)
         #expect(
             bench.console.notes == [

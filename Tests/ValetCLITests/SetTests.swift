@@ -105,6 +105,45 @@ import Testing
         #expect(bench.run("set", "k", input: input) == .usage)
     }
 
+    @Test func `adds what is absent when told to, and keeps what is there`() {
+        #expect(bench.run("set", "k", "--if-absent", input: [1]) == .success)
+        #expect(bench.run("set", "k", "--if-absent", input: [2]) == .alreadyThere)
+        #expect(ExitCode.alreadyThere.rawValue == 73)
+        #expect(bench.keychain.values == [[1]])
+        #expect(
+            bench.console.notes == [
+                "valet: error: 'k' is in valet 'default' already, and stays as it is",
+                "valet: hint: without '--if-absent' the new secret takes its place",
+            ])
+    }
+
+    @Test func `replaces a secret where there is no terminal`() {
+        bench.run("set", "k", input: [1])
+        #expect(bench.run("set", "k", input: [2]) == .success)
+        #expect(bench.keychain.values == [[2]])
+    }
+
+    @Test func `asks at a terminal before it replaces a secret`() {
+        bench.run("set", "k", input: [1])
+        bench.console.isInputTerminal = true
+        #expect(bench.run("set", "k", input: [2]) == .denied)
+        #expect(bench.console.questions == ["Replace 'k' in valet 'default'?"])
+        #expect(bench.keychain.values == [[1]])
+        bench.console.answer = true
+        #expect(bench.run("set", "k", input: [2]) == .success)
+        bench.console.questions = []
+        #expect(bench.run("set", "k", "--yes", input: [3]) == .success)
+        #expect(bench.console.questions == ["Secret for 'k'"])
+        #expect(bench.keychain.values == [[3]])
+    }
+
+    @Test func `does not have a person type what it would not store`() {
+        bench.run("set", "k", input: [1])
+        bench.console.isInputTerminal = true
+        #expect(bench.run("set", "k", "--if-absent", input: [2]) == .alreadyThere)
+        #expect(bench.console.questions.isEmpty && bench.keychain.values == [[1]])
+    }
+
     @Test func `asks at a terminal`() {
         bench.console.isInputTerminal = true
         bench.run("set", "k\u{7}", input: [1])

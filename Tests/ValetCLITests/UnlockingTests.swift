@@ -7,8 +7,8 @@ import Testing
 
 @Suite struct `A keychain that a verb meets locked` {
     private static let verbs = [
-        ["get", "a"], ["contains", "a"], ["remove", "a"], ["list"], ["remove", "--all"],
-        ["set", "a"],
+        ["get", "a"], ["contains", "a"], ["remove", "a", "--yes"], ["list"],
+        ["remove", "--all", "--yes"], ["set", "a"], ["set", "new", "--if-absent"],
     ]
 
     private let bench = Bench.withTwoSecrets

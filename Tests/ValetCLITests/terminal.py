@@ -114,6 +114,130 @@ def echo_comes_back(command):
     session.finish()
 
 
+PASTES = (
+    b"first\nsecond\n", b"first\nsecond\nthird\n", b"first\n\n\nsecond", b"first\rlast",
+    b"".join(b"line %d of a key file\n" % number for number in range(400)))
+
+
+def leaves_nothing(session, *texts):
+    """Whatever was pasted, the next program at the terminal does not read it."""
+    output, status = session.finish()
+    for text in (b"second", b"third", b"last", b"key file", *texts):
+        check(text not in output, f"shown, or run by the shell: {output!r}")
+    return output, status
+
+
+SHELL = ('"$0" "$@"; echo "code $?"; sleep 0.2; stty -icanon min 0 time 2; '
+         'test -z "$(dd bs=9999 count=1 2>/dev/null)" && echo "nothing is left"')
+
+
+@case
+def several_lines_are_refused(command):
+    """As a secret: with the way to give one, with nothing stored and nothing left over."""
+    for paste in PASTES:
+        session = Session("/bin/sh", "-c", SHELL, command, "set", "k")
+        session.expect(b"Secret for 'k': ")
+        session.type(paste)
+        output, _ = leaves_nothing(session, b"again")
+        check(b"the secret has several lines" in output and b"code 64" in output, output)
+        check(b"valet set KEY < FILE" in output and b"nothing is left" in output, output)
+        exits(Session(command, "contains", "k").finish()[1], 44)
+
+
+@case
+def several_lines_are_refused_in_pieces(command):
+    """The rest of a paste may come a little later."""
+    session = Session("/bin/sh", "-c", SHELL, command, "set", "k")
+    session.expect(b"Secret for 'k': ")
+    session.type(b"first\n")
+    for piece in (b"sec", b"ond\n", b"third"):
+        time.sleep(0.02)
+        os.write(session.terminal, piece)
+    output, _ = leaves_nothing(session)
+    check(b"code 64" in output and b"nothing is left" in output, output)
+
+
+@case
+def several_lines_are_no_passcode(command):
+    """Nor a passphrase: nothing is set, and nothing is left over."""
+    store(command, "k", b"v")
+    for words, prompt in ((("passcode", "set"), b"New passcode: "),
+                          (("backup", "create", "f"), b"Passphrase: ")):
+        session = Session("/bin/sh", "-c", SHELL, command, *words)
+        session.expect(prompt)
+        session.type(b"correct horse\nsecond\n")
+        output, _ = leaves_nothing(session, b"again", b"correct")
+        check(b"more than one line was entered" in output and b"code 64" in output, output)
+        check(b"nothing is left" in output, output)
+    check(not os.path.exists("f"), "a backup was made")
+    check(b"noPasscode" in Session(command, "status").finish()[0], "a passcode was set")
+
+
+@case
+def empty_lines_are_no_lines(command):
+    """Enter pressed twice, or a line with an empty one behind it, is one line."""
+    output, status = ask(command, b"hunter2\n\n", b"hunter2\n").finish()
+    exits(status, 0)
+    output, status = Session(command, "get", "k").finish()
+    check(output == b"hunter2\r\n", output)
+
+
+@case
+def consent_is_given_after_the_question(command):
+    """What was typed before a question does not answer it."""
+    store(command, "k", b"v")
+    session = Session("/bin/sh", "-c", 'sleep 0.5; "$0" remove k; echo "code $?"', command)
+    os.write(session.terminal, b"y\ny\n")
+    session.expect(b"Remove 'k' from valet 'default'? [y/N] ")
+    os.write(session.terminal, b"n\n")
+    session.expect(b"code 77")
+    session.finish()
+
+
+@case
+def removing_and_replacing_ask(command):
+    store(command, "k", b"v")
+    for words, question in ((("remove", "k"), b"Remove 'k' from valet 'default'? [y/N] "),
+                            (("set", "k"), b"Replace 'k' in valet 'default'? [y/N] ")):
+        session = Session(command, *words)
+        session.expect(question)
+        os.write(session.terminal, b"\n")
+        output, status = session.finish()
+        exits(status, 77)
+        check(b"nothing was changed" in output, output)
+    check(Session(command, "get", "k").finish()[0] == b"v\r\n", "changed")
+    session = Session(command, "set", "k")
+    session.expect(b"[y/N] ")
+    os.write(session.terminal, b"y\n")
+    session.expect(b"Secret for 'k': ")
+    session.type(b"new\n")
+    session.expect(b"again: ")
+    session.type(b"new\n")
+    exits(session.finish()[1], 0)
+    check(Session(command, "get", "k").finish()[0] == b"new\r\n", "not replaced")
+    output, status = Session(command, "set", "k", "--if-absent").finish()
+    exits(status, 73)
+    session = Session(command, "remove", "k")
+    session.expect(b"[y/N] ")
+    os.write(session.terminal, b"y\n")
+    exits(session.finish()[1], 0)
+    exits(Session(command, "contains", "k").finish()[1], 44)
+
+
+@case
+def another_recovery_key_asks(command):
+    store(command, "k", b"v")
+    exits(Session(command, "recovery", "create").finish()[1], 0)
+    session = Session(command, "recovery", "create")
+    session.expect(b"Make another one? [y/N] ")
+    os.write(session.terminal, b"n\n")
+    exits(session.finish()[1], 77)
+    session = Session(command, "recovery", "revoke")
+    session.expect(b"? [y/N] ")
+    os.write(session.terminal, b"y\n")
+    exits(session.finish()[1], 0)
+
+
 @case
 def empty_secret(command):
     output, status = ask(command, b"\n", b"\n").finish()

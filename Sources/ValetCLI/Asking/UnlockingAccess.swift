@@ -18,6 +18,10 @@ final class UnlockingAccess: ItemAccess {
             unlock: keychain.unlock)
     }
 
+    func add(_ item: NewItem, value: SecretValue) throws(KeychainFailure) {
+        try unlocking.run { () throws(KeychainFailure) in try keychain.add(item, value: value) }
+    }
+
     func set(_ item: NewItem, value: SecretValue) throws(KeychainFailure) {
         try unlocking.run { () throws(KeychainFailure) in try keychain.set(item, value: value) }
     }

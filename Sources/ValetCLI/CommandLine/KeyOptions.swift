@@ -51,6 +51,9 @@ enum KeyOptions {
     static let damagedItems: (code: ExitCode, help: String) = (
         .damaged, "items are damaged, and nothing was changed"
     )
+    static let noConsent: (code: ExitCode, help: String) = (
+        .usage, "the command line is wrong, or there is nobody to ask and no --yes"
+    )
     static let wrongPasscode: (code: ExitCode, help: String) = (
         .denied, "the passcode is wrong, or a person declined"
     )

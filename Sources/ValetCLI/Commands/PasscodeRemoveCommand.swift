@@ -19,7 +19,7 @@ struct PasscodeRemoveCommand: Command {
         exitCodes: [
             KeyOptions.noKeychain,
             (.failure, "there is no passcode to remove, or something failed"),
-            (.usage, "the command line is wrong, or there is nobody to ask and no --yes"),
+            KeyOptions.noConsent,
             KeyOptions.damagedItems, KeyOptions.wrongPasscode,
         ],
         examples: [

@@ -14,24 +14,35 @@ struct RecoveryCreateCommand: Command {
                 + "the end. It is nowhere else: write it down, and keep the paper apart from the "
                 + "machine. Creates the keychain if there is none.",
             "The key stays valid when the passcode changes and the keychain gets new keys. One "
-                + "that was made before opens the keychain no longer; copies of the keychain "
-                + "from before it still opens, which 'valet rotate' does not change.",
+                + "that was made before opens the keychain no longer, which cannot be undone: "
+                + "where there is one, asks first, or needs --yes where nobody can be asked. "
+                + "Copies of the keychain from before it still opens; 'valet rotate' does not "
+                + "change that.",
             KeyOptions.askingDiscussion,
         ],
-        options: [KeyOptions.passcodeDescriptor], exitCodes: [KeyOptions.wrongPasscode],
+        options: [KeyOptions.passcodeDescriptor, KeyOptions.yes],
+        exitCodes: [KeyOptions.noConsent, KeyOptions.wrongPasscode],
         examples: [
             ("valet recovery create", "Shows it on the terminal."),
             ("valet recovery create | lpr", "Prints it."),
         ])
 
     private let descriptor: PasscodeDescriptor?
+    private let isAgreed: Bool
 
     init(_ values: ParsedValues) throws(CLIError) {
         descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
+        isAgreed = values.has(KeyOptions.yes)
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
         let (store, status) = try context.usableStore(creating: true)
+        if status.hasRecoveryKey {
+            try context.console.requireConsent(
+                to: "A recovery key was made before, and would open the keychain no longer. "
+                    + "Make another one?",
+                isGiven: isAgreed)
+        }
         let passcode = try context.dialogue(descriptor, new: nil).passcode(
             of: store, for: "The keychain's passcode, to make a recovery key.")
         let text: SecretBytes
@@ -62,10 +73,10 @@ struct RecoveryCreateCommand: Command {
             }
             try console.write("\n")
         } catch {
+            // Also where nobody reads any more: the key before this one is gone.
             throw CLIError(
                 .failure, error.message,
                 hint: "this recovery key is lost: run 'valet recovery create' again")
         }
     }
 }
-            // Also where nobody reads any more: the key before this one is gone.

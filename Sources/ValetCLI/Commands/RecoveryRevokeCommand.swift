@@ -10,21 +10,23 @@ struct RecoveryRevokeCommand: Command {
         name: "recovery revoke", abstract: "have the recovery key open the keychain no longer",
         discussion: [
             "Gives the keychain new keys, as 'valet rotate' does, that the recovery key does not "
-                + "open. Copies of the keychain's files that were made before stay readable "
-                + "with it.",
+                + "open, and asks first: it cannot be undone. Copies of the keychain's files "
+                + "that were made before stay readable with it.",
             KeyOptions.lockDiscussion, KeyOptions.damageDiscussion, KeyOptions.askingDiscussion,
         ],
-        options: [KeyOptions.passcodeDescriptor, KeyOptions.skipDamaged],
+        options: [KeyOptions.passcodeDescriptor, KeyOptions.yes, KeyOptions.skipDamaged],
         exitCodes: [
             (.failure, "there is no recovery key, or something failed"), KeyOptions.noKeychain,
-            KeyOptions.damagedItems, KeyOptions.wrongPasscode,
+            KeyOptions.noConsent, KeyOptions.damagedItems, KeyOptions.wrongPasscode,
         ],
         examples: [("valet recovery revoke", "When the paper was lost.")])
 
     private let descriptor: PasscodeDescriptor?
     private let skipsDamaged: Bool
+    private let isAgreed: Bool
 
     init(_ values: ParsedValues) throws(CLIError) {
+        isAgreed = values.has(KeyOptions.yes)
         skipsDamaged = values.has(KeyOptions.skipDamaged)
         descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
     }
@@ -34,6 +36,8 @@ struct RecoveryRevokeCommand: Command {
         guard status.hasRecoveryKey else {
             throw CLIError(.failure, "the keychain has no recovery key")
         }
+        try context.console.requireConsent(
+            to: "Have the recovery key open the keychain no longer?", isGiven: isAgreed)
         let passcode = try context.dialogue(descriptor, new: nil).passcode(
             of: store, for: "The keychain's passcode, to revoke the recovery key.")
         try context.changingKeys(of: store, skippingDamaged: skipsDamaged) {

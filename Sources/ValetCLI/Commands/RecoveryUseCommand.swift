@@ -45,7 +45,7 @@ struct RecoveryUseCommand: Command {
         exitCodes: [
             (.failure, "there is no recovery key, or no device key at its place"),
             KeyOptions.noKeychain,
-            (.usage, "the command line is wrong, or there is nobody to ask and no --yes"),
+            KeyOptions.noConsent,
             (.denied, "the recovery key is mistyped or another one's, or a person declined"),
         ],
         examples: [

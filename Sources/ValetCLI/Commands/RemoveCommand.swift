@@ -9,48 +9,57 @@ struct RemoveCommand: Command {
     private static let ifExists = OptionDeclaration(
         name: "if-exists", help: "succeed when there is nothing to remove")
     private static let yes = OptionDeclaration(
-        name: "yes", letter: "y", help: "do not ask before removing everything")
+        name: "yes", letter: "y", help: "do not ask first")
 
     static let declaration = CommandDeclaration(
         name: "remove", abstract: "remove a secret, or all of a valet",
         synonyms: ["rm", "delete"],
         discussion: [
-            "With --all, says how many secrets were removed. Asks first when standard input is a "
-                + "terminal. Only the one valet is emptied that --id, --app, --group, "
-                + "--accessibility and --cloud choose."
+            "A secret that is removed cannot be brought back. Asks first where standard input is "
+                + "a terminal, and needs --yes elsewhere, unless there is nothing to remove.",
+            "With --all, says how many secrets were removed. Only the one valet is emptied that "
+                + "--id, --app, --group, --accessibility and --cloud choose.",
+            ItemOptions.keyDiscussion,
         ],
-        arguments: [ItemOptions.optionalKey], options: ItemOptions.all + [all, ifExists, yes],
+        arguments: [ItemOptions.optionalKey],
+        options: ItemOptions.ofOneSecret + [all, ifExists, yes],
         schema: [("removed", "how many secrets were removed")],
-        exitCodes: [(.notFound, "there is no such secret; with --all or --if-exists never")],
+        exitCodes: [
+            (.notFound, "there is no such secret; with --all or --if-exists never"),
+            KeyOptions.noConsent,
+        ],
         examples: [
-            ("valet remove old-token --if-exists", "Makes sure that it is gone."),
+            ("valet remove old-token", "Asks, and removes it."),
+            ("valet remove old-token --if-exists --yes", "Makes sure that it is gone."),
             ("valet remove --all --id staging", "Empties a valet."),
         ])
 
     private enum Target {
-        case key(String)
+        case key(ItemKey)
         case everything
     }
 
     private let scope: Scope
     private let target: Target
     private let isFineIfAbsent: Bool
-    private let asksFirst: Bool
+    private let isAgreed: Bool
     private let writesJSON: Bool
 
     init(_ values: ParsedValues) throws(CLIError) {
         scope = try ItemOptions.scope(values)
-        switch (values[ItemOptions.optionalKey], values.has(Self.all)) {
-        case (nil, true): target = .everything
-        case (_?, false): target = .key(try ItemOptions.key(values))
-        case (_?, true): throw .usage("a KEY does not go with '--all'")
-        case (nil, false):
+        let hasKey =
+            values[ItemOptions.optionalKey] != nil || values.isGiven(ItemOptions.keyDescriptor)
+        switch (hasKey, values.has(Self.all)) {
+        case (false, true): target = .everything
+        case (true, false): target = .key(try ItemOptions.key(values))
+        case (true, true): throw .usage("a KEY does not go with '--all'")
+        case (false, false):
             throw .usage(
                 "expected KEY, the name of the secret, or '--all'",
                 hint: "usage: \(Self.declaration.usage)")
         }
         isFineIfAbsent = values.has(Self.ifExists)
-        asksFirst = !values.has(Self.yes)
+        isAgreed = values.has(Self.yes)
         writesJSON = values.has(ItemOptions.json)
     }
 
@@ -58,14 +67,25 @@ struct RemoveCommand: Command {
         let keychain = try context.keychain(for: scope.requester)
         let count =
             switch target {
-            case .key(let key): try remove(key, from: keychain)
+            case .key(let key): try remove(key.text(), from: keychain, context.console)
             case .everything: try removeEverything(from: keychain, context.console)
             }
         if writesJSON { try context.console.write(.object(["removed": .number(count)])) }
         return .success
     }
 
-    private func remove(_ key: String, from keychain: any ItemAccess) throws(CLIError) -> Int {
+    private func remove(
+        _ key: String, from keychain: any ItemAccess, _ console: any Console
+    ) throws(CLIError) -> Int {
+        if !isAgreed {
+            let isThere = try asking { () throws(KeychainFailure) in
+                try keychain.contains(scope.query(key: key))
+            }
+            if isThere {
+                try console.requireConsent(
+                    to: "Remove \(quoted(key)) from \(scope.name)?", isGiven: false)
+            }
+        }
         do {
             return try keychain.delete(scope.query(key: key))
         } catch {
@@ -77,18 +97,17 @@ struct RemoveCommand: Command {
     private func removeEverything(
         from keychain: any ItemAccess, _ console: any Console
     ) throws(CLIError) -> Int {
-        let items = try asking { () throws(KeychainFailure) in
-            try keychain.list(scope.query()).items
+        let listing = try asking { () throws(KeychainFailure) in
+            try keychain.list(scope.query())
         }
-        let secretCount = items.count { !$0.isCanary }
-        if asksFirst, console.isInputTerminal, secretCount > 0 {
-            let question = "Remove \(Self.counted(secretCount)) from \(scope.name)?"
-            guard try console.confirm(question) else {
-                throw CLIError(.denied, "nothing was removed")
-            }
+        let secretCount = listing.items.count { !$0.isCanary }
+        // Damaged secrets are not listed, and are removed with the others.
+        if secretCount > 0 || listing.omission != nil {
+            try console.requireConsent(
+                to: "Remove \(Self.counted(secretCount)) from \(scope.name)?", isGiven: isAgreed)
         }
         // The canary goes with the rest, but nobody stored it.
-        let count = try deleteAll(keychain) - (items.count - secretCount)
+        let count = try deleteAll(keychain) - (listing.items.count - secretCount)
         if !writesJSON {
             console.note("valet: removed \(Self.counted(max(0, count))) from \(scope.name)")
         }

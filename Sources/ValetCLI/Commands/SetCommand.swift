@@ -10,61 +10,73 @@ struct SetCommand: Command {
 
     private static let trimNewline = OptionDeclaration(
         name: "trim-newline", help: "leave out one newline at the end of standard input")
+    private static let ifAbsent = OptionDeclaration(
+        name: "if-absent", help: "fail if there is a secret of that name, and keep it")
+    private static let yes = OptionDeclaration(
+        name: "yes", letter: "y", help: "do not ask before a secret is replaced")
 
     static let declaration = CommandDeclaration(
         name: "set", abstract: "store a secret",
         synonyms: ["add"],
         discussion: [
             "Stores the exact bytes of standard input, at most 16 MiB, under KEY, and replaces "
-                + "what was there. When standard input is a terminal, asks for the secret twice "
-                + "without showing it.",
+                + "what was there, for good; --if-absent replaces nothing, also when several "
+                + "programs set the same name at once.",
+            "When standard input is a terminal, asks whether to replace a secret that is there, "
+                + "and then for the new one, twice, without showing it. There a secret has one "
+                + "line: give one of several on standard input.",
             "A secret is never read from the command line or the environment, which other "
                 + "programs can see. An empty one is refused: Valet has no empty values, and "
                 + "empty input mostly means that the program in front of the pipe failed.",
+            ItemOptions.keyDiscussion,
         ],
-        arguments: [ItemOptions.key], options: ItemOptions.all + [trimNewline],
+        arguments: [ItemOptions.key],
+        options: ItemOptions.ofOneSecret + [trimNewline, ifAbsent, yes],
         surplusHint: "a secret is never an argument: type it when you are asked, or pipe it in; "
             + "the shell may have kept the one that you have typed now",
         schema: [
             ("name", "the key"), ("byteCount", "how many bytes were stored"),
         ],
-        exitCodes: [(.usage, "the command line is wrong, or the secret empty or too large")],
+        exitCodes: [
+            (.usage, "the command line is wrong, or the secret empty or too large"),
+            (.alreadyThere, "with --if-absent: there is a secret of that name, and it stays"),
+        ],
         examples: [
             ("valet set github-token", "Asks for the token."),
             ("openssl rand -base64 32 | valet set db-password --trim-newline", "Makes one up."),
+            ("openssl rand 32 | valet set signing-key --if-absent", "Only if there is none."),
             ("valet set tls-key --app com.example.server < key.pem", "For another program."),
         ])
 
     private let scope: Scope
-    private let key: String
+    private let key: ItemKey
     private let trimsNewline: Bool
+    private let isOnlyIfAbsent: Bool
+    private let isAgreed: Bool
     private let writesJSON: Bool
 
     init(_ values: ParsedValues) throws(CLIError) {
         scope = try ItemOptions.scope(values)
         key = try ItemOptions.key(values)
         trimsNewline = values.has(Self.trimNewline)
+        isOnlyIfAbsent = values.has(Self.ifAbsent)
+        isAgreed = values.has(Self.yes)
         writesJSON = values.has(ItemOptions.json)
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
+        let key = try key.text()
         let keychain = try context.keychain(for: scope.requester)
         // Before anybody types a secret in vain.
-        if context.console.isInputTerminal {
-            _ = try asking { () throws(KeychainFailure) in
-                try keychain.contains(scope.query(key: key))
-            }
-        }
-        let input = try readInput(context.console)
+        if context.console.isInputTerminal { try askAboutReplacing(key, keychain, context.console) }
+        let input = try readInput(for: key, context.console)
         let value = trimsNewline ? input.withoutNewline : input
         guard value.byteCount > 0 else {
             throw .usage(
                 "the secret is empty, and Valet has no empty values",
                 hint: "'valet remove' removes a secret")
         }
-        try asking { () throws(KeychainFailure) in
-            try keychain.set(scope.item(key: key), value: value)
-        }
+        try store(value, as: key, in: keychain)
         if writesJSON {
             try context.console.write(
                 .object(["name": .string(key), "byteCount": .number(value.byteCount)]))
@@ -76,7 +88,42 @@ struct SetCommand: Command {
         return .success
     }
 
-    private func readInput(_ console: any Console) throws(CLIError) -> SecretValue {
+    private func askAboutReplacing(
+        _ key: String, _ keychain: any ItemAccess, _ console: any Console
+    ) throws(CLIError) {
+        let isThere = try asking { () throws(KeychainFailure) in
+            try keychain.contains(scope.query(key: key))
+        }
+        guard isThere else { return }
+        guard !isOnlyIfAbsent else { throw alreadyThere(key) }
+        try console.requireConsent(
+            to: "Replace \(quoted(key)) in \(scope.name)?", isGiven: isAgreed)
+    }
+
+    private func store(
+        _ value: SecretValue, as key: String, in keychain: any ItemAccess
+    ) throws(CLIError) {
+        do throws(KeychainFailure) {
+            guard isOnlyIfAbsent else {
+                return try keychain.set(scope.item(key: key), value: value)
+            }
+            // One step of the keychain: a look beforehand would miss what comes in between.
+            try keychain.add(scope.item(key: key), value: value)
+        } catch {
+            guard isOnlyIfAbsent, error.code == .duplicateItem else { throw CLIError(error) }
+            throw alreadyThere(key)
+        }
+    }
+
+    private func alreadyThere(_ key: String) -> CLIError {
+        CLIError(
+            .alreadyThere, "\(quoted(key)) is in \(scope.name) already, and stays as it is",
+            hint: "without '--if-absent' the new secret takes its place")
+    }
+
+    private func readInput(
+        for key: String, _ console: any Console
+    ) throws(CLIError) -> SecretValue {
         if console.isInputTerminal {
             return try console.askTwice("Secret for \(quoted(key))")
         }

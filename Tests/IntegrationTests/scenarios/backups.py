@@ -166,7 +166,7 @@ def killed_restore(world):
     world.set("large", b"x" * (2 << 20))
     backup(world, "create", file)
     for key in (*keys[2:], "large"):
-        expect(world.run("remove", key).code == 0, "remove", key)
+        expect(world.run("remove", key, "--yes").code == 0, "remove", key)
     for key in keys[:2]:
         world.set(key, f"later value of {key}")
     template = f"{world.home}-template"

@@ -65,7 +65,7 @@ def examine(world, what):
 
 
 def command_copes(world, what):
-    for verb in (["get", "one"], ["list"], ["status"], ["contains", "two"], ["remove", "one"],
+    for verb in (["get", "one"], ["list"], ["status"], ["contains", "two"], ["remove", "one", "--yes"],
                  ["set", "one"]):
         outcome = world.run(*verb, input=b"value of one")
         expect(outcome.code in (0, 1, 44, 65), f"{what}: {verb}: {outcome}")
@@ -216,7 +216,7 @@ def newer_format(world):
         restore(world)
         world.doctored(f"UPDATE keychain SET {change}")
         before = world.contents("keychain.db")
-        for verb in (["get", "one"], ["list"], ["set", "one"], ["remove", "one"]):
+        for verb in (["get", "one"], ["list"], ["set", "one"], ["remove", "one", "--yes"]):
             outcome = world.run(*verb, input=b"other")
             if is_newer:
                 expect(outcome.code == 1 and "newer" in outcome.err, change, verb, outcome)

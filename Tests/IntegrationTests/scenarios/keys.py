@@ -16,7 +16,7 @@ from support import COMMAND, expect, need
 
 def refused(world, code, *verbs, among=None):
     before, names = world.contents(), world.names()
-    for verb in verbs or (["get", "a"], ["set", "a"], ["set", "new"], ["remove", "a"], ["list"]):
+    for verb in verbs or (["get", "a"], ["set", "a"], ["set", "new"], ["remove", "a", "--yes"], ["list"]):
         outcome = world.run(*verb, input=b"other")
         expect(outcome.code == code, verb, outcome)
         expect("hint:" in outcome.err, verb, "without a hint:", outcome)
@@ -48,8 +48,9 @@ def other_device_key(world):
     key = world.path("device/device.key")
     shutil.copy(key, f"{world.folder}/kept")
     shutil.copy(f"{world.folder}/other/device/device.key", key)
-    refused(world, 1, *[[verb, name] for verb in ("set", "get", "remove") for name in keys],
-            ["remove", "--all"], ["list"], ["set", "new"])
+    refused(world, 1, *[[verb, name] for verb in ("set", "get") for name in keys],
+            *[["remove", name, "--yes"] for name in keys],
+            ["remove", "--all", "--yes"], ["list"], ["set", "new"])
     expect("keyUnavailable" in world.run("status").out.decode(), "status")
     world.doctor(1)
     shutil.copy(f"{world.folder}/kept", key)

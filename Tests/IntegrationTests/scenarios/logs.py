@@ -46,7 +46,7 @@ def survivors(world):
 def given_up(world):
     """By the command: refused as long as nobody has agreed, then all but what is lost is there."""
     log = prepare(world)
-    for words in (("get", KEYS[0]), ("set", "new"), ("list",), ("remove", KEYS[0])):
+    for words in (("get", KEYS[0]), ("set", "new"), ("list",), ("remove", KEYS[0], "--yes")):
         outcome = world.run(*words, *AGENT_ITEMS, input=b"v")
         expect(outcome.code == 65 and "doctor --discard-log" in outcome.err, words, outcome)
     world.doctor(65)

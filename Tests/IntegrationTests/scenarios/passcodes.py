@@ -232,7 +232,7 @@ def new_keys_while_locked(world):
     with keychain(world):
         do(world, "recovery", "create", lines=[PASSCODE])
         path, there = given_key(world)
-        changes = (("rotate",), SHARED), (("recovery", "revoke"), SHARED), (
+        changes = (("rotate",), SHARED), (("recovery", "revoke", "--yes"), SHARED), (
             ("device", "bind", "--key-file", path), there)
         for count, (words, after) in enumerate(changes):
             do(world, "unlock", "--for", "1h", "--auto-lock", "30m", lines=[PASSCODE])

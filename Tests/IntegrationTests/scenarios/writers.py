@@ -7,10 +7,11 @@ import os
 import re
 import sqlite3
 import struct
+import subprocess
 import time
 
 import keybags
-from support import Failure, expect, need
+from support import COMMAND, Failure, expect, need
 
 F_OFD_SETLKW = 38
 
@@ -33,6 +34,29 @@ def many_processes(world):
     verify(world, logs)
     expect("the database is sound" in world.doctor(), "doctor is not content")
     print(f"{total} writes in {seconds} s, the slowest took {slowest} ms")
+
+
+def if_absent(world):
+    """Of many `set --if-absent` of one name at once, one stores; the others say so with exit 73."""
+    for turn in range(20 if world.is_thorough else 3):
+        key = f"k{turn}"
+        processes = [
+            world.start([COMMAND, "set", key, "--if-absent"], stdin=subprocess.PIPE,
+                        stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(8)]
+        # All wait for their input, and get it at once.
+        for number, process in enumerate(processes):
+            process.stdin.write(b"value %d" % number)
+        for process in processes:
+            process.stdin.close()
+            process.stdin = None
+        outcomes = [world.finish(process) for process in processes]
+        stored = [number for number, outcome in enumerate(outcomes) if outcome.code == 0]
+        expect(len(stored) == 1, "stored by", stored)
+        for outcome in outcomes:
+            refusal = f"'{key}' is in valet 'default' already, and stays as it is"
+            expect(outcome.code == 0 or (outcome.code == 73 and refusal in outcome.err), outcome)
+        expect(world.get(key) == f"value {stored[0]}", "another value")
+    world.doctor()
 
 
 def verify(world, logs):

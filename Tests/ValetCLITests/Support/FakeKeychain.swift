@@ -40,6 +40,12 @@ final class FakeKeychain: ItemAccess {
         }
     }
 
+    func add(_ item: NewItem, value: SecretValue) throws(KeychainFailure) {
+        try fail()
+        if items.contains(item) { throw KeychainFailure(.duplicateItem, during: "add an item") }
+        try set(item, value: value)
+    }
+
     func value(of query: ItemQuery) throws(KeychainFailure) -> SecretValue? {
         try fail()
         guard let index = matches(query).first else {
