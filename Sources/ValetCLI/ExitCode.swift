@@ -28,7 +28,8 @@ enum ExitCode: Int32, CaseIterable, Sendable {
         case .success: "it worked"
         case .failure: "something failed: standard error says what"
         case .notFound: "there is no such secret"
-        case .usage: "the command line or the value is not one the command takes"
+        case .usage:
+            "the command line or the value is not one the command takes, or nobody can be asked"
         case .damaged: "what is stored was damaged or changed"
         case .alreadyThere: "there is a secret of that name already"
         case .locked: "the keychain is locked or busy: later may work"

@@ -33,6 +33,18 @@ protocol ItemAccess {
     func unlock(_ passcode: KeychainPasscode) throws(KeychainFailure)
 }
 
+extension ItemAccess {
+    /// Whether an item matches, be it damaged.
+    func containsAnything(_ query: ItemQuery) throws(KeychainFailure) -> Bool {
+        do throws(KeychainFailure) {
+            return try contains(query)
+        } catch {
+            guard error.code == .damaged else { throw error }
+            return true
+        }
+    }
+}
+
 /// The items that a search found.
 struct Listing: Sendable {
     var items: [ListedItem] = []

@@ -49,7 +49,8 @@ import Testing
           0   it worked
           1   something failed: standard error says what
           44  there is no such door
-          64  the command line or the value is not one the command takes
+          64  the command line or the value is not one the command takes, or nobody can
+              be asked
           65  what is stored was damaged or changed
           75  the keychain is locked or busy: later may work
           77  access was denied: to a group or the files, by a wrong passcode or

@@ -82,6 +82,12 @@ import Testing
         #expect(bench.keychain.items.count == 2 && bench.console.questions.isEmpty)
     }
 
+    @Test func `asks before it removes a damaged secret`() {
+        bench.keychain.failure = KeychainFailure(.damaged, during: "look for an item")
+        #expect(bench.run("remove", "a") == .usage)
+        #expect(bench.run("remove", "a", "--yes") == .damaged)
+    }
+
     @Test func `asks before it removes what is too damaged to be listed`() {
         bench.keychain.items = []
         bench.keychain.values = []

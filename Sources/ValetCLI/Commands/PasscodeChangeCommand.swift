@@ -27,7 +27,10 @@ struct PasscodeChangeCommand: Command {
         exitCodes: [
             KeyOptions.noKeychain,
             (.failure, "there is no passcode to change, or something failed"),
-            (.usage, "the command line is wrong, or the new passcode is short or empty"),
+            (
+                .usage,
+                "the command line is wrong, the new passcode short or empty, or nobody to ask"
+            ),
             KeyOptions.damagedItems, KeyOptions.wrongPasscode,
         ],
         examples: [

@@ -21,7 +21,7 @@ struct PasscodeSetCommand: Command {
         options: [KeyOptions.passcodeDescriptor, KeyOptions.weak, KeyOptions.skipDamaged],
         exitCodes: [
             (.failure, "a passcode is set already, or something failed"),
-            (.usage, "the command line is wrong, or the passcode is short or empty"),
+            (.usage, "the command line is wrong, the passcode short or empty, or nobody to ask"),
             KeyOptions.damagedItems,
             (.denied, "a person declined"),
         ],

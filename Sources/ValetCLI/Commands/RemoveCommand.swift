@@ -79,7 +79,7 @@ struct RemoveCommand: Command {
     ) throws(CLIError) -> Int {
         if !isAgreed {
             let isThere = try asking { () throws(KeychainFailure) in
-                try keychain.contains(scope.query(key: key))
+                try keychain.containsAnything(scope.query(key: key))
             }
             if isThere {
                 try console.requireConsent(

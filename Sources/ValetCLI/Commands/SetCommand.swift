@@ -91,11 +91,16 @@ struct SetCommand: Command {
     private func askAboutReplacing(
         _ key: String, _ keychain: any ItemAccess, _ console: any Console
     ) throws(CLIError) {
+        let query = scope.query(key: key)
         let isThere = try asking { () throws(KeychainFailure) in
-            try keychain.contains(scope.query(key: key))
+            try keychain.containsAnything(query)
         }
         guard isThere else { return }
-        guard !isOnlyIfAbsent else { throw alreadyThere(key) }
+        // What is damaged gives way to a new secret, and is set aside.
+        guard !isOnlyIfAbsent else {
+            if (try? keychain.contains(query)) == true { throw alreadyThere(key) }
+            return
+        }
         try console.requireConsent(
             to: "Replace \(quoted(key)) in \(scope.name)?", isGiven: isAgreed)
     }

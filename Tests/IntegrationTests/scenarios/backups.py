@@ -83,7 +83,7 @@ def passphrases(world):
     world.fill("a")
     for env in ({}, {"VALET_PASSCODE_FD": "0"}, {"VALET_INTERACTION": "never"}):
         outcome = world.run("backup", "create", file, input=PASSPHRASE, env=env)
-        expect(outcome.code == 1 and "--passphrase-fd" in outcome.err, env, outcome)
+        expect(outcome.code == 64 and "--passphrase-fd" in outcome.err, env, outcome)
         expect(not os.path.exists(file), env)
     backup(world, "create", file, input=b"short\n", code=64)
     expect(not os.path.exists(file), "under a short passphrase")

@@ -168,7 +168,7 @@ def descriptors_not_given(world):
     world.fill("a")
     for number in range(3, 10):
         outcome = world.run("passcode", "set", "--passcode-fd", str(number), env=SHARED)
-        ends(1, outcome, f"descriptor {number} ", "started with")
+        ends(1, outcome, f"file descriptor {number} was not inherited")
     expect(state(world) == "noPasscode", "a passcode was set")
     do(world, "passcode", "set", lines=[PASSCODE], env=ALONE)
     for number in range(3, 10):
