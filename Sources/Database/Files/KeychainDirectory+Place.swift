@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CLinux
 internal import Glibc
 
 /// Whether paths still lead to what is open. The handle of a folder goes with the folder: whoever
