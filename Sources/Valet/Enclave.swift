@@ -26,8 +26,8 @@ struct Enclave: Sendable {
         self.authentication = authentication
     }
 
-    /// Whether a valet of the same name, whose items ask for nobody, can be used, and whether a
-    /// person could show what reading will take.
+    /// Whether a plain valet of the same name can be used, and a person could meet the access
+    /// control.
     var canAccessKeychain: Bool {
         let plain = Configuration(configuration.naming, configuration.accessibility)
         guard !accessControl.takesBiometry || authentication().canShowBiometry else {
@@ -151,6 +151,6 @@ extension Enclave: CustomStringConvertible {
     }
 }
 
-/// The hardware that keeps values which a person has to be there for. Older code names it; values
-/// are kept by ``SecureEnclaveValet`` and ``SinglePromptSecureEnclaveValet``.
+/// The hardware behind ``SecureEnclaveValet`` and ``SinglePromptSecureEnclaveValet``, as a name for
+/// older code that mentions it. It has no members.
 public enum SecureEnclave: Sendable {}

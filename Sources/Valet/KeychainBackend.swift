@@ -62,8 +62,8 @@ protocol KeychainBackend: Sendable {
     ///   items is damaged.
     func copy(_ query: ItemQuery, withValues: Bool) throws(KeychainFailure) -> [FoundItem]
 
-    /// The items with their values, which a person has to be there for: is asked once, if the
-    /// authentication is none already.
+    /// The items with their values that match, which need a person. Asks once, unless the
+    /// authentication has a proof already.
     ///
     /// - Throws: As ``copy(_:withValues:)``; `userCancelled`, `authenticationFailed`.
     func copy(

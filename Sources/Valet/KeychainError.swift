@@ -23,8 +23,8 @@ extension KeychainError: CustomStringConvertible {
         self.init(status: failure.status)
     }
 
-    /// The error of a call that stores. It asks nobody, so that nobody can have cancelled it: what
-    /// cannot be bound to a finger is not a person who failed to show one.
+    /// The error of a call that stores. Such a call asks nobody. So a failed authentication means
+    /// that an item could not be bound to a finger, and not that a person declined.
     init(storing failure: KeychainFailure) {
         self =
             failure.code == .authenticationFailed

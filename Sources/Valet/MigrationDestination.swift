@@ -14,11 +14,11 @@ struct MigrationDestination {
 
     /// Stores `items`, all or none; removes all of them from where they are, or none.
     ///
-    /// An item that already has the name which it would get cannot be stored a second time. If it
-    /// is to be removed from where it is, it changes its class and access control in place.
+    /// An item that already has the name which it would get cannot be stored a second time. With
+    /// removal it changes its class and access control in place.
     ///
-    /// The canary is nobody's value: it is never stored, and goes when the others are removed.
-    /// Items without a value stay where they are.
+    /// The canary is never copied; it is removed with the others. Items without a value stay where
+    /// they are.
     func migrate(
         _ items: [FoundItem], removing: Bool, _ transform: Migration.Transform = Migration.keep
     ) throws {
@@ -83,7 +83,7 @@ extension KeychainBackend {
         }
     }
 
-    /// The items with their values that match, which a person has to be there for.
+    /// The items with their values that match, which need a person.
     func find(
         _ query: ItemQuery, _ authentication: Authentication
     ) throws(KeychainError) -> [FoundItem] {

@@ -22,8 +22,8 @@ extension Valet {
 
     /// Whether the canary works that a valet of another accessibility has stored under this name.
     ///
-    /// That it is a duplicate was said after the class of this valet's items was found to be open.
-    /// So a canary that is locked, because its own class is, says nothing against this valet.
+    /// The keychain reports a duplicate only after it has found the class of this valet's items
+    /// open. So a canary that is locked with its own class says nothing against this valet.
     private func canAccessOtherCanary(_ canary: PasswordName, _ value: Data) -> Bool {
         var query = canary.query
         query.protectionClass = nil

@@ -120,6 +120,25 @@ internal import Testing
         #expect(try source.allKeys() == ["one", "two"])
     }
 
+    @Test(arguments: EnclaveSample.Backend.embedded, [false, true])
+    func `changes none while one of both accessibilities is locked`(
+        _ backend: EnclaveSample.Backend, _ isOpening: Bool
+    ) throws {
+        let sample = try EnclaveSample(backend)
+        let naming = Configuration.Naming.explicit(sample.name)
+        let closing = Valet(Configuration(naming, .whenUnlocked), backend: sample.keychain)
+        let staying = Valet(Configuration(naming, .afterFirstUnlock), backend: sample.keychain)
+        let (source, destination) = isOpening ? (closing, staying) : (staying, closing)
+        try source.setString("1", forKey: "one")
+        try sample.lock()
+        #expect(throws: KeychainError.couldNotAccessKeychain) {
+            try destination.migrateObjects(from: source, removeOnCompletion: true)
+        }
+        try sample.unlock()
+        #expect(try source.string(forKey: "one") == "1")
+        #expect(try destination.allKeys() == [])
+    }
+
     @Test(arguments: TestBackend.enabled)
     func `keeps the other attributes of an item`(_ backend: TestBackend) throws {
         let (source, destination, sample) = try valets(backend)

@@ -99,13 +99,13 @@ extension WriteAccess {
             try check(accessControl, isSynchronizable: flags.contains(.synchronizable))
         }
         guard match.isClosed else { return try update(match, change.changes, value: nil) }
-        // Without what a person has opened the item would lose its value.
+        // The value was opened by a person before this call. Without it the item would lose it.
         guard let value = change.value else { throw RowFailure.needsPerson }
         try update(match, change.changes, value: value)
     }
 
-    /// Opens an item that is as it was read. A value that another process has stored since then is
-    /// neither lost with the item nor overwritten.
+    /// Opens an item that is as it was read. So a value that another process has stored since then
+    /// is neither deleted nor overwritten.
     fileprivate func open(_ version: ItemVersion, for caller: Caller) throws -> OpenedRow {
         let groups = try caller.groups(changing: nil, during: operation)
         let query = ItemQuery(version.reference)

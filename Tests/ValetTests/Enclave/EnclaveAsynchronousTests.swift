@@ -36,6 +36,11 @@ internal import Testing
             matching: ["class": "genp", "svce": AnyHashable(service)], removeOnCompletion: true)
         #expect(try valet.containsObject(forKey: "three"))
         #expect(try source.allKeys() == [])
+        let single = sample.singlePromptValet()
+        try single.setString("4", forKey: "four")
+        try await tasks.migrateObjectsFromSinglePromptSecureEnclaveValet(removeOnCompletion: true)
+        #expect(try valet.containsObject(forKey: "four"))
+        #expect(try !single.containsObject(forKey: "four"))
     }
 
     @Test(arguments: EnclaveSample.Backend.allCases)

@@ -90,6 +90,7 @@ private let accessibility = "AccessibleWhenPasscodeSetThisDeviceOnly"
     }
 
     @Test func `say what they are`() {
+        #expect("\(SecureEnclave.self)" == "SecureEnclave")
         let one = SecureEnclaveValet.valet(with: name, accessControl: .userPresence)
         #expect(one.identifier == name && one.accessControl == .userPresence)
         #expect(one.description == "\(name) \(accessibility) (SecureEnclaveValet)")

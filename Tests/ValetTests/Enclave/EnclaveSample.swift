@@ -67,8 +67,12 @@ final class EnclaveSample {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Locks the keychain until the sample is gone.
     func lock() throws { try store.lock(all: false) }
+
+    func unlock() throws {
+        let passcode = SecretBytes(copying: Array("correct".utf8).span)
+        try store.unlock(KeychainPasscode(passcode))
+    }
 
     /// Takes the passcode away, and sets it again.
     func removePasscode() throws {
