@@ -63,9 +63,9 @@ static inline int valet_openat(int folder, const char *name, int flags, unsigned
     return openat(folder, name, flags | O_CLOEXEC | O_NOFOLLOW, (mode_t)mode);
 }
 
-/* An unnamed file in the folder, open for writing. */
+/* An unnamed file in the folder, open for reading and writing. */
 static inline int valet_open_unnamed(int folder, unsigned int mode) {
-    return openat(folder, ".", __O_TMPFILE | O_WRONLY | O_CLOEXEC, (mode_t)mode);
+    return openat(folder, ".", __O_TMPFILE | O_RDWR | O_CLOEXEC, (mode_t)mode);
 }
 
 /* Names an unnamed file. Without /proc only AT_EMPTY_PATH (0x1000) is left; before Linux 6.10

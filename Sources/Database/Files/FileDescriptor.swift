@@ -77,6 +77,42 @@ struct FileDescriptor: ~Copyable {
         return done
     }
 
+    /// Gives a file in this folder another name, in place of the file that has it.
+    ///
+    /// - Returns: `errno`, or 0.
+    func rename(_ name: String, to newName: String) -> Int32 {
+        unsafe renameat(number, name, number, newName) == 0 ? 0 : errno
+    }
+
+    /// Gives a file in this folder another name, which nothing may have.
+    ///
+    /// Some file systems and sandboxes refuse the call for that. Then a link gives the name, or an
+    /// empty file takes it and makes way; a crash in between leaves that file or both names.
+    /// - Parameter mayLink: Whether the file may have two names for a moment.
+    /// - Returns: `errno`, or 0; `EEXIST` if something has the name.
+    func rename(_ name: String, toUnused newName: String, mayLink: Bool) -> Int32 {
+        if unsafe valet_rename_without_replacing(number, name, newName) == 0 { return 0 }
+        guard Self.isRefusal(errno) else { return errno }
+        if mayLink {
+            if unsafe linkat(number, name, number, newName, 0) == 0 {
+                return unsafe unlinkat(number, name, 0) == 0 ? 0 : errno
+            }
+            guard Self.isRefusal(errno) else { return errno }
+        }
+        // Of all that try, one makes the file; only that one renames over it.
+        let place = FileDescriptor(
+            owning: unsafe valet_openat(number, newName, O_WRONLY | O_CREAT | O_EXCL, 0o600))
+        guard place.number >= 0 else { return errno }
+        let code = rename(name, to: newName)
+        if code != 0 { unsafe _ = unlinkat(number, newName, 0) }
+        return code
+    }
+
+    /// Whether a call is not known or not allowed here, so that another may do the same.
+    static func isRefusal(_ code: Int32) -> Bool {
+        [EINVAL, ENOSYS, EPERM, EOPNOTSUPP, EXDEV, EMLINK].contains(code)
+    }
+
     deinit {
         // Whoever is about to report a failure reads `errno` after this.
         let reported = errno

@@ -16,14 +16,28 @@ extension KeychainDirectory {
         try createFile(name, contents: contents, unnamedFirst: true)
     }
 
-    /// Creates a file of no bytes and mode 0600 without ever opening it: for SQLite to fill.
+    /// Creates a file of no bytes and mode 0600, where that is possible without opening it: for
+    /// SQLite to fill.
     ///
     /// - Throws: ``DatabaseError``: `alreadyExists`, `diskFull`, `readOnly`, …
     func createEmptyFile(_ name: String) throws(DatabaseError) {
         let path = path(of: name)
-        guard unsafe mknodat(descriptor.number, name, S_IFREG | 0o600, 0) == 0,
-            unsafe fchmodat(descriptor.number, name, 0o600, 0) == 0
-        else { throw DatabaseError(errno: errno, during: "create a file", path: path) }
+        if unsafe mknodat(descriptor.number, name, S_IFREG | 0o600, 0) != 0 {
+            let code = errno
+            guard FileDescriptor.isRefusal(code) else {
+                throw DatabaseError(errno: code, during: "create a file", path: path)
+            }
+            // Nobody has a lock yet that closing it would drop.
+            let file = FileDescriptor(
+                owning: unsafe valet_openat(
+                    descriptor.number, name, O_WRONLY | O_CREAT | O_EXCL, 0o600))
+            guard file.number >= 0 else {
+                throw DatabaseError(errno: errno, during: "create a file", path: path)
+            }
+        }
+        guard unsafe fchmodat(descriptor.number, name, 0o600, 0) == 0 else {
+            throw DatabaseError(errno: errno, during: "create a file", path: path)
+        }
         try sync()
     }
 
@@ -40,7 +54,7 @@ extension KeychainDirectory {
                 try fill(file, contents, path: path)
                 let linking = link(file, as: name)
                 if linking == 0 { return try sync() }
-                guard ![ENOENT, EPERM].contains(linking) else {
+                guard linking != ENOENT, !FileDescriptor.isRefusal(linking) else {
                     return try createFromNamedFile(name, contents)
                 }
                 throw DatabaseError(errno: linking, during: "create a file", path: path)
@@ -50,6 +64,26 @@ extension KeychainDirectory {
             }
         }
         try createFromNamedFile(name, contents)
+    }
+
+    /// Why no file can be made beside the one at `path`, as `errno`; nil if one can.
+    static func reasonNoFileIsMade(beside path: String) -> Int32? {
+        let folder = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? "."
+        let handle = FileDescriptor(
+            owning: unsafe valet_open_folder_handle(AT_FDCWD, folder.isEmpty ? "/" : folder, 1))
+        guard handle.number >= 0 else { return errno }
+        let probe = FileDescriptor(owning: valet_open_unnamed(handle.number, 0o600))
+        let code = errno
+        guard probe.number < 0 else { return nil }
+        var facts = statvfs()
+        // Some file systems know no unnamed files, and some do not count files.
+        if [EOPNOTSUPP, EISDIR, EINVAL, ENOENT].contains(code) {
+            guard unsafe fstatvfs(handle.number, &facts) == 0, facts.f_files > 0,
+                facts.f_favail == 0
+            else { return nil }
+            return ENOSPC
+        }
+        return code
     }
 
     /// What the last part of such names begins with.

@@ -21,6 +21,16 @@ extension KeychainDirectory {
             maxByteCount: maxByteCount, path: path, during: operation, body)
     }
 
+    /// Whether a file holds nothing but zeros: for a log that nobody can write to.
+    ///
+    /// SQLite locks the log's index and the database, never the log: closing it drops no lock.
+    /// - Throws: As ``withContents(of:maxByteCount:_:)``.
+    func isBlank(_ name: String, byteCount: Int) throws(DatabaseError) -> Bool {
+        try withContents(of: name, maxByteCount: byteCount) { bytes in
+            bytes.indices.allSatisfy { bytes[$0] == 0 }
+        }
+    }
+
     /// Overwrites a file with zeros, puts that on disk, then removes it for good.
     ///
     /// On a journal or on flash the old bytes may survive elsewhere (keys-and-states §1.4).
@@ -98,13 +108,11 @@ extension KeychainDirectory {
     func rename(
         _ name: String, to newName: String, replacing: Bool, removingOnFailure: Bool
     ) throws(DatabaseError) {
-        let folder = descriptor.number
-        let result =
-            unsafe replacing
-            ? renameat(folder, name, folder, newName)
-            : valet_rename_without_replacing(folder, name, newName)
-        let code = errno
-        guard result == 0 else {
+        let code =
+            replacing
+            ? descriptor.rename(name, to: newName)
+            : descriptor.rename(name, toUnused: newName, mayLink: false)
+        guard code == 0 else {
             // The first error is the one to report.
             if removingOnFailure { try? remove(name) }
             throw DatabaseError(errno: code, during: "rename a file", path: path(of: newName))

@@ -39,7 +39,7 @@ package struct StagedFile: ~Copyable {
         let folder = try Self.openFolder(folderPath, for: path)
         try Self.checkPlace(name, in: folder, path: path, replacing: replacing)
         var file = FileDescriptor(owning: -1)
-        if unnamedFirst, unsafe access("/proc/self/fd", X_OK) == 0 {
+        if unnamedFirst, Self.canNameUnnamed(in: folder, for: name) {
             file = FileDescriptor(owning: valet_open_unnamed(folder.number, 0o600))
             let code = errno
             guard file.number >= 0 || [EOPNOTSUPP, EISDIR, EINVAL, ENOENT].contains(code) else {
@@ -115,7 +115,11 @@ extension StagedFile {
             temporary = unused
         }
         guard let temporary else { return }
-        guard rename(temporary) == 0 else { throw fail(errno) }
+        let code =
+            isReplacing
+            ? folder.rename(temporary, to: name)
+            : folder.rename(temporary, toUnused: name, mayLink: true)
+        guard code == 0 else { throw fail(code) }
         self.temporary = nil
     }
 
@@ -123,17 +127,17 @@ extension StagedFile {
         unsafe valet_link_unnamed(file.number, folder.number, name)
     }
 
-    private func rename(_ temporary: String) -> Int32 {
-        if isReplacing {
-            return unsafe renameat(folder.number, temporary, folder.number, name)
-        }
-        if unsafe valet_rename_without_replacing(folder.number, temporary, name) == 0 { return 0 }
-        // Network file systems do not know renaming without replacing, but links.
-        guard [EINVAL, ENOSYS].contains(errno) else { return -1 }
-        guard unsafe linkat(folder.number, temporary, folder.number, name, 0) == 0 else {
-            return -1
-        }
-        return unsafe unlinkat(folder.number, temporary, 0)
+    /// Whether an unnamed file in the folder can be given a name; tried with another one, because
+    /// what has been written to one that cannot is lost.
+    private static func canNameUnnamed(
+        in folder: borrowing FileDescriptor, for name: String
+    ) -> Bool {
+        let probe = FileDescriptor(owning: valet_open_unnamed(folder.number, 0o600))
+        let unused = temporaryName(for: name)
+        guard probe.number >= 0,
+            unsafe valet_link_unnamed(probe.number, folder.number, unused) == 0
+        else { return false }
+        return unsafe unlinkat(folder.number, unused, 0) == 0
     }
 
     /// Only to be unlike other names: `O_EXCL` is what keeps writers apart.
