@@ -33,6 +33,18 @@ import Testing
         try await Scenario.run("backups.full_disk")
     }
 
+    @Test func `that is stopped does not make the log grow`() async throws {
+        try await Scenario.run("backups.stopped")
+    }
+
+    @Test func `of more than memory is to hold is made from a file without a name`() async throws {
+        try await Scenario.run("backups.spooled")
+    }
+
+    @Test func `and what else reads for long is named by doctor`() async throws {
+        try await Scenario.run("backups.named_reader")
+    }
+
     @Test func `lets others read while it is restored, and loses no write`() async throws {
         try await Scenario.run("backups.readers_and_writers")
     }

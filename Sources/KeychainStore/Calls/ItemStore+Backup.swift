@@ -36,8 +36,10 @@ extension ItemStore {
     /// Writes all items that may leave the device into a file under a passphrase, of whatever
     /// owner: all that one moment had, or nothing.
     ///
-    /// Reads row by row, in one read transaction; writers go on meanwhile. Every row is opened, so
-    /// that none is left out because somebody changed its class or took it for deleted.
+    /// Puts all rows aside, sealed, in one read transaction, and goes on without it: while one is
+    /// open, the log of a keychain that others write to cannot be shortened. Writers go on
+    /// meanwhile. Every row is opened, so that none is left out because somebody changed its class
+    /// or took it for deleted.
     ///
     /// - Parameter passphrase: 1 byte or more, taken as they are.
     /// - Throws: ``KeychainFailure``: `locked` unless all classes that may leave the device are
@@ -53,17 +55,21 @@ extension ItemStore {
         let cost = if let cost = request.cost { cost } else { try Self.calibratedCost(operation) }
         let milliseconds = now.logicalTime >> 16
         let report = try reading(operation) { (engine, deadline) throws(KeychainFailure) in
-            try engine.read(operation, deadline) { (store, state) throws(KeychainFailure) in
+            let (state, rows) = try engine.read(operation, deadline) {
+                (store, state) throws(KeychainFailure) in
                 try state.checkMigratableClasses(during: operation)
                 return try translating(operation) {
-                    let origin = BackupOrigin(
-                        keychainID: state.settings.keychainID, milliseconds: milliseconds)
-                    let writer = try BackupWriter(
-                        to: request.path, replacing: request.isReplacing, origin: origin,
-                        passphrase: passphrase, cost: cost)
-                    return try BackupPass(writer, state).run(
-                        store, skippingDamaged: request.skipsDamaged)
+                    (state, try RowSpool(copying: store, folders: engine.spoolFolders(request)))
                 }
+            }
+            return try translating(operation) {
+                let origin = BackupOrigin(
+                    keychainID: state.settings.keychainID, milliseconds: milliseconds)
+                let writer = try BackupWriter(
+                    to: request.path, replacing: request.isReplacing, origin: origin,
+                    passphrase: passphrase, cost: cost)
+                return try BackupPass(writer, state).run(
+                    rows, skippingDamaged: request.skipsDamaged)
             }
         }
         guard let report else { throw absent }
@@ -108,11 +114,10 @@ private struct BackupPass: ~Copyable {
     ///
     /// - Throws: ``KeychainFailure/Code/damaged``, after all rows were looked at.
     consuming func run(
-        _ store: StoreConnection, skippingDamaged skips: Bool
+        _ rows: RowSpool, skippingDamaged skips: Bool
     ) throws -> BackupReport {
-        let run = try store.all.start()
-        while try run.step() {
-            switch try fate(of: FoundRow(run)) {
+        while let row = try rows.next() {
+            switch try fate(of: row) {
             case .item(let item):
                 // What cannot be finished is read on only to count what is damaged.
                 if skips || report.damagedCount == 0 { try writer.append(item) }
@@ -160,6 +165,20 @@ private struct BackupPass: ~Copyable {
         return KeychainFailure(
             .damaged, during: "make a backup", message: "\(items) damaged",
             hint: "`valet doctor` says more; `--skip-damaged` leaves damaged items out")
+    }
+}
+
+extension Engine {
+    /// Where rows are put aside that are too many for memory: beside the keychain if that has room
+    /// for them, else beside the backup, which needs as much.
+    fileprivate func spoolFolders(_ request: BackupRequest) -> [String] {
+        let slash = request.path.lastIndex(of: "/")
+        let beside = slash.map { String(request.path[...$0]) } ?? "."
+        let log = try? directory.check(file: KeychainLocation.databaseName + "-wal")
+        let database = try? directory.check(file: KeychainLocation.databaseName)
+        let needed = (database?.byteCount ?? 0) + (log?.byteCount ?? 0)
+        let room = (try? directory.availableByteCount()) ?? 0
+        return room > 2 * Int(needed) ? [directory.path, beside] : [beside, directory.path]
     }
 }
 

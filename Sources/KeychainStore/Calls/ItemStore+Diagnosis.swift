@@ -129,6 +129,7 @@ extension Engine {
                         path: directory.path(of: name), hint: "remove it"))
             }
             if let kept = try keptLogFinding() { findings.append(kept) }
+            findings += readerFindings()
             if directory.isReadOnly {
                 findings.append(
                     Finding(.warning, "the file system can only be read", path: directory.path))
@@ -150,7 +151,7 @@ struct RowExamination {
         var entries = SearchEntries(store)
         let run = try store.all.start()
         while try run.step() {
-            let (row, failure) = examine(FoundRow(run))
+            let (row, failure) = try examine(FoundRow(run))
             switch failure {
             case .none:
                 sound += 1

@@ -4,13 +4,15 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
+import time
 
 import support
 from kills import calls, chosen, created, killed, report, spread
 from passcodes import AFTER, ALONE, PASSCODE, SHARED, Lines, do, ends, keychain
 from places import expect_full
-from support import expect, mount, private_mounts
+from support import expect, mount, need, private_mounts
 
 PASSPHRASE = b"correct horse battery staple\n"
 FROM_INPUT = ("--passphrase-fd", "0")
@@ -127,6 +129,109 @@ def under(world, verb, passcode=None, variable=False, env=None):
 def names_under(world, file, passphrase):
     found = json.loads(backup(world, "list", file, "--json", input=passphrase).out)["items"]
     return [item["name"] for item in found]
+
+
+def grow(world, count=120):
+    """Writes some 12 MB; returns how long the log got at most."""
+    longest = 0
+    for number in range(count):
+        world.set("often", os.urandom(100_000))
+        longest = max(longest, os.stat(world.path("keychain.db-wal")).st_size)
+    return longest
+
+
+def stopped(world):
+    """Stopped before its end, a backup keeps nobody from taking over the log; then it goes on."""
+    need("strace")
+    file = f"{world.folder}/keychain.backup"
+    world.fill("a", "b")
+    # Bringing the file to disk is its last step.
+    process = world.start(
+        ["strace", "-f", "-o", "/dev/null", "-e", "trace=fsync", "-e",
+         "inject=fsync:signal=STOP:when=1", support.COMMAND, "backup", "create", file,
+         *FROM_INPUT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdin.write(PASSPHRASE)
+    process.stdin.close()
+    process.stdin = None
+    reader = wait_for_stop(process)
+    longest = grow(world)
+    expect(longest < 6 << 20, f"the log got {longest} bytes long")
+    expect(str(reader) not in world.doctor(), "doctor blames the backup")
+    os.kill(reader, signal.SIGCONT)
+    outcome = world.finish(process)
+    expect(outcome.code == 0, outcome)
+    # Of the moment at which it was begun.
+    expect(names(world, file) == ["a", "b"], names(world, file))
+
+
+def wait_for_stop(parent):
+    """The child of a process, once it is stopped."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        with open(f"/proc/{parent.pid}/task/{parent.pid}/children") as children:
+            for child in children.read().split():
+                state = open(f"/proc/{child}/stat").read().rsplit(")", 1)[1].split()[0]
+                if state in "Tt" and is_stopped_by_signal(child):
+                    return int(child)
+        time.sleep(0.05)
+    raise support.Failure("nothing stopped")
+
+
+def is_stopped_by_signal(child):
+    """Whether it stays stopped: its tracer stops it for a moment at each call."""
+    for _ in range(10):
+        time.sleep(0.05)
+        if open(f"/proc/{child}/stat").read().rsplit(")", 1)[1].split()[0] not in "Tt":
+            return False
+    return True
+
+
+def spooled(world):
+    """48 MiB in a keychain: a backup with all of it, and no file beside it."""
+    file = f"{world.folder}/folder/keychain.backup"
+    os.mkdir(os.path.dirname(file))
+    values = {f"k{number}": os.urandom(4 << 20) for number in range(12)}
+    for key, value in values.items():
+        world.set(key, value)
+    world.set("last", b"small")
+    before = world.names()
+    backup(world, "create", file)
+    expect(os.listdir(os.path.dirname(file)) == ["keychain.backup"], "something is left")
+    expect(world.names() == before, "something is left in the keychain's folder")
+    shutil.rmtree(world.home)
+    backup(world, "restore", file, "--replace")
+    for key, value in values.items():
+        expect(world.run("get", key).out == value, key)
+    expect(world.get("last") == "small", "last")
+
+
+def named_reader(world):
+    """Another program that reads, stopped or for long, is named with its number."""
+    world.fill("a")
+    agent = world.agent()
+    agent.do("keys")
+    script = ("import sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None); "
+              "c.execute('BEGIN'); c.execute('SELECT count(*) FROM item').fetchone(); "
+              "print('reading', flush=True); sys.stdin.read()")
+    reader = world.start(
+        ["python3", "-c", script, world.path("keychain.db")], stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE)
+    expect(reader.stdout.readline() == b"reading\n", "it does not read")
+    expect(str(reader.pid) not in world.doctor(), "named at once")
+    os.kill(reader.pid, signal.SIGSTOP)
+    found = world.doctor()
+    expect(f"process {reader.pid} (python3) is stopped while it reads" in found, found)
+    expect(f"kill -CONT {reader.pid}" in found and str(agent.pid) not in found, found)
+    os.kill(reader.pid, signal.SIGCONT)
+    expect(grow(world) > 8 << 20, "nobody was in the way")
+    found = world.doctor()
+    expect(f"process {reader.pid} (python3) is reading: the log" in found, found)
+    reader.stdin.close()
+    reader.wait(30)
+    expect("is reading" not in world.doctor(), "it is named when it has gone")
+    world.set("often", b"once more")
+    expect(os.stat(world.path("keychain.db-wal")).st_size < 1 << 20, "the log stays long")
+    agent.end()
 
 
 def killed_creation(world):
