@@ -20,7 +20,7 @@ package struct SecItemService: Sendable {
         let request = try AddRequest(attributes) { (group) throws(KeychainFailure) in
             try check(group, .add)
         }
-        let value = request.value.map { SecretValue(copying: $0.span) }
+        let value = try SecretValue.copy(ofAny: request.value)
         let item = try session().add(
             request.item, value: value, request.interaction.policy, .demanding)
         return SecItemResult(returning: request.returning, isList: false)
@@ -50,7 +50,7 @@ package struct SecItemService: Sendable {
         try check(request.search.query.accessGroup, .update)
         if let group = request.changes.accessGroup { try check(group, .update) }
         try check(request.search, .update)
-        let value = request.value.map { SecretValue(copying: $0.span) }
+        let value = try SecretValue.copy(ofAny: request.value)
         try session().update(
             request.search.query, request.changes, value: value,
             request.search.interaction.policy)

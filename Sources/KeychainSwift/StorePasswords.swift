@@ -12,7 +12,7 @@ struct StorePasswords: PasswordKeychain {
         _ item: NewItem, value: Data, replacing query: ItemQuery
     ) throws(KeychainFailure) {
         try KeychainSession.current().replace(
-            query, with: item, value: SecretValue(copying: value.span))
+            query, with: item, value: .copy(of: value))
     }
 
     func value(_ query: ItemQuery) throws(KeychainFailure) -> Data? {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Database
+internal import Glibc
 package import SecretMemory
 
 /// Secret bytes that are being read, in guarded memory up to 4 KiB.
@@ -24,9 +25,14 @@ package struct SecretInput: ~Copyable {
     /// Appends what one call reads, waiting for it without end.
     ///
     /// - Returns: How many bytes that was; 0 at the end.
-    /// - Throws: ``UserPresenceError/Code/unavailable(_:)`` with the system's reason.
+    /// - Throws: ``UserPresenceError/Code/unavailable(_:)`` with the system's reason: `ENOMEM` if
+    ///   there is no memory for what comes.
     package mutating func read(from descriptor: Int32) throws(UserPresenceError) -> Int {
         while true {
+            guard byteCount < bytes.byteCount || SpareMemory.has(2, copiesOf: byteCount) else {
+                throw UserPresenceError(
+                    .unavailable(.descriptor), during: "read the secret", systemError: ENOMEM)
+            }
             let count = readOnce(from: descriptor)
             if count >= 0 { return count }
             guard Descriptor.mayTryAgain(after: -count) else {

@@ -27,13 +27,13 @@ struct StoreKeychain: KeychainBackend {
     }
 
     func set(_ item: NewItem, value: Data) throws(KeychainFailure) {
-        try session().set(item, value: SecretValue(copying: value.span))
+        try session().set(item, value: .copy(of: value))
     }
 
     func set(
         _ item: NewItem, value: Data, _ authentication: Authentication
     ) throws(KeychainFailure) {
-        try session().set(item, value: SecretValue(copying: value.span), authentication.policy)
+        try session().set(item, value: .copy(of: value), authentication.policy)
     }
 
     func value(of name: PasswordName) throws(KeychainFailure) -> Data? {
@@ -48,7 +48,9 @@ struct StoreKeychain: KeychainBackend {
 
     func set(_ items: [(item: NewItem, value: Data)]) throws(KeychainFailure) {
         try session().set(
-            items.map { ($0.item, SecretValue(copying: $0.value.span)) })
+            try items.map { item throws(KeychainFailure) in
+                (item.item, try SecretValue.copy(of: item.value))
+            })
     }
 
     func values(
@@ -120,13 +122,13 @@ struct StoreKeychain: KeychainBackend {
         do throws(KeychainFailure) {
             try session().perform(
                 ItemTransfer(
-                    additions: transfer.additions.map { item, value in
-                        Addition(item, value: SecretValue(copying: value.span))
+                    additions: try transfer.additions.map { (addition) throws(KeychainFailure) in
+                        Addition(addition.item, value: try .copy(of: addition.value))
                     },
                     changes: try transfer.changes.map { (change) throws(KeychainFailure) in
                         ItemTransfer.Change(
                             try change.found.version, to: change.item,
-                            value: change.found.value.map { SecretValue(copying: $0.span) })
+                            value: try .copy(ofAny: change.found.value))
                     },
                     deletions: try transfer.removals.map { (item) throws(KeychainFailure) in
                         try item.version

@@ -36,7 +36,7 @@ extension KeychainState {
         let run = try store.byNumber.start()
         try run.bind(Int64(bitPattern: number), at: 1)
         guard try run.step() else { return [] }
-        let found = FoundRow(run)
+        let found = try FoundRow(run)
         guard case .row(let row) = found else { return [found] }
         // The id is no other item's, whatever class the row says that it has.
         guard row.header.itemID == reference.itemID else { return [] }

@@ -3,6 +3,7 @@
 internal import Database
 internal import KeychainModel
 internal import Sealing
+internal import SecretMemory
 
 /// A query in one access group, turned into the hashes that rows of one epoch are found by.
 struct Search {
@@ -84,7 +85,7 @@ struct Search {
         var rows: [FoundRow] = []
         // A row with the primary key is the one that is meant, whatever else it says.
         while try run.step() {
-            let row = FoundRow(run)
+            let row = try FoundRow(run)
             if let row = judged(row, isNamed: isNamed) { rows.append(row) }
         }
         return rows
@@ -142,7 +143,14 @@ enum FoundRow {
     /// A row with columns that no writer writes.
     case damaged(number: Int64)
 
-    init(_ run: borrowing Statement.Run) {
+    /// Reads the row that `run` is at.
+    ///
+    /// - Throws: ``DatabaseError/Code/outOfMemory`` if there is none for its value: opened, and
+    ///   handed out.
+    init(_ run: borrowing Statement.Run) throws(DatabaseError) {
+        guard SpareMemory.has(3, copiesOf: run.byteCount(Schema.Column.secret)) else {
+            throw DatabaseError(.outOfMemory, during: "read an item")
+        }
         do throws(RowFailure) {
             self = .row(try SealedRow(run))
         } catch {

@@ -146,6 +146,9 @@ private struct ValueLookup {
         guard !run.isNull(8) else {
             return .found(FoundValue(value: try nothing(header, run)))
         }
+        guard SpareMemory.has(3, copiesOf: run.byteCount(8)) else {
+            throw DatabaseError(.outOfMemory, during: "read an item")
+        }
         let row = ValueRow(
             header: header, names: try run.tag(6), details: try run.tag(7), secret: run.blob(8))
         store.rowCache.add(row, name.account, service)

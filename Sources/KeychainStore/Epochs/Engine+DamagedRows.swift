@@ -49,7 +49,7 @@ extension Engine {
                 var count = 0
                 let run = try store.all.start()
                 while try run.step() {
-                    let found = FoundRow(run)
+                    let found = try FoundRow(run)
                     if try unlessDamaged({ try state.open(found, proof) }) == nil { count += 1 }
                 }
                 _ = consume transaction

@@ -102,7 +102,7 @@ struct EpochWriter {
                 for row in rows { try access.sealAnew(row) }
                 return (count, last)
             }
-            let found = FoundRow(run)
+            let found = try FoundRow(run)
             last = found.number
             count += 1
             if case .row(let row) = found {

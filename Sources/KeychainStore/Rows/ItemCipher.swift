@@ -20,7 +20,7 @@ struct ItemCipher {
     /// Seals an item; `header` says whose key, version and class it gets.
     ///
     /// - Throws: ``KeychainFailure``: `passcodeNotSet` if the item takes a person and there is no
-    ///   pair of keys for that.
+    ///   pair of keys for that; `outOfMemory`.
     func seal(
         _ header: RowHeader, _ content: ItemContent, _ index: IndexHashes, value: SecretValue?,
         logicalTime: Int64
@@ -33,6 +33,10 @@ struct ItemCipher {
         row.names = seal(content.names(header.itemClass), namesData(of: row), &nonces)
         row.details = seal(content.details(header.itemClass), detailsData(of: row), &nonces)
         if let value {
+            // Padded, sealed, and perhaps sealed to a person before that.
+            guard SpareMemory.has(3, copiesOf: value.byteCount) else {
+                throw KeychainFailure(.outOfMemory, during: "seal an item")
+            }
             let step = Self.valuePadding(value.byteCount)
             let padded = Padding.padded(value, toMultipleOf: step)
             row.secret = try padded.withBytes { plaintext throws(KeychainFailure) in

@@ -132,7 +132,11 @@ struct SetCommand: Command {
         if console.isInputTerminal {
             return try console.askTwice("Secret for \(quoted(key))")
         }
-        return try console.readInput(atMost: Self.maximumByteCount)
+        let input = try console.readInput(atMost: Self.maximumByteCount)
+        guard SpareMemory.has(4, copiesOf: input.byteCount) else {
+            throw CLIError(.failure, "out of memory")
+        }
+        return input
     }
 }
 
