@@ -19,6 +19,30 @@ import Testing
         try await Scenario.run("places.full_disk_at_creation")
     }
 
+    @Test func `may be full, and items are removed`() async throws {
+        try await Scenario.run("places.removing_on_full_disk")
+    }
+
+    @Test func `may have no room for another file`() async throws {
+        try await Scenario.run("places.no_inode_left")
+    }
+
+    @Test func `may be read-only, with a blank log and no index of it`() async throws {
+        try await Scenario.run("places.blank_log_on_read_only")
+    }
+
+    @Test func `may know neither links nor renaming that replaces nothing`() async throws {
+        try await Scenario.run("places.refused_calls")
+    }
+
+    @Test func `may have any clock`() async throws {
+        try await Scenario.run("places.any_clock")
+    }
+
+    @Test func `may have little memory for large values`() async throws {
+        try await Scenario.run("places.little_memory")
+    }
+
     @Test func `must be known from a variable`() async throws {
         try await Scenario.run("places.no_home")
     }

@@ -101,7 +101,9 @@ extension Connection {
         let log = try directory.check(file: name + "-wal")
         let index = try directory.check(file: name + "-shm")
         guard directory.isReadOnly, log == nil || index == nil else { return false }
-        return (log?.byteCount ?? 0) == 0
+        guard let log, log.byteCount > 0 else { return true }
+        guard log.byteCount <= Self.reservedLogByteCount else { return false }
+        return try directory.isBlank(name + "-wal", byteCount: Self.reservedLogByteCount)
     }
 
     /// Makes the database use a write-ahead log, now and whenever it is opened.

@@ -37,6 +37,10 @@ extension Connection {
     /// the transaction that goes beyond them. What was cut off would have to be made again.
     package static let keptLogByteCount = 1080 * 4120
 
+    /// How long the log's file is when nothing is in it: room for some 30 pages, so that items can
+    /// be removed where the disk is full.
+    package static let reservedLogByteCount = 128 << 10
+
     // `synchronous` comes last: it is the first to read the file, with everything else in force.
     // A PRAGMA takes no bound parameter; the only thing put in is a number.
     private static let pragmas = """

@@ -112,7 +112,11 @@ extension Connection {
                 .inputOutput, during: operation, path: path, cause: (code, lockError),
                 hint: LockTrouble.hint)
         }
-        let systemError = unsafe Self.reportsSystemError(code) ? sqlite3_system_errno(database) : 0
+        var systemError = unsafe Self.reportsSystemError(code) ? sqlite3_system_errno(database) : 0
+        if code & 0xff == SQLITE_CANTOPEN, systemError == ENOENT {
+            // SQLite tries again without creating the file, and reports only that it is not there.
+            systemError = KeychainDirectory.reasonNoFileIsMade(beside: path) ?? ENOENT
+        }
         var hint = systemError == ENOLCK ? LockTrouble.hint : nil
         // The text of a wrong statement is our own, and static: it holds no value.
         if code == SQLITE_ERROR { hint = unsafe String(cString: sqlite3_errmsg(database)) }

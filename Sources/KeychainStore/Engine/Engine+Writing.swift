@@ -11,6 +11,8 @@ extension Engine {
     private static let busyFrameCount = 16
     /// Where there is less, the log gets only the room that it needs.
     private static let spaceForLog = 64 << 20
+    /// Where there is less, the log must not grow if that can be helped.
+    private static let tightSpace = 8 << 20
 
     /// Runs `body` in one transaction under the keychain's lock.
     ///
@@ -53,6 +55,7 @@ extension Engine {
             let held = try lock.acquire(before: deadline)
             try checkPlace(during: operation)
             let writer = try writer(deadline)
+            makeRoomInLog(writer)
             let attempt = try transact(writer, operation, with: keys) {
                 (writer, state) throws(KeychainFailure) in
                 if isOfItems { try RequiredLevel.check(state.facts, operation) }
@@ -93,11 +96,24 @@ extension Engine {
         return .done(result, state)
     }
 
+    /// Has the log begin anew where the disk is full or nearly so: the room that its file has is
+    /// room for this transaction then, which may be the one that removes something.
+    private func makeRoomInLog(_ writer: StoreWriter) {
+        guard let space = try? directory.availableByteCount(), space < Self.tightSpace else {
+            return
+        }
+        _ = try? writer.connection.checkpoint(.passive)
+    }
+
     /// Keeps the log's file at the length at which commits are cheap, and what is in it short.
     private func tend(_ writer: StoreWriter) {
         // The transaction is safe in the log, whatever becomes of this; the next writer tries
         // again.
         let frameCount = writer.connection.walFrameCount
+        if !writer.hasReserveInLog {
+            writer.hasReserveInLog = true
+            try? writer.connection.lengthenLog(to: Connection.reservedLogByteCount)
+        }
         if !writer.hasRoomInLog, frameCount >= Self.busyFrameCount {
             writer.hasRoomInLog = true
             if let space = try? directory.availableByteCount(), space >= Self.spaceForLog {
@@ -107,6 +123,7 @@ extension Engine {
         if frameCount >= Self.checkpointFrameCount {
             // Another program may have made the log short meanwhile.
             writer.hasRoomInLog = false
+            writer.hasReserveInLog = false
             _ = try? writer.connection.checkpoint(.passive)
         }
     }

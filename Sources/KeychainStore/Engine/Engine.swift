@@ -186,7 +186,9 @@ final class Engine: Sendable {
             {
                 last.deadline = .immediately
                 // Not taken over now, the log is taken over by the next who writes.
-                _ = try? last.checkpoint(.truncate)
+                if (try? last.checkpoint(.truncate)) != nil {
+                    try? last.lengthenLog(to: Connection.reservedLogByteCount)
+                }
             }
             try? writer?.connection.close()
             _ = consume held

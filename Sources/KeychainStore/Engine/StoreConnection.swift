@@ -104,6 +104,8 @@ final class StoreWriter: @unchecked Sendable {
     let reading: StoreConnection
     /// Whether this process has seen to it that the log's file is long enough.
     var hasRoomInLog = false
+    /// Whether this process has seen to it that the log's file has room for removing items.
+    var hasReserveInLog = false
     let insert: Statement
     let update: Statement
     let updateSealed: Statement

@@ -104,6 +104,7 @@ extension Engine {
                 try connection.checkpoint(.truncate)
             }
             writer.hasRoomInLog = false
+            writer.hasReserveInLog = false
             return true
         } catch {
             guard error.code == .busy else { throw error }

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a keychain lies: read-only and full disks, no home, owners, modes and links."""
+"""Where a keychain lies: read-only and full disks, no home, owners, modes and links, and what else
+the machine has or lacks: calls, memory, a clock that is right."""
 
+import json
 import os
 import shutil
 import stat
+import subprocess
+import time
 
-from support import FILES, Skip, expect, mount, need_root, private_mounts
+from support import FILES, Skip, expect, mount, need, need_root, private_mounts
 
 
 def read_only(world):
@@ -56,6 +60,170 @@ def full_disk(world):
     mount("-o", "remount,size=4m", world.home)
     world.fill("late")
     world.check("early", "late")
+    world.doctor()
+
+
+def removing_on_full_disk(world):
+    """With no byte of room left, items are removed: by the command, and by a running program."""
+    private_mounts()
+    os.mkdir(world.home)
+    mount("-t", "tmpfs", "-o", "size=2m,mode=700", "tmpfs", world.home)
+    keys = [f"key {number}" for number in range(12)]
+    for key in keys:
+        world.set(key, "x" * 10_000)
+    agent = world.agent()
+    agent.do("set running value")
+    leave_room(world, 0)
+    expect_full(world.run("set", "another", input=b"x" * 500_000))
+    for key in keys:
+        outcome = world.run("remove", key)
+        expect(outcome.code == 0, f"remove {key} on a full disk:", outcome)
+        expect(world.run("get", key).code == 44, f"{key} is there")
+    agent.do("remove running")
+    expect(not agent.ask("get running").startswith("ok"), "what the program removed is there")
+    agent.end()
+    world.doctor()
+    os.remove(world.path("ballast"))
+    world.fill("late")
+    world.check("late")
+
+
+def no_inode_left(world):
+    """With room for bytes and none for files: said so, also where SQLite hides it."""
+    private_mounts()
+    os.mkdir(world.home)
+    mount("-t", "tmpfs", "-o", "size=8m,nr_inodes=40,mode=700", "tmpfs", world.home)
+    world.fill("a")
+    world.settle()
+    count = 0
+    while True:
+        try:
+            os.close(os.open(world.path(f"ballast {count}"), os.O_WRONLY | os.O_CREAT, 0o600))
+        except OSError:
+            break
+        count += 1
+    for words in (("set", "b"), ("get", "a"), ("remove", "a")):
+        outcome = world.run(*words, input=b"v")
+        expect("the disk is full" in outcome.err, words[0], outcome)
+        expect_full(outcome)
+    for number in range(count):
+        os.remove(world.path(f"ballast {number}"))
+    world.check("a")
+    world.fill("b")
+    world.check("a", "b")
+    world.doctor()
+
+
+def blank_log_on_read_only(world):
+    """A copy of database and log, without the log's index, is read where nothing can be written."""
+    private_mounts()
+    world.fill("a")
+    expect(set(world.contents("keychain.db-wal")["keychain.db-wal"]) <= {0}, "a log that is used")
+    os.remove(world.path("keychain.db-shm"))
+    mount("--bind", world.home, world.home)
+    mount("-o", "remount,ro,bind", world.home)
+    world.check("a")
+    world.doctor()
+
+
+# What a sandbox or a file system may not know, or not allow.
+REFUSED = ("renameat2", "linkat", "mknodat")
+
+
+def refused_calls(world):
+    """Without renaming that replaces nothing, without links: a keychain, and a backup."""
+    need("strace")
+    for error in ("EPERM", "EINVAL", "ENOSYS"):
+        for refused in ((REFUSED[0],), (REFUSED[1],), REFUSED):
+            shutil.rmtree(world.home, ignore_errors=True)
+            prefix = ["strace", "-f", "-o", "/dev/null", "-e", "trace=" + ",".join(refused)]
+            for call in refused:
+                prefix += ["-e", f"inject={call}:error={error}"]
+            outcome = world.run("set", "first", input=b"value of first", prefix=prefix)
+            expect(outcome.code == 0, f"set without {refused}, {error}:", outcome)
+            world.check("first")
+            world.doctor()
+            expect(not [name for name in world.names() if "new" in name], world.names())
+            file = f"{world.folder}/{error}-{len(refused)}-{refused[0]}.backup"
+            for code in (0, 1):
+                outcome = world.run(
+                    "backup", "create", file, "--passphrase-fd", "0",
+                    input=b"correct horse battery\n", prefix=prefix)
+                expect(outcome.code == code, f"backup without {refused}, {error}:", outcome)
+                before = before if code else open(file, "rb").read()
+                expect(open(file, "rb").read() == before, "a file was replaced")
+            expect("exists" in outcome.err, outcome)
+
+
+CLOCK = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <time.h>
+
+int clock_gettime(clockid_t id, struct timespec *time) {
+    static int (*real)(clockid_t, struct timespec *);
+    if (!real) real = dlsym(RTLD_NEXT, "clock_gettime");
+    int code = real(id, time);
+    const char *text = getenv("TEST_CLOCK");
+    if (code == 0 && id == CLOCK_REALTIME && text) time->tv_sec = atoll(text);
+    return code;
+}
+"""
+
+
+def any_clock(world):
+    """Years before 1677 and after 2262, and every call works; then the clock is put right."""
+    compiler = next((name for name in ("cc", "gcc", "clang") if shutil.which(name)), None)
+    expect(compiler or os.environ.get("REQUIRE_ALL") != "1", "no compiler")
+    if compiler is None:
+        raise Skip("needs a compiler of C")
+    library = f"{world.folder}/clock.so"
+    source = f"{world.folder}/clock.c"
+    open(source, "w").write(CLOCK)
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    file = f"{world.folder}/keychain.backup"
+    for seconds in (-62_135_596_800, -9_300_000_000, -1, 0, 9_223_372_035, 9_300_000_000,
+                    253_402_300_799, 2**62, -(2**62), 2**63 - 1):
+        env = {"LD_PRELOAD": library, "TEST_CLOCK": str(seconds)}
+        for words in (("set", "a"), ("set", "a"), ("list", "--json"), ("status",), ("doctor",),
+                      ("get", "a"), ("rotate",), ("set", "b"), ("remove", "b")):
+            outcome = world.run(*words, input=b"value of a", env=env)
+            expect(outcome.code == 0, f"{words} at {seconds}:", outcome)
+        for words in (("create", "--force"), ("list",), ("restore", "--keep-newer")):
+            outcome = world.run(
+                "backup", *words, file, "--passphrase-fd", "0", env=env,
+                input=b"correct horse battery\n")
+            expect(outcome.code == 0, f"backup {words} at {seconds}:", outcome)
+    world.fill("a")
+    world.check("a")
+    modified = json.loads(world.run("list", "--json").out)["items"][0]["modified"]
+    expect(modified[:4] == time.strftime("%Y", time.gmtime()), "the date stays wrong:", modified)
+    world.doctor()
+
+
+def little_memory(world):
+    """Under tight limits of memory a large value is an error, never a signal; nothing is lost."""
+    need("prlimit")
+    world.fill("a")
+    value = b"v" * (16 << 20)
+    world.set("large", value)
+    failures = {"set": 0, "get": 0}
+    for mebibytes in range(40, 400, 12):
+        prefix = ("prlimit", f"--as={mebibytes << 20}")
+        # Less than a small value takes keeps the program itself from starting.
+        if world.run("get", "a", prefix=prefix).code != 0:
+            continue
+        for words in (("set", "other"), ("get", "large")):
+            outcome = world.run(*words, input=value if words[0] == "set" else b"", prefix=prefix)
+            if outcome.code != 0:
+                expect(outcome.code == 1 and "memory" in outcome.err,
+                       f"{words} in {mebibytes} MiB:", outcome)
+                failures[words[0]] += 1
+    world.check("a")
+    expect(world.get("large") == value.decode(), "large")
+    expect(failures["set"] > 0 and failures["get"] > 0, "never tight:", failures)
     world.doctor()
 
 
