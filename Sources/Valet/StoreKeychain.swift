@@ -123,12 +123,12 @@ struct StoreKeychain: KeychainBackend {
             try session().perform(
                 ItemTransfer(
                     additions: try transfer.additions.map { (addition) throws(KeychainFailure) in
-                        Addition(addition.item, value: try .copy(of: addition.value))
+                        Addition(addition.item, value: try SecretValue.copy(of: addition.value))
                     },
                     changes: try transfer.changes.map { (change) throws(KeychainFailure) in
                         ItemTransfer.Change(
                             try change.found.version, to: change.item,
-                            value: try .copy(ofAny: change.found.value))
+                            value: try SecretValue.copy(ofAny: change.found.value))
                     },
                     deletions: try transfer.removals.map { (item) throws(KeychainFailure) in
                         try item.version
