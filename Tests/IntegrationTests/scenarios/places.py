@@ -76,7 +76,7 @@ def removing_on_full_disk(world):
     leave_room(world, 0)
     expect_full(world.run("set", "another", input=b"x" * 500_000))
     for key in keys:
-        outcome = world.run("remove", key)
+        outcome = world.run("remove", key, "--yes")
         expect(outcome.code == 0, f"remove {key} on a full disk:", outcome)
         expect(world.run("get", key).code == 44, f"{key} is there")
     agent.do("remove running")
@@ -102,7 +102,7 @@ def no_inode_left(world):
         except OSError:
             break
         count += 1
-    for words in (("set", "b"), ("get", "a"), ("remove", "a")):
+    for words in (("set", "b"), ("get", "a"), ("remove", "a", "--yes")):
         outcome = world.run(*words, input=b"v")
         expect("the disk is full" in outcome.err, words[0], outcome)
         expect_full(outcome)
@@ -188,7 +188,7 @@ def any_clock(world):
                     253_402_300_799, 2**62, -(2**62), 2**63 - 1):
         env = {"LD_PRELOAD": library, "TEST_CLOCK": str(seconds)}
         for words in (("set", "a"), ("set", "a"), ("list", "--json"), ("status",), ("doctor",),
-                      ("get", "a"), ("rotate",), ("set", "b"), ("remove", "b")):
+                      ("get", "a"), ("rotate",), ("set", "b"), ("remove", "b", "--yes")):
             outcome = world.run(*words, input=b"value of a", env=env)
             expect(outcome.code == 0, f"{words} at {seconds}:", outcome)
         for words in (("create", "--force"), ("list",), ("restore", "--keep-newer")):
