@@ -3,6 +3,8 @@
 #define VALET_CSQLITE_SHIM_H
 
 #include <sqlite3.h>
+#include <stdarg.h>
+#include <sys/stat.h>
 
 /* sqlite3_db_config is variadic, which Swift does not import. */
 static inline int valet_sqlite3_set_flag(sqlite3 *database, int option, int value) {
@@ -75,6 +77,89 @@ static inline int valet_sqlite3_read_log(
     if (!log || !log->pMethods) return SQLITE_CANTOPEN;
     code = log->pMethods->xRead(log, bytes, count, offset);
     return code == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : code;
+}
+
+/* Where SQLite's struct unixFile has the descriptor, since SQLite 3.7: behind three pointers. The
+   caller makes sure that it leads to the file. -1 where there is no such file. */
+static inline int valet_sqlite3_descriptor(sqlite3 *database, int kind) {
+    struct place {
+        const sqlite3_io_methods *methods;
+        void *system, *inode;
+        int descriptor;
+    } *file = 0;
+    int code = sqlite3_file_control(database, "main", kind, (sqlite3_file **)&file);
+    return code == SQLITE_OK && file && file->methods ? file->descriptor : -1;
+}
+
+/* While a thread gives up a connection whose descriptors somebody else has closed, SQLite may
+   close and unlock what still is its own, and nothing else: the numbers may be another's by now.
+   Its table of system calls is the only place to say so. Other threads are not affected. */
+struct valet_sqlite3_own_file {
+    sqlite3_uint64 device, inode;
+};
+
+struct valet_sqlite3_guard {
+    const struct valet_sqlite3_own_file *files;
+    int count, is_on;
+};
+
+/* Variables of functions, since Swift makes none of a header's own. */
+static inline struct valet_sqlite3_guard *valet_thread_guard(void) {
+    static _Thread_local struct valet_sqlite3_guard guard;
+    return &guard;
+}
+
+static inline sqlite3_syscall_ptr *valet_usual_calls(void) {
+    static sqlite3_syscall_ptr close_and_fcntl[2];
+    return close_and_fcntl;
+}
+
+static inline int valet_is_untouchable(int number) {
+    struct valet_sqlite3_guard *guard = valet_thread_guard();
+    struct stat status;
+    if (!guard->is_on) return 0;
+    if (fstat(number, &status) != 0) return 1;
+    for (int place = 0; place < guard->count; place++) {
+        if (guard->files[place].device == (sqlite3_uint64)status.st_dev
+            && guard->files[place].inode == (sqlite3_uint64)status.st_ino) return 0;
+    }
+    return 1;
+}
+
+static inline int valet_guarded_close(int number) {
+    if (valet_is_untouchable(number)) return 0;
+    return ((int (*)(int))valet_usual_calls()[0])(number);
+}
+
+static inline int valet_guarded_fcntl(int number, int command, ...) {
+    va_list arguments;
+    va_start(arguments, command);
+    void *argument = va_arg(arguments, void *);
+    va_end(arguments);
+    if (valet_is_untouchable(number)) return 0;
+    return ((int (*)(int, int, ...))valet_usual_calls()[1])(number, command, argument);
+}
+
+/* One thread at a time. */
+static inline void valet_sqlite3_guard_on(
+    const struct valet_sqlite3_own_file *files, int count) {
+    sqlite3_vfs *system = sqlite3_vfs_find("unix");
+    struct valet_sqlite3_guard guard = {files, count, 1};
+    if (!system) return;
+    *valet_thread_guard() = guard;
+    valet_usual_calls()[0] = system->xGetSystemCall(system, "close");
+    valet_usual_calls()[1] = system->xGetSystemCall(system, "fcntl");
+    system->xSetSystemCall(system, "close", (sqlite3_syscall_ptr)valet_guarded_close);
+    system->xSetSystemCall(system, "fcntl", (sqlite3_syscall_ptr)valet_guarded_fcntl);
+}
+
+static inline void valet_sqlite3_guard_off(void) {
+    sqlite3_vfs *system = sqlite3_vfs_find("unix");
+    struct valet_sqlite3_guard none = {0, 0, 0};
+    if (!system) return;
+    system->xSetSystemCall(system, "close", valet_usual_calls()[0]);
+    system->xSetSystemCall(system, "fcntl", valet_usual_calls()[1]);
+    *valet_thread_guard() = none;
 }
 
 #endif

@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// One is made per answer, and stays cancelled. Any thread may cancel it, any number may wait.
 package final class Cancellation: Sendable {
-    private let bell: FileDescriptor
+    private let bell: HeldDescriptor
     private let flag = Atomic(false)
 
     /// Makes one that nobody has cancelled.
@@ -16,7 +16,8 @@ package final class Cancellation: Sendable {
     /// - Throws: ``DatabaseError``: `cannotOpen`, `inputOutput` if the process can open nothing
     ///   more.
     package init() throws(DatabaseError) {
-        bell = FileDescriptor(owning: eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)))
+        bell = HeldDescriptor(
+            holding: FileDescriptor(owning: eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))))
         guard bell.number >= 0 else {
             throw DatabaseError(errno: errno, during: "prepare to be cancelled", path: nil)
         }
@@ -32,6 +33,6 @@ package final class Cancellation: Sendable {
     package func cancel() {
         flag.store(true, ordering: .releasing)
         // It can only fail when it was cancelled 2^64 times.
-        _ = eventfd_write(bell.number, 1)
+        if bell.isSound { _ = eventfd_write(bell.number, 1) }
     }
 }

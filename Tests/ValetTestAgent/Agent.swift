@@ -78,6 +78,9 @@ import Valet
         case "app": return try Application.perform(words[0], Array(words.dropFirst()))
         case "time": return try Timing.perform(words)
         case "move": return try Moving.perform(words)
+        case "closefrom": return Closing.closeAll(from: words[0])
+        case "take": return try Closing.takeAll(from: words[0], folder: words[1])
+        case "lost": return Closing.lostCount()
         case "leak": try Leak.handleSecret()
         case "leakpasscode": try Leak.handlePasscode()
         case _ where EpochVerbs.verbs.contains(verb):

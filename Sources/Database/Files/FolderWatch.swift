@@ -24,9 +24,27 @@ package final class FolderWatch: Sendable {
         }
     }
 
-    private let bell: FileDescriptor
-    /// Without one (its number is negative) only the bell rings.
-    private let notifications: FileDescriptor
+    private struct Descriptors: ~Copyable {
+        let bell: HeldDescriptor
+        /// Without one (its number is negative) only the bell rings.
+        let notifications: HeldDescriptor
+
+        init() throws(DatabaseError) {
+            bell = HeldDescriptor(
+                holding: FileDescriptor(owning: eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))))
+            guard bell.number >= 0 else { throw FolderWatch.failure() }
+            notifications = HeldDescriptor(
+                holding: FileDescriptor(
+                    owning: inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))))
+        }
+
+        /// Whether nobody has closed them.
+        var areSound: Bool {
+            bell.isSound && (notifications.number < 0 || notifications.isSound)
+        }
+    }
+
+    private let descriptors: Mutex<Descriptors>
     /// The names that matter, by the number of the watch on their folder.
     private let watches = Mutex<[Int32: Set<String>]>([:])
 
@@ -38,6 +56,8 @@ package final class FolderWatch: Sendable {
     /// A folder that comes into being while it is looked for is looked for again so often.
     private static let attemptCount = 16
     private static let headerByteCount = 16
+    /// In nanoseconds: how long nothing can be waited for before it is looked again.
+    private static let pause: Int64 = 1_000_000_000
     /// Room for many events; one takes at most 16 bytes and a name of 256.
     private static let bufferByteCount = 8 << 10
 
@@ -46,10 +66,20 @@ package final class FolderWatch: Sendable {
     ///   more. That the user has no room for notifications is no error.
     package init(includingWrites: Bool = false) throws(DatabaseError) {
         events = Self.eventsOfNames | (includingWrites ? UInt32(IN_MODIFY) : 0)
-        bell = FileDescriptor(owning: eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)))
-        guard bell.number >= 0 else { throw Self.failure() }
-        notifications = FileDescriptor(
-            owning: inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK)))
+        descriptors = Mutex(try Descriptors())
+    }
+
+    /// The numbers of bell and notifications; anew where somebody has closed them, and then nothing
+    /// is watched. Nil if nothing more can be opened.
+    private func numbers() -> (bell: Int32, notifications: Int32)? {
+        descriptors.withLock { current in
+            if !current.areSound {
+                guard let fresh = try? Descriptors() else { return nil }
+                current = fresh
+                watches.withLock { $0 = [:] }
+            }
+            return (current.bell.number, current.notifications.number)
+        }
     }
 
     /// Watches these places, and no others any more. For a folder that is not there the one is
@@ -57,11 +87,13 @@ package final class FolderWatch: Sendable {
     ///
     /// - Returns: Whether all of them are watched; those that are not have to be looked at.
     package func watch(_ places: [Place]) -> Bool {
-        guard notifications.number >= 0 else { return false }
+        guard let notifications = numbers()?.notifications, notifications >= 0 else {
+            return false
+        }
         var fresh: [Int32: Set<String>] = [:]
         var isComplete = true
         for place in places {
-            if let (watch, names) = add(place) {
+            if let (watch, names) = add(place, to: notifications) {
                 fresh[watch, default: []].formUnion(names)
             } else {
                 isComplete = false
@@ -73,7 +105,7 @@ package final class FolderWatch: Sendable {
         }
         // One that is gone already went with its folder.
         for watch in old.keys where fresh[watch] == nil {
-            inotify_rm_watch(notifications.number, watch)
+            inotify_rm_watch(notifications, watch)
         }
         return isComplete
     }
@@ -81,7 +113,7 @@ package final class FolderWatch: Sendable {
     /// Ends the wait that is under way, or else the next one.
     package func wake() {
         // It can only fail when nobody has heard the last 2^64 of them.
-        _ = eventfd_write(bell.number, 1)
+        if let bell = numbers()?.bell { _ = eventfd_write(bell, 1) }
     }
 
     /// Waits on the calling thread.
@@ -89,17 +121,23 @@ package final class FolderWatch: Sendable {
     /// - Returns: Whether something may have happened; false at the deadline.
     package func wait(until deadline: Deadline) -> Bool {
         while !deadline.hasPassed {
+            guard let (bell, notifications) = numbers() else {
+                return deadline.sleep(atMost: Self.pause)
+            }
             var requests = [
-                pollfd(fd: bell.number, events: Int16(POLLIN), revents: 0),
-                pollfd(fd: notifications.number, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: bell, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: notifications, events: Int16(POLLIN), revents: 0),
             ]
             let count = unsafe poll(&requests, 2, deadline.pollMilliseconds)
             // For want of memory: a look too many, after a pause, harms nobody.
-            if count < 0, errno != EINTR { return deadline.sleep(atMost: 1_000_000_000) }
+            if count < 0, errno != EINTR { return deadline.sleep(atMost: Self.pause) }
+            // Somebody has closed them: whoever waits looks, and has them watch again.
+            guard descriptors.withLock({ $0.areSound }) else { return true }
             let isRung = count > 0 && requests[0].revents != 0
             var value: eventfd_t = 0
-            if isRung { _ = unsafe eventfd_read(bell.number, &value) }
-            let isRelevant = count > 0 && requests[1].revents != 0 && hasRelevantEvent()
+            if isRung { _ = unsafe eventfd_read(bell, &value) }
+            let isRelevant =
+                count > 0 && requests[1].revents != 0 && hasRelevantEvent(notifications)
             if isRung || isRelevant { return true }
         }
         return false
@@ -109,11 +147,13 @@ package final class FolderWatch: Sendable {
         DatabaseError(errno: errno, during: "watch folders", path: nil)
     }
 
-    private func add(_ place: Place) -> (watch: Int32, names: Set<String>)? {
+    private func add(
+        _ place: Place, to notifications: Int32
+    ) -> (watch: Int32, names: Set<String>)? {
         for _ in 0..<Self.attemptCount {
             var (folder, names, missing) = (place.folder, place.names, String?.none)
             while true {
-                let watch = unsafe inotify_add_watch(notifications.number, folder, events)
+                let watch = unsafe inotify_add_watch(notifications, folder, events)
                 if watch >= 0 {
                     // Made before the watch was there: nothing would tell of it.
                     if let missing, unsafe access(missing, F_OK) == 0 { break }
@@ -131,11 +171,11 @@ package final class FolderWatch: Sendable {
     }
 
     /// Takes all events that there are.
-    private func hasRelevantEvent() -> Bool {
+    private func hasRelevantEvent(_ notifications: Int32) -> Bool {
         var isRelevant = false
         var buffer = [UInt8](repeating: 0, count: Self.bufferByteCount)
         while true {
-            let count = unsafe read(notifications.number, &buffer, buffer.count)
+            let count = unsafe read(notifications, &buffer, buffer.count)
             guard count > 0 else { return isRelevant }
             let watches = watches.withLock { $0 }
             unsafe buffer.withUnsafeBytes { bytes in

@@ -44,7 +44,7 @@ extension KeychainDirectory {
     /// Whether the folder holds nothing; false if that cannot be told.
     private static func isEmpty(_ handle: borrowing FileDescriptor) -> Bool {
         do throws(DatabaseError) {
-            return try names(in: handle, path: "").isEmpty
+            return try names(in: handle.number, path: "").isEmpty
         } catch {
             return false
         }

@@ -3,20 +3,22 @@
 internal import CLinux
 internal import Glibc
 
-/// Whether paths still lead to what is open. The handle of a folder goes with the folder: whoever
-/// looks through it alone does not notice that the folder was moved away and another put in its
-/// place, and goes on where nobody looks any more.
+/// Whether paths, and the handle, still lead to what is open. The handle of a folder goes with the
+/// folder: whoever looks through it alone does not notice that the folder was moved away and
+/// another put in its place, and goes on where nobody looks any more.
 extension KeychainDirectory {
     /// Whether the path that the folder was opened by still leads to it: not if it was moved away
-    /// or removed, or if a symbolic link on the way leads elsewhere now. One system call.
+    /// or removed, or if a symbolic link on the way leads elsewhere now; nor if somebody has closed
+    /// the handle. Two system calls.
     ///
     /// - Throws: ``DatabaseError`` if it cannot be told, such as `cannotOpen`.
     package func isInPlace() throws(DatabaseError) -> Bool {
-        try Self.thing(at: givenPath)?.isSameFile(as: identity) == true
+        guard descriptor.isSound else { return false }
+        return try Self.thing(at: givenPath)?.isSameFile(as: identity) == true
     }
 
     /// Whether that path, with `name` behind it, leads to `file`, which was found or opened there
-    /// before. Two system calls: for whoever holds a file open, before it counts on that.
+    /// before. Three system calls: for whoever holds a file open, before it counts on that.
     ///
     /// - Throws: As ``isInPlace()`` and ``check(file:)``.
     package func isInPlace(

@@ -78,13 +78,13 @@ extension KeychainDirectory {
     ///
     /// - Throws: ``DatabaseError``: `cannotOpen`, `inputOutput`.
     package func names() throws(DatabaseError) -> [String] {
-        try Self.names(in: descriptor, path: path)
+        try Self.names(in: descriptor.number, path: path)
     }
 
     static func names(
-        in folder: borrowing FileDescriptor, path: String
+        in folder: Int32, path: String
     ) throws(DatabaseError) -> [String] {
-        let number = unsafe valet_openat(folder.number, ".", O_RDONLY | O_DIRECTORY, 0)
+        let number = unsafe valet_openat(folder, ".", O_RDONLY | O_DIRECTORY, 0)
         guard number >= 0, let stream = unsafe fdopendir(number) else {
             throw DatabaseError(errno: errno, during: "list the folder", path: path)
         }
@@ -108,10 +108,11 @@ extension KeychainDirectory {
     func rename(
         _ name: String, to newName: String, replacing: Bool, removingOnFailure: Bool
     ) throws(DatabaseError) {
-        let code =
+        let code = descriptor.lend { folder in
             replacing
-            ? descriptor.rename(name, to: newName)
-            : descriptor.rename(name, toUnused: newName, mayLink: false)
+                ? folder.rename(name, to: newName)
+                : folder.rename(name, toUnused: newName, mayLink: false)
+        }
         guard code == 0 else {
             // The first error is the one to report.
             if removingOnFailure { try? remove(name) }

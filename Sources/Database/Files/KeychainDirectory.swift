@@ -15,7 +15,7 @@ package final class KeychainDirectory: Sendable {
     package let isReadOnly: Bool
 
     /// A handle (`O_PATH`) that can be looked through, not read.
-    let descriptor: FileDescriptor
+    let descriptor: HeldDescriptor
 
     /// The path that it was opened by, which may lead through symbolic links.
     let givenPath: String
@@ -23,7 +23,7 @@ package final class KeychainDirectory: Sendable {
 
     private init(
         path: String, givenPath: String, identity: FileIdentity, isReadOnly: Bool,
-        descriptor: consuming FileDescriptor
+        descriptor: consuming HeldDescriptor
     ) {
         self.path = path
         self.givenPath = givenPath
@@ -55,7 +55,7 @@ package final class KeychainDirectory: Sendable {
         let identity = FileIdentity(status)
         return KeychainDirectory(
             path: try realPath(path, of: identity), givenPath: path, identity: identity,
-            isReadOnly: facts.isReadOnly, descriptor: handle)
+            isReadOnly: facts.isReadOnly, descriptor: HeldDescriptor(holding: handle))
     }
 
     /// The path of the file `name`.
@@ -97,7 +97,7 @@ package final class KeychainDirectory: Sendable {
                 refusals.append(error)
             }
             let real = (try? realPath(path, of: FileIdentity(status))) ?? path
-            for name in try names(in: handle, path: real) where isMeant(name) {
+            for name in try names(in: handle.number, path: real) where isMeant(name) {
                 var status = stat()
                 guard unsafe fstatat(handle.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
                     continue

@@ -41,7 +41,7 @@ package final class LockFile: @unchecked Sendable {
         do throws(DatabaseError) {
             try lockFile(before: deadline, inPlace: inPlace)
         } catch {
-            if file >= 0 { _ = valet_set_description_lock(file, 0) }
+            unlock()
             queue.release()
             throw error
         }
@@ -51,24 +51,37 @@ package final class LockFile: @unchecked Sendable {
     fileprivate func release(by process: pid_t) {
         // In a child the description still is the parent's, and so is the lock.
         guard process == getpid() else { return }
-        _ = valet_set_description_lock(file, 0)
+        unlock()
         queue.release()
+    }
+
+    /// Whether the file is open, and nobody has closed it behind our back.
+    private var isSound: Bool {
+        guard file >= 0, let identity else { return false }
+        return HeldDescriptor.leads(file, to: identity)
+    }
+
+    private func unlock() {
+        if isSound { _ = valet_set_description_lock(file, 0) }
     }
 
     private func lockFile(
         before deadline: Deadline, inPlace: Bool
     ) throws(DatabaseError) {
         while true {
-            if file < 0 {
+            if !isSound {
                 // In a folder that was moved away nothing is made.
                 if inPlace { try directory.checkPlace(during: Self.operation) }
+                guard directory.descriptor.isSound else {
+                    throw directory.replaced(Self.operation)
+                }
                 try open()
             }
             try lockDescription(before: deadline, inPlace: inPlace)
             if inPlace { try directory.checkPlace(during: Self.operation) }
             if try isStillInPlace() { return }
             // Somebody has removed or replaced it: a lock on that file keeps nobody out.
-            close(file)
+            if isSound { close(file) }
             file = -1
         }
     }
@@ -94,7 +107,7 @@ package final class LockFile: @unchecked Sendable {
     }
 
     private func isStillInPlace() throws(DatabaseError) -> Bool {
-        guard let identity else { return false }
+        guard isSound, let identity else { return false }
         return try directory.check(file: name)?.isSameFile(as: identity) == true
     }
 
@@ -126,7 +139,7 @@ package final class LockFile: @unchecked Sendable {
     }
 
     deinit {
-        if file >= 0 { close(file) }
+        if isSound { close(file) }
     }
 }
 

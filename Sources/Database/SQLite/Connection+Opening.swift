@@ -32,11 +32,16 @@ extension Connection {
         do throws(DatabaseError) {
             let file = try Self.file(name, in: directory)
             try self.init(existing: name, in: directory, for: access, deadline: deadline)
-            try configure(cacheKibibytes: cacheKibibytes)
-            if access == .create { try useWriteAheadLog() }
+            do throws(DatabaseError) {
+                try configure(cacheKibibytes: cacheKibibytes)
+                if access == .create { try useWriteAheadLog() }
+            } catch {
+                try checkPlace(of: name, in: directory, as: file, hasRead: false)
+                throw error
+            }
             // Not before: SQLite finds the log and its index by their paths, too, when it first
             // reads.
-            try checkPlace(of: name, in: directory, as: file)
+            try checkPlace(of: name, in: directory, as: file, hasRead: true)
         } catch {
             if access == .create {
                 // An empty file would pass for a keychain. The first error is the one to report.
@@ -76,9 +81,10 @@ extension Connection {
         return file
     }
 
-    /// Makes sure that SQLite, which was given a path, has opened what is in the folder.
+    /// Makes sure that SQLite, which was given a path, has opened what is in the folder, and notes
+    /// under which numbers.
     private func checkPlace(
-        of name: String, in directory: KeychainDirectory, as file: FileIdentity
+        of name: String, in directory: KeychainDirectory, as file: FileIdentity, hasRead: Bool
     ) throws(DatabaseError) {
         let operation = "open the database"
         let database = unsafe try openDatabase(operation)
@@ -89,6 +95,9 @@ extension Connection {
         // The path leads to what SQLite has open, to what was looked at, and to what is in place.
         guard hasMoved == 0 else { throw directory.replaced(operation) }
         try directory.checkPlace(of: name, as: file, during: operation)
+        guard try noteOpenFiles(name, in: directory, hasRead: hasRead) else {
+            throw directory.replaced(operation)
+        }
     }
 
     /// Checks the log and its index; says whether the file alone is all there is and will be.

@@ -29,6 +29,8 @@ internal import Glibc
 
     var transactionStatements = TransactionStatements()
     var lockTrouble = LockTrouble()
+    /// The files that SQLite has open, as far as that is known.
+    var openFiles: [OpenFile] = []
     private let system: ConnectionSystem
 
     /// Whether statements can run.
@@ -86,8 +88,10 @@ internal import Glibc
     private func shutDown() {
         guard let open = unsafe database else { return }
         transactionStatements.forget()
-        unsafe PreparedStatement.releaseAll(of: open)
-        unsafe Self.release(open)
+        sparingOthers {
+            unsafe PreparedStatement.releaseAll(of: open)
+            unsafe Self.release(open)
+        }
         unsafe database = nil
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Database
+internal import Glibc
 internal import KeychainModel
 internal import LockState
 internal import Sealing
@@ -24,6 +25,8 @@ final class Engine: Sendable {
     private let opener = Mutex<PresenceProof?>(nil)
     /// When the database was last seen in its place, on the monotonic clock.
     private let lastLook = Atomic<Int64>(.min)
+    /// How often it was looked for, by whoever reads.
+    private let lookCount = Atomic<Int>(0)
 
     /// Idle connections beyond this number are closed: as many as threads read at once.
     private static let keptReaderCount = 8
@@ -61,6 +64,7 @@ final class Engine: Sendable {
         let (now, last) = (Deadline.now, lastLook.load(ordering: .relaxed))
         guard last == .min || now - last > Self.lookInterval else { return true }
         guard try isInPlace() else { return false }
+        lookCount.add(1, ordering: .relaxed)
         // When it was looked for, not when it was found.
         lastLook.store(now, ordering: .relaxed)
         return true
@@ -68,6 +72,25 @@ final class Engine: Sendable {
 
     /// Whether it is known that the keychain of this engine was replaced.
     var isReplaced: Bool { (try? isInPlace()) == false }
+
+    /// Whether `failure` may come from files that somebody in this process has closed.
+    func hasLostFiles(_ failure: KeychainFailure) -> Bool {
+        switch failure.code {
+        case .inputOutput, .timedOut, .damaged, .keychainDamaged, .internalFault: break
+        default: return false
+        }
+        if failure.systemError == EBADF { return true }
+        let idle = readers.withLock { $0 } + (writer.withLock { $0 }.map { [$0.reading] } ?? [])
+        return !idle.allSatisfy(\.connection.isSound)
+    }
+
+    private func checkFiles(of connection: Connection) throws(KeychainFailure) {
+        guard !connection.isSound else { return }
+        throw KeychainFailure(
+            DatabaseError(
+                .replaced, during: Self.opening, path: location.folder, hint: "try again"),
+            during: Self.opening)
+    }
 
     /// Refuses to go on where the keychain was replaced.
     func checkPlace(during operation: String) throws(DatabaseError) {
@@ -141,6 +164,11 @@ final class Engine: Sendable {
         let idle = readers.withLock { $0.popLast() }
         let reader = if let idle { idle } else { try open(deadline) }
         reader.connection.deadline = deadline
+        let look = lookCount.load(ordering: .relaxed)
+        if reader.seenLook != look {
+            try checkFiles(of: reader.connection)
+            reader.seenLook = look
+        }
         defer {
             readers.withLock { idle in
                 if idle.count < Self.keptReaderCount { idle.append(reader) }
@@ -152,6 +180,7 @@ final class Engine: Sendable {
     /// The connection that writes; the caller holds the lock.
     func writer(_ deadline: Deadline) throws(KeychainFailure) -> StoreWriter {
         if let writer = writer.withLock({ $0 }) {
+            try checkFiles(of: writer.connection)
             writer.connection.deadline = deadline
             return writer
         }
@@ -182,7 +211,8 @@ final class Engine: Sendable {
         if let held = try? lock.acquire(before: .immediately, inPlace: false) {
             let writer = writer.withLock { $0.take() }
             if (try? isInPlace()) == true,
-                let last = writer?.connection ?? (hasLongLog ? idle.first?.connection : nil)
+                let last = writer?.connection ?? (hasLongLog ? idle.first?.connection : nil),
+                last.isSound
             {
                 last.deadline = .immediately
                 // Not taken over now, the log is taken over by the next who writes.

@@ -36,6 +36,9 @@ final class EngineSlot: Sendable {
     private let isUsable: Bool
     private let openSlots: OpenSlots
 
+    /// How long to wait, in nanoseconds, before what is at the path is opened anew.
+    private static let pause: Int64 = 200_000
+
     init(isUsable: Bool, countedIn openSlots: OpenSlots) {
         self.isUsable = isUsable
         self.openSlots = openSlots
@@ -80,9 +83,8 @@ final class EngineSlot: Sendable {
                 mayRepeat = call.isOfItems
                 return try perform(call, engine, body)
             } catch {
-                guard error.isOfReplacement, mayRepeat, !call.deadline.hasPassed else {
-                    throw error
-                }
+                guard error.isOfReplacement, mayRepeat, call.deadline.sleep(atMost: Self.pause)
+                else { throw error }
             }
         }
     }
@@ -93,7 +95,8 @@ final class EngineSlot: Sendable {
         do throws(KeychainFailure) {
             return try body(engine)
         } catch {
-            guard error.isOfReplacement || engine.isReplaced else {
+            let isOfAnother = error.isOfReplacement || engine.isReplaced
+            guard isOfAnother || engine.hasLostFiles(error) else {
                 throw engine.reason(for: error, call.deadline)
             }
             drop(engine)

@@ -12,6 +12,8 @@ final class StoreConnection: @unchecked Sendable {
     /// It changes with every commit of another connection, of whatever process, so that a read
     /// which finds it unchanged need not ask for the stamp again.
     var seenDataVersion: UInt32?
+    /// At which look of the engine its files were last seen to be open.
+    var seenLook = 0
     /// What was known of the keychain at that version.
     var seenState: KeychainState?
     /// What was read at that version.

@@ -286,7 +286,8 @@ def while_opening(world):
     while time.monotonic() < begin + seconds:
         for agent in agents:
             agent.tell("keys" if turn % 3 else "set mine x")
-        exchange(home, f"{home}-other")
+        for _ in range(5):
+            exchange(home, f"{home}-other")
         for agent in agents:
             answer = agent.answer()
             keys = set(answer.split())

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program that closes descriptors which are not its own, as daemons do with everything from 3
+on: the keychain is opened anew, and what has their numbers then is left alone."""
+
+import os
+import time
+
+from support import AGENT_ITEMS, expect
+
+# Long enough for a busy machine, and shorter than any deadline.
+LIMIT = 4
+
+
+def used(world, verbs):
+    agent = world.agent()
+    for verb in verbs:
+        agent.do({"set": "set key value", "get": "get key"}[verb])
+    return agent
+
+
+def goes_on(world, agent, mark):
+    """It reads and writes at once, and others see that."""
+    begin = time.monotonic()
+    expect(agent.do("get key") == "value", mark, "reading")
+    agent.do(f"set {mark} x")
+    expect(agent.do(f"get {mark}") == "x", mark, "its own write")
+    seconds = time.monotonic() - begin
+    expect(seconds < LIMIT, f"{mark} took {seconds:.1f} s")
+    expect(world.get(mark, *AGENT_ITEMS) == "x", mark, "at the path")
+
+
+def closed(world):
+    """After reading, writing and both, one after the other, and again."""
+    world.set("key", "value", *AGENT_ITEMS)
+    for number, verbs in enumerate((["get"], ["set"], ["set", "get"], ["get", "set", "get"])):
+        agent = used(world, verbs)
+        for turn in range(3):
+            count = int(agent.do("closefrom 3"))
+            expect(count > 2, "nothing was open:", count)
+            goes_on(world, agent, f"closed-{number}-{turn}")
+        agent.end()
+    # Who writes first.
+    agent = used(world, ["set", "get"])
+    agent.do("closefrom 3")
+    agent.do("set first x")
+    expect(world.get("first", *AGENT_ITEMS) == "x", "written first")
+    agent.end()
+    world.doctor()
+
+
+def closed_in_part(world):
+    """From any number on."""
+    world.set("key", "value", *AGENT_ITEMS)
+    agent = used(world, ["get", "set", "get"])
+    numbers = sorted(int(name) for name in os.listdir(f"/proc/{agent.pid}/fd"))
+    agent.end()
+    for first in numbers:
+        if first < 3:
+            continue
+        agent = used(world, ["get", "set", "get"])
+        agent.do(f"closefrom {first}")
+        goes_on(world, agent, f"from-{first}")
+        agent.end()
+    world.doctor()
+
+
+def taken(world):
+    """What has the numbers is neither written to nor closed, and reads give no wrong answer."""
+    world.set("key", "value", *AGENT_ITEMS)
+    for number, verbs in enumerate((["get"], ["get", "set", "get"])):
+        agent = used(world, verbs)
+        folder = f"{world.folder}/taken-{number}"
+        os.mkdir(folder)
+        os.chmod(folder, 0o777)
+        count = int(agent.do(f"take 3 {folder}"))
+        expect(count > 2, "nothing was open:", count)
+        # A read may go by what was open for a tenth of a second; a write may not.
+        if number == 0:
+            time.sleep(0.15)
+        else:
+            agent.do("set other x")
+        goes_on(world, agent, f"taken-{number}")
+        agent.do("close")
+        goes_on(world, agent, f"taken-again-{number}")
+        agent.do("close")
+        expect(agent.do("lost") == "0", "closed what was not its own:", agent.do("lost"))
+        for name in os.listdir(folder):
+            contents = open(f"{folder}/{name}", "rb").read()
+            expect(contents == b"x" * 8192, "written into another's file:", name)
+        expect(len(locked_files(agent.pid, folder)) == count, "unlocked another's file")
+        agent.end()
+    world.doctor()
+
+
+def locked_files(pid, folder):
+    inodes = {str(os.stat(f"{folder}/{name}").st_ino) for name in os.listdir(folder)}
+    found = set()
+    for line in open("/proc/locks"):
+        words = line.split()
+        if "->" not in words and words[4] == str(pid):
+            found |= {words[5].split(":")[2]} & inodes
+    return found
+
+
+def watching(world):
+    """Who follows what others store still does."""
+    watcher, writer = world.agent(), world.agent()
+    watcher.do("app keywatch ak")
+    writer.do("app setas ak first 1")
+    watcher.do("app keyseen +first")
+    watcher.do("closefrom 3")
+    writer.do("app setas ak second 1")
+    seen = watcher.do("app keyseen +second").split()
+    expect("+second" in seen, "told:", seen)
+    time.sleep(0.5)
+    spent = processor_time(watcher.pid)
+    time.sleep(1)
+    spent = processor_time(watcher.pid) - spent
+    expect(spent < 0.5, f"{spent:.2f} s of processor time while nothing happens")
+    watcher.end()
+    writer.end()
+
+
+def processor_time(pid):
+    fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def forked(world):
+    """A child that was forked by a program which has closed everything."""
+    agent = world.agent()
+    agent.do("set parent before")
+    agent.do("keys")
+    agent.do("closefrom 3")
+    agent.tell("fork child")
+    answers = [agent.answer() for _ in range(3)]
+    expect("child 0" in answers, answers)
+    expect(agent.do("get parent") == "before", "the parent")
+    agent.end()
+    world.doctor()
