@@ -61,7 +61,9 @@ var products: [Product] = [
         library("Fingerprint", ["Database", "Sealing", "SystemBus"]),
         library("TPM", [tpm2, "CLinux", "Database", "SecretMemory", "Sealing"]),
         library("Keybag", ["KeychainModel", "SecretMemory", "Sealing"]),
-        library("LockState", ["CLinux", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
+        library(
+            "LockState",
+            ["CLinux", "Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
         library("Backup", ["Database", "KeychainModel", "SecretMemory", "Sealing"]),
         library(
             "KeychainStore",
@@ -141,7 +143,7 @@ var products: [Product] = [
         tests(
             "LockState",
             [
-                "CForkSupport", "CLinux", "KeychainModel", "Keybag", "LockStateSupport",
+                "CForkSupport", "CLinux", "Database", "KeychainModel", "Keybag", "LockStateSupport",
                 "LockStateTestAgent", "SecretMemory", "Sealing", "TestValues",
             ]),
         tests(

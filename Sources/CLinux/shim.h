@@ -15,6 +15,7 @@
 #include <sys/auxv.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -155,13 +156,6 @@ static inline int64_t valet_add_thread_key(
     return result < 0 ? -errno : result;
 }
 
-/* The serial number of a key of type `user` in the user keyring. */
-static inline int64_t valet_find_user_key(const char *description) {
-    long result = syscall(
-        SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_USER_KEYRING, "user", description, 0);
-    return result < 0 ? -errno : result;
-}
-
 /* The length of the payload, which is copied only if there is room for all of it. */
 static inline int64_t valet_read_key(int32_t key, void *payload, size_t room) {
     long result = syscall(SYS_keyctl, KEYCTL_READ, key, payload, room);
@@ -183,6 +177,22 @@ static inline int64_t valet_update_key(int32_t key, const void *payload, size_t 
 static inline int64_t valet_keyctl(int operation, int32_t key, int64_t argument) {
     long result = syscall(SYS_keyctl, operation, key, (unsigned long)argument, 0UL, 0UL);
     return result < 0 ? -errno : result;
+}
+
+/* The serial number of the user's persistent keyring, which is linked into the keyring of this
+   thread: KEYCTL_GET_PERSISTENT is 22. */
+static inline int64_t valet_persistent_keyring(void) {
+    long result = syscall(SYS_keyctl, 22, (unsigned long)-1, KEY_SPEC_THREAD_KEYRING, 0UL, 0UL);
+    return result < 0 ? -errno : result;
+}
+
+/* Has btrfs overwrite an empty file in place from now on, so that a full disk does not matter:
+   FS_IOC_GETFLAGS, FS_IOC_SETFLAGS and FS_NOCOW_FL. Other file systems do so anyway, or refuse. */
+static inline void valet_disable_copy_on_write(int file) {
+    long flags = 0;
+    if (ioctl(file, _IOR('f', 1, long), &flags) != 0) return;
+    flags |= 0x00800000;
+    (void)ioctl(file, _IOW('f', 2, long), &flags);
 }
 
 /* Milliseconds since the machine started, sleep included. */

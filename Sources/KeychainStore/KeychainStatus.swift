@@ -46,6 +46,8 @@ package struct KeychainStatus: Sendable {
     package var lockStateProvider: String?
     /// Why they lie there; nil without a passcode.
     package var lockStateReason: String?
+    /// What somebody has done to opened keys in the kernel, in words; nil if nothing.
+    package var lockStateWarning: String?
     /// How long the keychain stays unlocked however much it is used; nil for no end, and unless it
     /// is unlocked.
     package var remaining: Duration?

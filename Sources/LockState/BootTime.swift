@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLinux
+internal import Database
+internal import Sealing
 
 /// A moment on the clock that starts with the machine, runs on while it sleeps and cannot be set
 /// (`CLOCK_BOOTTIME`).
@@ -36,7 +38,25 @@ package struct BootTime: Hashable, Comparable, Sendable {
         return now < self ? .milliseconds(milliseconds - now.milliseconds) : .zero
     }
 
+    /// Whether this moment is less than so many milliseconds after `earlier`, and not before it.
+    func isWithin(milliseconds count: UInt64, after earlier: BootTime) -> Bool {
+        milliseconds >= earlier.milliseconds && milliseconds - earlier.milliseconds < count
+    }
+
     package static func < (left: BootTime, right: BootTime) -> Bool {
         left.milliseconds < right.milliseconds
+    }
+}
+
+extension BootID {
+    /// This run of the machine, as the kernel names it; nil if it does not.
+    static let current = BootID(uuid: KernelFile.text("/proc/sys/kernel/random/boot_id"))
+
+    /// The id that a UUID is; nil for any other text.
+    init?(uuid: String?) {
+        guard let digits = uuid?.filter({ $0 != "-" && !$0.isWhitespace }),
+            let bytes = FixedBytes<16, BootIDName>(digits: digits)
+        else { return nil }
+        self = bytes
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLinux
+internal import Database
 internal import Glibc
 internal import SecretMemory
 
@@ -17,31 +18,27 @@ enum KernelKeyring {
     /// and could find but not read it.
     private static let permissions: Int64 = 0x3f2f_0000
 
+    /// A keyring in which all processes of the user find keys.
+    private enum Shared: CaseIterable {
+        case user
+        /// For where somebody has revoked or closed the user keyring.
+        case persistent
+    }
+
     /// Makes a key that only this thread has, and that dies with it.
     ///
     /// The thread's keyring, not the process's: a key of one name is there only once, and two
     /// threads of one process would write over each other's.
     static func makeKey(
-        named description: String, payload: borrowing SecretBytes
+        named description: String, payload: Span<UInt8>
     ) throws(LockStateError) -> KeySerial {
-        let result = payload.withBytes { bytes in
-            unsafe bytes.withUnsafeBufferPointer { bytes in
-                unsafe valet_add_thread_key(description, bytes.baseAddress, bytes.count)
-            }
+        let result = unsafe payload.withUnsafeBufferPointer { bytes in
+            unsafe valet_add_thread_key(description, bytes.baseAddress, bytes.count)
         }
         return KeySerial(rawValue: Int32(try check(result, during: .publish)))
     }
 
-    /// Finds a key in the user keyring; costs about 2 µs.
-    ///
-    /// - Throws: ``LockStateError/Code/keyNotFound``, `expired` or `revoked` if there is none (any
-    ///   more), `refused` where there are no keyrings.
-    static func find(_ description: String) throws(LockStateError) -> KeySerial {
-        let result = unsafe valet_find_user_key(description)
-        return KeySerial(rawValue: Int32(try check(result, during: .find)))
-    }
-
-    /// Whether the key is still good: neither revoked, nor expired, nor collected.
+    /// Whether the key is still good: not revoked, expired or collected, and open to us.
     ///
     /// The cheapest call that tells: docs/decisions/0013-kernel-keys.md.
     static func isGood(_ key: KeySerial) -> Bool {
@@ -62,52 +59,49 @@ enum KernelKeyring {
             }
         }
         let count = Int(try check(result, during: .read))
-        guard count <= limit else { throw LockStateError(.malformed, during: .read) }
+        guard count <= limit else { throw LockStateError(.malformed, during: .parse) }
         return try room.withBytes { (bytes: Span<UInt8>) throws(LockStateError) in
             try body(bytes.extracting(first: count))
         }
     }
 
-    /// The keys of type `user` in the user keyring, by what they are called; without those whose
-    /// names are longer than `limit` bytes, and those that are not for this user to see.
-    static func keys(namedWithin limit: Int) throws(LockStateError) -> [String: KeySerial] {
-        var found: [String: KeySerial] = [:]
-        for key in try serials() {
-            if let name = try name(of: key, atMost: limit) { found[name] = key }
+    /// The keys of type `user` that all processes of the user find, with their names; without those
+    /// whose names are longer than `limit` bytes, and those that are not for this user to see.
+    static func keys(namedWithin limit: Int) -> [(key: KeySerial, name: String)] {
+        var found: [(key: KeySerial, name: String)] = []
+        for keyring in Shared.allCases {
+            found +=
+                withSerial(of: keyring) { keyring in
+                    serials(in: keyring).compactMap { key in
+                        name(of: key, atMost: limit).map { (key, $0) }
+                    }
+                } ?? []
         }
         return found
     }
 
-    private static func serials() throws(LockStateError) -> [KeySerial] {
+    private static func serials(in keyring: Int32) -> [KeySerial] {
         var count = 256
         while true {
             var numbers = [Int32](repeating: 0, count: count)
             let result = unsafe numbers.withUnsafeMutableBytes { bytes in
-                unsafe valet_read_key(KEY_SPEC_USER_KEYRING, bytes.baseAddress, bytes.count)
+                unsafe valet_read_key(keyring, bytes.baseAddress, bytes.count)
             }
-            let needed = Int(try check(result, during: .find)) / MemoryLayout<Int32>.size
+            guard result >= 0 else { return [] }
+            let needed = Int(result) / MemoryLayout<Int32>.size
             if needed <= count { return numbers.prefix(needed).map(KeySerial.init(rawValue:)) }
             // Others add keys, too.
             count = needed + 64
         }
     }
 
-    private static func name(
-        of key: KeySerial, atMost limit: Int
-    ) throws(LockStateError) -> String? {
+    private static func name(of key: KeySerial, atMost limit: Int) -> String? {
         var text = [UInt8](repeating: 0, count: 64 + limit)
         let result = unsafe text.withUnsafeMutableBytes { bytes in
             unsafe valet_describe_key(key.rawValue, bytes.baseAddress, bytes.count)
         }
-        let count: Int
-        do throws(LockStateError) {
-            count = Int(try check(result, during: .find))
-        } catch {
-            guard error.meansGone || error.code == .refused else { throw error }
-            return nil
-        }
-        guard (1...text.count).contains(count) else { return nil }
-        let parts = text.prefix(count - 1).split(
+        guard result >= 1, result <= text.count else { return nil }
+        let parts = text.prefix(Int(result) - 1).split(
             separator: UInt8(ascii: ";"), maxSplits: 4, omittingEmptySubsequences: false)
         guard parts.count == 5, parts[0].elementsEqual("user".utf8) else { return nil }
         return String(decoding: parts[4], as: UTF8.self)
@@ -115,13 +109,9 @@ enum KernelKeyring {
 
     /// Replaces the payload at once, for every reader; a key that was revoked stays so. Its
     /// timeout is gone afterwards.
-    static func update(
-        _ key: KeySerial, payload: borrowing SecretBytes
-    ) throws(LockStateError) {
-        let result = payload.withBytes { bytes in
-            unsafe bytes.withUnsafeBufferPointer { bytes in
-                unsafe valet_update_key(key.rawValue, bytes.baseAddress, bytes.count)
-            }
+    static func update(_ key: KeySerial, payload: Span<UInt8>) throws(LockStateError) {
+        let result = unsafe payload.withUnsafeBufferPointer { bytes in
+            unsafe valet_update_key(key.rawValue, bytes.baseAddress, bytes.count)
         }
         try check(result, during: .update)
     }
@@ -136,33 +126,70 @@ enum KernelKeyring {
         try control(KEYCTL_SET_TIMEOUT, key, Int64(seconds), during: .publish)
     }
 
-    /// Links the key into the user keyring, in place of the one of its name, at once for every
-    /// reader.
+    /// Links the key into the user keyring, or where that is revoked or closed into the user's
+    /// persistent one, so that it outlives this thread.
     static func publish(_ key: KeySerial) throws(LockStateError) {
         do throws(LockStateError) {
             try control(KEYCTL_LINK, key, Int64(KEY_SPEC_USER_KEYRING), during: .publish)
         } catch {
+            switch error.code {
+            case .revoked, .expired, .refused:
+                let result = withSerial(of: .persistent) { keyring in
+                    valet_keyctl(KEYCTL_LINK, key.rawValue, Int64(keyring))
+                }
+                guard let result, result >= 0 else { throw error }
             // The key is this thread's, so what is missing is the user keyring itself, which the
             // kernel makes at first use: there was no room for it.
-            guard error.code == .keyNotFound else { throw error }
-            throw LockStateError(
-                .quotaExceeded, during: .publish, systemError: error.systemError)
+            case .keyNotFound:
+                throw LockStateError(
+                    .quotaExceeded, during: .publish, systemError: error.systemError)
+            default: throw error
+            }
         }
     }
 
-    /// Makes the key unreadable for everybody, at once; its payload is wiped a moment later.
-    static func revoke(_ key: KeySerial) throws(LockStateError) {
-        try control(KEYCTL_REVOKE, key, 0, during: .revoke)
-    }
-
-    /// Removes the key from the user keyring.
-    static func unlink(_ key: KeySerial) throws(LockStateError) {
-        try control(KEYCTL_UNLINK, key, Int64(KEY_SPEC_USER_KEYRING), during: .unlink)
+    /// Takes the key away from everybody, as far as that is possible: unlinked from where processes
+    /// find it, then unreadable at once. Whatever is refused counts as gone.
+    ///
+    /// Unlinked first: a revoked key stays linked, and in the user's quota, where it cannot be
+    /// named. A key that nobody had linked is left alone unless `always`: to invalidate it costs
+    /// some of the quota for good.
+    ///
+    /// - Parameter always: Whether it is made unreadable though it was not linked: where nothing
+    ///   else keeps others from using it.
+    /// - Returns: Whether it was good.
+    @discardableResult
+    static func end(_ key: KeySerial, always: Bool) -> Bool {
+        let wasGood = isGood(key)
+        let isUnlinked = Shared.allCases.contains { keyring in
+            let result = withSerial(of: keyring) { keyring in
+                valet_keyctl(KEYCTL_UNLINK, key.rawValue, Int64(keyring))
+            }
+            return result == 0
+        }
+        if isUnlinked || always, valet_keyctl(KEYCTL_INVALIDATE, key.rawValue, 0) != 0 {
+            _ = valet_keyctl(KEYCTL_REVOKE, key.rawValue, 0)
+        }
+        return wasGood
     }
 
     /// Removes the key from the keyring of this thread.
-    static func dropFromThread(_ key: KeySerial) throws(LockStateError) {
-        try control(KEYCTL_UNLINK, key, Int64(KEY_SPEC_THREAD_KEYRING), during: .unlink)
+    static func dropFromThread(_ key: KeySerial) {
+        // This thread keeps it only if it cannot let go; it dies with the thread then.
+        _ = valet_keyctl(KEYCTL_UNLINK, key.rawValue, Int64(KEY_SPEC_THREAD_KEYRING))
+    }
+
+    /// Lends `body` the number of a keyring; nil if the kernel has none.
+    private static func withSerial<R>(of keyring: Shared, _ body: (Int32) -> R) -> R? {
+        switch keyring {
+        case .user: return body(KEY_SPEC_USER_KEYRING)
+        case .persistent:
+            // Linked into the thread's keyring, this thread possesses it.
+            let serial = valet_persistent_keyring()
+            guard serial > 0 else { return nil }
+            defer { dropFromThread(KeySerial(rawValue: Int32(serial))) }
+            return body(Int32(serial))
+        }
     }
 
     /// Why the kernel, or a sandbox, gives this process no keyrings; nil if it does.
@@ -171,7 +198,29 @@ enum KernelKeyring {
         guard result < 0 else { return nil }
         let error = LockStateError(errno: Int32(-result), during: .probe)
         // A quota that is used up gives ENOKEY here; there may be room when it is needed.
-        return error.code == .refused ? error : nil
+        guard error.code == .refused else { return nil }
+        return withSerial(of: .persistent) { _ in true } == nil ? error : nil
+    }
+
+    /// Why the user keyring itself cannot be used; nil if it can.
+    static func userKeyringError() -> LockStateError? {
+        let result = valet_keyctl(KEYCTL_GET_KEYRING_ID, KEY_SPEC_USER_KEYRING, 0)
+        return result < 0 ? LockStateError(errno: Int32(-result), during: .probe) : nil
+    }
+
+    /// How much of the user's quota is used, in words (proc_keys(5)); nil if the kernel does not
+    /// tell.
+    static func room() -> String? {
+        let user = "\(geteuid()):"
+        let lines = KernelFile.text("/proc/key-users")?.split(separator: "\n") ?? []
+        for line in lines {
+            let words = line.split(whereSeparator: \.isWhitespace)
+            guard words.count == 5, words[0] == user else { continue }
+            let (keys, bytes) = (words[3].split(separator: "/"), words[4].split(separator: "/"))
+            guard keys.count == 2, bytes.count == 2 else { return nil }
+            return "\(keys[0]) of \(keys[1]) keys, \(bytes[0]) of \(bytes[1]) bytes"
+        }
+        return nil
     }
 
     private static func control(

@@ -5,31 +5,40 @@ internal import KeychainModel
 internal import Sealing
 internal import SecretMemory
 
-/// docs/FORMAT.md §10.
+/// docs/FORMAT.md §10.4.
 extension KeyPayload {
     static let magic = Array("VALETKEY".utf8)
-    static let version: UInt16 = 1
-    static let checksumByteCount = 32
+    static let version: UInt16 = 2
 
-    /// The bytes that ``init(parsing:)`` takes.
-    func encoded() -> SecretBytes {
+    /// Magic and version, to which the rest is bound.
+    static let head: [UInt8] = {
+        var head = magic
+        head.append(bigEndian: version)
+        return head
+    }()
+
+    /// The bytes that ``open(_:under:)`` takes. Each call makes others.
+    func sealed(under key: borrowing SharedPayloadKey) -> [UInt8] {
+        let head = Self.head
+        return body().withBytes { body in
+            head + AEAD.seal(body, associatedData: head.span, under: key)
+        }
+    }
+
+    /// What is sealed; the bytes that ``init(body:)`` takes.
+    func body() -> SecretBytes {
         SecretBytes(byteCount: byteCount, for: .keys) { (bytes: inout MutableSpan<UInt8>) in
             var writer = PayloadWriter()
-            for byte in Self.magic { writer.write(byte, to: &bytes) }
-            writer.write(Self.version, to: &bytes)
             writer.write(keychainID, to: &bytes)
             writer.write(scope.tag, to: &bytes)
             writer.write(UInt8(epochs.count), to: &bytes)
             for part in epochs { part.write(with: &writer, to: &bytes) }
             for number in period.numbers { writer.write(number, to: &bytes) }
-            let checksum = Digest(of: bytes.span.extracting(first: writer.position))
-            writer.write(checksum, to: &bytes)
         }
     }
 
     private var byteCount: Int {
-        let parts = epochs.reduce(0) { $0 + $1.byteCount }
-        return 8 + 2 + 16 + 1 + 1 + parts + 3 * 8 + Self.checksumByteCount
+        16 + 1 + 1 + epochs.reduce(0) { $0 + $1.byteCount } + 3 * 8
     }
 }
 

@@ -3,19 +3,44 @@
 internal import Keybag
 internal import KeychainModel
 internal import Sealing
+internal import SecretMemory
 
-/// docs/FORMAT.md §10.
+/// docs/FORMAT.md §10.4.
 extension KeyPayload {
-    /// Parses a payload where it lies.
+    /// Opens a payload and parses it.
     ///
     /// - Throws: ``LockStateError/Code/newer`` for a version that this one does not know,
+    ///   ``LockStateError/Code/changedByOthers`` if it was not sealed under `key`,
     ///   ``LockStateError/Code/malformed`` for anything else that is wrong.
-    convenience init(parsing bytes: Span<UInt8>) throws(LockStateError) {
-        guard bytes.count <= Self.maximumByteCount, bytes.count >= Self.checksumByteCount else {
-            throw .malformedPayload
+    static func open(
+        _ bytes: Span<UInt8>, under key: borrowing SharedPayloadKey
+    ) throws(LockStateError) -> KeyPayload {
+        guard starts(bytes, with: magic), bytes.count > head.count else { throw .changedPayload }
+        guard starts(bytes, with: head) else { throw LockStateError(.newer, during: .parse) }
+        let head = head
+        let body: SecretBytes
+        do throws(SealingError) {
+            body = try AEAD.open(
+                bytes.extracting(droppingFirst: head.count), associatedData: head.span, under: key)
+        } catch {
+            throw .changedPayload
         }
-        var reader = PayloadReader(end: bytes.count - Self.checksumByteCount)
-        try Self.checkHead(of: bytes, with: &reader)
+        return try body.withBytes { (bytes: Span<UInt8>) throws(LockStateError) in
+            try KeyPayload(body: bytes)
+        }
+    }
+
+    private static func starts(_ bytes: Span<UInt8>, with start: [UInt8]) -> Bool {
+        guard bytes.count >= start.count else { return false }
+        for index in start.indices where bytes[index] != start[index] { return false }
+        return true
+    }
+
+    /// Parses what was sealed.
+    ///
+    /// - Throws: ``LockStateError/Code/malformed``.
+    convenience init(body bytes: Span<UInt8>) throws(LockStateError) {
+        var reader = PayloadReader(end: bytes.count)
         let keychainID = try KeychainID(payload: bytes.extracting(try reader.next(16)))
         guard let scope = KeyScope(tag: try reader.integer(of: bytes)) else {
             throw .malformedPayload
@@ -29,22 +54,6 @@ extension KeyPayload {
             period == .unlimited || scope == .whileUnlocked
         else { throw .malformedPayload }
         self.init(keychainID: keychainID, scope: scope, epochs: epochs, period: period)
-    }
-
-    private static func checkHead(
-        of bytes: Span<UInt8>, with reader: inout PayloadReader
-    ) throws(LockStateError) {
-        for (index, place) in try reader.next(magic.count).enumerated()
-        where bytes[place] != magic[index] {
-            throw .malformedPayload
-        }
-        guard try reader.integer(of: bytes, as: UInt16.self) == version else {
-            throw LockStateError(.newer, during: .parse)
-        }
-        let checksum = try Digest(payload: bytes.extracting(last: checksumByteCount))
-        guard checksum == Digest(of: bytes.extracting(droppingLast: checksumByteCount)) else {
-            throw .malformedPayload
-        }
     }
 
     private static func epochs(
@@ -123,5 +132,9 @@ extension KeyPayload {
 extension LockStateError {
     fileprivate static var malformedPayload: LockStateError {
         LockStateError(.malformed, during: .parse)
+    }
+
+    fileprivate static var changedPayload: LockStateError {
+        LockStateError(.changedByOthers, during: .parse)
     }
 }

@@ -4,7 +4,7 @@ internal import Keybag
 internal import KeychainModel
 internal import Sealing
 
-/// The keys of one scope, of one epoch or two, as they lie in the kernel: docs/FORMAT.md §10.
+/// The keys of one scope, of one epoch or two, as they lie in the kernel: docs/FORMAT.md §10.4.
 final class KeyPayload: Sendable {
     /// The largest that there can be; what is longer is no payload.
     static let maximumByteCount = 1024

@@ -4,7 +4,7 @@ internal import Keybag
 internal import KeychainModel
 internal import Sealing
 
-/// Each scope has a payload of its own: docs/FORMAT.md §10.
+/// Each scope has a payload of its own: docs/FORMAT.md §10.4.
 extension KeyScope {
     /// The byte that names the scope in a payload: `u` or `f`.
     var tag: UInt8 {
@@ -29,14 +29,23 @@ extension KeyScope {
         classes.filter { $0 != .whenPasscodeSetThisDeviceOnly }
     }
 
-    /// What the names of all payloads of all keychains begin with.
-    static let descriptionPrefix = "valet:1:"
+    /// What the names of the payloads of a keychain, or of all, begin with; of the form of before
+    /// there were sharing files, too, which nobody reads any more.
+    static func namePrefixes(of keychainID: KeychainID?) -> [String] {
+        ["valet:2:", "valet:1:"].map { prefix in keychainID.map { "\(prefix)\($0):" } ?? prefix }
+    }
 
-    /// What the names of the payloads of all keychains end with.
-    var descriptionSuffix: String { ":\(Character(Unicode.Scalar(tag)))" }
+    /// A new name for a payload in the kernel. It proves nothing, and is random so that none takes
+    /// the place of another.
+    func randomName(of keychainID: KeychainID) -> String {
+        let digits = String(UInt64.random(in: .min ... .max), radix: 16)
+        let padding = String(repeating: "0", count: 16 - digits.count)
+        return "valet:2:\(keychainID):\(Character(Unicode.Scalar(tag))):\(padding)\(digits)"
+    }
 
-    /// The name of the payload of a keychain in the user keyring.
-    func description(of keychainID: KeychainID) -> String {
-        "\(Self.descriptionPrefix)\(keychainID)\(descriptionSuffix)"
+    /// Whether `name` is that of a payload of this scope.
+    func isNamed(by name: String) -> Bool {
+        let parts = name.split(separator: ":", omittingEmptySubsequences: false)
+        return parts.count >= 4 && parts[3] == String(Character(Unicode.Scalar(tag)))
     }
 }

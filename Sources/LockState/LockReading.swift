@@ -36,7 +36,8 @@ package enum LockCause: Hashable, Sendable {
     case deadlinePassed
     /// The keys that are there are of another epoch: the database was changed or put back.
     case otherEpoch
-    /// Something else lies where the keys should be: another keychain's, damaged, or newer.
+    /// Something else lies where the keys should be: somebody changed it, or a newer version made
+    /// it.
     case invalid(LockStateError)
     /// The keys that stay from the first unlock on were lost, and so everything counts as lost.
     case firstUnlockKeysLost

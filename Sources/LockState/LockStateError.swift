@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Database
+
 /// Keeps the opened keys of a keychain where every process of the user finds them, for as long as
 /// it is unlocked.
 ///
@@ -22,6 +24,14 @@ package struct LockStateError: Error, Hashable, Sendable {
         case refused
         /// The keychain is not unlocked (any more), so there is nothing to renew.
         case notUnlocked
+        /// The key of the kernel does not open with what was put there: somebody changed it.
+        case changedByOthers
+        /// The keychain's folder cannot be written, or no folder is the user's alone: keys are not
+        /// shared, since nobody could take them away from others.
+        case cannotShare
+        /// The keychain's folder cannot be written, so programs that keep keys of their own were
+        /// not told of a lock. Keys that are shared are gone.
+        case cannotTellOthers
         /// The bytes are no payload, or one that was damaged.
         case malformed
         /// A newer version made the payload.
@@ -43,6 +53,10 @@ package struct LockStateError: Error, Hashable, Sendable {
         case update = "change keys in the kernel"
         case revoke = "revoke keys in the kernel"
         case unlink = "remove keys from the kernel"
+        case readPage = "read the page of locks"
+        case readSharingFile = "read what opens shared keys"
+        case share = "share opened keys"
+        case lock = "lock the keychain"
     }
 
     /// What the caller can do about it.
@@ -51,11 +65,21 @@ package struct LockStateError: Error, Hashable, Sendable {
     package let operation: Operation
     /// The system's error number.
     package let systemError: Int32?
+    /// The file, if it is about one.
+    package let path: String?
 
-    init(_ code: Code, during operation: Operation, systemError: Int32? = nil) {
+    init(
+        _ code: Code, during operation: Operation, systemError: Int32? = nil, path: String? = nil
+    ) {
         self.code = code
         self.operation = operation
         self.systemError = systemError
+        self.path = path
+    }
+
+    /// Translates what went wrong with a file.
+    init(_ error: DatabaseError, _ code: Code = .other, during operation: Operation) {
+        self.init(code, during: operation, systemError: error.systemError, path: error.path)
     }
 
     /// Lets `catch LockStateError.Code.quotaExceeded` be written.
@@ -67,9 +91,10 @@ package struct LockStateError: Error, Hashable, Sendable {
 extension LockStateError: CustomStringConvertible {
     /// One lower-case line: operation, reason and error number; never bytes of a key.
     package var description: String {
-        let text = "could not \(operation.rawValue): \(code.explanation)"
-        guard let systemError else { return text }
-        return text + ", errno \(systemError)"
+        var text = "could not \(operation.rawValue): \(code.explanation)"
+        if let path { text += " (\(path))" }
+        if let systemError { text += ", errno \(systemError)" }
+        return text
     }
 }
 
@@ -82,6 +107,10 @@ extension LockStateError.Code {
         case .quotaExceeded: "the user's quota of keys is used up"
         case .refused: "it is not allowed here"
         case .notUnlocked: "the keychain is not unlocked"
+        case .changedByOthers: "somebody changed them"
+        case .cannotShare: "the folder for them cannot be used"
+        case .cannotTellOthers:
+            "the folder cannot be written, so programs with opened keys of their own keep them"
         case .malformed: "they are damaged"
         case .newer: "a newer version made them"
         case .wrongKeys: "they belong to another keychain or epoch"

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Database
 internal import Glibc
+internal import Sealing
 
 /// Where the opened keys of a keychain lie, and why there.
+///
+/// Keys are shared only where a person is logged in. Services and containers keep their own: the
+/// kernel's keyrings know neither, so a container would share those of the user with its number.
 package struct LockStateProvider: Hashable, Sendable {
     /// The two places.
     package enum Place: String, Hashable, Sendable {
@@ -22,64 +27,174 @@ package struct LockStateProvider: Hashable, Sendable {
         self.reason = reason
     }
 
+    /// The values of `VALET_LOCK_STATE`.
+    package static let settings = [Place.kernel, .process].map(\.rawValue)
+
     /// What the choice depends on.
     package struct Circumstances: Hashable, Sendable {
-        /// The value of `VALET_LOCK_STATE`, `kernel` or `process`; nil if it is not set or must not
-        /// be believed.
+        /// The value of `VALET_LOCK_STATE`, one of ``LockStateProvider/settings``; nil if it is not
+        /// set or must not be believed.
         package var setting: String?
         /// The effective user id.
-        package var user: UInt32
-        /// Whether the process has more rights than whoever started it.
-        package var isElevated: Bool
+        package var user: UInt32 = 0
+        /// Whether the process has more rights than its caller.
+        package var isElevated = false
         /// Why the kernel gives no keyrings; nil if it does.
         package var refusal: LockStateError?
+        /// Whether the kernel names this run of the machine.
+        package var hasBootID = true
+        /// What tells that this is a container; nil if nothing does.
+        package var container: String?
+        /// Whether user ids are those of the machine (user_namespaces(7)).
+        package var hasOwnUserIDs = false
+        /// Whether the clock is that of the machine (time_namespaces(7)).
+        package var hasOwnClock = false
+        /// The control groups of cgroups(7): of version 2, and of systemd's own tree.
+        package var groups: [String] = []
+        /// The login user of audit(8).
+        package var login = Login.absent
+        /// Whether this is the Windows Subsystem for Linux.
+        package var isWSL = false
 
-        /// Describes a process.
-        package init(
-            setting: String?, user: UInt32, isElevated: Bool,
-            refusal: LockStateError? = LockStateProvider.kernelRefusal()
-        ) {
-            self.setting = setting
-            self.user = user
-            self.isElevated = isElevated
-            self.refusal = refusal
+        /// The login user id that the kernel keeps for a process.
+        package enum Login: Hashable, Sendable {
+            /// A person has logged in, and this process is one of theirs.
+            case set
+            /// Nobody has: this process is a service's.
+            case unset
+            /// The kernel keeps none.
+            case absent
         }
 
-        /// Describes this process; the parameters are those of the other initialiser.
-        package static func ofProcess(setting: String?, isElevated: Bool) -> Circumstances {
-            Circumstances(setting: setting, user: geteuid(), isElevated: isElevated)
-        }
+        /// Describes an ordinary process of nobody's.
+        package init() {}
     }
 
-    /// Chooses. Whatever is in doubt stays within the process.
+    /// Chooses. Whatever is in doubt stays within the process: docs/FORMAT.md §10.7.
     package init(for process: Circumstances) {
-        // The user keyring is that of the real user, who could read what lies in it.
         if process.isElevated {
             self.init(.process, "this program has more rights than its caller")
         } else if let refusal = process.refusal {
             self.init(.process, "\(refusal)")
+        } else if !process.hasBootID {
+            self.init(.process, "the kernel does not name this run of the machine")
+        } else if let setting = process.setting {
+            self.init(Place(rawValue: setting) ?? .process, "VALET_LOCK_STATE says so")
+        } else if let reason = process.reasonAgainstSharing {
+            self.init(.process, reason)
+        } else if let reason = process.reasonForSharing {
+            self.init(.kernel, reason)
         } else {
-            self.init(setting: process.setting, user: process.user)
-        }
-    }
-
-    private init(setting: String?, user: UInt32) {
-        switch setting {
-        case "kernel": self.init(.kernel, "VALET_LOCK_STATE says so")
-        case "process": self.init(.process, "VALET_LOCK_STATE says so")
-        case .some: self.init(.process, "VALET_LOCK_STATE is neither kernel nor process")
-        case .none where Self.isLoginUser(user):
-            self.init(.kernel, "user \(user) is one that logs in")
-        case .none: self.init(.process, "user \(user) is not one that logs in")
+            self.init(.process, "nobody has logged in here")
         }
     }
 
     /// Why the kernel, or a sandbox, gives this process no keyrings; nil if it does. One system
     /// call.
     package static func kernelRefusal() -> LockStateError? { KernelKeyring.refusal() }
+}
 
-    /// Root, and the ids that login.defs(5) has for people.
-    private static func isLoginUser(_ user: UInt32) -> Bool {
-        user == 0 || (1000...60_000).contains(user)
+extension LockStateProvider.Circumstances {
+    private static let serviceSlices = ["system.slice", "machine.slice"]
+    private static let containerGroups = ["docker", "kubepods", "lxc"]
+    /// The ids that login.defs(5) has for people.
+    private static let people: ClosedRange<UInt32> = 1000...60_000
+
+    fileprivate var reasonAgainstSharing: String? {
+        if let container { return "this is a container: \(container)" }
+        if hasOwnUserIDs { return "this is a user namespace" }
+        if hasOwnClock { return "this is a time namespace" }
+        for group in groups {
+            if Self.serviceSlices.contains(where: { group.hasPrefix($0) }) {
+                return "this is a service: it runs in \(group)"
+            }
+            if Self.containerGroups.contains(where: { group.hasPrefix($0) })
+                || group.contains("libpod-")
+            {
+                return "this is a container: it runs in \(group)"
+            }
+        }
+        return nil
+    }
+
+    fileprivate var reasonForSharing: String? {
+        switch login {
+        case .set: return "somebody has logged in"
+        case .absent where groups.contains { $0.hasPrefix("user.slice") }:
+            return "this is a user's session"
+        case .absent, .unset:
+            return isWSL && Self.people.contains(user) ? "user \(user) is a person's" : nil
+        }
+    }
+
+    /// Describes this process.
+    ///
+    /// - Parameters:
+    ///   - read: Gives the text of a file; nil if it cannot be had.
+    ///   - exists: Whether there is something at a path.
+    package static func ofProcess(
+        setting: String?, isElevated: Bool,
+        reading read: (String) -> String? = KernelFile.text,
+        exists: (String) -> Bool = GivenFile.exists
+    ) -> Self {
+        var process = Self()
+        process.setting = setting
+        process.user = geteuid()
+        process.isElevated = isElevated
+        process.refusal = LockStateProvider.kernelRefusal()
+        process.hasBootID = BootID.current != nil
+        process.container = container(read, exists)
+        process.hasOwnUserIDs = read("/proc/self/uid_map").map { !isIdentity($0) } ?? false
+        process.hasOwnClock = read("/proc/self/timens_offsets").map(hasOffset) ?? false
+        process.groups = groups(read("/proc/self/cgroup") ?? "")
+        process.login = login(read("/proc/self/loginuid"))
+        process.isWSL =
+            read("/proc/sys/kernel/osrelease")?.lowercased().contains("microsoft") ?? false
+        return process
+    }
+
+    private static func container(
+        _ read: (String) -> String?, _ exists: (String) -> Bool
+    ) -> String? {
+        for path in ["/.dockerenv", "/run/.containerenv"] where exists(path) { return path }
+        let name =
+            read("/run/systemd/container")?.split(whereSeparator: \.isNewline).first
+            .map(String.init)
+            ?? read("/proc/1/environ")?.split(separator: "\0").first { $0.hasPrefix("container=") }
+            .map { String($0.dropFirst("container=".count)) }
+        // There people log in to what is a container technically.
+        return name == "wsl" || name?.isEmpty == true ? nil : name
+    }
+
+    /// Whether all user ids are those of the machine.
+    private static func isIdentity(_ map: String) -> Bool {
+        map.split(whereSeparator: \.isWhitespace).elementsEqual(["0", "0", "4294967295"])
+    }
+
+    /// Whether CLOCK_BOOTTIME is not that of the machine.
+    private static func hasOffset(_ offsets: String) -> Bool {
+        offsets.split(whereSeparator: \.isNewline).contains { line in
+            let words = line.split(whereSeparator: \.isWhitespace)
+            return words.first == "boottime" && words.dropFirst().contains { $0 != "0" }
+        }
+    }
+
+    /// The paths of version 2 and of systemd's own tree, without the leading slash.
+    private static func groups(_ text: String) -> [String] {
+        text.split(whereSeparator: \.isNewline).compactMap { line in
+            let fields = line.split(
+                separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+            guard fields.count == 3, fields[1].isEmpty || fields[1] == "name=systemd" else {
+                return nil
+            }
+            return String(fields[2].drop { $0 == "/" })
+        }
+    }
+
+    private static func login(_ text: String?) -> Login {
+        guard let number = text.flatMap({ UInt32($0.filter { !$0.isWhitespace }) }) else {
+            return .absent
+        }
+        return number == .max ? .unset : .set
     }
 }

@@ -2,36 +2,55 @@
 
 internal import Keybag
 package import Sealing
+internal import Synchronization
 
 /// The lock state of one keychain with a passcode; safe to use from any thread.
 ///
-/// Unlocks that may meet those of other processes belong under the lock of writers: two at once are
-/// in no order otherwise.
+/// Whoever publishes keys or renews them holds the keychain's lock of writers: two unlocks at once
+/// are in no order otherwise. A lock waits for nobody.
 package final class LockStateStore: Sendable {
     /// The keychain.
     package let keychainID: KeychainID
-    private let chosen: LockStateProvider
+    private let choose: @Sendable () -> LockStateProvider
+    private let choice = Mutex<LockStateProvider?>(nil)
     let now: @Sendable () -> BootTime
-    let kernel: KernelLockState
+    private let page: PageWatch
+    let shared: SharedLockState
     let process: ProcessLockState
     private let use = IdleUse()
 
     /// Touches nothing yet.
+    ///
+    /// - Parameter provider: Where keys are to lie; asked at the first use.
     package init(
-        keychainID: KeychainID, provider: LockStateProvider,
+        keychainID: KeychainID, places: SharingPlaces,
+        provider: @escaping @Sendable () -> LockStateProvider,
         now: @escaping @Sendable () -> BootTime = { BootTime.now }
     ) {
         self.keychainID = keychainID
         self.now = now
-        chosen = provider
-        kernel = KernelLockState(keychainID: keychainID, use: use)
-        process = ProcessLockState(use: use)
+        choose = provider
+        page = PageWatch(folder: places.folder)
+        shared = SharedLockState(keychainID: keychainID, places: places, page: page, use: use)
+        process = ProcessLockState(page: page, use: use)
     }
 
-    /// Where the keys lie: another place than was chosen once the kernel had to be avoided.
+    private var chosen: LockStateProvider {
+        choice.withLock { choice in
+            if let choice { return choice }
+            let made = choose()
+            choice = made
+            return made
+        }
+    }
+
+    private var isForSharing: Bool { chosen.place == .kernel }
+
+    /// Where the keys lie: another place than was chosen once they could not be shared.
     package var provider: LockStateProvider {
         guard let fallback = process.fallback else { return chosen }
-        return LockStateProvider(.process, "\(fallback)")
+        let room = fallback.code == .quotaExceeded ? KernelKeyring.room().map { " (\($0))" } : nil
+        return LockStateProvider(.process, "\(fallback)\(room ?? "")")
     }
 
     /// Why opened keys are in this process alone although others were to share them; nil if they
@@ -40,19 +59,19 @@ package final class LockStateStore: Sendable {
 
     /// The state at this moment.
     ///
-    /// While unlocked, and once it was read, this is one system call on one key and allocates
-    /// nothing; a locked answer is two. Keys past their deadline are revoked by whoever sees them.
+    /// While what was read last holds, this is two system calls and allocates nothing. Keys past
+    /// their deadline are ended by whoever sees them.
     ///
     /// - Parameter marks: The epochs that the database has, one or two; keys that do not belong to
     ///   all of them are not believed.
     package func current(expecting marks: [EpochMark]) -> LockReading {
-        guard chosen.place == .kernel else { return process.current(expecting: marks, now: now) }
+        guard isForSharing else { return process.current(expecting: marks, now: now) }
         if process.fallback != nil {
             let own = process.current(expecting: marks, now: now)
             if case .unlocked = own { return own }
-            return better(kernel.current(expecting: marks, now: now), own)
+            return better(shared.current(expecting: marks, now: now), own)
         }
-        let reading = kernel.current(expecting: marks, now: now)
+        let reading = shared.current(expecting: marks, now: now)
         guard case .unknown(let error) = reading, error.code == .refused else { return reading }
         return .beforeFirstUnlock(.kernelRefuses(error))
     }
@@ -60,23 +79,23 @@ package final class LockStateStore: Sendable {
     /// For how long the keychain is unlocked, as far as ``current(expecting:)`` saw it last: others
     /// may have used it since. Nil while it is locked.
     package var unlockPeriod: UnlockPeriod? {
-        isShared ? kernel.remembered?.unlocked?.payload.period : process.period
+        isShared ? shared.remembered?.unlocked?.payload.period : process.period
     }
 
     /// Whether the keys lie where other processes change them, too.
-    package var isShared: Bool { chosen.place == .kernel && process.fallback == nil }
+    package var isShared: Bool { isForSharing && process.fallback == nil }
 
     /// Whether `keys`, which ``current(expecting:)`` gave, are still those of the keychain, and it
     /// is unlocked: what every read asks. False is no answer: ask for the state.
     ///
-    /// One system call in each millisecond: who locks waits for as long before it says that it has
+    /// Two system calls in each millisecond: a lock waits for as long before it answers
     /// (docs/decisions/0013-kernel-keys.md).
     package func isUnlocked(with keys: OpenedKeys) -> Bool {
-        guard chosen.place == .kernel else { return process.isUnlocked(with: keys, now: now) }
-        return kernel.isUnlocked(with: keys, now: now)
+        guard isShared else { return process.isUnlocked(with: keys, now: now) }
+        return shared.isUnlocked(with: keys, now: now)
     }
 
-    /// What the kernel says, unless this process knows of more keys.
+    /// What others share, unless this process knows of more keys.
     private func better(_ shared: LockReading, _ own: LockReading) -> LockReading {
         switch shared {
         case .unlocked, .locked: shared
@@ -85,51 +104,70 @@ package final class LockStateStore: Sendable {
         }
     }
 
+    /// Makes it possible for a lock to reach keys of this process, where the folder has no page for
+    /// locks yet. The caller holds the lock of writers.
+    package func preparePage() {
+        // What cannot be written has no locks either that others could announce.
+        _ = try? shared.writablePage()
+    }
+
+    /// Whether locks can be announced in the keychain's folder already.
+    package var hasPage: Bool { (try? page.marks(at: .now)) != nil }
+
+    /// The moment before a passcode is checked: a lock that comes after it holds.
+    package func moment() throws(LockStateError) -> LockMoment {
+        LockMoment(marks: try page.marks(at: .now))
+    }
+
     /// Unlocks: publishes the opened keys of one or two epochs, in rising order, within
     /// `limits`.
     ///
-    /// Replaces what was published before, and its limits. Where the kernel has no room or
-    /// refuses, the keys stay in this process, and what was in the kernel is gone; ``provider``
-    /// tells.
+    /// Replaces what was published before, and its limits. Where keys cannot be shared they stay in
+    /// this process, what others share is left as it is, and ``fallback`` tells why.
     ///
+    /// - Parameter moment: From before the passcode was checked; nil for this one. Counts for keys
+    ///   of this process.
     /// - Throws: ``LockStateError/Code/wrongKeys`` for keys that are not of this keychain,
     ///   ``LockStateError/Code/other``.
     package func publish(
-        _ epochs: [EpochKeys], within limits: UnlockLimits
+        _ epochs: [EpochKeys], within limits: UnlockLimits, since moment: LockMoment? = nil
     ) throws(LockStateError) {
         let period = UnlockPeriod(limits, from: now())
         let (firstUnlock, unlocked) = try payloads(epochs, period)
-        guard chosen.place == .kernel else {
-            try process.publish(firstUnlock: firstUnlock, unlocked: unlocked)
+        let marks: LockMarks?
+        if let moment {
+            marks = moment.marks
+        } else {
+            if !hasPage { preparePage() }
+            marks = try page.marks(at: .now)
+        }
+        guard isForSharing else {
+            try process.publish(firstUnlock: firstUnlock, unlocked: unlocked, under: marks)
             return
         }
         do throws(LockStateError) {
-            try kernel.publish([firstUnlock, unlocked], now: now())
-            process.lock(all: true)
+            _ = try shared.publish(
+                SharedLockState.Publication(
+                    payloads: [firstUnlock, unlocked], onlyOpenScopes: false),
+                now: now())
+            process.forget()
         } catch {
-            try moveToProcess(because: error) { () throws(LockStateError) in
-                try process.publish(firstUnlock: firstUnlock, unlocked: unlocked, fallback: error)
-            }
+            guard error.meansKeepingOwn else { throw error }
+            try process.publish(
+                firstUnlock: firstUnlock, unlocked: unlocked, under: marks, fallback: error)
         }
     }
 
     /// Locks: takes the keys that need an unlocked keychain away from every process that shares
-    /// them. Does nothing if it is locked. Takes a millisecond, after which nobody uses them.
+    /// the folder. Does nothing more if it is locked. Takes a millisecond, after which nobody uses
+    /// them.
     ///
     /// - Parameter all: Also takes the keys that stay from the first unlock on, as a reboot does.
-    /// - Throws: ``LockStateError/Code/refused``, `other`: others may still have the keys.
+    /// - Throws: ``LockStateError/Code/cannotTellOthers``: processes with keys of their own may
+    ///   still have them.
     package func lock(all: Bool) throws(LockStateError) {
-        let fallback = process.fallback
         process.lock(all: all)
-        guard chosen.place == .kernel else { return }
-        do throws(LockStateError) {
-            try kernel.end(.whileUnlocked)
-            if all { try kernel.end(.afterFirstUnlock) }
-            KernelLockState.awaitChecks()
-        } catch {
-            // Nothing of ours is where nothing could be put.
-            guard error.code == .refused, fallback?.code == .refused else { throw error }
-        }
+        try shared.lock(all: all)
     }
 
     /// Whether there are opened keys of the keychain, of whatever epoch, here or in the kernel.
@@ -137,35 +175,34 @@ package final class LockStateStore: Sendable {
     /// - Throws: ``LockStateError/Code/other``.
     package func hasKeys() throws(LockStateError) -> Bool {
         if process.hasKeys { return true }
-        guard chosen.place == .kernel else { return false }
         do throws(LockStateError) {
-            return try kernel.hasKeys()
+            return try shared.hasKeys()
         } catch {
             guard error.code == .refused else { throw error }
             return false
         }
     }
 
-    /// Locks every keychain whose keys the kernel has for this user, known to this process or not.
-    /// Takes a millisecond, after which nobody uses them.
+    /// Locks every keychain whose keys this user shares, known to this process or not. Takes a
+    /// millisecond, after which nobody uses them.
     ///
-    /// - Parameter all: Also takes the keys that stay from the first unlock on.
-    /// - Throws: ``LockStateError/Code/other``: others may still have keys.
-    package static func lockEveryKeychain(all: Bool) throws(LockStateError) {
-        do throws(LockStateError) {
-            try KernelLockState.endEveryKeychain(
-                all ? [.whileUnlocked, .afterFirstUnlock] : [.whileUnlocked])
-        } catch {
-            // Nothing of ours is where nothing can be put.
-            guard error.code == .refused else { throw error }
-        }
+    /// - Parameters:
+    ///   - all: Also takes the keys that stay from the first unlock on.
+    ///   - places: Where to look for sharing files, and whose folder's marks are changed.
+    package static func lockEveryKeychain(all: Bool, in places: SharingPlaces) {
+        SharedLockState.lockEveryKeychain(all: all, places, PageWatch(folder: places.folder))
     }
 
     /// Lets go of what this process remembers or keeps of epochs before `epoch`, which are over;
     /// others keep theirs.
     package func forget(before epoch: Epoch) {
-        kernel.forget(before: epoch)
+        shared.forget(before: epoch)
         process.forget(before: epoch)
+    }
+
+    /// What somebody has done to keys of this keychain in the kernel, in words; empty if nothing.
+    package func findings() -> [String] {
+        isForSharing ? shared.findings(now) : []
     }
 
     func payloads(
@@ -176,6 +213,11 @@ package final class LockStateStore: Sendable {
             try KeyPayload(.whileUnlocked, of: keychainID, from: epochs, period: period)
         )
     }
+}
+
+/// What a lock changes, as it was at one moment.
+package struct LockMoment: Sendable {
+    let marks: LockMarks?
 }
 
 /// Auto-lock: docs/decisions/0020-auto-lock.md.
@@ -194,7 +236,7 @@ extension LockStateStore {
     /// keys meanwhile.
     /// - Throws: ``LockStateError/Code/refused``, `other`.
     package func renew() throws(LockStateError) {
-        if isShared { try kernel.renew(now) } else { process.renew(now: now()) }
+        if isShared { try shared.renew(now) } else { process.renew(now: now()) }
     }
 
     /// Does without renewing for a sixty-fourth of the idle time, in which others are busy with the
@@ -210,5 +252,82 @@ extension LockStateStore {
             let idle = period.limits.idleMilliseconds
         else { return false }
         return deadline <= now().advanced(byMilliseconds: idle / 2)
+    }
+}
+
+/// Other keys in the place of those that are open: docs/FORMAT.md §10.6. Nothing here unlocks.
+extension LockStateStore {
+    /// Replaces the published keys by those of other epochs while the keychain stays unlocked;
+    /// never undoes a lock. Limits and deadline stay as they are.
+    ///
+    /// Where they cannot be shared they stay in this process, and the keychain is as before its
+    /// first unlock for others; ``provider`` tells.
+    /// - Throws: ``LockStateError/Code/notUnlocked`` if the keychain is not unlocked (any more);
+    ///   ``LockStateError/Code/wrongKeys``, `other`.
+    package func replaceKeys(with epochs: [EpochKeys]) throws(LockStateError) {
+        guard isShared else {
+            try process.update(now: now()) { unlocked throws(LockStateError) in
+                try payloads(epochs, unlocked.period)
+            }
+            return
+        }
+        guard case .found(let found) = try shared.lookUp(.whileUnlocked, [], now) else {
+            throw LockStateError(.notUnlocked, during: .update)
+        }
+        let (firstUnlock, unlocked) = try payloads(epochs, found.payload.period)
+        try replace([firstUnlock, unlocked], stillOpen: .whileUnlocked) {
+            (marks, error) throws(LockStateError) in
+            try process.publish(
+                firstUnlock: firstUnlock, unlocked: unlocked, under: marks, fallback: error)
+        }
+    }
+
+    /// Replaces the keys that stay from the first unlock on while the keychain is locked; never
+    /// undoes a lock of all.
+    ///
+    /// Where they cannot be shared: as ``replaceKeys(with:)``.
+    /// - Throws: ``LockStateError/Code/notUnlocked`` if the keychain was not unlocked since it was
+    ///   locked with all; ``LockStateError/Code/wrongKeys``, `other`.
+    package func replaceFirstUnlockKeys(with epochs: [EpochKeys]) throws(LockStateError) {
+        let firstUnlock = try KeyPayload(
+            .afterFirstUnlock, of: keychainID, from: epochs, period: .unlimited)
+        guard isShared else { return try process.update(firstUnlock: firstUnlock) }
+        try replace([firstUnlock], stillOpen: .afterFirstUnlock) {
+            (marks, error) throws(LockStateError) in
+            try process.publish(firstUnlock: firstUnlock, under: marks, fallback: error)
+        }
+    }
+
+    /// Publishes `payloads` as far as keys of their scopes are open.
+    ///
+    /// - Parameters:
+    ///   - scope: What has to be open after that.
+    ///   - keepOwn: Keeps the keys in this process, where they cannot be shared. Others lose theirs
+    ///     first: to them they would be keys of an epoch that is over.
+    private func replace(
+        _ payloads: [KeyPayload], stillOpen scope: KeyScope,
+        _ keepOwn: (LockMarks?, LockStateError) throws(LockStateError) -> Void
+    ) throws(LockStateError) {
+        do throws(LockStateError) {
+            let open = try shared.publish(
+                SharedLockState.Publication(payloads: payloads, onlyOpenScopes: true), now: now())
+            guard open.contains(scope) else {
+                throw LockStateError(.notUnlocked, during: .update)
+            }
+        } catch {
+            guard error.meansKeepingOwn else { throw error }
+            guard case .found = try shared.lookUp(scope, [], now) else {
+                throw LockStateError(.notUnlocked, during: .update)
+            }
+            try shared.lock(all: true)
+            try keepOwn(page.marks(at: .now), error)
+        }
+    }
+}
+
+extension LockStateError {
+    /// Whether keys cannot be shared, and are kept in the process.
+    fileprivate var meansKeepingOwn: Bool {
+        [.quotaExceeded, .refused, .cannotShare].contains(code)
     }
 }

@@ -6,6 +6,9 @@ internal import Sealing
 struct PayloadWriter {
     private(set) var position = 0
 
+    /// Leaves the next `count` bytes as they are.
+    mutating func skip(_ count: Int) { position += count }
+
     mutating func write<let byteCount: Int, Name>(
         _ name: FixedBytes<byteCount, Name>, to target: inout MutableSpan<UInt8>
     ) {

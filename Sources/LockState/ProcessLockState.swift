@@ -4,24 +4,33 @@ internal import Sealing
 internal import SecretMemory
 internal import Synchronization
 
-/// The opened keys of one keychain in this process alone: for services, and where the kernel
-/// refuses keyrings.
+/// The opened keys of one keychain in this process alone: for services, and where keys cannot be
+/// shared.
 ///
-/// The same rules as in the kernel. A child of fork begins before the first unlock.
+/// The same rules as for shared keys, and the same locks: they are bound to the marks in the
+/// keychain's folder. A child of fork begins before the first unlock.
 final class ProcessLockState: Sendable {
     private let held = ProcessLocal<Held> { _ in Held() }
+    private let page: PageWatch
     /// Told of the period that what is held has.
     private let use: IdleUse
 
-    init(use: IdleUse) { self.use = use }
+    init(page: PageWatch, use: IdleUse) {
+        self.page = page
+        self.use = use
+    }
 
     fileprivate struct State {
         var unlocked: KeyPayload?
         var lockedKeys: OpenedKeys?
         var unlockedKeys: OpenedKeys?
+        /// The marks of before the passcode was checked; nil where the folder had none.
+        var marks: LockMarks?
+        /// When these were last seen to be those of the folder.
+        var lastCheck: BootTime?
         /// Why nothing is unlocked.
         var cause = LockCause.notUnlocked
-        /// Why the keys are here although they should be in the kernel.
+        /// Why the keys are here although others were to share them.
         var fallback: LockStateError?
     }
 
@@ -29,7 +38,7 @@ final class ProcessLockState: Sendable {
         let state = Mutex(State())
     }
 
-    /// Why keys are here although they should be in the kernel; nil if none are.
+    /// Why keys are here although others were to share them; nil if none are.
     var fallback: LockStateError? { held.value.state.withLock { $0.fallback } }
 
     /// Whether there are keys here.
@@ -40,7 +49,12 @@ final class ProcessLockState: Sendable {
 
     /// The state at this moment.
     func current(expecting marks: [EpochMark], now: () -> BootTime) -> LockReading {
-        held.value.state.withLock { state in
+        do throws(LockStateError) {
+            try followLocks(at: .now)
+        } catch {
+            return .unknown(error)
+        }
+        return held.value.state.withLock { state in
             if let unlocked = state.unlocked, let keys = state.unlockedKeys {
                 if unlocked.period.hasEnded(at: now()) {
                     state.lock(because: .deadlinePassed)
@@ -56,38 +70,63 @@ final class ProcessLockState: Sendable {
         }
     }
 
-    /// Whether `keys` are those that are held, and still good.
-    func isUnlocked(with keys: OpenedKeys, now: () -> BootTime) -> Bool {
+    /// Lets go of keys that somebody has locked away since they were opened.
+    ///
+    /// - Throws: ``LockStateError/Code/other`` if that cannot be told.
+    private func followLocks(at moment: BootTime) throws(LockStateError) {
+        guard hasKeys else { return }
+        let marks = try page.marks(at: moment)
         held.value.state.withLock { state in
-            guard state.unlockedKeys === keys, let deadline = state.unlocked?.deadline else {
-                return state.unlockedKeys === keys
+            state.lastCheck = moment
+            if state.marks?.firstUnlock != marks?.firstUnlock {
+                state = State()
+            } else if state.marks?.unlocked != marks?.unlocked {
+                state.lock(because: .notUnlocked)
+                state.marks = marks
             }
-            return now() < deadline
+        }
+    }
+
+    /// Whether `keys` are those that are held, and still good, or were in this millisecond.
+    func isUnlocked(with keys: OpenedKeys, now: () -> BootTime) -> Bool {
+        let moment = BootTime.now
+        if held.value.state.withLock({ $0.lastCheck }) != moment {
+            do throws(LockStateError) { try followLocks(at: moment) } catch { return false }
+        }
+        return held.value.state.withLock { state in
+            state.unlockedKeys === keys && state.unlocked?.period.hasEnded(at: now()) == false
         }
     }
 
     /// Unlocks.
     ///
-    /// - Parameter fallback: Why the keys could not be put into the kernel.
+    /// - Parameters:
+    ///   - marks: Those of before the passcode was checked.
+    ///   - fallback: Why the keys could not be shared.
     func publish(
-        firstUnlock: KeyPayload, unlocked: KeyPayload, fallback: LockStateError? = nil
+        firstUnlock: KeyPayload, unlocked: KeyPayload, under marks: LockMarks?,
+        fallback: LockStateError? = nil
     ) throws(LockStateError) {
         let lockedKeys = try OpenedKeys(firstUnlock: firstUnlock, unlocked: nil)
         let unlockedKeys = try OpenedKeys(firstUnlock: firstUnlock, unlocked: unlocked)
         held.value.state.withLock { state in
             state = State(
                 unlocked: unlocked, lockedKeys: lockedKeys, unlockedKeys: unlockedKeys,
-                fallback: fallback)
+                marks: marks, fallback: fallback)
         }
         use.follow(unlocked.period)
     }
 
     /// Keeps the keys that stay while the keychain is locked; it stays locked.
     ///
-    /// - Parameter fallback: Why the keys could not be put into the kernel.
-    func publish(firstUnlock: KeyPayload, fallback: LockStateError) throws(LockStateError) {
+    /// - Parameter fallback: Why the keys could not be shared.
+    func publish(
+        firstUnlock: KeyPayload, under marks: LockMarks?, fallback: LockStateError
+    ) throws(LockStateError) {
         let lockedKeys = try OpenedKeys(firstUnlock: firstUnlock, unlocked: nil)
-        held.value.state.withLock { $0 = State(lockedKeys: lockedKeys, fallback: fallback) }
+        held.value.state.withLock {
+            $0 = State(lockedKeys: lockedKeys, marks: marks, fallback: fallback)
+        }
     }
 
     /// Puts keys in the place of those that stay while the keychain is locked; it stays locked.
@@ -100,7 +139,7 @@ final class ProcessLockState: Sendable {
                 throw LockStateError(.notUnlocked, during: .update)
             }
             state = State(
-                lockedKeys: lockedKeys, cause: state.cause,
+                lockedKeys: lockedKeys, marks: state.marks, cause: state.cause,
                 fallback: state.fallback)
         }
     }
@@ -135,9 +174,12 @@ final class ProcessLockState: Sendable {
                 unlocked: second,
                 lockedKeys: try OpenedKeys(firstUnlock: first, unlocked: nil),
                 unlockedKeys: try OpenedKeys(firstUnlock: first, unlocked: second),
-                fallback: state.fallback)
+                marks: state.marks, fallback: state.fallback)
         }
     }
+
+    /// Forgets all keys.
+    func forget() { lock(all: true) }
 
     /// Forgets keys of none but earlier epochs.
     func forget(before epoch: Epoch) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// For how long a keychain is unlocked, as things are: docs/FORMAT.md §10.
+/// For how long a keychain is unlocked, as things are: docs/FORMAT.md §10.4.
 package struct UnlockPeriod: Hashable, Sendable {
     /// Until somebody locks.
     static let unlimited = UnlockPeriod(.none, from: BootTime(milliseconds: 0))

@@ -58,6 +58,10 @@ package enum DerivationContext: String, CaseIterable, Sendable {
     case program = "valet/1/program"
     /// What wraps the key of a backup.
     case backup = "valet/1/backup"
+    /// What tells which mark a sharing key was made under.
+    case sharingID = "valet/1/sharing-id"
+    /// Under which opened keys are sealed for the kernel, from a sharing key.
+    case sharing = "valet/1/sharing"
     /// The key of a sync circle.
     case sync = "valet/1/sync"
 }

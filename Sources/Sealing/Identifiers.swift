@@ -18,6 +18,19 @@ package typealias Salt = FixedBytes<16, SaltName>
 /// What two streams sealed under one key differ in; not secret.
 package typealias StreamHeader = FixedBytes<24, StreamHeaderName>
 
+/// What opened keys are bound to, in the keychain's folder; random, changed by each lock.
+package typealias LockMark = FixedBytes<16, LockMarkName>
+/// What tells this run of the machine from others; the kernel's `boot_id`.
+package typealias BootID = FixedBytes<16, BootIDName>
+/// What tells which lock mark a sharing key was made under.
+package typealias SharingID = FixedBytes<16, SharingIDName>
+
+/// Tells ``LockMark`` from other bytes.
+package enum LockMarkName {}
+/// Tells ``BootID`` from other bytes.
+package enum BootIDName {}
+/// Tells ``SharingID`` from other bytes.
+package enum SharingIDName {}
 /// Tells ``KeyID`` from other bytes.
 package enum KeyIDName {}
 /// Tells ``KeychainID`` from other bytes.
@@ -38,6 +51,13 @@ package enum StreamHeaderName {}
 extension IndexHash {
     /// The first 16 bytes of `digest`.
     init(truncating digest: Digest) {
+        self.init(InlineArray { digest.storage[$0] })
+    }
+}
+
+extension SharingID {
+    /// The first 16 bytes of `digest`.
+    package init(truncating digest: Digest) {
         self.init(InlineArray { digest.storage[$0] })
     }
 }

@@ -64,6 +64,10 @@ package enum Purpose {
     package enum BackupKEK: WrapsKeys {}
     /// Under which one backup is sealed.
     package enum Backup: SealsStreams {}
+    /// What seals of opened keys are made from: in a file of the user's, new at each unlock.
+    package enum Sharing: DerivesKeys {}
+    /// Under which opened keys are sealed for the kernel.
+    package enum SharedPayload: SealsData {}
     /// The secret half of an X25519 pair.
     package enum Agreement: KeyPurpose {}
     /// What an X25519 agreement gives both sides.
@@ -102,6 +106,10 @@ package typealias ValueSubkey = SymmetricKey<Purpose.Value>
 package typealias IndexKEK = SymmetricKey<Purpose.IndexKEK>
 /// What searchable attributes are hashed with.
 package typealias IndexKey = SymmetricKey<Purpose.Index>
+/// What seals of opened keys are made from: in a file of the user's, new at each unlock.
+package typealias SharingKey = SymmetricKey<Purpose.Sharing>
+/// Under which opened keys are sealed for the kernel.
+package typealias SharedPayloadKey = SymmetricKey<Purpose.SharedPayload>
 /// The secret half of an X25519 pair.
 package typealias AgreementSecret = SymmetricKey<Purpose.Agreement>
 /// What wraps the secret half of a presence pair.

@@ -82,6 +82,9 @@ extension StatusReport {
                 member: "lockStateReason", label: "", value: .text(status.lockStateReason),
                 isShownAsText: false),
             Field(
+                member: "lockStateWarning", label: "Warning",
+                value: .text(status.lockStateWarning)),
+            Field(
                 member: "locksIn", label: "Locks in",
                 value: .text(status.remaining.map(DurationText.text))),
             Field(

@@ -17,6 +17,18 @@ import Testing
     }
 
     @Test(arguments: User.allCases)
+    func `are not read, forged or outlasted by a sandbox that sees only the kernel`(
+        _ user: User
+    ) async throws {
+        try await Scenario.run("sandboxes.kernel_alone", as: user)
+    }
+
+    @Test(arguments: User.allCases)
+    func `are locked by a lock from another user namespace`(_ user: User) async throws {
+        try await Scenario.run("sandboxes.locked_from_a_namespace", as: user)
+    }
+
+    @Test(arguments: User.allCases)
     func `lose no item when one is stopped while the keys change`(_ user: User) async throws {
         try await Scenario.run("states.stopped_writer", as: user)
     }

@@ -102,7 +102,7 @@ import Testing
         #expect(isWhole())
         let id = try #require(try store.status().keychainID)
         let isShared = try store.withEngine("test") { (engine) throws(KeychainFailure) in
-            LockStates.store(of: try engine.readFacts("test", .never).settings.keychainID).isShared
+            try engine.readFacts("test", .never).sharedLockState.isShared
         }
         bound.swtpm.kill()
         store.close()

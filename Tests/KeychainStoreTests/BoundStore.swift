@@ -112,7 +112,7 @@ final class BoundStore {
             try engine.readFacts("test", .never).settings.keychainID
         }
         store.close()
-        try LockStates.store(of: id).lock(all: true)
+        try LockStates.store(of: id, at: store.location).lock(all: true)
     }
 
     var deviceKeys: [String] {

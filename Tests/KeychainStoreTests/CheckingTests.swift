@@ -119,7 +119,7 @@ private final class LockableStore {
         let lockable = try LockableStore()
         let facts = try lockable.facts()
         try body(lockable.store)
-        switch LockStates.store(of: facts.settings.keychainID).current(expecting: facts.marks) {
+        switch facts.sharedLockState.current(expecting: facts.marks) {
         case .beforeFirstUnlock: return false
         case .unlocked, .locked, .unknown: return true
         }

@@ -43,7 +43,7 @@ import Testing
         return Published(
             before: facts.published(try facts.unlock(with: opener)),
             after: new.published(try new.unlock(with: change.protector)),
-            lockState: LockStates.store(of: facts.settings.keychainID))
+            lockState: facts.sharedLockState)
     }
 
     private func withEngine<R>(_ body: (Engine) throws -> R) throws -> R {

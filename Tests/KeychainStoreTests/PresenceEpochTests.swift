@@ -133,16 +133,19 @@ import Testing
         let kept = try epochs.store.withEngine("test") { (engine) throws(KeychainFailure) in
             let facts = try engine.readFacts("test", .never)
             // Keys of another keychain are not published.
-            let circumstances = LockStateProvider.Circumstances(
-                setting: "process", user: 0, isElevated: false)
             let elsewhere = LockStateStore(
-                keychainID: .random(), provider: LockStateProvider(for: circumstances))
+                keychainID: .random(),
+                places: SharingPlaces(folder: "/nowhere", deviceFolder: "/nowhere")
+            ) {
+                LockStateProvider(for: LockStateProvider.Circumstances())
+            }
             let failing = KeychainFacts(
-                facts.settings, newest: facts.newest, older: facts.older, lockState: elsewhere)
+                facts.settings, newest: facts.newest, older: facts.older, at: facts.location,
+                lockState: elsewhere)
             let protector = try engine.protector(of: failing, first, "test", .seconds(5))
             #expect(throws: KeychainFailure.self) {
                 _ = try engine.publish(
-                    failing, openedBy: protector, within: .none, "test", .never)
+                    failing, openedBy: protector, within: .none, since: nil, .never)
             }
             return engine.takeProofForResealing()
         }

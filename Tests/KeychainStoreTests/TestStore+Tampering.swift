@@ -81,7 +81,8 @@ extension TestStore {
     /// Settings and keybag, with their keys.
     func state() throws -> KeychainState {
         try tamper { connection in
-            let facts = try KeychainFacts.load(from: StoreConnection(connection))
+            let facts = try KeychainFacts.load(
+                from: StoreConnection(connection), at: store.location)
             let secret = try DeviceSecretSource(location: store.location)
                 .secret(of: facts, until: .immediately)
             return try KeychainState(
@@ -93,7 +94,8 @@ extension TestStore {
     func rewriteSettings(_ change: (inout KeychainSettings) -> Void) throws {
         try tamper { connection in
             let source = DeviceSecretSource(location: store.location)
-            let facts = try KeychainFacts.load(from: StoreConnection(connection))
+            let facts = try KeychainFacts.load(
+                from: StoreConnection(connection), at: store.location)
             var (settings, locked) = (facts.settings, facts.newest)
             let secret = try source.secret(of: facts, until: .immediately)
             settings.stamp &+= 1

@@ -35,7 +35,8 @@ import Synchronization
         case "fill": return Self.fill()
         case "fillbytes": return Self.fillBytes()
         case "lockevery":
-            try LockStateStore.lockEveryKeychain(all: words.last == "all")
+            LockStateStore.lockEveryKeychain(
+                all: words.last == "all", in: Self.places(try Self.keychainID(words[1])))
             return "ok"
         case "serial": return Self.read(serial: words[1])
         case "revoke": return "\(valet_keyctl(KEYCTL_REVOKE, Int32(words[1]) ?? 0, 0))"
@@ -67,12 +68,18 @@ import Synchronization
 
     private mutating func store(_ keychainID: KeychainID, _ name: String) -> LockStateStore {
         if let store = stores[name] { return store }
-        let process = LockStateProvider.Circumstances(
-            setting: "kernel", user: geteuid(), isElevated: false)
-        let store = LockStateStore(
-            keychainID: keychainID, provider: LockStateProvider(for: process))
+        let store = LockStateStore(keychainID: keychainID, places: Self.places(keychainID)) {
+            var process = LockStateProvider.Circumstances()
+            process.setting = "kernel"
+            return LockStateProvider(for: process)
+        }
         stores[name] = store
         return store
+    }
+
+    private static func places(_ keychainID: KeychainID) -> SharingPlaces {
+        let variables = ProcessInfo.processInfo.environment
+        return SamplePlaces.places(of: keychainID, in: variables["VALET_TEST_FOLDER"] ?? "/nowhere")
     }
 
     /// `-` for none, milliseconds from now, or `idle` and the milliseconds.

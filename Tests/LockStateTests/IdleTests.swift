@@ -279,11 +279,10 @@ extension Kernel {
             try sample.publish()
             let period = UnlockPeriod(
                 UnlockLimits(idle: .milliseconds(800)), from: BootTime(milliseconds: 1_001))
-            let bytes = try KeyPayload(
+            let payload = try KeyPayload(
                 .whileUnlocked, of: sample.samples.keychainID, from: sample.samples.epochs([1]),
-                period: period
-            ).bytes
-            try sample.plant(bytes, as: .whileUnlocked)
+                period: period)
+            try sample.plant(sample.seal(payload), as: .whileUnlocked)
             #expect(try sample.read() == "locked 1\(KernelSample.first) invalid:malformed")
             sample.clock.advance(by: 1)
             #expect(sample.isUnlocked())

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLinux
+import Database
+import Foundation
 import Keybag
 import LockStateSupport
 import Sealing
@@ -9,90 +11,356 @@ import Testing
 @testable import LockState
 
 extension Kernel {
-    @Suite struct `Something else in place of the keys` {
+    /// What another process of the user can do that sees the kernel's keyrings, but not the folders
+    /// of the keychain: a sandbox. docs/FORMAT.md §10.8.
+    @Suite struct `A sandbox that sees only the kernel` {
         let sample = KernelSample()
+        private let first = "locked 1\(KernelSample.first)"
 
-        private func payload(
-            _ scope: KeyScope, of samples: SampleKeys? = nil, _ epochs: [UInt64] = [1]
-        ) throws -> [UInt8] {
-            let samples = samples ?? sample.samples
-            return try KeyPayload(
-                scope, of: samples.keychainID, from: samples.epochs(epochs), period: .unlimited
-            ).bytes
+        /// The bytes that the kernel gives to any process of the user.
+        private func bytes(_ scope: KeyScope) throws -> [UInt8] {
+            var bytes = [UInt8](repeating: 0, count: 1024)
+            let serial = try sample.serial(scope).rawValue
+            let count = unsafe bytes.withUnsafeMutableBytes { buffer in
+                unsafe valet_read_key(serial, buffer.baseAddress, buffer.count)
+            }
+            return Array(bytes.prefix(Int(count)))
         }
 
         @Test(arguments: KeyScope.allCases)
-        func `is never taken for keys whichever byte was flipped`(_ scope: KeyScope) throws {
+        func `finds no key in what it reads`(_ scope: KeyScope) throws {
             try sample.publish()
-            let good = try payload(scope)
+            let payload = try KeyPayload(
+                scope, of: sample.samples.keychainID, from: sample.samples.epochs([1]),
+                period: .unlimited)
+            let (seen, body) = (try bytes(scope), payload.bytes)
+            for start in stride(from: 0, through: body.count - 16, by: 8) {
+                #expect(Data(seen).range(of: Data(body[start..<(start + 16)])) == nil, "\(start)")
+            }
+        }
+
+        @Test(arguments: KeyScope.allCases)
+        func `is not believed whichever byte it changes`(_ scope: KeyScope) throws {
+            try sample.publish()
+            let good = try bytes(scope)
             for offset in good.indices {
-                var bytes = good
-                bytes[offset] ^= 0x10
-                try sample.plant(bytes, as: scope)
-                let state =
-                    scope == .whileUnlocked ? "locked 1\(KernelSample.first)" : "before"
-                let cause = 8...9 ~= offset ? "newer" : "malformed"
+                var changed = good
+                changed[offset] ^= 0x10
+                try sample.plant(changed, as: scope)
+                let state = scope == .whileUnlocked ? first : "before"
+                let cause = 8...9 ~= offset ? "newer" : "changedByOthers"
                 let answer = try sample.read(sample.fresh())
                 #expect(answer == "\(state) invalid:\(cause)", "\(offset)")
             }
+            #expect(sample.fresh().findings().contains { $0.contains("are not believed") })
+            try sample.plant(good, as: scope)
+            #expect(try sample.read(sample.fresh()) == "unlocked 1\(KernelSample.all)")
+            #expect(sample.store.findings().isEmpty)
         }
 
-        @Test(arguments: [[0], [UInt8](repeating: 7, count: 1_025)])
-        func `is not read beyond what a payload can be`(_ bytes: [UInt8]) throws {
-            try sample.publish()
-            try sample.plant(bytes, as: .whileUnlocked)
-            #expect(try sample.read() == "locked 1\(KernelSample.first) invalid:malformed")
-        }
-
-        @Test func `is refused when it belongs to another keychain`() throws {
-            let other = SampleKeys(.random())
-            try sample.publish()
-            try sample.plant(payload(.whileUnlocked, of: other), as: .whileUnlocked)
-            #expect(try sample.read() == "locked 1\(KernelSample.first) invalid:wrongKeys")
-            try sample.plant(payload(.afterFirstUnlock, of: other), as: .afterFirstUnlock)
-            #expect(try sample.read(sample.fresh()) == "before invalid:wrongKeys")
-        }
-
-        @Test func `is refused when it belongs to the other name`() throws {
-            try sample.publish()
-            try sample.plant(payload(.afterFirstUnlock), as: .whileUnlocked)
-            #expect(try sample.read() == "locked 1\(KernelSample.first) invalid:wrongKeys")
-        }
-
-        @Test func `is refused when it belongs to another epoch`() throws {
-            try sample.publish([1])
-            #expect(try sample.read(nil, [2]) == "before otherEpoch")
-            #expect(try sample.read(nil, [1, 2]) == "before otherEpoch")
-            var mark = sample.samples.mark(1)
-            mark = EpochMark(epoch: mark.epoch, digest: sample.samples.mark(9).digest)
-            let reading = sample.store.current(expecting: [mark])
-            #expect(try sample.samples.text(reading) == "before otherEpoch")
-            #expect(try sample.read() == "unlocked 1\(KernelSample.all)")
-        }
-
-        @Test func `gives way to an unlock`() throws {
-            try sample.plant([1, 2, 3], as: .whileUnlocked)
-            try sample.plant([1, 2, 3], as: .afterFirstUnlock)
-            #expect(try sample.read() == "before invalid:malformed")
+        @Test(arguments: [1, 8, 1_025])
+        func `is not believed with bytes of its own`(_ count: Int) throws {
             try sample.publish()
             #expect(try sample.read() == "unlocked 1\(KernelSample.all)")
+            try sample.plant([UInt8](repeating: 7, count: count), as: .whileUnlocked)
+            let code = count > 1_024 ? "malformed" : "changedByOthers"
+            // Who has read the keys before goes by them: the key is the same, and no lock came.
+            #expect(try sample.read() == "unlocked 1\(KernelSample.all)")
+            #expect(try sample.read(sample.fresh()) == "\(first) invalid:\(code)")
         }
 
-        @Test func `that may not be looked at is neither locked nor unlocked`() throws {
+        @Test func `cannot swap the two scopes`() throws {
+            try sample.publish()
+            let (unlocked, firstUnlock) = (try bytes(.whileUnlocked), try bytes(.afterFirstUnlock))
+            try sample.plant(firstUnlock, as: .whileUnlocked)
+            try sample.plant(unlocked, as: .afterFirstUnlock)
+            #expect(try sample.read(sample.fresh()) == "before invalid:changedByOthers")
+        }
+
+        @Test func `cannot bring back what it copied before a lock`() throws {
+            try sample.publish()
+            let copies = try KeyScope.allCases.map { ($0, try bytes($0), try sample.entry($0)) }
+            try sample.store.lock(all: true)
+            for (scope, copy, _) in copies {
+                let name = scope.randomName(of: sample.samples.keychainID)
+                let key = try KernelKeyring.makeKey(named: name, payload: copy.span)
+                try KernelKeyring.share(key)
+                try KernelKeyring.publish(key)
+                KernelKeyring.dropFromThread(key)
+            }
+            #expect(try sample.read(sample.fresh()) == "before notUnlocked")
+            #expect(sample.store.findings().contains { $0.contains("nobody uses them") })
+            // Nor after the next unlock, whose sharing keys are others.
+            try sample.publish()
+            #expect(sample.store.findings().isEmpty, "an unlock sweeps away what was planted")
+            for (scope, copy, _) in copies { try sample.plant(copy, as: scope) }
+            #expect(try sample.read(sample.fresh()) == "before invalid:changedByOthers")
+        }
+
+        @Test func `cannot make a deadline later with an older copy`() throws {
+            try sample.publish(for: 100_000)
+            let copy = try bytes(.whileUnlocked)
+            try sample.publish(for: 100)
+            try sample.plant(copy, as: .whileUnlocked)
+            #expect(try sample.read(sample.fresh()) == "\(first) invalid:changedByOthers")
+        }
+
+        @Test func `cannot do more than lock by taking the rights of a key away`() throws {
             try sample.publish()
             let key = try sample.serial(.whileUnlocked)
-            // Everything but searching, without which the kernel says neither yes nor no.
-            _ = valet_keyctl(KEYCTL_SETPERM, key.rawValue, 0x3727_0000)
-            defer { _ = valet_keyctl(KEYCTL_SETPERM, key.rawValue, 0x3f2f_0000) }
-            let kernel = KernelLockState(
-                keychainID: sample.samples.keychainID, use: IdleUse())
-            let reading = kernel.current(expecting: sample.samples.marks([1])) { sample.clock.now }
-            guard case .unknown(let error) = reading else {
-                Issue.record("\(reading)")
-                return
+            _ = valet_keyctl(KEYCTL_SETPERM, key.rawValue, 0)
+            #expect(try sample.read() == "\(first) notUnlocked")
+            #expect(try sample.read(sample.fresh()) == "\(first) notUnlocked")
+            try sample.store.lock(all: false)
+            try sample.publish()
+            #expect(try sample.read() == "unlocked 1\(KernelSample.all)")
+            _ = valet_keyctl(KEYCTL_SETPERM, try sample.serial(.afterFirstUnlock).rawValue, 0)
+            try sample.store.lock(all: true)
+            #expect(try sample.read() == "before notUnlocked")
+        }
+
+        @Test(arguments: [Int32(KEYCTL_REVOKE), Int32(KEYCTL_INVALIDATE)], KeyScope.allCases)
+        func `cannot do more than lock by ending a key`(
+            _ operation: Int32, _ scope: KeyScope
+        ) throws {
+            try sample.publish()
+            _ = valet_keyctl(operation, try sample.serial(scope).rawValue, 0)
+            let expected =
+                scope == .whileUnlocked
+                ? "\(first) notUnlocked" : "before firstUnlockKeysLost"
+            #expect(try sample.read(sample.fresh()) == expected)
+            try sample.store.lock(all: true)
+            try sample.publish()
+            #expect(try sample.read() == "unlocked 1\(KernelSample.all)")
+        }
+
+        @Test func `cannot plant keys by a name of the form of before`() throws {
+            let id = sample.samples.keychainID
+            for letter in ["u", "f"] {
+                let key = try KernelKeyring.makeKey(
+                    named: "valet:1:\(id):\(letter)", payload: Array("forged".utf8).span)
+                try KernelKeyring.share(key)
+                try KernelKeyring.publish(key)
+                KernelKeyring.dropFromThread(key)
             }
-            #expect(error.code == .refused)
-            #expect(error.operation == .find)
+            #expect(try sample.read() == "before notUnlocked")
+            #expect(sample.store.findings().contains { $0.contains("nobody uses them") })
+            try sample.store.lock(all: true)
+            #expect(sample.store.findings().isEmpty)
+        }
+
+        @Test func `cannot have a key past its deadline believed by clearing its timeout`() throws {
+            try sample.publish(for: 100)
+            try KernelKeyring.setTimeout(0, of: sample.serial(.whileUnlocked))
+            sample.clock.advance(by: 100)
+            #expect(try sample.read(sample.fresh()) == "\(first) deadlinePassed")
         }
     }
+
+    /// What whoever can write to the folders can do, and accidents.
+    @Suite struct `Folders of shared keys` {
+        let sample = KernelSample()
+        private let unlocked = "unlocked 1\(KernelSample.all)"
+
+        private func change(_ path: String, _ body: (inout Data) -> Void) throws {
+            let handle = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+            var data = try handle.readToEnd() ?? Data()
+            body(&data)
+            try handle.truncate(atOffset: 0)
+            try handle.seek(toOffset: 0)
+            try handle.write(contentsOf: data)
+            try handle.close()
+        }
+
+        @Test(
+            arguments: [0..<10, 10..<16, 16..<32, 32..<48], [true, false])
+        func `lock everything their page of locks is changed for`(
+            _ range: Range<Int>, _ remembers: Bool
+        ) throws {
+            try sample.publish()
+            let reader = sample.fresh()
+            if remembers { #expect(try sample.read(reader) == unlocked) }
+            try change(sample.pagePath) { page in for index in range { page[index] ^= 1 } }
+            let expected =
+                range == 32..<48
+                ? "locked 1\(KernelSample.first) notUnlocked" : "before notUnlocked"
+            let answer = try sample.read(reader)
+            // The mark of the first unlock alone: what is unlocked cannot be searched.
+            #expect(
+                answer == (range == 16..<32 ? "before firstUnlockKeysLost" : expected))
+            try sample.publish()
+            #expect(try sample.read() == unlocked)
+            #expect(try sample.read(reader) == unlocked)
+        }
+
+        @Test func `are locked while their page is cut short, and mended by an unlock`() throws {
+            try sample.publish()
+            let reader = sample.fresh()
+            #expect(try sample.read(reader) == unlocked)
+            _ = unsafe truncate(sample.pagePath, 0)
+            #expect(try sample.read(reader) == "before notUnlocked")
+            try sample.publish()
+            #expect(try sample.read(reader) == unlocked)
+        }
+
+        @Test func `stay locked when the page of before a lock is put back`() throws {
+            try sample.publish()
+            let page = try Data(contentsOf: URL(fileURLWithPath: sample.pagePath))
+            try sample.store.lock(all: true)
+            try change(sample.pagePath) { $0 = page }
+            #expect(try sample.read(sample.fresh()) == "before notUnlocked")
+        }
+
+        @Test func `are looked up anew when the page is another file`() throws {
+            try sample.publish()
+            let reader = sample.fresh()
+            let keys = try #require(reader.current(expecting: sample.samples.marks([1])).keys)
+            try FileManager.default.moveItem(
+                atPath: sample.pagePath, toPath: sample.pagePath + ".old")
+            try sample.store.lock(all: false)
+            // The lock has made another page, and waits for those that look at the old one.
+            #expect(!reader.isUnlocked(with: keys))
+            #expect(try sample.read(reader) == "before notUnlocked")
+        }
+
+        @Test(arguments: [mode_t(0o640), 0o604, 0o700])
+        func `are not shared through a file that others may read`(_ mode: mode_t) throws {
+            try sample.publish()
+            _ = unsafe chmod(sample.filePath, mode)
+            let isOwn = mode & 0o077 == 0
+            #expect(try sample.read(sample.fresh()) == (isOwn ? unlocked : "before notUnlocked"))
+            try sample.publish()
+            #expect(try sample.read(sample.fresh()) == unlocked)
+        }
+
+        @Test func `are not shared through a symbolic link`() throws {
+            try sample.publish()
+            let elsewhere = sample.folder + "/elsewhere"
+            _ = unsafe rename(sample.filePath, elsewhere)
+            _ = unsafe symlink(elsewhere, sample.filePath)
+            #expect(try sample.read(sample.fresh()) == "before notUnlocked")
+        }
+
+        @Test func `are not shared through a file with a second name`() throws {
+            try sample.publish()
+            _ = unsafe link(sample.filePath, sample.folder + "/second")
+            #expect(try sample.read(sample.fresh()) == "before notUnlocked")
+        }
+
+        @Test func `keep no sharing key that opens anything after a lock`() throws {
+            try sample.publish()
+            let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: sample.filePath))
+            try sample.store.lock(all: true)
+            let contents = try #require(try handle.readToEnd())
+            #expect(contents.count == 146)
+            #expect(contents.dropFirst(42).allSatisfy { $0 == 0 })
+            try sample.publish()
+            let next = try FileHandle(forReadingFrom: URL(fileURLWithPath: sample.filePath))
+            try sample.publish()
+            // Also what a backup program has open is emptied by the next unlock.
+            #expect(try next.readToEnd()?.dropFirst(42).allSatisfy { $0 == 0 } == true)
+        }
+
+        @Test func `that cannot be written keep the keys in the process`() throws {
+            let reader = sample.fresh()
+            _ = unsafe chmod(sample.folder, 0o755)
+            try sample.publish()
+            #expect(sample.store.provider.place == .process)
+            #expect(sample.store.fallback?.code == .cannotShare)
+            #expect(try sample.read() == unlocked)
+            #expect(try sample.read(reader) == "before notUnlocked")
+            let error = #expect(throws: LockStateError.self) { try sample.store.lock(all: false) }
+            #expect(error?.code == .cannotTellOthers)
+            #expect(try sample.read() == "locked 1\(KernelSample.first) notUnlocked")
+            _ = unsafe chmod(sample.folder, 0o700)
+        }
+    }
+
+    @Suite(.enabled(if: RuntimeRoot.isThere, "needs a folder in memory at /dev/shm"))
+    struct `A runtime folder of the user` {
+        let root: RuntimeRoot
+        let sample: KernelSample
+        private let unlocked = "unlocked 1\(KernelSample.all)"
+        private var path: String {
+            "\(root.path)/\(geteuid())/valet/sharing.\(sample.samples.keychainID)"
+        }
+
+        init() throws {
+            root = try RuntimeRoot()
+            sample = KernelSample(runtimeRoot: root.path)
+        }
+
+        @Test func `has the sharing file, with the sticky bit, and no disk has`() throws {
+            try sample.publish()
+            #expect(try sample.read(sample.fresh()) == unlocked)
+            var status = stat()
+            let found = unsafe lstat(path, &status)
+            #expect(found == 0)
+            #expect(status.st_mode & 0o7777 == 0o1600)
+            #expect(!FileManager.default.fileExists(atPath: sample.filePath))
+        }
+
+        @Test func `that comes later takes the place of the device folder`() throws {
+            let before = KernelSample()
+            try before.publish()
+            let old = try FileHandle(forReadingFrom: URL(fileURLWithPath: before.filePath))
+            let later = before.clock.store(
+                of: before.samples, in: .kernel, runtimeRoot: root.path)
+            #expect(try before.read(later) == unlocked)
+            try later.publish(before.samples.epochs([1]), within: .none)
+            #expect(try before.read(later) == unlocked)
+            #expect(try old.readToEnd()?.dropFirst(42).allSatisfy { $0 == 0 } == true)
+            try later.lock(all: true)
+            #expect(try before.read(later) == "before notUnlocked")
+        }
+
+        @Test func `that goes away takes the keys along`() throws {
+            try sample.publish()
+            #expect(try sample.read() == unlocked)
+            try FileManager.default.removeItem(atPath: "\(root.path)/\(geteuid())/valet")
+            #expect(try sample.read(sample.fresh()) == "before notUnlocked")
+            try sample.publish()
+            #expect(try sample.read(sample.fresh()) == unlocked)
+        }
+
+        @Test(arguments: [mode_t(0o755), 0o770])
+        func `that others may enter is none`(_ mode: mode_t) throws {
+            _ = unsafe chmod("\(root.path)/\(geteuid())", mode)
+            try sample.publish()
+            #expect(FileManager.default.fileExists(atPath: sample.filePath))
+            #expect(!FileManager.default.fileExists(atPath: path))
+        }
+
+        @Test func `that is a symbolic link is none`() throws {
+            let own = "\(root.path)/\(geteuid())"
+            _ = unsafe rename(own, own + ".elsewhere")
+            _ = unsafe symlink(own + ".elsewhere", own)
+            try sample.publish()
+            #expect(FileManager.default.fileExists(atPath: sample.filePath))
+        }
+
+        @Test func `on a disk is none`() throws {
+            // A folder that is not in memory.
+            let disk = "/var/tmp/valet-test-\(UUID().uuidString)"
+            for folder in [disk, "\(disk)/\(geteuid())"] { _ = unsafe mkdir(folder, 0o700) }
+            defer { try? FileManager.default.removeItem(atPath: disk) }
+            let sample = KernelSample(runtimeRoot: disk)
+            try sample.publish()
+            #expect(FileManager.default.fileExists(atPath: sample.filePath))
+        }
+    }
+}
+
+/// A folder in memory with a runtime folder of this user, removed with this object.
+final class RuntimeRoot {
+    static var isThere: Bool { FileManager.default.isWritableFile(atPath: "/dev/shm") }
+
+    let path: String
+
+    init() throws {
+        path = "/dev/shm/valet-test-\(UUID().uuidString)"
+        for folder in [path, "\(path)/\(geteuid())"] { _ = unsafe mkdir(folder, 0o700) }
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Database
 import Foundation
 import Keybag
 import LockStateSupport
@@ -9,7 +10,7 @@ import Testing
 
 @testable import LockState
 
-/// A keychain whose keys are in the kernel, and are gone with it.
+/// A keychain whose keys are shared, and are gone with it.
 final class KernelSample {
     static let all = "[ak ck dk aku cku dku akpu]"
     static let first = "[ck dk cku dku]"
@@ -17,13 +18,27 @@ final class KernelSample {
     let samples = SampleKeys(.random())
     let clock = TestClock()
     let store: LockStateStore
+    private let runtimeRoot: String?
 
-    init() {
-        store = clock.store(of: samples, in: .kernel)
+    convenience init() { self.init(runtimeRoot: nil) }
+
+    /// - Parameter runtimeRoot: Where the runtime folders of users are; nil for nowhere.
+    init(runtimeRoot: String?) {
+        self.runtimeRoot = runtimeRoot
+        store = clock.store(of: samples, in: .kernel, runtimeRoot: runtimeRoot)
     }
 
     /// Another store of the same keychain, which remembers nothing.
-    func fresh() -> LockStateStore { clock.store(of: samples, in: .kernel) }
+    func fresh() -> LockStateStore {
+        clock.store(of: samples, in: .kernel, runtimeRoot: runtimeRoot)
+    }
+
+    /// The folder of the keychain.
+    var folder: String { store.shared.places.folder }
+    /// The path of the file with the marks.
+    var pagePath: String { folder + "/keychain.lock" }
+    /// The path of the sharing file where there is no runtime folder.
+    var filePath: String { "\(folder)/device/sharing.\(samples.keychainID)" }
 
     func read(_ store: LockStateStore? = nil, _ epochs: [UInt64] = [1]) throws -> String {
         try samples.text((store ?? self.store).current(expecting: samples.marks(epochs)))
@@ -38,30 +53,28 @@ final class KernelSample {
                 end: clock.moment(after: milliseconds), idle: idle.map { .milliseconds($0) }))
     }
 
-    func name(_ scope: KeyScope) -> String { scope.description(of: samples.keychainID) }
-
-    func serial(_ scope: KeyScope) throws -> KeySerial { try KernelKeyring.find(name(scope)) }
-
-    /// Puts bytes where a payload should be.
-    func plant(_ bytes: [UInt8], as scope: KeyScope) throws {
-        let key = try makeKey(bytes, scope)
-        try KernelKeyring.share(key)
-        try KernelKeyring.publish(key)
-        try KernelKeyring.dropFromThread(key)
+    /// What the sharing file says of `scope`.
+    func entry(_ scope: KeyScope) throws -> SharingEntry {
+        let files = try store.shared.places.files(of: store.shared.binding(), for: .reading)
+        guard let entry = files.compactMap({ $0.contents?[scope] }).first else {
+            throw LockStateError(.keyNotFound, during: .find)
+        }
+        return entry
     }
 
-    /// The kernel gives room back with a delay; an ordinary user may have to wait for it.
-    private func makeKey(_ bytes: [UInt8], _ scope: KeyScope) throws -> KeySerial {
-        for _ in 0..<100 {
-            do throws(LockStateError) {
-                return try KernelKeyring.makeKey(
-                    named: name(scope), payload: SecretBytes(copying: bytes.span))
-            } catch {
-                guard error.code == .quotaExceeded else { throw error }
-                usleep(50_000)
-            }
-        }
-        throw LockStateError(.quotaExceeded, during: .publish)
+    func serial(_ scope: KeyScope) throws -> KeySerial { try entry(scope).serial }
+
+    /// Puts bytes in place of a payload, as any process of the user can.
+    func plant(_ bytes: [UInt8], as scope: KeyScope) throws {
+        try KernelKeyring.update(serial(scope), payload: bytes.span)
+    }
+
+    /// Seals a payload as whoever has the sharing file can.
+    func seal(_ payload: KeyPayload, as scope: KeyScope? = nil) throws -> [UInt8] {
+        let scope = scope ?? payload.scope
+        let page = try #require(try store.shared.page.marks(at: .now))
+        let key = try store.shared.binding().payloadKey(entry(scope).key, scope, page[scope])
+        return payload.sealed(under: key)
     }
 
     deinit {
@@ -89,13 +102,24 @@ extension Kernel {
 
         @Test func `have the names and rights that the format gives them`() throws {
             try sample.publish()
-            let keychain = sample.samples.keychainID
-            #expect(sample.name(.whileUnlocked) == "valet:1:\(keychain):u")
-            #expect(sample.name(.afterFirstUnlock) == "valet:1:\(keychain):f")
-            for scope in KeyScope.allCases {
+            for (scope, letter) in [(KeyScope.whileUnlocked, "u"), (.afterFirstUnlock, "f")] {
                 let entry = try keyEntry(sample.serial(scope))
                 #expect(entry.contains(" 3f2f0000 "), "\(entry)")
-                #expect(entry.contains(" \(sample.name(scope)): "), "\(entry)")
+                let name = "valet:2:\(sample.samples.keychainID):\(letter):"
+                #expect(entry.contains(" \(name)"), "\(entry)")
+            }
+        }
+
+        @Test func `have other names and sharing keys after each unlock`() throws {
+            try sample.publish()
+            let before = try KeyScope.allCases.map { try sample.entry($0) }
+            try sample.publish()
+            for (scope, before) in zip(KeyScope.allCases, before) {
+                let entry = try sample.entry(scope)
+                let isSame = entry.key.isEqual(to: before.key)
+                #expect(!isSame)
+                #expect(entry.id != before.id)
+                #expect(entry.serial != before.serial)
             }
         }
 
@@ -103,10 +127,8 @@ extension Kernel {
             try sample.publish()
             for scope in KeyScope.allCases {
                 let key = try sample.serial(scope)
-                let error = #expect(throws: LockStateError.self) {
-                    try KernelKeyring.dropFromThread(key)
-                }
-                #expect(error?.code == .keyNotFound)
+                KernelKeyring.dropFromThread(key)
+                #expect(KernelKeyring.isGood(key))
             }
         }
 
@@ -153,10 +175,7 @@ extension Kernel {
             #expect(try sample.read() == "unlocked 1\(KernelSample.all)")
             sample.clock.advance(by: 1)
             #expect(try sample.read() == "locked 1\(KernelSample.first) deadlinePassed")
-            let error = #expect(throws: LockStateError.self) {
-                try sample.serial(.whileUnlocked)
-            }
-            #expect(error?.code == .keyNotFound)
+            #expect(try !KernelKeyring.isGood(sample.serial(.whileUnlocked)))
             #expect(try sample.read(other) == "locked 1\(KernelSample.first) notUnlocked")
         }
 
@@ -182,9 +201,9 @@ extension Kernel {
             #expect(error?.code == .notUnlocked)
             // Even who found the key before the lock cannot bring it back.
             let late = #expect(throws: LockStateError.self) {
-                try KernelKeyring.update(key, payload: SecretBytes(byteCount: 1))
+                try KernelKeyring.update(key, payload: [UInt8(1)].span)
             }
-            #expect(late?.meansGone == true)
+            #expect(late != nil)
             #expect(try sample.read() == "locked 1\(KernelSample.first) notUnlocked")
         }
 
@@ -244,7 +263,7 @@ extension Kernel {
         @Test func `are all lost with those that stay from the first unlock on`() throws {
             try sample.publish()
             let key = try sample.serial(.whileUnlocked)
-            try KernelKeyring.unlink(sample.serial(.afterFirstUnlock))
+            try KernelKeyring.end(sample.serial(.afterFirstUnlock), always: true)
             #expect(try sample.read(sample.fresh()) == "before firstUnlockKeysLost")
             #expect(!KernelKeyring.isGood(key))
             #expect(try sample.read() == "before notUnlocked")
@@ -256,26 +275,18 @@ extension Kernel {
             let first = try KeyPayload(
                 .afterFirstUnlock, of: sample.samples.keychainID,
                 from: sample.samples.epochs([2]), period: .unlimited)
-            try sample.plant(first.bytes, as: .afterFirstUnlock)
+            try sample.plant(sample.seal(first), as: .afterFirstUnlock)
             #expect(try sample.read(sample.fresh(), [1, 2]) == "before otherEpoch")
             #expect(try sample.read(sample.fresh(), [2]) == "unlocked 2\(KernelSample.all)")
         }
 
-        @Test func `are half there, and locked, when an unlock was killed in the middle`() throws {
-            let first = try KeyPayload(
-                .afterFirstUnlock, of: sample.samples.keychainID,
-                from: sample.samples.epochs([1]), period: .unlimited)
-            try sample.plant(first.bytes, as: .afterFirstUnlock)
-            #expect(try sample.read() == "locked 1\(KernelSample.first) notUnlocked")
+        @Test func `are gone when a lock was killed after its first step`() throws {
             try sample.publish()
             #expect(try sample.read() == "unlocked 1\(KernelSample.all)")
-        }
-
-        @Test func `are gone when a lock was killed between its two steps`() throws {
-            try sample.publish()
-            #expect(try sample.read() == "unlocked 1\(KernelSample.all)")
-            try KernelKeyring.revoke(sample.serial(.whileUnlocked))
+            let page = try #require(try sample.store.shared.page.changeable(making: false))
+            try page.change(all: false)
             #expect(try sample.read() == "locked 1\(KernelSample.first) notUnlocked")
+            #expect(try sample.read(sample.fresh()) == "locked 1\(KernelSample.first) notUnlocked")
             try sample.store.lock(all: false)
             try sample.publish()
             #expect(try sample.read() == "unlocked 1\(KernelSample.all)")

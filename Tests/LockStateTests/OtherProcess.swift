@@ -41,6 +41,9 @@ final class OtherProcess {
     private let output = Pipe()
     private var unread = Data()
 
+    /// A folder in which every user can make their own.
+    static let base: String = URL(fileURLWithPath: program).deletingLastPathComponent().path
+
     /// The program, where every user can run it.
     private static let program: String = {
         let built = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
@@ -51,7 +54,9 @@ final class OtherProcess {
         do {
             try FileManager.default.createDirectory(
                 at: folder, withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o755])
+                attributes: [.posixPermissions: 0o1777])
+            try FileManager.default.setAttributes(
+                [.posixPermissions: 0o1777], ofItemAtPath: folder.path)
             try FileManager.default.copyItem(at: built, to: copy)
             try FileManager.default.setAttributes(
                 [.posixPermissions: 0o755], ofItemAtPath: copy.path)
@@ -85,8 +90,10 @@ final class OtherProcess {
                 "setpriv", "--reuid=\(number)", "--regid=\(number)", "--clear-groups", Self.program,
             ]
         }
-        process.environment = ["PATH": "/usr/sbin:/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no"]
-            .merging(ProcessInfo.processInfo.environment) { ours, _ in ours }
+        process.environment = [
+            "PATH": "/usr/sbin:/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no",
+            "VALET_TEST_FOLDER": Self.base,
+        ].merging(ProcessInfo.processInfo.environment) { ours, _ in ours }
         process.standardInput = input
         process.standardOutput = output
         try process.run()

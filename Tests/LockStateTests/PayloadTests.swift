@@ -14,11 +14,22 @@ private func copy(_ bytes: Span<UInt8>) -> [UInt8] { bytes.indices.map { bytes[$
 
 extension KeyPayload {
     /// The bytes, out of guarded memory: the keys of tests are no secrets.
-    var bytes: [UInt8] { encoded().withBytes(copy) }
+    var bytes: [UInt8] { body().withBytes(copy) }
 
     static func error(parsing bytes: [UInt8]) -> LockStateError? {
         do throws(LockStateError) {
-            _ = try KeyPayload(parsing: bytes.span)
+            _ = try KeyPayload(body: bytes.span)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    static func error(
+        opening bytes: [UInt8], under key: borrowing SharedPayloadKey
+    ) -> LockStateError? {
+        do throws(LockStateError) {
+            _ = try KeyPayload.open(bytes.span, under: key)
             return nil
         } catch {
             return error
@@ -42,7 +53,7 @@ extension KeyPayload {
     @Test(arguments: KeyScope.allCases, [[1], [7, 8], [1, .max]] as [[UInt64]])
     func `gives back what was encoded`(_ scope: KeyScope, _ epochs: [UInt64]) throws {
         let payload = try payload(scope, epochs)
-        let parsed = try KeyPayload(parsing: payload.bytes.span)
+        let parsed = try KeyPayload(body: payload.bytes.span)
         #expect(parsed.bytes == payload.bytes)
         #expect(parsed.scope == scope)
         #expect(parsed.keychainID == samples.keychainID)
@@ -53,8 +64,8 @@ extension KeyPayload {
     }
 
     @Test func `puts together the keys that it took apart`() throws {
-        let first = try KeyPayload(parsing: payload(.afterFirstUnlock, [4, 5]).bytes.span)
-        let unlocked = try KeyPayload(parsing: payload(.whileUnlocked, [4, 5]).bytes.span)
+        let first = try KeyPayload(body: payload(.afterFirstUnlock, [4, 5]).bytes.span)
+        let unlocked = try KeyPayload(body: payload(.whileUnlocked, [4, 5]).bytes.span)
         let keys = try OpenedKeys(firstUnlock: first, unlocked: unlocked)
         let all = "[ak ck dk aku cku dku akpu]"
         #expect(try samples.text(.unlocked(keys)) == "unlocked 4\(all) 5\(all)")
@@ -74,7 +85,7 @@ extension KeyPayload {
         let keys = try samples.epoch(1, withPasscodeClass: false)
         let payload = try KeyPayload(
             .whileUnlocked, of: samples.keychainID, from: [keys], period: .unlimited)
-        let parsed = try KeyPayload(parsing: payload.bytes.span)
+        let parsed = try KeyPayload(body: payload.bytes.span)
         #expect(
             parsed.epochs[0].classes.map(\.protectionClass) == [
                 .whenUnlocked, .whenUnlockedThisDeviceOnly,
@@ -87,41 +98,56 @@ extension KeyPayload {
     }
 
     @Test(arguments: KeyScope.allCases)
-    func `is refused with any bit flipped`(_ scope: KeyScope) throws {
-        let bytes = try payload(scope, [1, 2]).bytes
+    func `is sealed anew each time, and opens under its key alone`(_ scope: KeyScope) throws {
+        let payload = try payload(scope, [1, 2])
+        let key = SharedPayloadKey.random()
+        let sealed = payload.sealed(under: key)
+        #expect(sealed.count <= KeyPayload.maximumByteCount)
+        #expect(sealed != payload.sealed(under: key))
+        #expect(try KeyPayload.open(sealed.span, under: key).bytes == payload.bytes)
+        #expect(
+            KeyPayload.error(opening: sealed, under: SharedPayloadKey.random())?.code
+                == .changedByOthers)
+    }
+
+    @Test(arguments: KeyScope.allCases)
+    func `does not open with any bit flipped`(_ scope: KeyScope) throws {
+        let key = SharedPayloadKey.random()
+        let bytes = try payload(scope, [1, 2]).sealed(under: key)
         for offset in bytes.indices {
             for bit in 0..<8 {
                 var changed = bytes
                 changed[offset] ^= 1 << bit
-                // Another version is refused before the checksum, which it may do without.
-                let expected: LockStateError.Code = 8...9 ~= offset ? .newer : .malformed
-                #expect(KeyPayload.error(parsing: changed)?.code == expected, "\(offset) \(bit)")
+                // Another version is refused before the seal, which may be another one.
+                let expected: LockStateError.Code = 8...9 ~= offset ? .newer : .changedByOthers
+                let code = KeyPayload.error(opening: changed, under: key)?.code
+                #expect(code == expected, "\(offset) \(bit)")
             }
         }
     }
 
     @Test(arguments: KeyScope.allCases)
-    func `is refused when cut or longer`(_ scope: KeyScope) throws {
-        let bytes = try payload(scope).bytes
+    func `does not open when cut or longer`(_ scope: KeyScope) throws {
+        let key = SharedPayloadKey.random()
+        let bytes = try payload(scope).sealed(under: key)
         for length in bytes.indices {
-            let error = KeyPayload.error(parsing: Array(bytes.prefix(length)))
-            #expect(error?.code == .malformed, "\(length)")
+            let error = KeyPayload.error(opening: Array(bytes.prefix(length)), under: key)
+            #expect(error?.code == .changedByOthers, "\(length)")
         }
         for count in [1, 41, 1024] {
             let longer = bytes + [UInt8](repeating: 0, count: count)
-            #expect(KeyPayload.error(parsing: longer)?.code == .malformed)
+            #expect(KeyPayload.error(opening: longer, under: key)?.code == .changedByOthers)
         }
     }
 
-    /// Changed by someone who also sets the checksum right.
+    /// Changed by somebody who could seal it.
     @Test(arguments: KeyScope.allCases)
     func `survives any change, and takes only what it would write`(_ scope: KeyScope) throws {
         let bytes = try payload(scope, [1, 2]).bytes
         var random = SplitMix(seed: 20_261_121)
         for _ in 0..<20_000 {
-            let body = random.mutation(of: Array(bytes.dropLast(32)))
-            let changed = body + Digest(of: body.span).bytes
-            guard let parsed = try? KeyPayload(parsing: changed.span) else { continue }
+            let changed = random.mutation(of: bytes)
+            guard let parsed = try? KeyPayload(body: changed.span) else { continue }
             #expect(parsed.bytes == changed)
         }
     }
@@ -163,22 +189,97 @@ extension KeyPayload {
     }
 }
 
-@Suite struct `The vectors of payloads` {
-    @Test(arguments: try Vector.all("lock-state"))
-    func `do what they say`(_ vector: Vector) throws {
-        let bytes = try vector.bytes("payload")
-        let code = KeyPayload.error(parsing: bytes)?.code
-        switch vector.outcome {
-        case .success: try expectSuccess(vector, bytes)
-        case .malformed: #expect(code == .malformed)
-        case .unsupported: #expect(code == .newer)
-        default: Issue.record("there is no such outcome here")
+extension Vector {
+    /// What the sharing keys of the vector are bound to.
+    fileprivate func binding() throws -> SharingBinding {
+        SharingBinding(
+            keychainID: try KeychainID(bytes("keychain")), bootID: try BootID(bytes("boot")),
+            user: try number("user"))
+    }
+}
+
+@Suite struct `The vectors of shared keys` {
+    @Test(arguments: try Vector.all("lock-state", "payload"))
+    func `of payloads do what they say`(_ vector: Vector) throws {
+        switch (vector.outcome, try open(vector)) {
+        case (.success, .success(let payload)):
+            try expectSuccess(vector, payload)
+            #expect(try seal(vector) == vector.bytes("payload"))
+        case (.malformed, .failure(.malformed)), (.tampered, .failure(.changedByOthers)),
+            (.unsupported, .failure(.newer)):
+            break
+        case (_, let result): Issue.record("\(result)")
         }
     }
 
-    private func expectSuccess(_ vector: Vector, _ bytes: [UInt8]) throws {
-        let payload = try KeyPayload(parsing: bytes.span)
-        #expect(payload.bytes == bytes)
+    private enum Opened {
+        case success(KeyPayload)
+        case failure(LockStateError.Code)
+    }
+
+    private func open(_ vector: Vector) throws -> Opened {
+        let bytes = try vector.bytes("payload")
+        let key = try payloadKey(vector)
+        do throws(LockStateError) {
+            return .success(try KeyPayload.open(bytes.span, under: key))
+        } catch {
+            return .failure(error.code)
+        }
+    }
+
+    private func seal(_ vector: Vector) throws -> [UInt8] {
+        let (body, head) = (try vector.bytes("body"), KeyPayload.head)
+        let nonce = try Nonce(vector.bytes("nonce"))
+        let key = try payloadKey(vector)
+        return head + AEAD.seal(body.span, associatedData: head.span, under: key, nonce: nonce)
+    }
+
+    private func payloadKey(_ vector: Vector) throws -> SharedPayloadKey {
+        let scope = try #require(KeyScope(tag: vector.text("scope").utf8.first ?? 0))
+        let (binding, mark) = (try vector.binding(), try LockMark(vector.bytes("mark")))
+        let bytes = try vector.bytes("sharing_key")
+        let sharingKey = try SharingKey(copying: bytes.span)
+        return binding.payloadKey(sharingKey, scope, mark)
+    }
+
+    @Test(arguments: try Vector.all("lock-state", "sharing-file"))
+    func `of sharing files do what they say`(_ vector: Vector) throws {
+        let (binding, bytes) = (try vector.binding(), try vector.bytes("file"))
+        let contents = SharingContents(parsing: bytes.span, of: binding)
+        guard vector.outcome != .malformed else {
+            #expect(contents == nil)
+            return
+        }
+        let file = try #require(contents)
+        #expect(file.encoded(for: binding).withBytes(copy) == bytes)
+        var wrong = 0
+        for (scope, name) in [(KeyScope.afterFirstUnlock, "f"), (.whileUnlocked, "u")] {
+            let serial: Int32? =
+                vector.has("serial_" + name) ? try vector.number("serial_" + name) : nil
+            #expect(file[scope]?.serial.rawValue == serial)
+            guard let entry = file[scope] else { continue }
+            let mark = try LockMark(vector.bytes("mark_" + name))
+            if binding.sharingID(entry.key, scope, mark) != entry.id { wrong += 1 }
+        }
+        #expect(wrong == (vector.outcome == .wrongSecret ? 1 : 0))
+    }
+
+    @Test(arguments: try Vector.all("lock-state", "page"))
+    func `of pages do what they say`(_ vector: Vector) throws {
+        let bytes = try vector.bytes("head")
+        let found = LockPage.marks(in: bytes.span)
+        guard vector.outcome == .success else {
+            #expect(found == nil)
+            return
+        }
+        let marks = try #require(found)
+        #expect(marks.firstUnlock.bytes == (try vector.bytes("mark_f")))
+        #expect(marks.unlocked.bytes == (try vector.bytes("mark_u")))
+        #expect(LockPage.head(marks) == bytes)
+    }
+
+    private func expectSuccess(_ vector: Vector, _ payload: KeyPayload) throws {
+        #expect(payload.bytes == (try vector.bytes("body")))
         #expect(payload.keychainID.bytes == (try vector.bytes("keychain")))
         #expect(try payload.scope.tag == vector.text("scope").utf8.first)
         #expect(

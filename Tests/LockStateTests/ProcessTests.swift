@@ -24,10 +24,14 @@ final class TestClock: Sendable {
     }
 
     /// A store of a keychain that goes by this clock, and remembers nothing yet.
-    func store(of samples: SampleKeys, in place: LockStateProvider.Place) -> LockStateStore {
-        LockStateStore(
-            keychainID: samples.keychainID, provider: LockStateProvider(place, "test"),
-            now: { self.now })
+    func store(
+        of samples: SampleKeys, in place: LockStateProvider.Place, runtimeRoot: String? = nil
+    ) -> LockStateStore {
+        let places = SamplePlaces.places(
+            of: samples.keychainID, in: OtherProcess.base, runtimeRoot: runtimeRoot)
+        return LockStateStore(
+            keychainID: samples.keychainID, places: places,
+            provider: { LockStateProvider(place, "test") }, now: { self.now })
     }
 }
 

@@ -5,53 +5,171 @@ import Testing
 
 @testable import LockState
 
+/// docs/FORMAT.md §10.7.
 @Suite struct `The place of opened keys` {
+    typealias Circumstances = LockStateProvider.Circumstances
     private static let refused = LockStateError(errno: ENOSYS, during: .probe)
 
-    private func place(
-        _ setting: String? = nil, user: UInt32 = 1000, isElevated: Bool = false,
-        refusal: LockStateError? = nil
-    ) -> LockStateProvider {
-        LockStateProvider(
-            for: LockStateProvider.Circumstances(
-                setting: setting, user: user, isElevated: isElevated, refusal: refusal))
+    private func provider(_ change: (inout Circumstances) -> Void) -> LockStateProvider {
+        var process = Circumstances()
+        process.login = .set
+        process.user = 1000
+        change(&process)
+        return LockStateProvider(for: process)
     }
 
-    @Test(arguments: [0, 1000, 1001, 60_000] as [UInt32])
-    func `is the kernel for who logs in`(_ user: UInt32) {
-        #expect(place(user: user).place == .kernel)
-        #expect(place(user: user).reason == "user \(user) is one that logs in")
+    @Test func `is shared where somebody has logged in, whoever that is`() {
+        for user in [0, 1000, 65_534] as [UInt32] {
+            let provider = provider { $0.user = user }
+            #expect(provider == LockStateProvider(.kernel, "somebody has logged in"))
+        }
     }
 
-    @Test(arguments: [1, 999, 60_001, 65_534, .max] as [UInt32])
-    func `is the process for services`(_ user: UInt32) {
-        #expect(place(user: user).place == .process)
-        #expect(place(user: user).reason == "user \(user) is not one that logs in")
+    @Test func `is the process where nobody has logged in`() {
+        for user in [0, 999, 1000, 65_534] as [UInt32] {
+            let provider = provider {
+                $0.user = user
+                $0.login = .unset
+            }
+            #expect(provider == LockStateProvider(.process, "nobody has logged in here"))
+        }
+    }
+
+    @Test func `is shared in a user's session on kernels that keep no login user`() {
+        let session = ["user.slice/user-1000.slice/session-2.scope"]
+        let own = provider {
+            $0.login = .absent
+            $0.groups = session
+        }
+        #expect(own == LockStateProvider(.kernel, "this is a user's session"))
+        // Where the kernel says that nobody has, it is believed.
+        let other = provider {
+            $0.login = .unset
+            $0.groups = session
+        }
+        #expect(other.place == .process)
+    }
+
+    @Test(
+        arguments: [
+            "system.slice/cron.service", "machine.slice/machine-a.scope", "docker/0123",
+            "kubepods.slice/kubepods-pod1.slice", "lxc.payload.a", "lxc/a",
+            "user.slice/user-1000.slice/user@1000.service/user.slice/libpod-0123.scope",
+        ])
+    func `is the process in services and containers`(_ group: String) {
+        let provider = provider { $0.groups = ["user.slice/user-1000.slice", group] }
+        #expect(provider.place == .process)
+        #expect(provider.reason.hasSuffix("it runs in \(group)"))
+    }
+
+    @Test func `is the process in a container that says so`() {
+        let provider = provider { $0.container = "podman" }
+        #expect(provider == LockStateProvider(.process, "this is a container: podman"))
+    }
+
+    @Test func `is the process in other namespaces`() {
+        #expect(provider { $0.hasOwnUserIDs = true }.reason == "this is a user namespace")
+        #expect(provider { $0.hasOwnClock = true }.reason == "this is a time namespace")
+    }
+
+    @Test func `is shared for people on Windows`() {
+        for login in [Circumstances.Login.unset, .absent] {
+            for user in [1000, 60_000] as [UInt32] {
+                let provider = provider {
+                    ($0.login, $0.user, $0.isWSL) = (login, user, true)
+                }
+                #expect(provider.place == .kernel)
+            }
+            for user in [0, 999, 60_001] as [UInt32] {
+                let provider = provider {
+                    ($0.login, $0.user, $0.isWSL) = (login, user, true)
+                }
+                #expect(provider.place == .process)
+            }
+        }
     }
 
     @Test func `is what the setting says`() {
-        #expect(place("kernel", user: 65_534).place == .kernel)
-        #expect(place("process", user: 1000).place == .process)
-    }
-
-    @Test(arguments: ["", "Kernel", "both"])
-    func `is the process when the setting says neither`(_ setting: String) {
-        #expect(place(setting).place == .process)
-        #expect(place(setting).reason == "VALET_LOCK_STATE is neither kernel nor process")
+        let shared = provider {
+            ($0.setting, $0.login, $0.container) = ("kernel", .unset, "docker")
+        }
+        #expect(shared == LockStateProvider(.kernel, "VALET_LOCK_STATE says so"))
+        #expect(provider { $0.setting = "process" }.place == .process)
+        #expect(LockStateProvider.settings == ["kernel", "process"])
     }
 
     @Test(arguments: [nil, "kernel"])
-    func `is the process where the kernel refuses`(_ setting: String?) {
-        let place = place(setting, refusal: Self.refused)
-        #expect(place.place == .process)
-        #expect(place.reason.contains("could not ask the kernel for its keyrings"))
+    func `is the process where the kernel refuses, whatever the setting`(_ setting: String?) {
+        let provider = provider { ($0.setting, $0.refusal) = (setting, Self.refused) }
+        #expect(provider.place == .process)
+        #expect(provider.reason.contains("could not ask the kernel for its keyrings"))
+        #expect(self.provider { ($0.setting, $0.hasBootID) = (setting, false) }.place == .process)
     }
 
     @Test(arguments: [nil, "kernel"])
     func `is the process for a program with more rights than its caller`(_ setting: String?) {
-        let place = place(setting, isElevated: true)
-        #expect(place.place == .process)
-        #expect(place.reason == "this program has more rights than its caller")
+        let provider = provider { ($0.setting, $0.isElevated) = (setting, true) }
+        #expect(
+            provider == LockStateProvider(.process, "this program has more rights than its caller"))
+    }
+}
+
+@Suite struct `What a process finds out about where it runs` {
+    private static let quiet = [
+        "/proc/self/uid_map": "         0          0 4294967295\n",
+        "/proc/self/timens_offsets": "monotonic           0         0\nboottime      0      0\n",
+        "/proc/self/cgroup":
+            "8:pids:/docker/1\n1:name=systemd:/user.slice/a\n0::/user.slice/b\n",
+        "/proc/self/loginuid": "1000",
+        "/proc/sys/kernel/osrelease": "6.1.0-13-amd64\n",
+    ]
+
+    private func process(
+        _ changes: [String: String] = [:], _ paths: [String] = []
+    ) -> LockStateProvider.Circumstances {
+        let files = Self.quiet.merging(changes) { $1 }
+        return .ofProcess(
+            setting: nil, isElevated: false, reading: { files[$0] }, exists: paths.contains)
+    }
+
+    @Test func `is a login on an ordinary machine`() {
+        let process = process()
+        #expect(process.login == .set)
+        #expect(process.groups == ["user.slice/a", "user.slice/b"])
+        #expect(process.container == nil)
+        #expect(!process.hasOwnUserIDs && !process.hasOwnClock && !process.isWSL)
+        #expect(process.hasBootID)
+    }
+
+    @Test(arguments: ["/.dockerenv", "/run/.containerenv"])
+    func `is a container where it leaves a mark`(_ path: String) {
+        #expect(process([:], [path]).container == path)
+    }
+
+    @Test func `is a container where systemd or the first process says so`() {
+        #expect(process(["/run/systemd/container": "lxc\n"]).container == "lxc")
+        let variables = ["/proc/1/environ": "PATH=/bin\0container=oci\0A=b\0"]
+        #expect(process(variables).container == "oci")
+        #expect(process(["/run/systemd/container": "wsl\n"]).container == nil)
+    }
+
+    @Test func `is a namespace where ids or clocks are others`() {
+        #expect(process(["/proc/self/uid_map": "0 1000 1\n"]).hasOwnUserIDs)
+        #expect(process(["/proc/self/timens_offsets": "boottime 5 0\n"]).hasOwnClock)
+    }
+
+    @Test(
+        arguments: [("4294967295", .unset), ("0\n", .set), ("", .absent), ("x", .absent)]
+            as [(String, LockStateProvider.Circumstances.Login)])
+    func `is the login user that the kernel keeps`(
+        _ text: String, _ login: LockStateProvider.Circumstances.Login
+    ) {
+        #expect(process(["/proc/self/loginuid": text]).login == login)
+    }
+
+    @Test func `is Windows where the kernel's name says so`() {
+        let release = "5.15.90.1-microsoft-standard-WSL2\n"
+        #expect(process(["/proc/sys/kernel/osrelease": release]).isWSL)
     }
 }
 

@@ -45,7 +45,7 @@ extension Kernel {
             #expect(try other("read \(keychain) 1") == "before notUnlocked")
         }
 
-        @Test func `leaves nothing in the kernel for others when it unlocks anew`() throws {
+        @Test func `leaves to others what they share when it unlocks anew`() throws {
             let (owner, other) = (try process(), try process())
             try publish(owner)
             #expect(try other("read \(keychain) 1") == "unlocked \(all)")
@@ -53,7 +53,10 @@ extension Kernel {
             _ = try fill(filler)
             #expect(try owner("publish \(keychain) 1 60000") == "process")
             #expect(try owner("read \(keychain) 1") == "unlocked \(all)")
-            #expect(try other("read \(keychain) 1") == "before notUnlocked")
+            #expect(try other("read \(keychain) 1") == "unlocked \(all)")
+            // And a lock by either reaches both.
+            #expect(try other("lock \(keychain)") == "ok")
+            #expect(try owner("read \(keychain) 1") == "locked 1[ck dk cku dku] notUnlocked")
         }
 
         @Test(arguments: [true, false])
@@ -105,11 +108,11 @@ extension Kernel {
                 #expect(try owner("publish \(keychain) 1 -") == "kernel")
                 #expect(try other("read \(keychain) 1") == "unlocked \(all)")
             }
-            #expect(try other("lockevery") == "ok")
+            #expect(try other("lockevery \(keychains[0])") == "ok")
             for keychain in keychains {
                 #expect(try owner("read \(keychain) 1") == "locked \(first) notUnlocked")
             }
-            #expect(try other("lockevery all") == "ok")
+            #expect(try other("lockevery \(keychains[0]) all") == "ok")
             for keychain in keychains {
                 #expect(try owner("read \(keychain) 1") == "before notUnlocked")
             }

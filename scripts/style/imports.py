@@ -13,7 +13,7 @@ ALLOWED = {
     "Fingerprint": "Database Sealing SystemBus",
     "TPM": "CTPM2 CLinux Database SecretMemory Sealing",
     "Keybag": "KeychainModel SecretMemory Sealing",
-    "LockState": "CLinux KeychainModel Keybag SecretMemory Sealing",
+    "LockState": "CLinux Database KeychainModel Keybag SecretMemory Sealing",
     "Backup": "Database KeychainModel SecretMemory Sealing",
     "KeychainStore": "Backup Database KeychainModel Keybag LockState SecretMemory Sealing TPM",
     "KeychainServices": "Database Fingerprint KeychainModel KeychainStore SecretMemory"

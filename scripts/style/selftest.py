@@ -25,7 +25,7 @@ _BAD = {
     "name": [("Sources/KeychainModel/KeyUtils.swift", ""),
              ("Tests/KeybagTests/TestHelpers.swift", ""),
              ("Sources/Keybag/LockManager.swift", ""), ("Sources/Keybag/Common.swift", "")],
-    "file-length": [(_MODEL, "let a = 1\n" * 300), ("Tests/KeybagTests/T.swift", "\n" * 400)],
+    "file-length": [(_MODEL, "let a = 1\n" * 600), ("Tests/KeybagTests/T.swift", "\n" * 600)],
     "function-length": [(_MODEL, _BODY), (_MODEL, _BODY.replace("func f()", "init()"))],
     "parameters": [(_MODEL, "func f(a: Int, b: [Int: Int], c: (A, B) -> C, d: D<E, F>, e: E,\n"
                             "    f: Int = g(1, 2)\n) {}\n")],

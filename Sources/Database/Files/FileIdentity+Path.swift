@@ -3,6 +3,15 @@
 internal import CLinux
 internal import Glibc
 
+extension KeychainDirectory {
+    /// `path` without symbolic links and detours; as it is, if nothing is there.
+    package static func resolvedPath(_ path: String) -> String {
+        guard let resolved = unsafe realpath(path, nil) else { return path }
+        defer { unsafe free(resolved) }
+        return unsafe String(cString: resolved)
+    }
+}
+
 extension FileIdentity {
     /// Which file or folder `path` leads to, through links, without opening it; nil if it cannot
     /// be told.

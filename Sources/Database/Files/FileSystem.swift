@@ -30,6 +30,9 @@ package struct FileSystem: Hashable, Sendable {
         return FileSystem(magic: magic, isReadOnly: facts.f_flag & UInt(ST_RDONLY) != 0)
     }
 
+    /// Whether what it holds is in memory alone, and gone after a restart: tmpfs, ramfs.
+    package var isInMemory: Bool { [0x0102_1994, 0x8584_58f6].contains(magic) }
+
     /// The name of a file system that cannot keep a keychain, or `nil` if it can.
     ///
     /// Refused are those with another machine or a user's program behind them: their locks, shared

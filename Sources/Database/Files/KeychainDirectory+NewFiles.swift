@@ -89,10 +89,13 @@ extension KeychainDirectory {
     /// What the last part of such names begins with.
     package static let temporaryMark = "new-"
 
+    /// What temporary names of what is to be called `name` begin with.
+    package static func temporaryPrefix(_ name: String) -> String { "\(name).\(temporaryMark)" }
+
     /// A name that nothing has, for what is to be called `name`.
     package static func temporaryName(_ name: String) -> String {
         // Only to be unlike other names: O_EXCL is what keeps writers apart.
-        "\(name).\(temporaryMark)" + String(UInt64.random(in: .min ... .max), radix: 16)
+        temporaryPrefix(name) + String(UInt64.random(in: .min ... .max), radix: 16)
     }
 
     private func link(_ file: borrowing FileDescriptor, as name: String) -> Int32 {

@@ -5,15 +5,13 @@ internal import Glibc
 /// How much memory this process may have: less than the machine has, in a container or a service
 /// with a limit.
 package enum MachineMemory {
-    private static let maxByteCount = 64 << 10
-
     /// The least of what the machine has, what it could give away now, and the limits of the
     /// control groups that the process is in, up to the root. Reads a few small files.
     package static var usableByteCount: UInt64 {
         let pages = max(0, sysconf(Int32(_SC_PHYS_PAGES)))
         let pageByteCount = max(0, sysconf(Int32(_SC_PAGESIZE)))
         return usableByteCount(
-            ofPhysical: UInt64(pages) * UInt64(pageByteCount), reading: contents)
+            ofPhysical: UInt64(pages) * UInt64(pageByteCount), reading: KernelFile.text)
     }
 
     /// As ``usableByteCount``.
@@ -61,23 +59,25 @@ package enum MachineMemory {
         }
         return found
     }
-
-    private static func contents(of path: String) -> String? {
-        let file = FileDescriptor(
-            owning: unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK))
-        guard file.number >= 0 else { return nil }
-        do throws(DatabaseError) {
-            return try file.withContents(
-                maxByteCount: maxByteCount, path: path, during: "read a file"
-            ) { bytes in
-                String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
-            }
-        } catch {
-            return nil
-        }
-    }
 }
 
 extension String {
     fileprivate var firstWord: Substring { prefix { !$0.isWhitespace } }
+}
+
+/// Files in which the kernel tells of itself and of this process: proc(5), sysfs(5).
+package enum KernelFile {
+    private static let maxByteCount = 64 << 10
+
+    /// The text of the file at `path`; nil if it cannot be read, or is longer than 64 KiB.
+    package static func text(_ path: String) -> String? {
+        let file = FileDescriptor(
+            owning: unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK))
+        guard file.number >= 0 else { return nil }
+        return try? file.withContents(
+            maxByteCount: maxByteCount, path: path, during: "read a file"
+        ) { bytes in
+            String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
+        }
+    }
 }

@@ -18,6 +18,11 @@ extension Engine {
                 findings.append(
                     Finding(.fine, "opened keys lie in the \(place): \(provider.reason)"))
             }
+            findings += facts.sharedLockState.findings().map { finding in
+                Finding(
+                    .warning, finding,
+                    hint: "find out which program did that; `valet lock --all` removes them")
+            }
             if try facts.newest.recoveryPublicKey != nil {
                 findings.append(Finding(.fine, "a recovery key opens the keychain"))
             }

@@ -8,7 +8,7 @@ internal import Sealing
 
 /// keys-and-states §1.5, §1.6.
 extension ItemStore {
-    private static let unlocking = "unlock the keychain"
+    static let unlocking = "unlock the keychain"
     private static let locking = "lock the keychain"
 
     /// Unlocks the keychain for everyone who shares its lock state.
@@ -36,13 +36,14 @@ extension ItemStore {
         _ engine: Engine, _ facts: KeychainFacts, _ passcode: KeychainPasscode,
         for duration: Duration?, autoLock idle: Duration?
     ) throws(KeychainFailure) -> Bool {
+        let moment = try engine.moment(of: facts, Deadline(after: timeLimit))
         let protector = try engine.protector(of: facts, passcode, Self.unlocking, timeLimit)
         let deadline = Deadline(after: timeLimit)
         let limits = UnlockLimits(
             end: duration.map { BootTime.now.advanced(by: $0) }, idle: idle)
         let isPublished = try engine.wrongPasscodes.counting { () throws(KeychainFailure) in
             try engine.publish(
-                facts, openedBy: protector, within: limits, Self.unlocking, deadline)
+                facts, openedBy: protector, within: limits, since: moment, deadline)
         }
         if isPublished { _ = try? engine.finishEpochChange(before: deadline) }
         return isPublished
@@ -82,8 +83,7 @@ extension ItemStore {
             guard let lockState = facts.lockState else {
                 // What a TPM gave out is there for nobody but who asks it again.
                 if facts.isBoundToTPM, all {
-                    let shared = LockStates.store(of: facts.settings.keychainID)
-                    try translating(Self.locking) { try shared.lock(all: true) }
+                    try translating(Self.locking) { try facts.sharedLockState.lock(all: true) }
                 }
                 // As before a log-out, where it does not matter what was open: §1.5.
                 guard !all else { return }
@@ -116,7 +116,8 @@ extension ItemStore {
     /// Why keys that this process has put in the place of others are no longer shared, so that
     /// other processes have to unlock again; nil if they are, or there are none.
     package func reasonKeysAreNotShared() -> String? {
-        lastKnownKeychainID.flatMap { LockStates.store(of: $0).fallback }.map { "\($0)" }
+        lastKnownKeychainID.flatMap { LockStates.store(of: $0, at: location).fallback }
+            .map { "\($0)" }
     }
 
     /// Takes the opened keys away from everybody though the keychain's files cannot be read: who
@@ -130,7 +131,7 @@ extension ItemStore {
     ) -> KeychainFailure {
         do throws(LockStateError) {
             let locked = try LockStates.lock(
-                known ?? deviceKeyOwner, all: all, orEveryKeychain: isSweeping)
+                known ?? deviceKeyOwner, at: location, all: all, orEveryKeychain: isSweeping)
             let words =
                 switch locked {
                 case .one: "its opened keys were taken away all the same"

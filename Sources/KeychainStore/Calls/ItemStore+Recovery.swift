@@ -149,7 +149,9 @@ extension Engine {
                     publicKey, with: opener,
                     settings: settings.authenticatedBytes(of: keybag.epoch))
             }
-            let new = KeychainFacts(settings, newest: keybags[0], older: keybags.dropFirst().first)
+            let new = KeychainFacts(
+                settings, newest: keybags[0], older: keybags.dropFirst().first,
+                at: facts.location)
             let opened = try new.unlock(with: opener)
             var before: LockReading?
             return try write(operation, deadline, of: facts) { writer in

@@ -62,6 +62,9 @@ extension Engine {
                 facts.isErasePending = try isErasePending()
                 facts.lockStateProvider = known.lockState.map { "\($0.provider.place.rawValue)" }
                 facts.lockStateReason = known.lockState?.provider.reason
+                let findings = known.sharedLockState.findings()
+                facts.lockStateWarning =
+                    findings.isEmpty ? nil : findings.joined(separator: "; ")
                 let result = Result { () throws(KeychainFailure) in
                     try state(known, store, deadline, &doubts)
                 }

@@ -124,7 +124,7 @@ extension Engine {
 
     /// Whether the device secret at hand opens a keychain that has no passcode.
     private static func opens(_ store: StoreConnection, _ source: DeviceSecretSource) -> Bool {
-        guard let facts = try? KeychainFacts.load(from: store),
+        guard let facts = try? KeychainFacts.load(from: store, at: source.location),
             let secret = try? source.secret(of: facts, until: .immediately)
         else { return false }
         return (try? facts.unlock(with: DeviceProtector(secret))) != nil

@@ -17,7 +17,7 @@ extension Engine {
             return try run.step() ? run.int64(0) : nil
         }
         if let known = lastKnownFacts, known.settings.stamp == stamp { return known }
-        let fresh = try KeychainFacts.load(from: store)
+        let fresh = try KeychainFacts.load(from: store, at: location)
         lastKnownFacts = fresh
         nextErasure = 0
         return fresh
@@ -128,7 +128,7 @@ extension Engine {
         _ facts: KeychainFacts
     ) throws(KeychainFailure) -> StateReading {
         if let known = lastKnownState, known.facts === facts { return .certain(known) }
-        let lockState = LockStates.store(of: facts.settings.keychainID)
+        let lockState = facts.sharedLockState
         // There may have been a passcode, and keys that went by it.
         lockState.forget(before: facts.newest.epoch)
         if facts.isBoundToTPM, !source.kept.has(facts.newest.deviceKeyID) {

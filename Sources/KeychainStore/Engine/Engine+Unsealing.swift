@@ -22,7 +22,7 @@ extension Engine {
     private func share(
         _ facts: KeychainFacts, openedBy protector: borrowing DeviceProtector
     ) throws {
-        let lockState = LockStates.store(of: facts.settings.keychainID)
+        let lockState = facts.sharedLockState
         guard lockState.isShared, !directory.isReadOnly else { return }
         let opened = try facts.unlock(with: protector)
         let held = try lock.acquire(before: .immediately)

@@ -105,6 +105,7 @@ final class EngineSlot: Sendable {
     }
 
     private func current(_ call: EngineCall) throws(KeychainFailure) -> Engine? {
+        try LockStates.checkSetting(during: call.operation)
         if let known = engine.withLock({ $0 }) {
             let isInPlace = try translating(call.operation) {
                 try call.isOfItems ? known.wasInPlaceRecently() : known.isInPlace()

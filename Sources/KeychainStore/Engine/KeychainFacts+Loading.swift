@@ -11,7 +11,9 @@ extension KeychainFacts {
     /// Reads settings and keybags; inside a transaction of the caller's.
     ///
     /// - Throws: ``KeychainFailure``: `newerFormat`, `keychainDamaged`.
-    static func load(from store: StoreConnection) throws(KeychainFailure) -> KeychainFacts {
+    static func load(
+        from store: StoreConnection, at location: KeychainLocation
+    ) throws(KeychainFailure) -> KeychainFacts {
         try translating(operation) {
             let settings = try settings(from: store)
             guard settings.isReadable else {
@@ -28,7 +30,7 @@ extension KeychainFacts {
                 older.map({ $0.isFollowed(by: newest) }) ?? true,
                 newest.keychainID == settings.keychainID
             else { throw damaged(store, "the keybag is another keychain's") }
-            return KeychainFacts(settings, newest: newest, older: older)
+            return KeychainFacts(settings, newest: newest, older: older, at: location)
         }
     }
 

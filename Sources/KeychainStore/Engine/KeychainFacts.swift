@@ -10,6 +10,8 @@ internal import Sealing
 /// Valid for as long as the database shows the same stamp.
 final class KeychainFacts: Sendable {
     let settings: KeychainSettings
+    /// Where the keychain is.
+    let location: KeychainLocation
     /// The keybag that new and changed rows are written under.
     let newest: LockedKeybag
     /// The keybag of the epoch that gives way, while it does: docs/FORMAT.md §4.4.
@@ -22,9 +24,10 @@ final class KeychainFacts: Sendable {
     /// - Parameter lockState: Where keys are published; nil for the one of this process.
     init(
         _ settings: KeychainSettings, newest: LockedKeybag, older: LockedKeybag?,
-        lockState given: LockStateStore? = nil
+        at location: KeychainLocation, lockState given: LockStateStore? = nil
     ) {
         self.settings = settings
+        self.location = location
         self.newest = newest
         self.older = older
         marks = [older, newest].compactMap { $0 }.map { keybag in
@@ -34,7 +37,12 @@ final class KeychainFacts: Sendable {
         }
         lockState =
             newest.protector == .device
-            ? nil : given ?? LockStates.store(of: settings.keychainID)
+            ? nil : given ?? LockStates.store(of: settings.keychainID, at: location)
+    }
+
+    /// Where opened keys are shared, with or without a passcode.
+    var sharedLockState: LockStateStore {
+        lockState ?? LockStates.store(of: settings.keychainID, at: location)
     }
 
     /// The keybags, the newest first.

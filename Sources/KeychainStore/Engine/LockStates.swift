@@ -1,26 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Database
+internal import KeychainModel
 internal import LockState
 internal import Sealing
 internal import SecretMemory
 internal import Synchronization
 
-/// The lock states of this process, one for each keychain that it has met: keys that are open in
-/// this process alone outlive the closing of the keychain's files.
+/// The lock states of this process, one for each keychain and folder that it has met: keys that are
+/// open in this process alone outlive the closing of the keychain's files.
 final class LockStates: Sendable {
     private static let current = ProcessLocal<LockStates> { _ in LockStates() }
 
-    private let stores = Mutex<[KeychainID: LockStateStore]>([:])
+    /// Two ways to write the path of a folder are one name.
+    private struct Name: Hashable {
+        let keychainID: KeychainID
+        let folder: String
+    }
+
+    private let stores = Mutex<[Name: LockStateStore]>([:])
+    private static let variable = "VALET_LOCK_STATE"
 
     /// Whether this process unlocks keychains for itself alone.
     static var areOfProcess: Bool { chosenProvider().place == .process }
 
-    private static func chosenProvider() -> LockStateProvider {
+    @Sendable private static func chosenProvider() -> LockStateProvider {
         LockStateProvider(
             for: .ofProcess(
-                setting: TrustedEnvironment.value("VALET_LOCK_STATE"),
+                setting: TrustedEnvironment.value(variable),
                 isElevated: Environment.ofProcess.isElevated))
+    }
+
+    /// Refuses a setting that is not understood: if it counted as none, keys might be shared that
+    /// were not to be.
+    ///
+    /// - Throws: ``KeychainFailure/Code/invalidRequest``.
+    static func checkSetting(during operation: String) throws(KeychainFailure) {
+        guard let setting = TrustedEnvironment.value(variable),
+            !LockStateProvider.settings.contains(setting)
+        else { return }
+        throw KeychainFailure(
+            .invalidRequest, during: operation,
+            message: "the value of \(variable) is not understood",
+            hint: "set \(variable) to \(LockStateProvider.settings.joined(separator: " or ")), "
+                + "or unset it")
     }
 
     /// What was locked of keychains whose files cannot be read.
@@ -35,10 +58,11 @@ final class LockStates: Sendable {
     ///   - isSweeping: Whether every one of the user's is locked if that is not known, or has no
     ///     opened keys.
     static func lock(
-        _ keychainID: KeychainID?, all: Bool, orEveryKeychain isSweeping: Bool
+        _ keychainID: KeychainID?, at location: KeychainLocation, all: Bool,
+        orEveryKeychain isSweeping: Bool
     ) throws(LockStateError) -> Locked {
         if let keychainID {
-            let store = store(of: keychainID)
+            let store = store(of: keychainID, at: location)
             if try store.hasKeys() {
                 try store.lock(all: all)
                 return .one
@@ -46,21 +70,30 @@ final class LockStates: Sendable {
         }
         guard isSweeping else { return .none }
         for store in current.value.stores.withLock({ Array($0.values) }) {
-            try store.lock(all: all)
+            // Some may not be reached; the others are.
+            try? store.lock(all: all)
         }
-        if chosenProvider().place == .kernel {
-            try LockStateStore.lockEveryKeychain(all: all)
-        }
+        LockStateStore.lockEveryKeychain(all: all, in: SharingPlaces(location))
         return .every
     }
 
-    /// The lock state of a keychain.
-    static func store(of keychainID: KeychainID) -> LockStateStore {
-        current.value.stores.withLock { stores in
-            if let known = stores[keychainID] { return known }
-            let store = LockStateStore(keychainID: keychainID, provider: chosenProvider())
-            stores[keychainID] = store
+    /// The lock state of the keychain in a folder.
+    static func store(of keychainID: KeychainID, at location: KeychainLocation) -> LockStateStore {
+        let name = Name(
+            keychainID: keychainID, folder: KeychainDirectory.resolvedPath(location.folder))
+        return current.value.stores.withLock { stores in
+            if let known = stores[name] { return known }
+            let store = LockStateStore(
+                keychainID: keychainID, places: SharingPlaces(location), provider: chosenProvider)
+            stores[name] = store
             return store
         }
+    }
+}
+
+extension SharingPlaces {
+    /// The places of the keychain at `location`.
+    init(_ location: KeychainLocation) {
+        self.init(folder: location.folder, deviceFolder: location.deviceFolder)
     }
 }

@@ -28,15 +28,15 @@ extension Engine {
         var before: LockReading?
         do {
             try checkSpace(operation)
+            // Whoever needs the paper may not know who has opened keys.
+            if change.isRecovery { try facts.sharedLockState.lock(all: true) }
             // Begun or undone, keys were published.
             defer { announceLockState() }
             var begun: BegunEpoch?
             let isWritten = try write(operation, deadline, of: facts) { writer in
                 let new = try change.keybags(after: facts)
                 let opened = try new.unlock(with: change.protector)
-                // First: it is what leads to a device key that no keybag came to name.
-                try createMarker()
-                try writeDeviceKey(of: change)
+                try writeFiles(of: change)
                 let dispensable = try self.dispensable(after: facts, new: new)
                 // Old and new epoch, opened: what the transaction sees of them.
                 let state = try KeychainState(new, opened, opened: nil)
@@ -109,7 +109,9 @@ extension Engine {
         return true
     }
 
-    private func writeDeviceKey(of change: borrowing EpochChange) throws {
+    private func writeFiles(of change: borrowing EpochChange) throws {
+        // First: it is what leads to a device key that no keybag came to name.
+        try createMarker()
         switch change.deviceKey {
         case .none: return
         case .some(let file):

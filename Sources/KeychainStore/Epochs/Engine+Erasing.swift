@@ -76,7 +76,7 @@ extension Engine {
     /// epochs now: what does not fit is of use to nobody.
     private func publishNewest(_ facts: KeychainFacts) throws {
         guard let lockState = facts.lockState else {
-            return try LockStates.store(of: facts.settings.keychainID).lock(all: true)
+            return try facts.sharedLockState.lock(all: true)
         }
         let reading = lockState.current(expecting: facts.marks)
         switch reading {

@@ -78,21 +78,40 @@ extension Engine {
             let held = directory.isReadOnly ? nil : try lock.acquire(before: deadline)
             let facts = try readFacts(operation, deadline)
             if facts.lockState == nil {
-                try LockStates.store(of: facts.settings.keychainID).lock(all: true)
+                try facts.sharedLockState.lock(all: true)
             }
             _ = consume held
         }
     }
 
+    /// The moment before the passcode of `facts` is checked: a lock that comes after it holds.
+    ///
+    /// - Throws: ``KeychainFailure``: `inputOutput`.
+    func moment(
+        of facts: KeychainFacts, _ deadline: Deadline
+    ) throws(KeychainFailure) -> LockMoment? {
+        guard let lockState = facts.lockState else { return nil }
+        return try translating(ItemStore.unlocking) {
+            if !lockState.hasPage, !directory.isReadOnly {
+                let held = try lock.acquire(before: deadline)
+                lockState.preparePage()
+                _ = consume held
+            }
+            return try lockState.moment()
+        }
+    }
+
     /// Opens the keys of a keychain with a passcode to everyone who shares the lock state.
     ///
+    /// - Parameter moment: From before the passcode was checked.
     /// - Returns: Whether it was done: not if the keychain has changed in the meantime.
     /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong passcode, `timedOut`,
     ///   `keychainDamaged`.
     func publish(
         _ facts: KeychainFacts, openedBy protector: borrowing AnyProtector,
-        within limits: UnlockLimits, _ operation: String, _ deadline: Deadline
+        within limits: UnlockLimits, since moment: LockMoment?, _ deadline: Deadline
     ) throws(KeychainFailure) -> Bool {
+        let operation = ItemStore.unlocking
         guard let lockState = facts.lockState else { return true }
         do {
             let opened = try facts.unlock(with: protector)
@@ -102,7 +121,7 @@ extension Engine {
             guard try isInPlace(), try readFacts(operation, deadline).settings == facts.settings
             else { return false }
             let proof = facts.older == nil ? nil : try facts.proof(with: protector)
-            try lockState.publish(facts.published(opened), within: limits)
+            try lockState.publish(facts.published(opened), within: limits, since: moment)
             // Not before: of an unlock that failed nothing is kept.
             if let proof { keep(forResealing: proof) }
             _ = consume held

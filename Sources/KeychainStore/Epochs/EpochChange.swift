@@ -31,6 +31,14 @@ struct EpochChange: ~Copyable {
     /// What the TPM's owner gave for it.
     var owner: OwnerAuthorization?
 
+    /// Whether it takes the recovery key.
+    var isRecovery: Bool {
+        switch opener {
+        case .protector: false
+        case .recovery: true
+        }
+    }
+
     /// The keybags after the change: of the next epoch, and of the one that gives way.
     ///
     /// - Throws: As ``LockedKeybag/unlock(with:settings:)``; `malformed` after the last epoch that
@@ -44,7 +52,8 @@ struct EpochChange: ~Copyable {
             succeeding: facts.newest, recovery: recovery, deviceSource: deviceSource,
             protector: protector, settings: settings.authenticatedBytes(of: settings.epoch))
         return KeychainFacts(
-            settings, newest: newest, older: try rewrapped(facts.newest, facts.settings, recovery))
+            settings, newest: newest, older: try rewrapped(facts.newest, facts.settings, recovery),
+            at: facts.location)
     }
 
     /// The keybags with which rows go from the oldest of three epochs straight to `next`; nil if
@@ -56,7 +65,8 @@ struct EpochChange: ~Copyable {
     ) throws(KeybagError) -> KeychainFacts? {
         guard let oldest = facts.older else { return nil }
         return KeychainFacts(
-            facts.settings, newest: next, older: try rewrapped(oldest, facts.settings, nil))
+            facts.settings, newest: next, older: try rewrapped(oldest, facts.settings, nil),
+            at: facts.location)
     }
 
     /// A keybag behind the new protector.

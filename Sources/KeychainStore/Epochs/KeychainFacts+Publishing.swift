@@ -41,7 +41,7 @@ extension KeychainFacts {
     ///
     /// - Parameter before: The ``lockReading`` of that moment.
     func putBack(_ before: LockReading) throws(LockStateError) {
-        let lockState = lockState ?? LockStates.store(of: settings.keychainID)
+        let lockState = sharedLockState
         do throws(LockStateError) {
             switch before {
             case .unlocked(let opened):

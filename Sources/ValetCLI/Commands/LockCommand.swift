@@ -11,7 +11,7 @@ struct LockCommand: Command {
         name: "wait", help: "wait for the write that is under way: after that none is made")
 
     static let declaration = CommandDeclaration(
-        name: "lock", abstract: "lock the keychain for all programs of the user",
+        name: "lock", abstract: "lock the keychain for all programs that share it",
         discussion: [
             "Items whose accessibility is when-unlocked, when-unlocked-this-device-only or "
                 + "when-passcode-set-this-device-only cannot be read or written from then on. "
@@ -24,12 +24,13 @@ struct LockCommand: Command {
             "If the keychain's files cannot be read, that is an error, and the keys are taken "
                 + "away all the same: of the keychain that its device key names, else of every "
                 + "keychain of the user.",
-            "Where each program unlocks for itself (see 'valet unlock'), programs that have "
-                + "unlocked keep their keys until they lock or end, and this command fails.",
+            "Programs that have unlocked for themselves (see 'valet unlock') are locked, too, if "
+                + "they share the keychain's folder. Where the folder cannot be written they "
+                + "cannot be told: the shared keys are taken away, and this command fails.",
         ],
         options: [all, wait],
         exitCodes: [
-            (.failure, "there is no passcode, or each program unlocks for itself"),
+            (.failure, "there is no passcode, or programs with keys of their own were not told"),
             KeyOptions.noKeychain,
             (.locked, "with --wait: a write did not end in time; the keychain is locked"),
         ],
@@ -51,13 +52,6 @@ struct LockCommand: Command {
             let store = try context.store()
             try store.lock(all: takesAll, waiting: waits, orEveryKeychain: true)
             return try store.status()
-        }
-        guard !status.isUnlockedByProcess else {
-            throw CLIError(
-                .failure,
-                "each program unlocks for itself here, and none was locked: "
-                    + Escaping.printable(status.lockStateReason ?? "no reason"),
-                hint: "programs lock the keychain when they end")
         }
         let outcome =
             if status.state == .noPasscode {

@@ -32,6 +32,10 @@ struct StatusCommand: Command {
             ),
             ("lockStateReason", "why there"),
             (
+                "lockStateWarning",
+                "what somebody has done to opened keys in the kernel; null if nothing"
+            ),
+            (
                 "locksIn",
                 "how long the keychain stays unlocked at most, as 7h59m; null for no end"
             ),

@@ -30,12 +30,13 @@ struct UnlockCommand: Command {
                 + "a secret that is only there while it is unlocked; 'valet status' and 'valet "
                 + "doctor' do not use it, nor do programs that wait for it. It may lock up to an "
                 + "eighth of the --auto-lock time early, and never late.",
-            "Services and other users that do not log in have no keyring that is shared: there "
-                + "each program unlocks for itself, and this command has nothing to unlock and "
-                + "fails. Give such programs the passcode through a descriptor, and its number "
-                + "in $VALET_PASSCODE_FD; the verbs of this command that meet a locked keychain "
-                + "take it from there, too, or ask. 'valet status' says which of both it is; "
-                + "VALET_LOCK_STATE=kernel or =process chooses.",
+            "Keys are shared only where somebody has logged in: at a terminal, on a desktop, by "
+                + "ssh, with sudo. In services and containers, as root too, each program unlocks "
+                + "for itself, and this command has nothing to unlock and fails. Give such "
+                + "programs the passcode through a descriptor, and its number in "
+                + "$VALET_PASSCODE_FD; the verbs of this command that meet a locked keychain "
+                + "take it from there, too, or ask. 'valet status' says which of both it is, and "
+                + "why; VALET_LOCK_STATE=kernel or =process chooses.",
             "A keychain that is bound to a TPM has its passcode tried there. The TPM counts wrong "
                 + "ones of everybody who uses it, and takes none for a while when there were too "
                 + "many. With fewer than half of the tries left nothing is tried, but with "

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the vectors of docs/FORMAT.md section 10: payloads of opened keys, good and bad.
+"""Writes the vectors of docs/FORMAT.md section 10: payloads of opened keys, sharing files and pages
+of locks, good and bad.
 
-Only the standard library is used, and nothing of the program.
+Only the standard library and libsodium are used, and nothing of the program.
 """
+import ctypes
 import hashlib
 import pathlib
 import struct
@@ -11,13 +13,42 @@ import struct
 FOLDER = pathlib.Path(__file__).parent
 OURS = "Tests/Vectors/lock-state/generate.py, from docs/FORMAT.md alone"
 
-u8, u16, u64 = (lambda n: struct.pack(">B", n), lambda n: struct.pack(">H", n),
-                lambda n: struct.pack(">Q", n))
+u8, u16, u32, u64 = (lambda n: struct.pack(">B", n), lambda n: struct.pack(">H", n),
+                     lambda n: struct.pack(">I", n), lambda n: struct.pack(">Q", n))
 KC = bytes(range(200, 216))
+BOOT = bytes(range(50, 66))
+USER = 1000
+MARKS = {"f": bytes(range(1, 17)), "u": bytes(range(33, 49))}
+SODIUM = ctypes.CDLL("libsodium.so.23")
 
 
 def named(*words):
     return hashlib.blake2b(" ".join(map(str, words)).encode(), digest_size=32).digest()
+
+
+def lp(part):
+    return u32(len(part)) + part
+
+
+def bound(key, context, scope):
+    """B of section 10."""
+    parts = [context.encode(), KC, scope.encode(), MARKS[scope], BOOT, u32(USER)]
+    return hashlib.blake2b(b"".join(map(lp, parts)), key=key, digest_size=32).digest()
+
+
+def sharing_key(scope):
+    return named("sharing key", scope)
+
+
+def sealed(body, scope, head=b"VALETKEY" + u16(2), bound_head=None):
+    """The payload of scope in the kernel; bound_head is what the seal is bound to, if not head."""
+    nonce = named("nonce", scope)[:24]
+    text = ctypes.create_string_buffer(len(body) + 16)
+    data = head if bound_head is None else bound_head
+    SODIUM.crypto_aead_xchacha20poly1305_ietf_encrypt(
+        text, None, body, ctypes.c_ulonglong(len(body)), data, ctypes.c_ulonglong(len(data)), None,
+        nonce, bound(sharing_key(scope), "valet/1/sharing", scope))
+    return head + nonce + text.raw
 
 
 def part(number, epoch):
@@ -39,25 +70,24 @@ def present(epoch):
     return b"\1" + named("person", epoch)
 
 
-def body(scope, epochs, deadline=0, magic=b"VALETKEY", version=1, count=None, idle=0, end=None):
+def body(scope, epochs, deadline=0, count=None, idle=0, end=None):
     """Without an end of its own, it is the deadline."""
     end = deadline if end is None else end
-    return (magic + u16(version) + KC + scope.encode()
-            + u8(len(epochs) if count is None else count) + b"".join(epochs) + u64(deadline)
-            + u64(idle) + u64(end))
+    return (KC + scope.encode() + u8(len(epochs) if count is None else count) + b"".join(epochs)
+            + u64(deadline) + u64(idle) + u64(end))
 
 
-def summed(body):
-    return body + hashlib.blake2b(body, digest_size=32).digest()
-
-
-def write(name, expect, payload, **fields):
-    lines = [f"source: {OURS}", f"expect: {expect}", "operation: lock-state", "",
-             f"payload: {payload.hex()}", f"keychain: {KC.hex()}"]
+def write(name, expect, operation, **fields):
+    lines = [f"source: {OURS}", f"expect: {expect}", f"operation: {operation}", ""]
     for field, value in fields.items():
         for one in value if isinstance(value, list) else [value]:
             lines.append(f"{field}: {one.hex() if isinstance(one, bytes) else one}")
     (FOLDER / f"{name}.txt").write_text("\n".join(lines) + "\n")
+
+
+def payload(name, expect, scope, sealed, **fields):
+    write(name, expect, "payload", scope=scope, payload=sealed, keychain=KC, boot=BOOT, user=USER,
+          mark=MARKS[scope], sharing_key=sharing_key(scope), **fields)
 
 
 def success(name, scope, epochs, deadline=0, classes=None, idle=0, end=None, persons=()):
@@ -67,9 +97,10 @@ def success(name, scope, epochs, deadline=0, classes=None, idle=0, end=None, per
     every = [(number, epoch) for epoch in epochs for number in classes]
     sections = [keys(scope, n, classes, person=present(n) if n in persons else b"\0")
                 for n in epochs]
-    write(
-        name, "success", summed(body(scope, sections, deadline, idle=idle, end=end)),
-        scope=scope, deadline=deadline, idle=idle, end=end, epoch=epochs,
+    plain = body(scope, sections, deadline, idle=idle, end=end)
+    payload(
+        name, "success", scope, sealed(plain, scope), body=plain, nonce=named("nonce", scope)[:24],
+        deadline=deadline, idle=idle, end=end, epoch=epochs,
         person=[named("person", n) for n in persons], digest=[named("keybag", n) for n in epochs],
         index=[named("index", n) for n in epochs] if scope == "f" else [],
         **{"class": [number for number, _ in every]},
@@ -94,47 +125,107 @@ def main():
     success("first-unlock", "f", [3])
     success("first-unlock-two-epochs", "f", [2**63, 2**63 + 1])
     u1, f1 = keys("u", 1), keys("f", 1)
-    good = summed(body("u", [u1], 5))
-    bad = {
-        "empty": b"", "magic": summed(body("u", [u1], magic=b"VALETKEZ")),
-        "flipped-key": good[:200] + bytes([good[200] ^ 1]) + good[201:],
-        "flipped-deadline": good[:-49] + bytes([good[-49] ^ 1]) + good[-48:],
-        "flipped-checksum": good[:-1] + bytes([good[-1] ^ 128]), "cut": good[:-1],
-        "longer": good + b"\0", "longer-inside": summed(body("u", [u1]) + b"\0"),
-        "no-epoch": summed(body("u", [])), "three-epochs": summed(
-            body("u", [keys("u", n, [1, 4]) for n in (1, 2, 3)])),
-        "one-epoch-too-few": summed(body("u", [u1], count=2)),
-        "epoch-twice": summed(body("u", [u1, u1])),
-        "epochs-fall": summed(body("u", [keys("u", 2), u1])),
-        "epoch-0": summed(body("u", [keys("u", 0)])),
-        "scope": summed(body("x", [u1])), "scope-of-the-other": summed(body("f", [u1])),
-        "class-missing": summed(body("u", [keys("u", 1, [1])])),
-        "class-twice": summed(body("u", [keys("u", 1, [1, 1, 4])])),
-        "classes-in-other-order": summed(body("u", [keys("u", 1, [4, 1])])),
-        "class-of-the-other": summed(body("u", [keys("u", 1, [1, 4, 5])])),
-        "class-too-many": summed(body("f", [keys("f", 1, [2, 3, 5, 6, 7])])),
-        "class-count": summed(body("u", [keys("u", 1, [1, 4], count=3)])),
-        "first-unlock-with-deadline": summed(body("f", [f1], 5)),
-        "first-unlock-with-idle": summed(body("f", [f1], 5, idle=5, end=0)),
-        "first-unlock-with-person": summed(body("f", [f1 + present(1)])),
-        "person-flag-2": summed(body("u", [keys("u", 1, person=b"\2" + named("person", 1))])),
-        "person-without-flag": summed(body("u", [keys("u", 1, person=b"\0" + present(1)[1:])])),
-        "person-missing": summed(body("u", [keys("u", 1, person=b"\1")])),
-        "person-short": summed(body("u", [keys("u", 1, person=present(1)[:-1])])),
-        "no-flag-of-person": summed(body("u", [keys("u", 1, person=b"")])),
-        "deadline-without-limit": summed(body("u", [u1], 5, end=0)),
-        "end-without-deadline": summed(body("u", [u1], 0, end=5)),
-        "deadline-after-end": summed(body("u", [u1], 6, end=5)),
-        "deadline-before-end": summed(body("u", [u1], 5, end=6)),
-        "idle-without-deadline": summed(body("u", [u1], 0, idle=5)),
-        "idle-longer-than-deadline": summed(body("u", [u1], 4, idle=5, end=0)),
-        "idle-longer-than-deadline-before-end": summed(body("u", [u1], 4, idle=5, end=9)),
-        "idle-deadline-after-end": summed(body("u", [u1], 10, idle=5, end=9)),
+    good = sealed(body("u", [u1], 5), "u")
+    changed = {
+        "empty": b"", "magic": sealed(body("u", [u1]), "u", head=b"VALETKEZ" + u16(2)),
+        "head-alone": good[:10], "too-short-for-a-seal": good[:49],
+        "flipped-nonce": good[:10] + bytes([good[10] ^ 1]) + good[11:],
+        "flipped-body": good[:200] + bytes([good[200] ^ 1]) + good[201:],
+        "flipped-tag": good[:-1] + bytes([good[-1] ^ 128]), "cut": good[:-1],
+        "longer": good + b"\0", "of-the-other-scope": sealed(body("f", [f1]), "f"),
+        "bound-to-another-head": sealed(body("u", [u1]), "u", bound_head=b"VALETKEY" + u16(1)),
     }
-    for name, payload in bad.items():
-        write(f"bad-{name}", "malformed", payload)
-    write("bad-version-2", "unsupported", summed(body("u", [u1], version=2)))
-    write("bad-version-0", "unsupported", summed(body("u", [u1], version=0)))
+    for name, bytes_of in changed.items():
+        payload(f"changed-{name}", "tampered", "u", bytes_of)
+    bad = {
+        "longer-inside": body("u", [u1]) + b"\0",
+        "no-epoch": body("u", []),
+        "three-epochs": body("u", [keys("u", n, [1, 4]) for n in (1, 2, 3)]),
+        "one-epoch-too-few": body("u", [u1], count=2),
+        "epoch-twice": body("u", [u1, u1]),
+        "epochs-fall": body("u", [keys("u", 2), u1]),
+        "epoch-0": body("u", [keys("u", 0)]),
+        "scope": body("x", [u1]), "scope-of-the-other": body("f", [u1]),
+        "class-missing": body("u", [keys("u", 1, [1])]),
+        "class-twice": body("u", [keys("u", 1, [1, 1, 4])]),
+        "classes-in-other-order": body("u", [keys("u", 1, [4, 1])]),
+        "class-of-the-other": body("u", [keys("u", 1, [1, 4, 5])]),
+        "class-too-many": body("f", [keys("f", 1, [2, 3, 5, 6, 7])]),
+        "class-count": body("u", [keys("u", 1, [1, 4], count=3)]),
+        "first-unlock-with-deadline": body("f", [f1], 5),
+        "first-unlock-with-idle": body("f", [f1], 5, idle=5, end=0),
+        "first-unlock-with-person": body("f", [f1 + present(1)]),
+        "person-flag-2": body("u", [keys("u", 1, person=b"\2" + named("person", 1))]),
+        "person-without-flag": body("u", [keys("u", 1, person=b"\0" + present(1)[1:])]),
+        "person-missing": body("u", [keys("u", 1, person=b"\1")]),
+        "person-short": body("u", [keys("u", 1, person=present(1)[:-1])]),
+        "no-flag-of-person": body("u", [keys("u", 1, person=b"")]),
+        "deadline-without-limit": body("u", [u1], 5, end=0),
+        "end-without-deadline": body("u", [u1], 0, end=5),
+        "deadline-after-end": body("u", [u1], 6, end=5),
+        "deadline-before-end": body("u", [u1], 5, end=6),
+        "idle-without-deadline": body("u", [u1], 0, idle=5),
+        "idle-longer-than-deadline": body("u", [u1], 4, idle=5, end=0),
+        "idle-longer-than-deadline-before-end": body("u", [u1], 4, idle=5, end=9),
+        "idle-deadline-after-end": body("u", [u1], 10, idle=5, end=9),
+    }
+    for name, plain in bad.items():
+        payload(f"bad-{name}", "malformed", "u", sealed(plain, "u"))
+    for version in (0, 1, 3):
+        payload(f"bad-version-{version}", "unsupported", "u",
+                sealed(body("u", [u1]), "u", head=b"VALETKEY" + u16(version)))
+    sharing_files()
+    pages()
+
+
+def entry(scope, serial):
+    key = sharing_key(scope)
+    return u32(serial) + key + bound(key, "valet/1/sharing-id", scope)[:16]
+
+
+def sharing_files():
+    head = b"VALETSHR" + u16(1) + KC + BOOT
+    none = bytes(52)
+    first, unlocked = entry("f", 1), entry("u", 2**31 - 1)
+
+    def file(name, expect, contents, **fields):
+        write(f"sharing-{name}", expect, "sharing-file", file=contents, keychain=KC, boot=BOOT,
+              user=USER, mark_f=MARKS["f"], mark_u=MARKS["u"], **fields)
+
+    file("both", "success", head + first + unlocked, serial_f=1, serial_u=2**31 - 1)
+    file("locked", "success", head + first + none, serial_f=1)
+    file("locked-all", "success", head + none + none)
+    bad = {
+        "empty": b"", "cut": head + first + unlocked[:-1], "longer": head + first + unlocked + b"\0",
+        "magic": b"VALETSHS" + head[8:] + first + unlocked,
+        "version": head[:8] + u16(2) + head[10:] + first + unlocked,
+        "another-keychain": head[:10] + bytes(16) + BOOT + first + unlocked,
+        "another-boot": head[:26] + bytes(16) + first + unlocked,
+        "serial-0": head + u32(0) + first[4:] + unlocked,
+        "negative-serial": head + u32(2**31) + first[4:] + unlocked,
+    }
+    for name, contents in bad.items():
+        file(f"bad-{name}", "malformed", contents)
+    # Of another form it is not, but no key opens with it.
+    file("after-a-lock", "wrong secret", head + first[:-1] + bytes([first[-1] ^ 1]) + unlocked,
+         serial_f=1, serial_u=2**31 - 1)
+
+
+def pages():
+    head = b"VALETPGE" + u16(1) + bytes(6)
+    good = head + MARKS["f"] + MARKS["u"]
+
+    def page(name, expect, contents, **fields):
+        write(f"page-{name}", expect, "page", head=contents, **fields)
+
+    page("new", "success", good, mark_f=MARKS["f"], mark_u=MARKS["u"])
+    bad = {
+        "magic": b"VALETPGF" + good[8:], "version": good[:8] + u16(2) + good[10:],
+        "padding": good[:15] + b"\1" + good[16:], "no-mark-f": head + bytes(16) + MARKS["u"],
+        "no-mark-u": head + MARKS["f"] + bytes(16), "zeros": bytes(48),
+    }
+    for name, contents in bad.items():
+        page(f"bad-{name}", "malformed", contents)
 
 
 if __name__ == "__main__":

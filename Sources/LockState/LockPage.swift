@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Database
+internal import Glibc
+internal import Keybag
+internal import Sealing
+internal import SecretMemory
+internal import Synchronization
+
+/// The marks that opened keys are bound to: one for each scope. A lock changes them.
+struct LockMarks: Hashable, Sendable {
+    /// The mark of the keys that stay from the first unlock on.
+    var firstUnlock: LockMark
+    /// The mark of the keys that a lock takes away.
+    var unlocked: LockMark
+
+    /// New random marks.
+    static func random() -> LockMarks { LockMarks(firstUnlock: .random(), unlocked: .random()) }
+
+    subscript(scope: KeyScope) -> LockMark {
+        switch scope {
+        case .afterFirstUnlock: firstUnlock
+        case .whileUnlocked: unlocked
+        }
+    }
+}
+
+/// The first 4,096 bytes of `keychain.lock`, which hold the marks: docs/FORMAT.md §10.1.
+///
+/// The page is written whole under the lock of writers; after that only the marks change, in place,
+/// so that a full disk does not stop a lock.
+struct LockPage: Sendable {
+    static let fileName = "keychain.lock"
+    static let byteCount = 4096
+    static let headByteCount = 48
+    /// Magic 8, version u16 = 1, zeros.
+    static let header: [UInt8] = Array("VALETPGE".utf8) + [0, 1] + [UInt8](repeating: 0, count: 6)
+
+    let file: HeldFile
+
+    /// The marks; nil if this is no page.
+    ///
+    /// - Throws: ``LockStateError/Code/other`` if the file cannot be read.
+    func marks() throws(LockStateError) -> LockMarks? {
+        var bytes = InlineArray<48, UInt8>(repeating: 0)
+        var span = bytes.mutableSpan
+        let count: Int
+        do throws(DatabaseError) {
+            count = try file.read(into: &span)
+        } catch {
+            // Closed by somebody else: what the name leads to is opened anew.
+            guard error.code != .misuse else { return nil }
+            throw LockStateError(error, during: .readPage)
+        }
+        guard count == Self.headByteCount else { return nil }
+        return Self.marks(in: bytes.span)
+    }
+
+    /// The marks in the first 48 bytes of a page; nil if they are not those of one.
+    static func marks(in bytes: Span<UInt8>) -> LockMarks? {
+        for index in header.indices where bytes[index] != header[index] { return nil }
+        guard let firstUnlock = mark(in: bytes.extracting(16..<32)),
+            let unlocked = mark(in: bytes.extracting(32..<48))
+        else { return nil }
+        return LockMarks(firstUnlock: firstUnlock, unlocked: unlocked)
+    }
+
+    private static func mark(in bytes: Span<UInt8>) -> LockMark? {
+        guard bytes.indices.contains(where: { bytes[$0] != 0 }) else { return nil }
+        return try? LockMark(copying: bytes)
+    }
+
+    /// Writes a whole page with new marks. The caller holds the lock of writers, or locks.
+    func make() throws(DatabaseError) -> LockMarks {
+        let marks = LockMarks.random()
+        var bytes = Self.head(marks)
+        bytes += [UInt8](repeating: 0, count: Self.byteCount - bytes.count)
+        try file.write(bytes.span)
+        return marks
+    }
+
+    /// The first 48 bytes of a page with these marks.
+    static func head(_ marks: LockMarks) -> [UInt8] {
+        header + marks.firstUnlock.bytes + marks.unlocked.bytes
+    }
+
+    /// Changes the mark of the keys that a lock takes away, or with `all` both. What was bound to
+    /// an old mark opens nothing once this returns.
+    func change(all: Bool) throws(DatabaseError) {
+        let isPage = (try? marks()) != nil
+        let new = LockMarks.random()
+        if !isPage {
+            try file.write((Self.head(new) + [UInt8](repeating: 0, count: 16)).span)
+        } else if all {
+            try file.write((new.firstUnlock.bytes + new.unlocked.bytes).span, at: 16)
+        } else {
+            try file.write(new.unlocked.bytes.span, at: 32)
+        }
+    }
+}
+
+/// What a process knows of the page of one keychain's folder: the open file, which is looked at
+/// again when the name may lead to another one.
+final class PageWatch: Sendable {
+    /// The path of the keychain's folder.
+    let folder: String
+    private let path: String
+    private let memory = ProcessLocal<Memory> { _ in Memory() }
+
+    init(folder: String) {
+        self.folder = folder
+        path = folder + "/" + LockPage.fileName
+    }
+
+    private struct Held {
+        let page: LockPage
+        /// When the name was last seen to lead to this file.
+        var lastLook: BootTime
+    }
+
+    private final class Memory: Sendable {
+        let held = Mutex<Held?>(nil)
+    }
+
+    /// How long a name is believed to lead to the file that is open.
+    static let lookInterval: UInt64 = 100
+
+    /// The marks at this moment, by one system call; nil if there is no page. Every 100 ms also a
+    /// look at what the name leads to.
+    ///
+    /// - Throws: ``LockStateError/Code/other`` if that cannot be told.
+    func marks(at now: BootTime) throws(LockStateError) -> LockMarks? {
+        if let page = known(at: now), let marks = try page.marks() { return marks }
+        guard let page = try open(.reading) else { return nil }
+        guard let marks = try page.marks() else { return nil }
+        memory.value.held.withLock { $0 = Held(page: page, lastLook: now) }
+        return marks
+    }
+
+    private func known(at now: BootTime) -> LockPage? {
+        memory.value.held.withLock { held in
+            guard let known = held else { return nil }
+            guard now.isWithin(milliseconds: Self.lookInterval, after: known.lastLook) else {
+                guard known.page.file.isInPlace(at: path) else {
+                    held = nil
+                    return nil
+                }
+                held?.lastLook = now
+                return known.page
+            }
+            return known.page
+        }
+    }
+
+    /// The page for changing.
+    ///
+    /// - Parameter making: Whether the file is made if there is none.
+    /// - Returns: nil if there is no such file and none is to be made.
+    /// - Throws: ``DatabaseError``.
+    func changeable(making: Bool) throws(DatabaseError) -> LockPage? {
+        let directory = try KeychainDirectory.open(folder, creating: false)
+        return try HeldFile.open(
+            LockPage.fileName, in: directory, for: making ? .making : .changing
+        ).map(LockPage.init)
+    }
+
+    private func open(_ access: HeldFile.Access) throws(LockStateError) -> LockPage? {
+        do throws(DatabaseError) {
+            let directory = try KeychainDirectory.open(folder, creating: false)
+            return try HeldFile.open(LockPage.fileName, in: directory, for: access)
+                .map(LockPage.init)
+        } catch {
+            // A file or folder that others could have changed counts as none.
+            guard error.isTransient else { return nil }
+            throw LockStateError(error, during: .readPage)
+        }
+    }
+}
+
+extension DatabaseError {
+    /// Whether the look itself failed, so that nothing is known of what was looked at.
+    var isTransient: Bool {
+        switch code {
+        case .inputOutput, .outOfMemory: true
+        case .cannotOpen: systemError.map { ![EACCES, EPERM].contains($0) } ?? false
+        default: false
+        }
+    }
+}
