@@ -51,6 +51,17 @@ extension Statement.Run {
         try checkBinding(unsafe sqlite3_bind_null(handle, index))
     }
 
+    /// Binds every column of the row that `other` is at, in their order, from parameter `first` on.
+    package func bindColumns(
+        of other: borrowing Statement.Run, from first: Int32 = 1
+    ) throws(DatabaseError) {
+        for column in 0..<(unsafe sqlite3_column_count(other.handle)) {
+            try checkBinding(
+                unsafe sqlite3_bind_value(
+                    handle, first + column, sqlite3_column_value(other.handle, column)))
+        }
+    }
+
     private func bindEmptyBlob(at index: Int32) throws(DatabaseError) {
         try checkBinding(unsafe sqlite3_bind_zeroblob(handle, index, 0))
     }

@@ -78,9 +78,18 @@ extension Finding {
             case .locked: .warning
             default: .broken
             }
-        self.init(
-            severity, failure.message, path: failure.path,
-            hint: failure.hint)
+        self.init(severity, failure.message, path: failure.path, hint: Self.hint(for: failure))
+    }
+
+    /// What helps. Whoever reads this has run `doctor` already.
+    private static func hint(for failure: KeychainFailure) -> String? {
+        guard let hint = failure.hint, hint.contains("`valet doctor`") else { return failure.hint }
+        switch failure.code {
+        case .damaged, .keychainDamaged: return KeychainFailure.restoreHint
+        case .timedOut: return "end the other process, or wait until it has ended, and try again"
+        case .inputOutput: return "look at the disk"
+        default: return nil
+        }
     }
 }
 
@@ -99,13 +108,21 @@ extension Engine {
         if problems.isEmpty { found.append(Finding(.fine, "the database is sound", path: path)) }
         findings = found
         findings += try examineKeys(deadline)
-        let rows = try read("examine the keychain", deadline) {
-            (store, state) throws(KeychainFailure) in
+        findings += try examineRows(deadline)
+        guard !problems.isEmpty else { return }
+        findings.append(
+            Finding(
+                .damage, "the rows of the database can be read, its structure is damaged",
+                path: path,
+                hint: KeychainFailure.repairHint + ", or changes nothing if items are lost"))
+    }
+
+    private func examineRows(_ deadline: Deadline) throws(KeychainFailure) -> [Finding] {
+        try read("examine the keychain", deadline) { (store, state) throws(KeychainFailure) in
             try translating("examine the keychain") {
                 try RowExamination(state: state).examine(store)
             }
         }
-        findings += rows
     }
 
     private var path: String { directory.path(of: KeychainLocation.databaseName) }
@@ -159,7 +176,7 @@ struct RowExamination {
             case .locked: locked += 1
             case .some: damaged += 1
             }
-            if let row, failure?.isDamage != true { try entries.look(for: row) }
+            if let row { try entries.look(for: row, isSound: failure?.isDamage != true) }
         }
         var findings = [Finding(.fine, "rows that open and agree with their hashes: \(sound)")]
         if damaged > 0 {
@@ -230,18 +247,34 @@ struct RowExamination {
         ]
     }
 
-    /// One name that several programs use may be an accident.
-    private func programs(_ store: StoreConnection) throws -> [Finding] {
+    /// The paths of programs by their identifiers; nil if the record of them is damaged.
+    private func soundPrograms(_ store: StoreConnection) throws -> [String: [String]]? {
+        do {
+            return try unlessCorrupt { try recordedPrograms(store) }
+        } catch is RowFailure {
+            return nil
+        }
+    }
+
+    private func recordedPrograms(_ store: StoreConnection) throws -> [String: [String]] {
         var paths: [String: [String]] = [:]
         let all = Statement("SELECT id, sealed FROM program", on: store.connection)
         let run = try all.start()
         while try run.step() {
-            guard let id: Digest = try? run.fixedBytes(0),
-                let record = try? state.open(program: run.blob(1), id)
-            else {
-                return [Finding(.damage, "the record of programs was changed or damaged")]
-            }
+            let record = try state.open(program: run.blob(1), run.fixedBytes(0))
             paths[record.applicationIdentifier, default: []].append(record.path)
+        }
+        return paths
+    }
+
+    /// One name that several programs use may be an accident.
+    private func programs(_ store: StoreConnection) throws -> [Finding] {
+        guard let paths = try soundPrograms(store) else {
+            return [
+                Finding(
+                    .damage, "the record of programs was changed or damaged",
+                    hint: KeychainFailure.repairHint)
+            ]
         }
         return paths.filter { $0.value.count > 1 }.sorted { $0.key < $1.key }.map { name, paths in
             Finding(
@@ -250,45 +283,5 @@ struct RowExamination {
                     + paths.sorted().joined(separator: ", "),
                 hint: "give each its own with an entitlements file")
         }
-    }
-}
-
-/// Compares table `attribute` with the rows that it should lead to.
-private struct SearchEntries {
-    private let entry: Statement
-    private let all: Statement
-    private var present: Int64 = 0
-    private var missing: Int64 = 0
-
-    init(_ store: StoreConnection) {
-        entry = Statement(
-            "SELECT 1 FROM attribute WHERE hash = ?1 AND number = ?2", on: store.connection)
-        all = Statement("SELECT count(*) FROM attribute", on: store.connection)
-    }
-
-    /// Looks for all entries of a row that is sound.
-    mutating func look(for row: SealedRow) throws {
-        for hash in try IndexHashes.others(parsing: row.hashes).values {
-            let run = try entry.start()
-            try run.bind(hash, at: 1)
-            try run.bind(row.header.number, at: 2)
-            if try run.step() { present += 1 } else { missing += 1 }
-        }
-    }
-
-    func findings() throws -> [Finding] {
-        var findings: [Finding] = []
-        if missing > 0 {
-            findings.append(
-                Finding(
-                    .damage, "\(missing) search entries are missing",
-                    hint: "write the items anew that a search does not find"))
-        }
-        let run = try all.start()
-        if try run.step(), run.int64(0) > present {
-            findings.append(
-                Finding(.damage, "\(run.int64(0) - present) search entries lead nowhere"))
-        }
-        return findings
     }
 }

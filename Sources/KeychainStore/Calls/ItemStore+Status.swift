@@ -152,7 +152,7 @@ extension KeychainStatus {
 
 extension Connection {
     enum Counted {
-        case items, quarantinedRows
+        case items, allRows, quarantinedRows
     }
 
     /// How many items there are of each presence kind, 0 for none; reads all rows. The flags:
@@ -174,6 +174,7 @@ extension Connection {
             switch counted {
             case .items:
                 Statement("SELECT count(*) FROM item WHERE flags & 2 = 0", on: self)
+            case .allRows: Statement("SELECT count(*) FROM item", on: self)
             case .quarantinedRows: Statement("SELECT count(*) FROM quarantine", on: self)
             }
         let run = try statement.start()

@@ -14,17 +14,61 @@ extension KeychainState {
         }
         var rows: [FoundRow] = []
         for group in groups {
-            let newest = try Search(query, in: group, hasher, self).rankedRows(store)
+            let hasItem = query.limit == 1 && !rows.isEmpty
+            let newest = try Search(query, in: group, hasher, self)
+                .rankedRows(store, hasItem: hasItem)
             guard let older else {
                 rows += newest.joined()
                 continue
             }
-            let others = try Search(query, in: group, older.hasher, self).rankedRows(store)
-            for (left, right) in zip(newest, others) {
-                rows += (left + right).sorted { $0.number < $1.number }
+            let others = try Search(query, in: group, older.hasher, self)
+                .rankedRows(store, hasItem: hasItem)
+            for rank in 0..<max(newest.count, others.count) {
+                let both = [newest, others].flatMap { $0.indices.contains(rank) ? $0[rank] : [] }
+                rows += both.sorted { $0.number < $1.number }
             }
         }
         return rows
+    }
+
+    /// The numbers of the rows that come into question, group by group, rising in each; up to
+    /// `limit` in each.
+    ///
+    /// A query that has few of them by its nature, by a reference or a primary key, is not for
+    /// this.
+    func candidates(
+        _ query: ItemQuery, _ groups: [AccessGroup], _ store: StoreConnection, limit: Int = .max
+    ) throws(DatabaseError) -> [Int64] {
+        var numbers: [Int64] = []
+        for group in groups {
+            var ofGroup: [Int64] = []
+            for hasher in hashers {
+                ofGroup += try Search(query, in: group, hasher, self)
+                    .candidates(store, limit: limit)
+            }
+            ofGroup.sort()
+            numbers += ofGroup
+        }
+        return numbers
+    }
+
+    /// What judges whether a row matches `query`, in each group and epoch.
+    func searches(_ query: ItemQuery, _ groups: [AccessGroup]) -> [Search] {
+        groups.flatMap { group in hashers.map { Search(query, in: group, $0, self) } }
+    }
+
+    /// What the first of `searches` that knows it finds in the row of that number.
+    func find(
+        _ number: Int64, by searches: [Search], _ store: StoreConnection
+    ) throws(DatabaseError) -> FoundRow? {
+        let run = try store.byNumber.start()
+        try run.bind(number, at: 1)
+        guard try run.step() else { return nil }
+        let found = try FoundRow(run)
+        for search in searches {
+            if let judged = search.judged(found, isNamed: false) { return judged }
+        }
+        return nil
     }
 
     private func find(

@@ -40,35 +40,115 @@ struct Search {
 
     /// Runs the statement that leaves the fewest rows to look at.
     ///
+    /// - Parameter hasItem: Whether the one item that is asked for was found before. It can be read
+    ///   although what leads to others is damaged.
     /// - Returns: Rows in the order of their numbers, but ranked: all of one array come before
     ///   those of the next. Searches of one query have equally many arrays in every epoch.
-    func rankedRows(_ store: StoreConnection) throws(DatabaseError) -> [[FoundRow]] {
+    func rankedRows(
+        _ store: StoreConnection, hasItem: Bool
+    ) throws(DatabaseError) -> [[FoundRow]] {
+        do throws(DatabaseError) {
+            return try rankedRows(store)
+        } catch .corrupt where hasItem {
+            return []
+        }
+    }
+
+    private func rankedRows(_ store: StoreConnection) throws(DatabaseError) -> [[FoundRow]] {
         let place = hash(of: query.itemClass.placeAttribute)
         guard hash(of: .account) != nil, let place, !keys.isEmpty else {
             return [try rows(store, place)]
         }
         var ranked: [[FoundRow]] = []
         for key in keys {
-            let rows = try found(
-                store.byPrimaryKey, groupHash, place, key.primary, isNamed: true)
+            let rows = try named(
+                ItemPlace(group: groupHash, place: place, primaryKey: key.primary), store)
             // A query that names a hint or a token has found its item twice otherwise.
             let known = Set((ranked.joined() + rows).map(\.number))
-            let others = try found(store.byAttribute, key.plain)
+            let hasItem = query.limit == 1 && !known.isEmpty
+            let others = try variants(of: key.plain, store, hasItem: hasItem)
             ranked += [rows, others.filter { !known.contains($0.number) }]
         }
         return ranked
     }
 
+    /// The row with that primary key. Where it says that it is another one, it was changed, or the
+    /// index that led there.
+    private func named(
+        _ place: ItemPlace, _ store: StoreConnection
+    ) throws(DatabaseError) -> [FoundRow] {
+        let run = try store.byPrimaryKey.start()
+        try run.bind(place.group, at: 1)
+        try run.bind(place.place, at: 2)
+        try run.bind(place.primaryKey, at: 3)
+        guard try run.step() else { return [] }
+        let found = try FoundRow(run)
+        guard case .row(let row) = found else { return [found] }
+        guard row.place == place else { return [.damaged(number: found.number)] }
+        // A row with the primary key is the one that is meant, whatever else it says.
+        return judged(found, isNamed: true).map { [$0] } ?? []
+    }
+
+    /// Items with a view hint or a token that have a name but for these.
+    private func variants(
+        of plainKey: IndexHash, _ store: StoreConnection, hasItem: Bool
+    ) throws(DatabaseError) -> [FoundRow] {
+        do throws(DatabaseError) {
+            return try found(store.byAttribute, plainKey)
+        } catch .corrupt where hasItem {
+            return []
+        }
+    }
+
     private func rows(
         _ store: StoreConnection, _ place: IndexHash?
     ) throws(DatabaseError) -> [FoundRow] {
-        if let account = hash(of: .account) { return try found(store.byAccount, account) }
+        let route = route(store, place)
+        let run = try route.start(route.rows)
+        return try found(run)
+    }
+
+    /// The numbers of the rows that come into question, in no order, up to `limit` of them.
+    func candidates(
+        _ store: StoreConnection, limit: Int
+    ) throws(DatabaseError) -> [Int64] {
+        let route = route(store, hash(of: query.itemClass.placeAttribute))
+        let run = try route.start(route.numbers)
+        var numbers: [Int64] = []
+        while numbers.count < limit, try run.step() { numbers.append(run.int64(0)) }
+        return numbers
+    }
+
+    /// The statements that leave the fewest rows to look at.
+    private func route(_ store: StoreConnection, _ place: IndexHash?) -> Route {
+        if let account = hash(of: .account) {
+            return Route(store.byAccount, store.numbersByAccount, [account])
+        }
         let rare = hashed.first { entry in
             !isColumn(entry.attribute) && !entry.attribute.matchesDefault(entry.value)
         }
-        if let rare { return try found(store.byAttribute, rare.hash) }
-        if let place { return try found(store.byPlace, groupHash, place) }
-        return try found(store.byGroup, groupHash)
+        if let rare { return Route(store.byAttribute, store.numbersByAttribute, [rare.hash]) }
+        if let place { return Route(store.byPlace, store.numbersByPlace, [groupHash, place]) }
+        return Route(store.byGroup, store.numbersByGroup, [groupHash])
+    }
+
+    /// A way to rows, and to their numbers alone.
+    private struct Route {
+        let rows: Statement
+        let numbers: Statement
+        private let parameters: [IndexHash]
+
+        init(_ rows: Statement, _ numbers: Statement, _ parameters: [IndexHash]) {
+            (self.rows, self.numbers, self.parameters) = (rows, numbers, parameters)
+        }
+
+        func start(_ statement: Statement) throws(DatabaseError) -> Statement.Run {
+            let run = try statement.start()
+            for (index, parameter) in parameters.enumerated() {
+                try run.bind(parameter, at: Int32(index + 1))
+            }
+            return run
+        }
     }
 
     private func hash(of attribute: Attribute) -> IndexHash? {
@@ -76,17 +156,20 @@ struct Search {
     }
 
     private func found(
-        _ statement: Statement, _ parameters: IndexHash..., isNamed: Bool = false
+        _ statement: Statement, _ parameters: IndexHash...
     ) throws(DatabaseError) -> [FoundRow] {
         let run = try statement.start()
         for (index, parameter) in parameters.enumerated() {
             try run.bind(parameter, at: Int32(index + 1))
         }
+        return try found(run)
+    }
+
+    private func found(_ run: borrowing Statement.Run) throws(DatabaseError) -> [FoundRow] {
         var rows: [FoundRow] = []
-        // A row with the primary key is the one that is meant, whatever else it says.
         while try run.step() {
             let row = try FoundRow(run)
-            if let row = judged(row, isNamed: isNamed) { rows.append(row) }
+            if let row = judged(row, isNamed: false) { rows.append(row) }
         }
         return rows
     }

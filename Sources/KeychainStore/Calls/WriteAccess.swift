@@ -48,7 +48,16 @@ struct WriteAccess {
         try run.bind(place.group, at: 1)
         try run.bind(place.place, at: 2)
         try run.bind(place.primaryKey, at: 3)
-        return try run.step() ? FoundRow(run) : nil
+        guard try run.step() else { return nil }
+        guard !run.isNull(Schema.Column.number) else {
+            throw KeychainFailure.damagedIndex(operation)
+        }
+        let found = try FoundRow(run)
+        guard case .row(let row) = found, row.place != place else { return found }
+        // The index leads to a row that says it is another item. If its names open it is one, and
+        // must not be written over; else the row was changed.
+        guard state.isForged(row) else { throw KeychainFailure.damagedIndex(operation) }
+        return found
     }
 
     /// Opens everything in a row; but for a value that takes a proof which is not here.
@@ -89,6 +98,7 @@ struct WriteAccess {
         try row.bind(to: run)
         try run.finish()
         try insertAttributes(index.others.values, row.header.number)
+        try checkIsFound(row, item)
         return row
     }
 
@@ -100,7 +110,7 @@ struct WriteAccess {
         var row = try seal(item, over: old, kind, value: value)
         row.logicalTime = try time(after: max(old.logicalTime, logicalTime))
         row.changeNumber = try nextChangeNumber(kind.flags)
-        try write(row, over: old, item.index)
+        try write(row, over: old, item)
     }
 
     /// Writes an item over its own row under the keys of the newest epoch. Nothing about the item
@@ -109,7 +119,7 @@ struct WriteAccess {
         let old = opened.row
         let item = hashed(opened.content, old.header.itemClass, old.header.flags)
         let row = try seal(item, over: old, old.header.kind, value: opened.value)
-        try write(row, over: old, item.index)
+        try write(row, over: old, item)
     }
 
     /// The next version of a row; times and numbers of changes are the old one's.
@@ -129,21 +139,57 @@ struct WriteAccess {
         return row
     }
 
-    private func write(_ row: SealedRow, over old: SealedRow, _ index: IndexHashes) throws {
-        guard !row.isIndexedAs(old) else {
+    private func write(_ row: SealedRow, over old: SealedRow, _ item: IndexedContent) throws {
+        if row.isIndexedAs(old) {
             // Naming a column makes SQLite write all its indexes anew, and a page for each.
             let run = try writer.updateSealed.start()
             try row.bindSealed(to: run)
             try run.finish()
-            return
+        } else {
+            let run = try writer.update.start()
+            try row.bind(to: run)
+            try run.finish()
+            if row.hashes != old.hashes {
+                try deleteAttributes(of: old)
+                try insertAttributes(item.index.others.values, row.header.number)
+            }
         }
-        let run = try writer.update.start()
-        try row.bind(to: run)
-        try run.finish()
-        if row.hashes != old.hashes {
-            try deleteAttributes(of: old)
-            try insertAttributes(index.others.values, row.header.number)
+        try checkIsFound(row, item)
+    }
+
+    /// Makes sure that readers find what was written: where an index is damaged, they may not.
+    ///
+    /// - Throws: ``KeychainFailure/Code/keychainDamaged``, as the readers would.
+    private func checkIsFound(_ row: SealedRow, _ item: IndexedContent) throws {
+        let run = try store.written.start()
+        try run.bind(row.groupHash, at: 1)
+        try run.bind(row.placeHash, at: 2)
+        try run.bind(row.header.primaryKey, at: 3)
+        guard try run.step(), run.int64(0) == row.header.number,
+            run.int64(1) == row.header.version
+        else { throw KeychainFailure.damagedIndex(operation) }
+        for hash in item.index.others.values {
+            guard try isEntered(hash, row.header.number) else {
+                throw KeychainFailure.damagedIndex(operation)
+            }
         }
+        // Searches by name look here, too, for items with a view hint or a token.
+        _ = try isEntered(plainKey(of: item, row.header), row.header.number)
+    }
+
+    private func plainKey(of item: IndexedContent, _ header: RowHeader) -> IndexHash {
+        state.hasher.plainKey(
+            header.itemClass,
+            item.content.attributes.filter { !Attribute.variants.contains($0.key) },
+            group: item.content.accessGroup,
+            isSynchronizable: header.flags.contains(.synchronizable))
+    }
+
+    private func isEntered(_ hash: IndexHash, _ number: Int64) throws(DatabaseError) -> Bool {
+        let run = try store.entry.start()
+        try run.bind(hash, at: 1)
+        try run.bind(number, at: 2)
+        return try run.step()
     }
 
     /// Deletes a row for good.

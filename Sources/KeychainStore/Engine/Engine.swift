@@ -32,7 +32,7 @@ final class Engine: Sendable {
     private static let keptReaderCount = 8
     /// The most that a connection keeps of the database in memory; what it has not read costs
     /// nothing.
-    private static let cacheKibibytes = 32_000
+    static let cacheKibibytes = 32_000
     /// In nanoseconds: so long a read may see what is no longer in its place.
     private static let lookInterval: Int64 = 100_000_000
     static let opening = "open the keychain"

@@ -29,11 +29,17 @@ final class StoreConnection: @unchecked Sendable {
     let byNumber: Statement
     let byAccount: Statement
     let byAttribute: Statement
+    /// What is written, found as a reader finds it.
+    let written: Statement
+    let entry: Statement
     let byPlace: Statement
     let numbersByPlace: Statement
     let namesByNumbers: Statement
     let versionsByPlace: Statement
     let byGroup: Statement
+    let numbersByAccount: Statement
+    let numbersByAttribute: Statement
+    let numbersByGroup: Statement
     let all: Statement
     let quarantined: Statement
 
@@ -44,29 +50,30 @@ final class StoreConnection: @unchecked Sendable {
         keychain = Statement("SELECT * FROM keychain WHERE one = 1", on: connection)
         keybags = Statement(
             "SELECT epoch, bytes FROM keybag ORDER BY epoch LIMIT 3", on: connection)
-        value = Statement(
-            """
-            SELECT number, salt, version, protection, flags, key_id, names, details, secret
-            FROM item WHERE group_hash = ?1 AND place_hash = ?2 AND primary_key = ?3
-            """, on: connection)
-        byPrimaryKey = Statement(
-            """
-            SELECT * FROM item WHERE group_hash = ?1 AND place_hash = ?2 AND primary_key = ?3
-            """, on: connection)
+        value = Statement(Self.valueOfKey, on: connection)
+        byPrimaryKey = Statement(Self.rowOfKey, on: connection)
         byNumber = Statement("SELECT * FROM item WHERE number = ?1", on: connection)
-        byAccount = Statement(
-            "SELECT * FROM item WHERE account_hash = ?1 ORDER BY number", on: connection)
+        byAccount = Statement(Self.rowsOfAccount, on: connection)
         byAttribute = Statement(
             """
             SELECT item.* FROM attribute JOIN item ON item.number = attribute.number
             WHERE attribute.hash = ?1 ORDER BY attribute.number
             """, on: connection)
+        written = Statement(Self.versionOfKey, on: connection)
+        entry = Statement(
+            "SELECT 1 FROM attribute WHERE hash = ?1 AND number = ?2", on: connection)
         byPlace = Statement(Self.rowsOfPlace, on: connection)
         numbersByPlace = Statement(
             "SELECT number FROM item WHERE group_hash = ?1 AND place_hash = ?2", on: connection)
         namesByNumbers = Statement(Self.namesOfNumbers, on: connection)
         versionsByPlace = Statement(Self.versionsOfPlace, on: connection)
         byGroup = Statement(Self.rowsOfGroup, on: connection)
+        numbersByAccount = Statement(
+            "SELECT number FROM item WHERE account_hash = ?1", on: connection)
+        numbersByAttribute = Statement(
+            "SELECT number FROM attribute WHERE hash = ?1", on: connection)
+        numbersByGroup = Statement(
+            "SELECT number FROM item WHERE group_hash = ?1", on: connection)
         all = Statement("SELECT * FROM item ORDER BY number", on: connection)
         quarantined = Statement("SELECT count(*) FROM quarantine", on: connection)
     }
@@ -76,6 +83,27 @@ final class StoreConnection: @unchecked Sendable {
         rowCache.removeAll()
         seenState = nil
     }
+
+    private static let valueOfKey: StaticString = """
+        SELECT number, salt, version, protection, flags, key_id, names, details, secret
+        FROM item WHERE group_hash = ?1 AND place_hash = ?2 AND primary_key = ?3
+        """
+    // The version is in no index, so that the row itself has to be found, too.
+    private static let versionOfKey: StaticString = """
+        SELECT number, version FROM item
+        WHERE group_hash = ?1 AND place_hash = ?2 AND primary_key = ?3
+        """
+
+    // SQLite takes columns that an index has from the index, unless it looks the row up by its
+    // number: a row has to say itself what it is. Without a row all its columns are NULL.
+    private static let rowOfKey: StaticString = """
+        SELECT item.* FROM item AS entry LEFT JOIN item ON item.number = entry.number
+        WHERE entry.group_hash = ?1 AND entry.place_hash = ?2 AND entry.primary_key = ?3
+        """
+    private static let rowsOfAccount: StaticString = """
+        SELECT * FROM item WHERE number IN (SELECT number FROM item WHERE account_hash = ?1)
+        ORDER BY number
+        """
 
     // The index is in the order of primary keys. Sorting its row numbers first spares sorting whole
     // rows, and reads the table from front to back.
