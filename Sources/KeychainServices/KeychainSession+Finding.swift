@@ -45,6 +45,25 @@ extension KeychainSession {
         }
     }
 
+    /// A walk over what ``attributes(of:)`` gives, for queries that match many items.
+    package func walk(_ query: ItemQuery) throws(KeychainFailure) -> ItemWalk {
+        try asking(.copy(query, readsValues: false)) { () throws(KeychainFailure) in
+            try store.walk(query, for: caller)
+        }
+    }
+
+    /// The next items of a walk over what `query` matches: ``KeychainStore/ItemStore/next(of:)``.
+    package func next(
+        of walk: inout ItemWalk, _ query: ItemQuery
+    ) throws(KeychainFailure) -> [StoredItem] {
+        var next = walk
+        let items = try asking(.copy(query, readsValues: false)) { () throws(KeychainFailure) in
+            try store.next(of: &next)
+        }
+        walk = next
+        return items
+    }
+
     /// The value of the item of that name: the fast path.
     ///
     /// - Returns: nil for an item that has no value.

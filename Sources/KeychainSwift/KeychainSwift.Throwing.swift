@@ -110,7 +110,8 @@ extension KeychainSwift {
         }
 
         /// Deletes every generic password in the group, or in those of the application, whatever
-        /// its prefix and service.
+        /// its prefix and service. On Linux more than 1,000 go in batches: an error or a crash may
+        /// leave some, which another call deletes.
         ///
         /// - Throws: As ``delete(_:)``.
         public func clear() throws(KeychainFailure) {

@@ -123,6 +123,8 @@ extension Valet {
 
     /// Removes everything that is stored, the canary of ``canAccessKeychain()`` included.
     ///
+    /// On Linux more than 1,000 objects are removed in batches, so that other programs can write
+    /// meanwhile: an error or a crash may leave some, which another call removes.
     /// - Throws: `missingEntitlement`, `couldNotAccessKeychain`.
     public func removeAllObjects() throws(KeychainError) {
         try remove(query)

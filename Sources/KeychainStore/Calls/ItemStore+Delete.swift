@@ -4,22 +4,41 @@ package import KeychainModel
 
 /// keychain-semantics §7, §4.4.
 extension ItemStore {
-    private static let deleting = "delete items"
+    static let deleting = "delete items"
 
-    /// Deletes every item that matches, or none.
+    /// Deletes every item that matches.
+    ///
+    /// All or none, if no more than 1,000 rows come into question. More are deleted in batches
+    /// that are whole each, so that others can write meanwhile: docs/decisions/0051. A crash then
+    /// leaves items that a second call deletes; a failure says how many are gone. An item that is
+    /// added during the call may stay.
     ///
     /// - Returns: How many items were deleted.
-    /// - Throws: ``KeychainFailure``: `itemNotFound` if none matches, `missingEntitlement`.
+    /// - Throws: ``KeychainFailure``: `itemNotFound` if none matches, `missingEntitlement`;
+    ///   `locked`, before anything is deleted, if a row has to be opened and its key is not open.
     @discardableResult
     package func delete(
         _ query: ItemQuery, for caller: Caller
     ) throws(KeychainFailure) -> Int {
-        _ = try caller.groups(changing: query.accessGroup, during: Self.deleting)
-        let count = try write(Self.deleting, caller) { (access) in
-            try access.delete(query, for: caller)
+        let groups = try caller.groups(changing: query.accessGroup, during: Self.deleting)
+        let attempt = try write(Self.deleting, caller) { (access) -> Deletion in
+            guard try !access.hasMany(query, groups) else { return .isLarge }
+            return .done(try access.delete(query, for: caller))
         }
-        guard let count, count > 0 else { throw notFound(Self.deleting) }
+        var count = 0
+        switch attempt {
+        case .done(let deleted): count = deleted
+        case .isLarge: count = try MassDeletion(store: self, query: query, caller: caller).run()
+        case nil: break
+        }
+        guard count > 0 else { throw notFound(Self.deleting) }
         return count
+    }
+
+    private enum Deletion {
+        case done(Int)
+        /// Too much for one transaction.
+        case isLarge
     }
 }
 
@@ -28,16 +47,30 @@ extension WriteAccess {
     func delete(_ query: ItemQuery, for caller: Caller) throws -> Int {
         let groups = try caller.groups(changing: query.accessGroup, during: operation)
         var count = 0
-        for found in try state.find(query, groups, store) {
-            // A row whose columns are damaged may be anybody's: `doctor` deals with it.
-            guard case .row(let row) = found else { continue }
-            if query.hasUnindexedFilter {
-                guard try query.fits(open(row).content) else { continue }
-            }
-            try deleteItem(row)
+        for found in try state.find(query, groups, store) where try delete(found, query) {
             count += 1
         }
         return count
+    }
+
+    /// Whether more rows come into question than one transaction deletes.
+    fileprivate func hasMany(_ query: ItemQuery, _ groups: [AccessGroup]) throws -> Bool {
+        guard query.reference == nil, !query.namesPrimaryKey else { return false }
+        let limit = MassDeletion.wholeCount
+        return try state.candidates(query, groups, store, limit: limit + 1).count > limit
+    }
+
+    /// Deletes what `query` has found.
+    ///
+    /// - Returns: Whether it matches after all.
+    func delete(_ found: FoundRow, _ query: ItemQuery) throws -> Bool {
+        // A row whose columns are damaged may be anybody's: `doctor` deals with it.
+        guard case .row(let row) = found else { return false }
+        if query.hasUnindexedFilter {
+            guard try query.fits(open(row).content) else { return false }
+        }
+        try deleteItem(row)
+        return true
     }
 
     /// Deletes an item, and leaves a mark where it was a synchronizable one.
