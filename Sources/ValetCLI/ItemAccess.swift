@@ -18,13 +18,15 @@ protocol ItemAccess {
     /// Deletes all items that match; returns how many. Throws `itemNotFound` if none does.
     func delete(_ query: ItemQuery) throws(KeychainFailure) -> Int
     /// The items that match, without their values; none is no error.
-    func list(_ query: ItemQuery) throws(KeychainFailure) -> Listing
+    func list(_ query: ItemQuery) throws(KeychainFailure) -> any Listing
     /// What there is to know about the keychain.
     func report() throws(KeychainFailure) -> StatusReport
     /// What there is to say about the keychain's health.
     func diagnose() -> [Finding]
     /// Goes on without what a damaged log has lost; returns where the log is kept, or nil.
     func discardDamagedLog() throws(KeychainFailure) -> String?
+    /// Rebuilds what follows from the rows of the database; loses none.
+    func repairIndexes() throws(KeychainFailure) -> IndexRepair
     /// Removes for good the damaged rows that were set aside; returns how many.
     func clearQuarantine() throws(KeychainFailure) -> Int
     /// Whether opened keys stay in each process, so that this one has to unlock for itself.
@@ -45,11 +47,28 @@ extension ItemAccess {
     }
 }
 
-/// The items that a search found.
-struct Listing: Sendable {
-    var items: [ListedItem] = []
-    /// Why the search left items out; nil when it did not.
-    var omission: KeychainFailure?
+/// The items that a search finds, some at a time.
+protocol Listing {
+    /// Whether there are no more.
+    var isAtEnd: Bool { get }
+    /// Why the search has left items out so far; nil if it has not.
+    var omission: KeychainFailure? { get }
+    /// The next items; there may be none before the end. What fails may be tried again.
+    mutating func next() throws(KeychainFailure) -> [ListedItem]
+}
+
+/// What a session lists.
+private struct SessionListing: Listing {
+    let session: KeychainSession
+    let query: ItemQuery
+    var walk: ItemWalk
+
+    var isAtEnd: Bool { walk.isAtEnd }
+    var omission: KeychainFailure? { walk.damage }
+
+    mutating func next() throws(KeychainFailure) -> [ListedItem] {
+        try session.next(of: &walk, query).map(ListedItem.init)
+    }
 }
 
 extension KeychainSession: ItemAccess {
@@ -81,16 +100,8 @@ extension KeychainSession: ItemAccess {
         try contains(query, AuthenticationPolicy())
     }
 
-    func list(_ query: ItemQuery) throws(KeychainFailure) -> Listing {
-        let earlier = KeychainFailure.last
-        do {
-            let items = try attributes(of: query).map(ListedItem.init)
-            // A match-all leaves damaged items out and remembers that it did.
-            let last = KeychainFailure.last
-            return Listing(items: items, omission: last == earlier ? nil : last)
-        } catch  where error.code == .itemNotFound {
-            return Listing()
-        }
+    func list(_ query: ItemQuery) throws(KeychainFailure) -> any Listing {
+        SessionListing(session: self, query: query, walk: try walk(query))
     }
 
     func report() throws(KeychainFailure) -> StatusReport {
@@ -100,6 +111,8 @@ extension KeychainSession: ItemAccess {
     func discardDamagedLog() throws(KeychainFailure) -> String? {
         try store.discardDamagedLog()
     }
+
+    func repairIndexes() throws(KeychainFailure) -> IndexRepair { try store.repairIndexes() }
 
     func clearQuarantine() throws(KeychainFailure) -> Int {
         try store.clearQuarantine()

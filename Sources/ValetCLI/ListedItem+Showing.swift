@@ -6,7 +6,7 @@ extension ListedItem {
 
     /// What `--help` says about the JSON.
     static let schema: [(member: String, help: String)] = [
-        ("items", "an array of objects, sorted as the table is:"),
+        ("items", "an array of objects, in the order of the table:"),
         ("  name", "the key"), ("  owner", "the valet's identifier, the service or server"),
         ("  kind", ItemOwner.Kind.allCases.map(\.rawValue).joined(separator: ", ")),
         ("  group", "the access group"),

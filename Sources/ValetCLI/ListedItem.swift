@@ -18,6 +18,8 @@ struct ListedItem: Hashable, Sendable {
     var modified: Double?
     /// What it takes to read the value; nil for nothing.
     var requirement: String?
+    /// Tells apart items that look alike: the id of a stored item.
+    var id: [UInt8] = []
 
     /// Whether this is the item by which a valet tries the keychain, not a secret of anybody's.
     var isCanary: Bool { owner.isValet && name == ServiceName.canaryAccount }
@@ -39,6 +41,7 @@ extension ListedItem {
                 nil
             }
         requirement = item.accessControl?.requirement
+        id = item.reference.itemID
     }
 
     /// What is shown of an item in a backup.

@@ -4,12 +4,23 @@
 enum Table {
     /// Lines of text, each with a newline. Every row has as many cells as `header`.
     static func text(header: [String], rows: [[String]]) -> String {
-        let all = [header] + rows
-        let widths = header.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
-        return all.map { line($0, widths) + "\n" }.joined()
+        var widths = widths(of: header)
+        for row in rows { widen(&widths, for: row) }
+        return ([header] + rows).map { line($0, widths) + "\n" }.joined()
     }
 
-    private static func line(_ cells: [String], _ widths: [Int]) -> String {
+    /// The columns of a table with that row alone.
+    static func widths(of row: [String]) -> [Int] { row.map(\.count) }
+
+    /// Makes room for a row that has as many cells.
+    static func widen(_ widths: inout [Int], for row: [String]) {
+        for (column, cell) in row.enumerated() {
+            widths[column] = max(widths[column], cell.count)
+        }
+    }
+
+    /// A row, without a newline.
+    static func line(_ cells: [String], _ widths: [Int]) -> String {
         var line = ""
         for (column, cell) in cells.enumerated() {
             line += column == cells.count - 1 ? cell : cell.padded(to: widths[column] + 2)

@@ -35,6 +35,14 @@ import Testing
         try await Scenario.run("logs.killed_giving_up")
     }
 
+    @Test func `is whole again when its indexes are rebuilt from its items`() async throws {
+        try await Scenario.run("repairs.damaged_indexes")
+    }
+
+    @Test func `is damaged as before, or whole, when a repair is killed`() async throws {
+        try await Scenario.run("repairs.killed_repair")
+    }
+
     @Test func `is told from one of a newer format`() async throws {
         try await Scenario.run("damage.newer_format")
     }

@@ -12,6 +12,10 @@ import Testing
         try await Scenario.run("kills.creation", as: user)
     }
 
+    @Test func `leaves items that another call deletes, in the middle of many`() async throws {
+        try await Scenario.run("repairs.killed_deletion")
+    }
+
     @Test func `leaves everything in place while it takes over the log`() async throws {
         try await Scenario.run("kills.checkpoint")
     }

@@ -20,6 +20,10 @@ import Testing
         try await Scenario.run("writers.checkpoints")
     }
 
+    @Test func `keeps no log from being taken over by a reader that stops`() async throws {
+        try await Scenario.run("repairs.stopped_list")
+    }
+
     @Test func `are watched by a reader of traces that misses nothing`() async throws {
         try await Scenario.run("writers.traces_are_read")
     }

@@ -14,7 +14,7 @@ import TPM
 struct EpochVerbs {
     static let verbs: Set<String> = [
         "passcode", "rotate", "bind", "recovery", "unlock", "lock", "state", "classes", "fill",
-        "readable", "mark", "guarded", "diagnose", "erasure",
+        "empty", "readable", "mark", "guarded", "diagnose", "erasure",
     ]
 
     /// One for all, so that what it keeps between calls is kept.
@@ -61,6 +61,9 @@ struct EpochVerbs {
             let index = try store.status().erasureSecret?.index
             return index.map { "erasure.0" + String($0, radix: 16) } ?? ""
         case "fill": try fill(Int(words[0]) ?? 0)
+        case "empty":
+            let filled = ItemQuery(.genericPassword, attributes: [.service: .text("fill")])
+            return "\(try session.delete(filled))"
         // A system call that a trace is searched for.
         case "mark": _ = FileManager.default.fileExists(atPath: "/mark-\(words[0])")
         case "readable":

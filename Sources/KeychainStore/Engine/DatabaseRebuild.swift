@@ -107,7 +107,7 @@ struct DatabaseRebuild {
         var damaged: Set<Int64> = []
         let run = try source.all.start()
         while try run.step() {
-            let found = FoundRow(run)
+            let found = try FoundRow(run)
             // A page that comes twice takes the place of another one.
             if let last = numbers.last, found.number <= last {
                 throw KeychainFailure.damagedTable(path: connection.path)

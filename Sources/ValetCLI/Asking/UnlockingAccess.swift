@@ -38,8 +38,9 @@ final class UnlockingAccess: ItemAccess {
         try unlocking.run { () throws(KeychainFailure) in try keychain.delete(query) }
     }
 
-    func list(_ query: ItemQuery) throws(KeychainFailure) -> Listing {
-        try unlocking.run { () throws(KeychainFailure) in try keychain.list(query) }
+    func list(_ query: ItemQuery) throws(KeychainFailure) -> any Listing {
+        let listing = try unlocking.run { () throws(KeychainFailure) in try keychain.list(query) }
+        return UnlockingListing(listing: listing, unlocking: unlocking)
     }
 
     func report() throws(KeychainFailure) -> StatusReport { try keychain.report() }
@@ -50,6 +51,10 @@ final class UnlockingAccess: ItemAccess {
         try keychain.discardDamagedLog()
     }
 
+    func repairIndexes() throws(KeychainFailure) -> IndexRepair {
+        try unlocking.run { () throws(KeychainFailure) in try keychain.repairIndexes() }
+    }
+
     func clearQuarantine() throws(KeychainFailure) -> Int { try keychain.clearQuarantine() }
 
     func isUnlockedByProcess() throws(KeychainFailure) -> Bool {
@@ -58,5 +63,21 @@ final class UnlockingAccess: ItemAccess {
 
     func unlock(_ passcode: KeychainPasscode) throws(KeychainFailure) {
         try keychain.unlock(passcode)
+    }
+}
+
+/// A listing whose steps unlock the keychain where they meet it locked.
+private struct UnlockingListing: Listing {
+    var listing: any Listing
+    let unlocking: ProcessUnlocking
+
+    var isAtEnd: Bool { listing.isAtEnd }
+    var omission: KeychainFailure? { listing.omission }
+
+    mutating func next() throws(KeychainFailure) -> [ListedItem] {
+        var next = listing
+        let items = try unlocking.run { () throws(KeychainFailure) in try next.next() }
+        listing = next
+        return items
     }
 }

@@ -7,6 +7,8 @@ internal import KeychainStore
 struct DoctorCommand: Command {
     private static let discardsLog = OptionDeclaration(
         name: "discard-log", help: "first give up what a damaged log has lost")
+    private static let repairsIndexes = OptionDeclaration(
+        name: "repair-indexes", help: "first rebuild what follows from the items")
     private static let clearsQuarantine = OptionDeclaration(
         name: "clear-quarantine", help: "first remove damaged items that were set aside")
 
@@ -14,17 +16,25 @@ struct DoctorCommand: Command {
         name: "doctor", abstract: "check files, keys and every item",
         discussion: [
             "Writes a line for everything that was checked, with what helps behind an arrow. "
-                + "Warnings do not change the exit code. Changes nothing without --discard-log and "
-                + "--clear-quarantine, which ask first, or take --yes.",
+                + "Warnings do not change the exit code. Changes nothing without --discard-log, "
+                + "--repair-indexes and --clear-quarantine. The first and the last ask before "
+                + "they do, or take --yes.",
             "The log, keychain.db-wal, has what was stored last. Where it is damaged, the keychain "
                 + "is as it was before, and refuses to work: the next change would go over what is "
                 + "left. --discard-log keeps the log as keychain.db-wal.damaged and goes on "
                 + "without what it has lost.",
+            "--repair-indexes builds the database anew from its items, if all of them are still "
+                + "there: indexes, search entries and the structure of the file. It loses no item, "
+                + "and needs the keychain unlocked. Other programs cannot write while it runs. "
+                + "Where a damaged index hid an item that was then stored again, the older one is "
+                + "set aside.",
             "Damaged items are set aside when something takes their place or the keys change. "
                 + "They do not open any more; until they are removed, whoever does not find an "
                 + "item is told of them.",
         ],
-        options: [ItemOptions.json, discardsLog, clearsQuarantine, KeyOptions.yes],
+        options: [
+            ItemOptions.json, discardsLog, repairsIndexes, clearsQuarantine, KeyOptions.yes,
+        ],
         schema: [
             ("findings", "an array of objects:"),
             ("  severity", "fine, warning, broken or damage"),
@@ -39,12 +49,14 @@ struct DoctorCommand: Command {
 
     private let writesJSON: Bool
     private let discards: Bool
+    private let repairs: Bool
     private let clears: Bool
     private let isAgreed: Bool
 
     init(_ values: ParsedValues) throws(CLIError) {
         writesJSON = values.has(ItemOptions.json)
         discards = values.has(Self.discardsLog)
+        repairs = values.has(Self.repairsIndexes)
         clears = values.has(Self.clearsQuarantine)
         isAgreed = values.has(KeyOptions.yes)
         guard clears || discards || !isAgreed else {
@@ -54,6 +66,7 @@ struct DoctorCommand: Command {
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
         if discards { try discardLog(context) }
+        if repairs { try repairIndexes(context) }
         if clears { try clearQuarantine(context) }
         let findings = findings(context)
         if writesJSON {
@@ -74,6 +87,22 @@ struct DoctorCommand: Command {
         context.console.note(
             path.map { "valet: the log is kept as " + Escaping.printable($0) }
                 ?? "valet: the log is not damaged, nothing was discarded")
+    }
+
+    private func repairIndexes(_ context: Context) throws(CLIError) {
+        let keychain = try context.keychain(for: Requester())
+        let repair = try asking { () throws(KeychainFailure) in try keychain.repairIndexes() }
+        let rows = repair.rowCount == 1 ? "1 row" : "\(repair.rowCount) rows"
+        context.console.note("valet: rebuilt the indexes from \(rows)")
+        if repair.supersededCount > 0 {
+            context.console.note(
+                "valet: set aside older rows of items that were stored again: "
+                    + "\(repair.supersededCount)")
+        }
+        if repair.lostProgramCount > 0 {
+            context.console.note(
+                "valet: dropped notes about programs that could not be read; they are made again")
+        }
     }
 
     private func clearQuarantine(_ context: Context) throws(CLIError) {

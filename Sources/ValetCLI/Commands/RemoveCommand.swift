@@ -97,21 +97,33 @@ struct RemoveCommand: Command {
     private func removeEverything(
         from keychain: any ItemAccess, _ console: any Console
     ) throws(CLIError) -> Int {
-        let listing = try asking { () throws(KeychainFailure) in
-            try keychain.list(scope.query())
+        let found = try asking { () throws(KeychainFailure) in
+            try counts(keychain.list(scope.query()))
         }
-        let secretCount = listing.items.count { !$0.isCanary }
         // Damaged secrets are not listed, and are removed with the others.
-        if secretCount > 0 || listing.omission != nil {
+        if found.secrets > 0 || found.isPartial {
             try console.requireConsent(
-                to: "Remove \(Self.counted(secretCount)) from \(scope.name)?", isGiven: isAgreed)
+                to: "Remove \(Self.counted(found.secrets)) from \(scope.name)?", isGiven: isAgreed)
         }
         // The canary goes with the rest, but nobody stored it.
-        let count = try deleteAll(keychain) - (listing.items.count - secretCount)
+        let count = try deleteAll(keychain) - (found.items - found.secrets)
         if !writesJSON {
             console.note("valet: removed \(Self.counted(max(0, count))) from \(scope.name)")
         }
         return max(0, count)
+    }
+
+    private func counts(
+        _ listing: any Listing
+    ) throws(KeychainFailure) -> (items: Int, secrets: Int, isPartial: Bool) {
+        var listing = listing
+        var (itemCount, secretCount) = (0, 0)
+        while !listing.isAtEnd {
+            let items = try listing.next()
+            itemCount += items.count
+            secretCount += items.count { !$0.isCanary }
+        }
+        return (itemCount, secretCount, listing.omission != nil)
     }
 
     private func deleteAll(_ keychain: any ItemAccess) throws(CLIError) -> Int {

@@ -19,6 +19,8 @@ final class FakeKeychain: ItemAccess {
     var damagedLogPath: String?
     /// How many damaged rows are set aside.
     var quarantinedRowCount = 0
+    /// What a repair says.
+    var repair = IndexRepair(rowCount: 0, supersededCount: 0, lostProgramCount: 0)
     var requesters: [Requester] = []
     /// The passcode that takes `failure` away; nil where keys are shared.
     var passcode: String?
@@ -71,7 +73,7 @@ final class FakeKeychain: ItemAccess {
         return found.count
     }
 
-    func list(_ query: ItemQuery) throws(KeychainFailure) -> Listing {
+    func list(_ query: ItemQuery) throws(KeychainFailure) -> any Listing {
         try fail()
         let listed = matches(query).map { index in
             let item = items[index]
@@ -85,7 +87,7 @@ final class FakeKeychain: ItemAccess {
                 isCloud: item.isSynchronizable, byteCount: values[index].count, modified: 0,
                 requirement: item.accessControl?.requirement)
         }
-        return Listing(items: listed, omission: omission)
+        return FakeListing(items: listed, omission: omission)
     }
 
     func report() throws(KeychainFailure) -> StatusReport {
@@ -104,6 +106,11 @@ final class FakeKeychain: ItemAccess {
         try fail()
         defer { damagedLogPath = nil }
         return damagedLogPath
+    }
+
+    func repairIndexes() throws(KeychainFailure) -> IndexRepair {
+        try fail()
+        return repair
     }
 
     func clearQuarantine() throws(KeychainFailure) -> Int {
@@ -138,4 +145,13 @@ final class FakeKeychain: ItemAccess {
                     || (query.synchronizable == .synchronizedOnly) == item.isSynchronizable)
         }
     }
+}
+
+/// Items that are listed one at a time.
+private struct FakeListing: Listing {
+    var items: [ListedItem]
+    let omission: KeychainFailure?
+    var isAtEnd: Bool { items.isEmpty }
+
+    mutating func next() -> [ListedItem] { [items.removeFirst()] }
 }

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Damaged indexes, rebuilt from the items; and lists and deletions of many items."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import time
+
+import support
+from damage import flip
+from kills import calls, chosen, killed, report
+from support import AGENT_ITEMS, expect
+
+KEYS = tuple(f"key{index}" for index in range(40))
+REPAIR = ("doctor", "--repair-indexes")
+INDEXES = ("item_by_place", "item_by_account", "attribute")
+
+
+def prepare(world):
+    """A keychain whose every byte is in the database file; returns the pages of its indexes."""
+    agent = world.agent()
+    for key in KEYS:
+        agent.do(f"set {key} value-of-{key}")
+    for index in range(12):
+        agent.do(f"label labelled{index} label{index}")
+    agent.end()
+    world.settle()
+    connection = sqlite3.connect(world.path("keychain.db"))
+    try:
+        found = {
+            name: [row[0] for row in connection.execute(
+                "SELECT pageno FROM dbstat WHERE name = ?", (name,))] for name in INDEXES}
+    finally:
+        connection.close()
+    world.settle()
+    return found
+
+
+def check_all(world):
+    agent = world.agent()
+    for key in KEYS:
+        answer = agent.do(f"get {key}")
+        expect(answer == f"value-of-{key}", key, answer)
+    agent.end()
+    world.doctor()
+
+
+def damaged_indexes(world):
+    """By the command: offered where it helps, and done; nothing else says only `valet doctor`."""
+    pages = prepare(world)
+    template = f"{world.home}-template"
+    shutil.copytree(world.home, template)
+    for name in INDEXES:
+        for offset in (0, 3, 9, 4090):
+            shutil.rmtree(world.home)
+            shutil.copytree(template, world.home)
+            for page in pages[name]:
+                flip(world.path("keychain.db"), (page - 1) * 4096 + offset, 0x5A)
+            outcome = world.run("set", "new", input=b"value of new")
+            if outcome.code == 0:
+                world.check("new")
+            else:
+                expect(outcome.code == 65 and "doctor" in outcome.err, name, offset, outcome)
+            found = world.run("doctor")
+            said = found.out.decode()
+            if found.code:
+                expect(found.code == 65 and "--repair-indexes" in said, name, offset, said)
+            expect("-> run `valet doctor`" not in said, name, offset, said)
+            outcome = world.run(*REPAIR)
+            expect(outcome.code == 0 and "rebuilt the indexes" in outcome.err, name, outcome)
+            check_all(world)
+
+
+def killed_repair(world):
+    """At any call: damaged as before, or whole; and asking once more repairs it."""
+    pages = prepare(world)
+    for page in pages["attribute"] + pages["item_by_account"]:
+        flip(world.path("keychain.db"), (page - 1) * 4096, 0x5A)
+    template = f"{world.home}-template"
+    shutil.copytree(world.home, template)
+    every = calls(world, *REPAIR, input=b"")
+    check_all(world)
+    kill_count, tried = 0, chosen(world, every, 24)
+    for call in tried:
+        shutil.rmtree(world.home)
+        shutil.copytree(template, world.home)
+        was_killed = killed(world, call, *REPAIR, input=b"")
+        outcome = world.run("doctor")
+        expect(outcome.code in (0, 65), f"killed at {call}:", outcome)
+        expect(was_killed or outcome.code == 0, f"{call}: said to be repaired")
+        for key in KEYS[:3]:
+            outcome = world.run("get", key, *AGENT_ITEMS)
+            expect(outcome.out == f"value-of-{key}".encode(), f"killed at {call}:", outcome)
+        outcome = world.run(*REPAIR)
+        expect(outcome.code == 0, f"killed at {call}:", outcome)
+        check_all(world)
+        left = [name for name in world.names() if "scratch" in name]
+        expect(not left, f"killed at {call}: left over", left)
+        kill_count += was_killed
+    report(kill_count, tried, every)
+
+
+def stopped_list(world):
+    """A list that nobody reads keeps no log from being taken over, and ends as any other."""
+    agent = world.agent()
+    for index in range(1500):
+        agent.do(f"set some-key-with-a-long-name-{index:05} value")
+    agent.end()
+    for words in (("list",), ("list", "--json")):
+        process = world.start(
+            [support.COMMAND, *words, *AGENT_ITEMS[:2]],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        # It has read everything once it writes, and the pipe is full.
+        first = os.read(process.stdout.fileno(), 1)
+        expect(first, words, process.stderr.read() if not first else "")
+        time.sleep(0.2)
+        expect(process.poll() is None, "it has not waited for its reader")
+        world.fill("beside")
+        connection = sqlite3.connect(world.path("keychain.db"), isolation_level=None)
+        busy, frames, done = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        connection.close()
+        expect(busy == 0 and frames == done == 0, "it keeps the log:", busy, frames, done)
+        rest = process.stdout.read()
+        expect(process.wait(30) == 0, words, process.stderr.read())
+        world.started.remove(process)
+        expect((first + rest).count(b"some-key-with-a-long-name-") == 1500, words, "items missing")
+
+
+def killed_deletion(world):
+    """At any call: every item is whole or gone, and the same call deletes the rest."""
+    agent = world.agent()
+    agent.do("fill 2500")
+    agent.do("set kept value-of-kept")
+    agent.end()
+    world.settle()
+    template = f"{world.home}-template"
+    shutil.copytree(world.home, template)
+    partial = 0
+    for number, delay in enumerate((0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8)):
+        shutil.rmtree(world.home)
+        shutil.copytree(template, world.home)
+        agent = world.agent()
+        agent.do("get kept")
+        agent.tell("empty")
+        time.sleep(delay)
+        agent.process.kill()
+        agent.process.wait()
+        world.doctor()
+        agent = world.agent()
+        expect(agent.do("get kept") == "value-of-kept", "another item is gone")
+        answer = agent.ask("empty")
+        rest = int(answer.split()[1]) if answer.startswith("ok") else 0
+        expect(rest or "itemNotFound" in answer, answer)
+        expect(rest == 2500 or (2500 - rest) >= 1000 or rest == 0, "a part of a batch:", rest)
+        partial += 0 < rest < 2500
+        expect("itemNotFound" in agent.ask("empty"), "something was left")
+        agent.end()
+        world.doctor()
+    print(f"killed between two batches {partial} times")

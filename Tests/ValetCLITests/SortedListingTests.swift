@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestValues
+import Testing
+
+@testable import ValetCLI
+
+@Suite struct `A list of many items` {
+    /// Items in no order; some look alike, and some names have bytes that packing uses itself.
+    static let items: [ListedItem] = {
+        var generator = SplitMix(seed: 7)
+        let names = ["", "a", "a\0", "a\0b", "\0", "ab", "ä", "\u{10FFFF}", "a b", "zz"]
+        let kinds = ItemOwner.Kind.allCases
+        var items: [ListedItem] = []
+        for number in 0..<2000 {
+            let name = names[Int.random(in: names.indices, using: &generator)]
+            let owner = names[Int.random(in: names.indices, using: &generator)]
+            let kind = kinds[Int.random(in: kinds.indices, using: &generator)]
+            var item = ListedItem(
+                name: number % 3 == 0 ? name : "\(name)\(number)",
+                owner: ItemOwner(kind: kind, name: owner), group: "group",
+                accessibility: "when-unlocked", isCloud: number % 2 == 0)
+            if number % 5 != 0 { item.byteCount = number }
+            if number % 7 != 0 { item.modified = Double(number) - 0.25 }
+            if number % 4 == 0 { item.requirement = "user-presence" }
+            item.id = [UInt8(number >> 8), UInt8(truncatingIfNeeded: number)]
+            items.append(item)
+        }
+        return items
+    }()
+
+    private static func isOrdered(_ one: ListedItem, _ two: ListedItem) -> Bool {
+        let keys = [one, two].map { $0.sortKey.map { Array($0.utf8) } }
+        for (left, right) in zip(keys[0], keys[1]) where left != right {
+            return left.lexicographicallyPrecedes(right)
+        }
+        return true
+    }
+
+    @Test func `packs items so that nothing is lost`() {
+        for item in Self.items { #expect(ListedItem(packed: item.packed[...]) == item) }
+        #expect(ListedItem(packed: []) == nil)
+        let packed = Self.items[0].packed
+        #expect((0..<10).allSatisfy { ListedItem(packed: packed[..<$0]) == nil })
+    }
+
+    @Test(arguments: [1, 200, 1000, 10_000, 50_000, SortedListing.usualByteCount])
+    func `is whole and in order, however little memory it may take`(_ byteCount: Int) {
+        let items = byteCount < 1000 ? Array(Self.items.prefix(60)) : Self.items
+        var written: [ListedItem] = []
+        var last: [UInt8]?
+        var (isCut, passCount) = (true, 0)
+        while isCut, passCount < 3000 {
+            var listing = SortedListing(after: last, byteCount: byteCount)
+            for item in items { listing.add(item) }
+            listing.sort()
+            listing.forEach { written.append($0) }
+            (last, isCut, passCount) = (listing.lastPacked, listing.isCut, passCount + 1)
+        }
+        #expect(written.count == items.count)
+        #expect(Set(written) == Set(items))
+        #expect(zip(written, written.dropFirst()).allSatisfy(Self.isOrdered))
+        #expect((passCount == 1) == (byteCount == SortedListing.usualByteCount))
+    }
+}
