@@ -55,10 +55,10 @@ VALET_TEST_COMMAND="$(scripts/build --show-bin-path)/valet"
     exit 1
 }
 export VALET_TEST_COMMAND
-export VALET_HOME="$folder/home"
+export VALET_HOME="$folder/home" VALET_LOCK_STATE=kernel # Shared, unless a test says otherwise.
 # Settings of the caller's keychain; a test that wants one sets it.
-unset STATE_DIRECTORY CREDENTIALS_DIRECTORY VALET_DEVICE_KEY_FILE VALET_ENTITLEMENTS
-unset VALET_INTERACTION VALET_PINENTRY VALET_PASSCODE_FD
+unset STATE_DIRECTORY CREDENTIALS_DIRECTORY VALET_DEVICE_KEY_FILE VALET_ENTITLEMENTS \
+    VALET_INTERACTION VALET_PINENTRY VALET_PASSCODE_FD
 
 # Keys of an ordinary user lie in another keyring, under another quota. Beside all others, as most
 # of it waits; as a user of its own, whose keychains nobody else locks.

@@ -2,6 +2,7 @@
 
 internal import CLinux
 internal import Database
+internal import Glibc
 internal import Sealing
 
 /// A moment on the clock that starts with the machine, runs on while it sleeps and cannot be set
@@ -30,6 +31,12 @@ package struct BootTime: Hashable, Comparable, Sendable {
     func advanced(byMilliseconds count: UInt64) -> BootTime {
         let (later, isTooLate) = milliseconds.addingReportingOverflow(count)
         return BootTime(milliseconds: isTooLate ? .max : later)
+    }
+
+    /// Waits so many milliseconds at least, whatever signals come.
+    static func wait(milliseconds count: UInt64) {
+        let end = now.advanced(byMilliseconds: count + 1)
+        while now < end { usleep(1000) }
     }
 
     /// How long it is until then; zero once it has passed.

@@ -130,7 +130,11 @@ final class PageWatch: Sendable {
     ///
     /// - Throws: ``LockStateError/Code/other`` if that cannot be told.
     func marks(at now: BootTime) throws(LockStateError) -> LockMarks? {
-        if let page = known(at: now), let marks = try page.marks() { return marks }
+        if let page = known(at: now) {
+            // What cannot be read, or is no page, may be somebody else's file by now.
+            if let marks = try? page.marks() { return marks }
+            memory.value.held.withLock { $0 = nil }
+        }
         guard let page = try open(.reading) else { return nil }
         guard let marks = try page.marks() else { return nil }
         memory.value.held.withLock { $0 = Held(page: page, lastLook: now) }
@@ -150,6 +154,13 @@ final class PageWatch: Sendable {
             }
             return known.page
         }
+    }
+
+    /// As ``marks(at:)``, from a file that is opened for this: whatever others have done to the
+    /// descriptors of this process.
+    func freshMarks() throws(LockStateError) -> LockMarks? {
+        memory.value.held.withLock { $0 = nil }
+        return try marks(at: .now)
     }
 
     /// The page for changing.

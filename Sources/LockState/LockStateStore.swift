@@ -69,7 +69,10 @@ package final class LockStateStore: Sendable {
         if process.fallback != nil {
             let own = process.current(expecting: marks, now: now)
             if case .unlocked = own { return own }
-            return better(shared.current(expecting: marks, now: now), own)
+            let reading = shared.current(expecting: marks, now: now)
+            // Others have shared keys since: this process goes by theirs from now on.
+            if case .unlocked = reading { process.forget() }
+            return better(reading, own)
         }
         let reading = shared.current(expecting: marks, now: now)
         guard case .unknown(let error) = reading, error.code == .refused else { return reading }
@@ -116,7 +119,7 @@ package final class LockStateStore: Sendable {
 
     /// The moment before a passcode is checked: a lock that comes after it holds.
     package func moment() throws(LockStateError) -> LockMoment {
-        LockMoment(marks: try page.marks(at: .now))
+        LockMoment(marks: try page.freshMarks())
     }
 
     /// Unlocks: publishes the opened keys of one or two epochs, in rising order, within
@@ -189,8 +192,11 @@ package final class LockStateStore: Sendable {
     /// - Parameters:
     ///   - all: Also takes the keys that stay from the first unlock on.
     ///   - places: Where to look for sharing files, and whose folder's marks are changed.
-    package static func lockEveryKeychain(all: Bool, in places: SharingPlaces) {
-        SharedLockState.lockEveryKeychain(all: all, places, PageWatch(folder: places.folder))
+    /// - Throws: As ``lock(all:)``.
+    package static func lockEveryKeychain(
+        all: Bool, in places: SharingPlaces
+    ) throws(LockStateError) {
+        try SharedLockState.lockEveryKeychain(all: all, places, PageWatch(folder: places.folder))
     }
 
     /// Lets go of what this process remembers or keeps of epochs before `epoch`, which are over;
@@ -308,6 +314,9 @@ extension LockStateStore {
         _ payloads: [KeyPayload], stillOpen scope: KeyScope,
         _ keepOwn: (LockMarks?, LockStateError) throws(LockStateError) -> Void
     ) throws(LockStateError) {
+        // From before: a lock that comes at any moment after this holds, also for keys of this
+        // process.
+        let moment = try moment()
         do throws(LockStateError) {
             let open = try shared.publish(
                 SharedLockState.Publication(payloads: payloads, onlyOpenScopes: true), now: now())
@@ -319,8 +328,8 @@ extension LockStateStore {
             guard case .found = try shared.lookUp(scope, [], now) else {
                 throw LockStateError(.notUnlocked, during: .update)
             }
-            try shared.lock(all: true)
-            try keepOwn(page.marks(at: .now), error)
+            shared.endAll()
+            try keepOwn(moment.marks, error)
         }
     }
 }

@@ -50,51 +50,59 @@ final class ProcessLockState: Sendable {
     /// The state at this moment.
     func current(expecting marks: [EpochMark], now: () -> BootTime) -> LockReading {
         do throws(LockStateError) {
-            try followLocks(at: .now)
+            return try followingLocks(at: .now) { state in
+                if let unlocked = state.unlocked, let keys = state.unlockedKeys {
+                    if unlocked.period.hasEnded(at: now()) {
+                        state.lock(because: .deadlinePassed)
+                    } else if keys.contains(marks) {
+                        return .unlocked(keys)
+                    }
+                }
+                let cause = state.unlocked == nil ? state.cause : .otherEpoch
+                guard let keys = state.lockedKeys, keys.contains(marks) else {
+                    return .beforeFirstUnlock(cause)
+                }
+                return .locked(keys, cause)
+            }
         } catch {
             return .unknown(error)
         }
-        return held.value.state.withLock { state in
-            if let unlocked = state.unlocked, let keys = state.unlockedKeys {
-                if unlocked.period.hasEnded(at: now()) {
-                    state.lock(because: .deadlinePassed)
-                } else if keys.contains(marks) {
-                    return .unlocked(keys)
-                }
-            }
-            let cause = state.unlocked == nil ? state.cause : .otherEpoch
-            guard let keys = state.lockedKeys, keys.contains(marks) else {
-                return .beforeFirstUnlock(cause)
-            }
-            return .locked(keys, cause)
-        }
     }
 
-    /// Lets go of keys that somebody has locked away since they were opened.
+    /// Lets go of keys that somebody has locked away since they were opened, and has `body` judge
+    /// what is left, before anybody else can change it.
     ///
-    /// - Throws: ``LockStateError/Code/other`` if that cannot be told.
-    private func followLocks(at moment: BootTime) throws(LockStateError) {
-        guard hasKeys else { return }
-        let marks = try page.marks(at: moment)
-        held.value.state.withLock { state in
-            state.lastCheck = moment
-            if state.marks?.firstUnlock != marks?.firstUnlock {
-                state = State()
-            } else if state.marks?.unlocked != marks?.unlocked {
-                state.lock(because: .notUnlocked)
-                state.marks = marks
+    /// - Throws: ``LockStateError/Code/other`` if it cannot be told whether somebody has.
+    private func followingLocks<R>(
+        at moment: BootTime, _ body: (inout State) -> R
+    ) throws(LockStateError) -> R {
+        while true {
+            let (hasKeys, known) = held.value.state.withLock { ($0.lockedKeys != nil, $0.marks) }
+            let marks = hasKeys ? try page.marks(at: moment) : nil
+            let result: R? = held.value.state.withLock { state in
+                // Another thread has unlocked since: its marks may be newer than those.
+                guard (state.lockedKeys != nil) == hasKeys, state.marks == known else { return nil }
+                if hasKeys { state.follow(marks, at: moment) }
+                return body(&state)
             }
+            if let result { return result }
         }
     }
 
     /// Whether `keys` are those that are held, and still good, or were in this millisecond.
     func isUnlocked(with keys: OpenedKeys, now: () -> BootTime) -> Bool {
         let moment = BootTime.now
-        if held.value.state.withLock({ $0.lastCheck }) != moment {
-            do throws(LockStateError) { try followLocks(at: moment) } catch { return false }
-        }
-        return held.value.state.withLock { state in
+        func isHeld(_ state: inout State) -> Bool {
             state.unlockedKeys === keys && state.unlocked?.period.hasEnded(at: now()) == false
+        }
+        let known: Bool? = held.value.state.withLock { state in
+            state.lastCheck == moment ? isHeld(&state) : nil
+        }
+        if let known { return known }
+        do throws(LockStateError) {
+            return try followingLocks(at: moment) { isHeld(&$0) }
+        } catch {
+            return false
         }
     }
 
@@ -199,6 +207,17 @@ final class ProcessLockState: Sendable {
 }
 
 extension ProcessLockState.State {
+    /// Goes by the marks of the folder at `moment`.
+    fileprivate mutating func follow(_ now: LockMarks?, at moment: BootTime) {
+        lastCheck = moment
+        if marks?.firstUnlock != now?.firstUnlock {
+            self = Self()
+        } else if marks?.unlocked != now?.unlocked {
+            lock(because: .notUnlocked)
+            marks = now
+        }
+    }
+
     fileprivate mutating func lock(because cause: LockCause) {
         unlocked = nil
         unlockedKeys = nil

@@ -54,10 +54,10 @@ extension SharedLockState {
         }
         var ended = end(old, binding, marks)
         if !publication.onlyOpenScopes { ended = [] }
-        usleep(1000)
+        BootTime.wait(milliseconds: 1)
         sweep(but: keys.map(\.entry.serial))
-        // A lock that came meanwhile holds.
-        let marksNow = try page.marks()
+        // A lock that came meanwhile holds. What cannot be told counts as one.
+        let marksNow = try? page.marks()
         for scope in KeyScope.allCases where marksNow?[scope] != marks[scope] {
             ended.insert(scope)
         }
@@ -66,6 +66,20 @@ extension SharedLockState {
             KernelKeyring.end(key.entry.serial, always: true)
         }
         return Set(keys.map(\.scope)).subtracting(ended)
+    }
+
+    /// Ends what is published, and changes no mark: for whoever goes on with keys of its own.
+    func endAll() {
+        forget()
+        guard let binding = try? binding() else { return }
+        for file in places.changeableFiles(of: binding) {
+            try? file.empty(KeyScope.allCases)
+            for scope in KeyScope.allCases {
+                guard let entry = file.contents?[scope] else { continue }
+                KernelKeyring.end(entry.serial, always: true)
+            }
+        }
+        Self.awaitChecks()
     }
 
     /// The page, made if there is none.
@@ -130,7 +144,7 @@ extension SharedLockState {
         for place in try places.places(making: true) {
             do throws(LockStateError) {
                 let file = try Self.write(encoded, in: place, keychainID)
-                return try OpenSharingFile(file, of: binding, isInMemory: place.isInMemory)
+                return OpenSharingFile(file, contents, isInMemory: place.isInMemory)
             } catch {
                 failure = error
             }
@@ -220,6 +234,7 @@ extension SharedLockState {
             return use.follow(nil)
         }
         let (moment, period) = (now(), found.payload.period)
+        guard !period.hasEnded(at: moment) else { return use.follow(nil) }
         guard let due = period.renewalMoment, due <= moment else {
             // Somebody else was here before.
             return noteRenewal(found)
@@ -301,22 +316,27 @@ extension SharedLockState {
     /// Waits until nobody believes a check that was made before: a millisecond, or where there was
     /// no page the time after which its name is looked up again.
     static func awaitChecks(isNew: Bool = false) {
-        usleep(isNew ? 100_000 : 1000)
+        BootTime.wait(milliseconds: isNew ? PageWatch.lookInterval : 1)
     }
 
     /// Takes keys of every keychain away from everybody, and changes the marks in the folder of
     /// `page`: for where the files do not say which keychain it is.
+    ///
+    /// - Throws: As ``lock(all:)``.
     static func lockEveryKeychain(
         all: Bool, _ places: SharingPlaces, _ page: PageWatch
-    ) {
+    ) throws(LockStateError) {
         let scopes = all ? KeyScope.allCases : [.whileUnlocked]
         let named = named(nil).filter { key in scopes.contains { $0.isNamed(by: key.name) } }
-        let isChanged = change(page, all: all).failure == nil
-        let serials = places.emptyEveryFile(scopes)
-        for key in Set(serials + named.map(\.key)) {
-            KernelKeyring.end(key, always: !isChanged || !serials.contains(key))
+        let change = change(page, all: all)
+        // Of other keychains no mark was changed.
+        for key in Set(places.emptyEveryFile(scopes) + named.map(\.key)) {
+            KernelKeyring.end(key, always: true)
         }
-        awaitChecks()
+        awaitChecks(isNew: change.isNew)
+        if let failure = change.failure {
+            throw LockStateError(failure, .cannotTellOthers, during: .lock)
+        }
     }
 
     /// What somebody has done to keys of this keychain in the kernel, in words.

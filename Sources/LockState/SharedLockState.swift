@@ -327,7 +327,10 @@ extension SharedLockState {
             return .absent(.invalid(LockStateError(.wrongKeys, during: .read)))
         }
         guard !payload.period.hasEnded(at: now()) else {
-            KernelKeyring.end(found.key, always: true)
+            // Another process may have renewed it since it was read, but not beyond its end.
+            if payload.deadline == payload.period.limits.end {
+                KernelKeyring.end(found.key, always: true)
+            }
             return .absent(.deadlinePassed)
         }
         guard !payload.period.isRenewedLater(than: now()) else {

@@ -132,6 +132,13 @@ struct OpenSharingFile: Sendable {
     /// Whether it lies in memory, and not on a disk.
     let isInMemory: Bool
 
+    /// Takes a file that `contents` were written to.
+    init(_ file: HeldFile, _ contents: SharingContents, isInMemory: Bool) {
+        self.file = file
+        self.contents = contents
+        self.isInMemory = isInMemory
+    }
+
     /// - Throws: ``LockStateError/Code/other`` if the file cannot be read.
     init(
         _ file: HeldFile, of binding: SharingBinding, isInMemory: Bool

@@ -112,7 +112,8 @@ package enum ValetTool {
             ),
             (
                 "VALET_LOCK_STATE",
-                "kernel or process: where opened keys lie (default: kernel for users that log in)"
+                "kernel or process: where opened keys lie (default: kernel where somebody has "
+                    + "logged in); any other value is an error"
             ),
             (
                 "VALET_INTERACTION",

@@ -30,7 +30,7 @@ import Testing
         try await Scenario.run("availability.changed_keys", as: user)
     }
 
-    @Test func `is found out where no file can be touched`() async throws {
+    @Test func `is of one process where no file can be touched`() async throws {
         try await Scenario.run("availability.read_only")
     }
 

@@ -115,9 +115,11 @@ final class BoundStore {
         try LockStates.store(of: id, at: store.location).lock(all: true)
     }
 
+    /// The files of the device folder, without the sharing file of an unlocked keychain.
     var deviceKeys: [String] {
         let path = epochs.keychain.folder + "/device"
-        return ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
+        return ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [])
+            .filter { !$0.hasPrefix("sharing.") }.sorted()
     }
 
     /// The failure that `body` ends with.

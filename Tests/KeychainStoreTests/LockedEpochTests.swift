@@ -74,7 +74,8 @@ private struct Locked {
                 let held = try engine.lock.acquire(before: Deadline(after: .seconds(5)))
                 let new = try change.keybags(after: facts)
                 let before = facts.lockReading
-                try new.publishUnlocking(before, of: facts, new.unlock(with: change.protector))
+                try new.publishUnlocking(
+                    before, of: facts, new.unlock(with: change.protector), since: nil)
                 try body(#require(facts.lockState))
                 try facts.putBack(before)
                 _ = consume held

@@ -35,7 +35,7 @@ import Synchronization
         case "fill": return Self.fill()
         case "fillbytes": return Self.fillBytes()
         case "lockevery":
-            LockStateStore.lockEveryKeychain(
+            try LockStateStore.lockEveryKeychain(
                 all: words.last == "all", in: Self.places(try Self.keychainID(words[1])))
             return "ok"
         case "serial": return Self.read(serial: words[1])

@@ -125,12 +125,16 @@ package final class HeldFile: Sendable {
     /// file (tmpfiles.d(5)).
     package func keepFromCleaners() { fchmod(number, 0o1600) }
 
-    /// Whether `path` leads to this file. It is looked up anew, through symbolic links of folders.
+    /// Whether `path` leads to this file, looked up anew through links, and so does the descriptor.
     package func isInPlace(at path: String) -> Bool {
         var status = stat()
-        guard unsafe lstat(path, &status) == 0 else { return false }
-        return FileIdentity(status).isSameFile(as: identity)
+        guard unsafe lstat(path, &status) == 0, FileIdentity(status).isSameFile(as: identity)
+        else { return false }
+        return isSound
     }
+
+    /// Whether the descriptor still is what was opened: a program may have closed it.
+    package var isSound: Bool { HeldDescriptor.leads(number, to: identity) }
 
     private func failure(_ operation: String) -> DatabaseError {
         DatabaseError(errno: errno, during: operation, path: path)
@@ -145,10 +149,7 @@ package final class HeldFile: Sendable {
 
     deinit {
         // A program that closes all descriptors may have given the number to another file.
-        var status = stat()
-        guard unsafe fstat(number, &status) == 0, FileIdentity(status).isSameFile(as: identity)
-        else { return }
-        close(number)
+        if isSound { close(number) }
     }
 }
 

@@ -168,6 +168,7 @@ extension ItemStore {
         var begun: BegunEpoch?
         try untilUnchanged(operation, creating: creating) {
             (engine, facts) throws(KeychainFailure) in
+            let moment = try engine.moment(of: facts, Deadline(after: timeLimit))
             let opener = try open(engine, facts)
             // What the old keys do not open now, nothing opens once they are erased.
             if !options.skipsDamaged {
@@ -179,7 +180,8 @@ extension ItemStore {
             guard try !engine.hasFinishedFirst(facts, openedBy: opener, operation) else {
                 return false
             }
-            let change = try engine.change(facts, opener, to: next(facts), operation)
+            var change = try engine.change(facts, opener, to: next(facts), operation)
+            change.moment = moment
             let deadline = Deadline(after: timeLimit)
             begun = try engine.wrongPasscodes.counting { () throws(KeychainFailure) in
                 try engine.begin(change, after: facts, operation, deadline)

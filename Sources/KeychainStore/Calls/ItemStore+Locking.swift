@@ -9,7 +9,7 @@ internal import Sealing
 /// keys-and-states §1.5, §1.6.
 extension ItemStore {
     static let unlocking = "unlock the keychain"
-    private static let locking = "lock the keychain"
+    static let locking = "lock the keychain"
 
     /// Unlocks the keychain for everyone who shares its lock state.
     ///

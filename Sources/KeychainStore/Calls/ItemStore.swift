@@ -85,7 +85,7 @@ package final class ItemStore: Sendable {
     ) throws(KeychainFailure) -> R? {
         let call = EngineCall(
             operation: operation, location: location, deadline: Deadline(after: timeLimit),
-            isCreating: creating, isOfItems: false)
+            isCreating: creating, isOfItems: false, checksSettings: operation != Self.locking)
         return try slot.value.withEngine(call, body)
     }
 

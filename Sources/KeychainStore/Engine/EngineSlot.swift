@@ -16,6 +16,8 @@ struct EngineCall {
     /// for a tenth of a second longer, writes look for themselves. All other calls are made once,
     /// and see nothing that is not there any more.
     var isOfItems = true
+    /// False for what is done whatever the settings are: a lock.
+    var checksSettings = true
 
     /// What a call fails with whose keychain was replaced.
     fileprivate var replaced: KeychainFailure {
@@ -105,7 +107,7 @@ final class EngineSlot: Sendable {
     }
 
     private func current(_ call: EngineCall) throws(KeychainFailure) -> Engine? {
-        try LockStates.checkSetting(during: call.operation)
+        if call.checksSettings { try LockStates.checkSetting(during: call.operation) }
         if let known = engine.withLock({ $0 }) {
             let isInPlace = try translating(call.operation) {
                 try call.isOfItems ? known.wasInPlaceRecently() : known.isInPlace()

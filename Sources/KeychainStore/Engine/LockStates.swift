@@ -73,7 +73,7 @@ final class LockStates: Sendable {
             // Some may not be reached; the others are.
             try? store.lock(all: all)
         }
-        LockStateStore.lockEveryKeychain(all: all, in: SharingPlaces(location))
+        try LockStateStore.lockEveryKeychain(all: all, in: SharingPlaces(location))
         return .every
     }
 

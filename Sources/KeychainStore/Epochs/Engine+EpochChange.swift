@@ -28,8 +28,6 @@ extension Engine {
         var before: LockReading?
         do {
             try checkSpace(operation)
-            // Whoever needs the paper may not know who has opened keys.
-            if change.isRecovery { try facts.sharedLockState.lock(all: true) }
             // Begun or undone, keys were published.
             defer { announceLockState() }
             var begun: BegunEpoch?
@@ -45,7 +43,7 @@ extension Engine {
                 let reading = facts.lockReading
                 before = reading
                 if change.unlocks {
-                    try new.publishUnlocking(reading, of: facts, opened)
+                    try new.publishUnlocking(reading, of: facts, opened, since: change.moment)
                 } else {
                     try new.publishInPlace(of: facts, opened)
                 }

@@ -75,6 +75,7 @@ extension Engine {
     /// Takes the keys of older epochs out of the lock state, if they are in it. Nobody changes
     /// epochs now: what does not fit is of use to nobody.
     private func publishNewest(_ facts: KeychainFacts) throws {
+        defer { announceLockState() }
         guard let lockState = facts.lockState else {
             return try facts.sharedLockState.lock(all: true)
         }

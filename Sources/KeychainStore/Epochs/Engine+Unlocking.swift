@@ -78,6 +78,7 @@ extension Engine {
             let held = directory.isReadOnly ? nil : try lock.acquire(before: deadline)
             let facts = try readFacts(operation, deadline)
             if facts.lockState == nil {
+                defer { announceLockState() }
                 try facts.sharedLockState.lock(all: true)
             }
             _ = consume held

@@ -2,6 +2,7 @@
 
 internal import Keybag
 internal import KeychainModel
+internal import LockState
 internal import Sealing
 internal import SecretMemory
 internal import TPM
@@ -30,14 +31,8 @@ struct EpochChange: ~Copyable {
     var erasure: ErasureRecord?
     /// What the TPM's owner gave for it.
     var owner: OwnerAuthorization?
-
-    /// Whether it takes the recovery key.
-    var isRecovery: Bool {
-        switch opener {
-        case .protector: false
-        case .recovery: true
-        }
-    }
+    /// From before the passcode was checked: a lock that came since holds.
+    var moment: LockMoment?
 
     /// The keybags after the change: of the next epoch, and of the one that gives way.
     ///

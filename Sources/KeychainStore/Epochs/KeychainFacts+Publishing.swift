@@ -26,14 +26,16 @@ extension KeychainFacts {
     /// - Parameters:
     ///   - before: The ``lockReading`` of `old`.
     ///   - opened: The keys, the newest first.
+    ///   - moment: From before the passcode was checked.
     func publishUnlocking(
-        _ before: LockReading, of old: KeychainFacts, _ opened: [UnlockedKeybag]
+        _ before: LockReading, of old: KeychainFacts, _ opened: [UnlockedKeybag],
+        since moment: LockMoment?
     ) throws(LockStateError) {
         switch before {
         // A lock that comes now holds.
         case .unlocked: try publishInPlace(of: old, opened)
         case .locked, .beforeFirstUnlock, .unknown:
-            try lockState?.publish(published(opened), within: .none)
+            try lockState?.publish(published(opened), within: .none, since: moment)
         }
     }
 

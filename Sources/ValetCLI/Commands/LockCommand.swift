@@ -22,8 +22,8 @@ struct LockCommand: Command {
                 + "once this command has ended, but those of a change of keys for which somebody "
                 + "has given the passcode: it goes on, and unlocks nothing.",
             "If the keychain's files cannot be read, that is an error, and the keys are taken "
-                + "away all the same: of the keychain that its device key names, else of every "
-                + "keychain of the user.",
+                + "away all the same: of the keychain that its device key names. If that is not "
+                + "known, or none of its keys are shared, those of every keychain of the user.",
             "Programs that have unlocked for themselves (see 'valet unlock') are locked, too, if "
                 + "they share the keychain's folder. Where the folder cannot be written they "
                 + "cannot be told: the shared keys are taken away, and this command fails.",

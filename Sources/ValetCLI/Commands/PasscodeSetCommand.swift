@@ -11,8 +11,9 @@ struct PasscodeSetCommand: Command {
         discussion: [
             "From then on the keychain can be locked, and items whose accessibility is "
                 + "when-passcode-set-this-device-only can be stored. Creates the keychain if "
-                + "there is none. The keychain has new keys and is unlocked afterwards; what the "
-                + "old keys opened is erased from the disk. Other programs go on meanwhile.",
+                + "there is none. The keychain has new keys. Where keys are shared it is unlocked "
+                + "afterwards. What the old keys opened is erased from the disk. Other programs "
+                + "go on meanwhile.",
             "The passcode is stretched with Argon2id, for about a quarter of a second on this "
                 + "machine. One of fewer than 8 characters is refused, because who has the disk "
                 + "can guess it at leisure.",

@@ -31,8 +31,8 @@ struct UnlockCommand: Command {
                 + "doctor' do not use it, nor do programs that wait for it. It may lock up to an "
                 + "eighth of the --auto-lock time early, and never late.",
             "Keys are shared only where somebody has logged in: at a terminal, on a desktop, by "
-                + "ssh, with sudo. In services and containers, as root too, each program unlocks "
-                + "for itself, and this command has nothing to unlock and fails. Give such "
+                + "ssh, with sudo. In system services and containers, as root too, each program "
+                + "unlocks for itself, and this command has nothing to unlock and fails. Give such "
                 + "programs the passcode through a descriptor, and its number in "
                 + "$VALET_PASSCODE_FD; the verbs of this command that meet a locked keychain "
                 + "take it from there, too, or ask. 'valet status' says which of both it is, and "

@@ -342,7 +342,7 @@ def own_state(world):
         for lines in ([], [PASSCODE]):
             ends(1, run(world, "unlock", lines=lines, env=ALONE),
                  "each program unlocks for itself here", "$VALET_PASSCODE_FD")
-        ends(1, run(world, "lock", env=ALONE), "each program unlocks for itself here")
+        ends(0, run(world, "lock", env=ALONE), "the keychain is locked")
         ends(75, run(world, "get", "a", env=ALONE), "$VALET_PASSCODE_FD")
         got = value(world, "a", lines=[PASSCODE], variable=True, env=ALONE)
         expect(got == "value of a", "with the variable:", got)

@@ -152,11 +152,13 @@ class World:
         return found
 
     def names(self):
-        """All files of the keychain but those that SQLite makes when it opens one."""
+        """All files of the keychain but those that SQLite makes when it opens one, and the file
+        through which opened keys are shared."""
         found = set()
         for folder, _, files in os.walk(self.home):
             found |= {os.path.relpath(os.path.join(folder, file), self.home) for file in files}
-        return found - {"keychain.db-wal", "keychain.db-shm"}
+        return {name for name in found - {"keychain.db-wal", "keychain.db-shm"}
+                if not name.startswith("device/sharing.")}
 
     def doctored(self, statement):
         """Changes the database of a keychain that nobody uses."""
