@@ -68,6 +68,66 @@ import Testing
         #expect(error?.code == .invalidRequest)
     }
 
+    private static let depth = 10_000
+
+    private static func nested(_ open: String, _ close: String) -> Data {
+        Data((String(repeating: open, count: depth) + String(repeating: close, count: depth)).utf8)
+    }
+
+    /// Arrays of one element each: the next object, or the first one again.
+    private static func binary(isCircular: Bool) -> Data {
+        let count = isCircular ? 2 : depth
+        var bytes = Data("bplist00".utf8)
+        var places: [Int] = []
+        for number in 0..<count {
+            places.append(bytes.count)
+            let next = number + 1 < count ? number + 1 : 0
+            bytes +=
+                number + 1 < count || isCircular
+                ? [0xa1, UInt8(next >> 8), UInt8(next & 255)] : [0x09]
+        }
+        let table = bytes.count
+        for place in places { bytes += [UInt8(place >> 8), UInt8(place & 255)] }
+        func number(_ value: Int) -> [UInt8] {
+            (0..<8).map { UInt8(truncatingIfNeeded: value >> (56 - 8 * $0)) }
+        }
+        return bytes + [0, 0, 0, 0, 0, 0, 2, 2] + number(count) + number(0) + number(table)
+    }
+
+    private static let deep: [String: Data] = [
+        "xml": Data("<plist>".utf8) + nested("<array>", "</array>") + Data("</plist>".utf8),
+        "dictionaries": nested("<dict><key>a</key>", "</dict>"), "text": nested("(", ")"),
+        "utf16": String(repeating: "<array>", count: depth).data(using: .utf16) ?? Data(),
+        "binary": binary(isCircular: false), "circle": binary(isCircular: true),
+    ]
+
+    @Test(arguments: deep.keys.sorted())
+    func `are refused when they are nested so deeply that decoding them would crash`(
+        _ form: String
+    ) throws {
+        let bytes = try #require(Self.deep[form])
+        let error = #expect(throws: KeychainFailure.self) {
+            _ = try Entitlements(propertyList: bytes, path: "/e")
+        }
+        #expect(error?.code == .invalidRequest)
+        #expect(error?.message.contains("nested too deeply") == true)
+    }
+
+    @Test(arguments: [PropertyListSerialization.PropertyListFormat.xml, .binary])
+    func `are read in each form that writers give them`(
+        _ format: PropertyListSerialization.PropertyListFormat
+    ) throws {
+        let groups = (0..<100).map { "group \($0)" }
+        let bytes = try PropertyListSerialization.data(
+            fromPropertyList: [
+                "application-identifier": "app", "keychain-access-groups": groups,
+                "other": ["a": ["b": [1, 2, 3], "c": ["d"]]],
+            ], format: format, options: 0)
+        let found = try Entitlements(propertyList: bytes, path: "/e")
+        #expect(found.applicationIdentifier == "app")
+        #expect(found.keychainGroups == groups)
+    }
+
     private func parse(_ body: String) throws -> Entitlements {
         let text = """
             <?xml version="1.0" encoding="UTF-8"?>

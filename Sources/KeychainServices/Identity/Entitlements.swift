@@ -30,6 +30,9 @@ extension Entitlements {
     /// - Throws: `invalidRequest` if it is not a property list, or a value is of a wrong type,
     ///   empty, or a build setting that was never replaced.
     init(propertyList bytes: Data, path: String) throws(KeychainFailure) {
+        guard PropertyListShape.isDecodable([UInt8](bytes)) else {
+            throw Self.invalid("this property list is nested too deeply, or damaged", path)
+        }
         let contents: Contents
         do {
             contents = try PropertyListDecoder().decode(Contents.self, from: bytes)
