@@ -143,6 +143,7 @@ extension Engine {
     ) throws(KeychainFailure) -> Bool {
         var settings = facts.settings
         settings.stamp = .random(in: .min ... .max)
+        defer { announceLockState() }
         do {
             let keybags = try facts.keybags.map { keybag throws(KeybagError) in
                 try keybag.addingRecoveryKey(

@@ -23,8 +23,8 @@ struct ListCommand: Command {
             (.damaged, "some items are damaged; the others were listed"),
             (
                 .locked,
-                "some items are locked, and nothing was listed: '--accessibility "
-                    + "after-first-unlock' lists those that are open"
+                "some items are locked, and nothing was listed: '--id ID --accessibility "
+                    + "after-first-unlock' lists the open ones of one valet"
             ),
         ],
         examples: [

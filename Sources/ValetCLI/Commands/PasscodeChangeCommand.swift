@@ -9,9 +9,10 @@ struct PasscodeChangeCommand: Command {
     static let declaration = CommandDeclaration(
         name: "passcode change", abstract: "change the passcode",
         discussion: [
-            "Takes the old passcode, then the new one. The keychain has new keys and is unlocked "
-                + "afterwards: for the times that it was unlocked for, or, if it was locked, as "
-                + "by 'valet unlock' without times. The old passcode opens nothing any more that "
+            "Takes the old passcode, then the new one. The keychain has new keys. Where keys are "
+                + "shared it is unlocked afterwards: for the times that it was unlocked for, or, "
+                + "if it was locked, as by 'valet unlock' without times. The old "
+                + "passcode opens nothing any more that "
                 + "is on the disk. Copies of the files that were made before, and backups, are as "
                 + "they were: to those the old passcode stays the key. A recovery key stays "
                 + "valid.",

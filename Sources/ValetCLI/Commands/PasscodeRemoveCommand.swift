@@ -9,9 +9,10 @@ struct PasscodeRemoveCommand: Command {
     static let declaration = CommandDeclaration(
         name: "passcode remove", abstract: "remove the passcode, and what needs it",
         discussion: [
-            "Says how many items there are whose accessibility is "
-                + "when-passcode-set-this-device-only, which are destroyed, and asks first. All "
-                + "other items stay. The keychain has new keys and is always open afterwards: "
+            "Says how many items need the passcode, and asks first. They are destroyed: those of "
+                + "when-passcode-set-this-device-only, and those that an access control binds to "
+                + "it. All other items stay. The keychain has new keys and is always open "
+                + "afterwards: "
                 + "who has its files and the device key has everything.",
             KeyOptions.damageDiscussion, KeyOptions.askingDiscussion,
         ],
