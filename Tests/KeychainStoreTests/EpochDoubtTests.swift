@@ -64,7 +64,10 @@ import Testing
             try publish(published)
             let group = DispatchGroup()
             for name in names {
-                DispatchQueue.global().async(group: group) { [store = epochs.store] in
+                // Threads of their own: those of a queue may all be busy elsewhere.
+                group.enter()
+                Thread.detachNewThread { [store = epochs.store] in
+                    defer { group.leave() }
                     let caller = Caller(
                         applicationIdentifier: "app", accessGroups: ["one", "two"])
                     let answer = Result { try store.value(of: .exact(name), for: caller) }
