@@ -57,7 +57,7 @@ public func SecItemUpdate(
 
 /// Deletes every item that matches (keychain-semantics §7): all or none, if no more than 1,000 come
 /// into question. More are deleted in batches; after a failure another call deletes the rest, and
-/// ``KeychainFailure/last`` says how many are gone.
+/// `KeychainFailure.last` says how many are gone.
 ///
 /// - Parameter query: `kSecClass` or `kSecValuePersistentRef`, attributes to match.
 /// - Returns: `errSecSuccess`, `errSecItemNotFound`, or as ``SecItemAdd(_:_:)``.
