@@ -79,7 +79,7 @@ package final class HeldFile: Sendable {
         unsafe valet_openat(folder.descriptor.number, name, flags | O_NONBLOCK, 0o600)
     }
 
-    /// Fills `target` with the bytes from `offset` on; costs about 0.4 µs.
+    /// Fills `target` with the bytes from `offset` on. One system call.
     ///
     /// - Returns: How many bytes there were.
     /// - Throws: ``DatabaseError``: `inputOutput`, `misuse` if the descriptor was closed by
