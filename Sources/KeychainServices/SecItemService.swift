@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Foundation
+package import Foundation
 package import KeychainModel
 internal import KeychainStore
-internal import SecretMemory
+package import SecretMemory
 
 /// The four calls without their C shape: dictionaries in, objects or failures out.
 package struct SecItemService: Sendable {
@@ -87,5 +87,28 @@ extension SecItemService {
     /// In the keychain of `session`, on behalf of its application.
     package init(_ session: KeychainSession) {
         self.init { session }
+    }
+}
+
+/// Values as applications hand them over.
+extension SecretValue {
+    /// How many copies of a value there are while it is stored: this one, padded, sealed, and
+    /// once more where a person is needed.
+    private static let copyCount = 4
+
+    /// Copies an application's value for the call that stores it.
+    ///
+    /// - Throws: ``KeychainModel/KeychainFailure/Code/outOfMemory`` if there is none for that.
+    package static func copy(of data: Data) throws(KeychainFailure) -> SecretValue {
+        guard SpareMemory.has(copyCount, copiesOf: data.count) else {
+            throw KeychainFailure(.outOfMemory, during: "store a value")
+        }
+        return SecretValue(copying: data.span)
+    }
+
+    /// As ``copy(of:)``, of a value that may not be there.
+    package static func copy(ofAny data: Data?) throws(KeychainFailure) -> SecretValue? {
+        guard let data else { return nil }
+        return try copy(of: data)
     }
 }
