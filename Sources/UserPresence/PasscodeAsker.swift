@@ -86,7 +86,10 @@ package struct PasscodeAsker: Sendable {
         throw Self.nobody(isInBackground: isTerminal)
     }
 
-    func checkThatAskingIsOn() throws(UserPresenceError) {
+    /// Makes sure that questions are allowed; there may be nobody to answer them.
+    ///
+    /// - Throws: `unavailable` with the reason: `elevated`, `interactionOff` or `setting`.
+    package func checkThatAskingIsOn() throws(UserPresenceError) {
         guard !environment.isElevated else { throw UserPresenceError(.unavailable(.elevated)) }
         guard try !Self.isAskingOff(environment) else {
             throw UserPresenceError(

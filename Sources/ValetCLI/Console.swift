@@ -7,6 +7,8 @@ protocol Console {
     var isInputTerminal: Bool { get }
     var isOutputTerminal: Bool { get }
     var isErrorTerminal: Bool { get }
+    /// Why questions are off, as under `VALET_INTERACTION=never`; nil where they are allowed.
+    var refusalToAsk: String? { get }
 
     /// All of standard input.
     ///
@@ -41,15 +43,20 @@ extension Console {
         if let hint = error.hint { self.hint(hint) }
     }
 
+    /// Why nobody can be asked here; nil where somebody can.
+    var obstacleToAsking: String? {
+        guard isInputTerminal else { return "standard input is not a terminal to ask on" }
+        return refusalToAsk
+    }
+
     /// Has a person agree to what cannot be undone, unless that was done in advance.
     ///
     /// - Throws: ``ExitCode/usage`` where there is nobody to ask, ``ExitCode/denied`` for a no.
     func requireConsent(to question: String, isGiven: Bool) throws(CLIError) {
         guard !isGiven else { return }
-        guard isInputTerminal else {
+        if let obstacle = obstacleToAsking {
             throw .usage(
-                "this cannot be undone, and standard input is not a terminal to ask on",
-                hint: "'--yes' does it without asking")
+                "this cannot be undone, and \(obstacle)", hint: "'--yes' does it without asking")
         }
         guard try confirm(question) else { throw CLIError(.denied, "nothing was changed") }
     }

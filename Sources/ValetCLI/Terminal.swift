@@ -66,6 +66,15 @@ struct Terminal: Console {
     var isOutputTerminal: Bool { isatty(1) == 1 }
     var isErrorTerminal: Bool { isatty(2) == 1 }
 
+    var refusalToAsk: String? {
+        do throws(UserPresenceError) {
+            try PasscodeAsker.forProcess().checkThatAskingIsOn()
+            return nil
+        } catch {
+            return error.reason
+        }
+    }
+
     func readInput(atMost byteCount: Int) throws(CLIError) -> SecretValue {
         var input = SecretInput(capacity: 64 << 10)
         do throws(UserPresenceError) {

@@ -144,6 +144,18 @@ import Testing
         #expect(bench.console.questions.isEmpty && bench.keychain.values == [[1]])
     }
 
+    @Test func `asks for no secret where questions are off`() {
+        bench.console.isInputTerminal = true
+        bench.console.refusalToAsk = "questions are turned off"
+        #expect(bench.run("set", "k", "--yes", input: [1]) == .usage)
+        #expect(
+            bench.console.notes == [
+                "valet: error: the secret cannot be asked for: questions are turned off",
+                "valet: hint: use standard input: 'valet set KEY < FILE'",
+            ])
+        #expect(bench.console.questions.isEmpty && bench.keychain.values.isEmpty)
+    }
+
     @Test func `asks at a terminal`() {
         bench.console.isInputTerminal = true
         bench.run("set", "k\u{7}", input: [1])

@@ -225,6 +225,25 @@ def removing_and_replacing_ask(command):
 
 
 @case
+def asks_nothing_where_questions_are_off(command):
+    store(command, "k", b"v")
+    exits(Session(command, "recovery", "create").finish()[1], 0)
+    os.environ["VALET_INTERACTION"] = "never"
+    for words in (("remove", "k"), ("remove", "--all"), ("recovery", "create"),
+                  ("recovery", "revoke"), ("doctor", "--discard-log"),
+                  ("doctor", "--clear-quarantine")):
+        output, status = Session(command, *words).finish()
+        exits(status, 64)
+        check(b"questions are turned off" in output and b"'--yes'" in output, output)
+    for words in (("set", "k"), ("set", "k", "--yes"), ("set", "new")):
+        output, status = Session(command, *words).finish()
+        exits(status, 64)
+        check(b"cannot be asked for: questions are turned off" in output, output)
+    check(Session(command, "get", "k").finish()[0] == b"v\r\n", "changed")
+    exits(Session(command, "remove", "--all", "--yes").finish()[1], 0)
+
+
+@case
 def another_recovery_key_asks(command):
     store(command, "k", b"v")
     exits(Session(command, "recovery", "create").finish()[1], 0)

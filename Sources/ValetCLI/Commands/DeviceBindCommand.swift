@@ -154,9 +154,9 @@ struct DeviceBindCommand: Command {
     private func acceptLockout(on console: any Console) throws(CLIError) {
         console.warnOfResettableLockout()
         guard !acceptsResettableLockout else { return }
-        guard console.isInputTerminal else {
+        if let obstacle = console.obstacleToAsking {
             throw .usage(
-                "this TPM does not limit guesses, and standard input is not a terminal to ask on",
+                "this TPM does not limit guesses, and \(obstacle)",
                 hint: TPMSummary.lockoutHint + "; or accept it: '--accept-resettable-lockout'")
         }
         guard try console.confirm("Bind to this TPM all the same?") else {

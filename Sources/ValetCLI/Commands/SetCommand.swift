@@ -67,6 +67,11 @@ struct SetCommand: Command {
     func run(in context: Context) throws(CLIError) -> ExitCode {
         let key = try key.text()
         let keychain = try context.keychain(for: scope.requester)
+        if context.console.isInputTerminal, let refusal = context.console.refusalToAsk {
+            throw .usage(
+                "the secret cannot be asked for: \(refusal)",
+                hint: "use standard input: 'valet set KEY < FILE'")
+        }
         // Before anybody types a secret in vain.
         if context.console.isInputTerminal { try askAboutReplacing(key, keychain, context.console) }
         let input = try readInput(for: key, context.console)

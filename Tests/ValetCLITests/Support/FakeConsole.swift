@@ -10,6 +10,7 @@ final class FakeConsole: Console {
     var isInputTerminal = false
     var isOutputTerminal = false
     var isErrorTerminal = false
+    var refusalToAsk: String?
     var input: [UInt8] = []
     /// What `confirm` answers.
     var answer = false
