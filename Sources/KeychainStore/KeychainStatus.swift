@@ -40,8 +40,9 @@ package struct KeychainStatus: Sendable {
     package var isRotating = false
     /// Whether old keys may still be on the disk, because somebody reads what was before.
     package var isErasePending = false
-    /// Whether a recovery key was made that opens the keychain.
-    package var hasRecoveryKey = false
+    /// The public half of the recovery key that opens the keychain; nil if there is none. It is
+    /// not authenticated here: use it to notice another key, and for nothing else.
+    package var recoveryPublicKey: [UInt8]?
     /// Where opened keys lie, `kernel` or `process`; nil without a passcode.
     package var lockStateProvider: String?
     /// Why they lie there; nil without a passcode.
@@ -66,6 +67,8 @@ package struct KeychainStatus: Sendable {
     /// Whether the file system can only be read.
     package var isReadOnly: Bool
 
+    /// Whether a recovery key was made that opens the keychain.
+    package var hasRecoveryKey: Bool { recoveryPublicKey != nil }
     /// Whether the device key is not there, and a recovery key could stand in for it.
     package var needsRecovery: Bool {
         hasRecoveryKey && (state == .incomplete || state == .keyUnavailable)

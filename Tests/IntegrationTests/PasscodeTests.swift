@@ -75,6 +75,10 @@ import Testing
         try await Scenario.run("epochs.changes_while_locked", as: user)
     }
 
+    @Test func `gets one recovery key where two programs make one at once`() async throws {
+        try await Scenario.run("passcodes.recovery_keys_at_once")
+    }
+
     @Test(arguments: User.allCases)
     func `comes back with the recovery key`(_ user: User) async throws {
         try await Scenario.run("passcodes.recovery", as: user)

@@ -16,15 +16,22 @@ extension ItemStore {
     /// Makes a recovery key for the keychain; one that it had opens it no longer. A locked keychain
     /// stays locked.
     ///
-    /// - Parameter passcode: The one that is set, if one is.
+    /// - Parameters:
+    ///   - passcode: The one that is set, if one is.
+    ///   - check: Gets the public half of the recovery key that would be replaced, nil for none.
+    ///     Nothing is changed if it throws, or if another key is there when the lock is held: it
+    ///     is called again then.
     /// - Returns: The text for paper: 49 bytes of ASCII. It is nowhere else.
     /// - Throws: ``KeychainFailure``: `interactionNotAllowed` if a passcode is needed,
     ///   `authenticationFailed` for a wrong one, `timedOut`.
     package func createRecoveryKey(
-        _ passcode: KeychainPasscode?
+        _ passcode: KeychainPasscode?,
+        replacing check: (_ known: [UInt8]?) throws(KeychainFailure) -> Void = { _ in }
     ) throws(KeychainFailure) -> SecretBytes {
         let key = RecoveryKey.random()
         try untilUnchanged(Self.adding, creating: true) { (engine, facts) throws(KeychainFailure) in
+            let known = try translating(Self.adding) { try facts.newest.recoveryPublicKey }
+            try check(known?.bytes)
             let opener = try engine.protector(of: facts, passcode, Self.adding, timeLimit)
             let deadline = Deadline(after: timeLimit)
             return try engine.wrongPasscodes.counting { () throws(KeychainFailure) in

@@ -58,7 +58,7 @@ extension Engine {
                 try facts.count(in: store.connection, hasPasscode: known.lockState != nil)
                 facts.fileByteCount = try byteCount()
                 facts.isRotating = known.older != nil
-                facts.hasRecoveryKey = try known.newest.recoveryPublicKey != nil
+                facts.recoveryPublicKey = try known.newest.recoveryPublicKey?.bytes
                 facts.isErasePending = try isErasePending()
                 facts.lockStateProvider = known.lockState.map { "\($0.provider.place.rawValue)" }
                 facts.lockStateReason = known.lockState?.provider.reason

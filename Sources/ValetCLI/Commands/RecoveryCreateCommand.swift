@@ -46,12 +46,19 @@ struct RecoveryCreateCommand: Command {
         let passcode = try context.dialogue(descriptor, new: nil).passcode(
             of: store, for: "The keychain's passcode, to make a recovery key.")
         let text: SecretBytes
+        var isReplacing = false
         do throws(KeychainFailure) {
-            text = try store.createRecoveryKey(passcode)
+            text = try store.createRecoveryKey(passcode) { (known) throws(KeychainFailure) in
+                // A person agreed to lose the key of then, and not one that was made since.
+                if known != nil, known != status.recoveryPublicKey, !isAgreed {
+                    throw Self.otherKey
+                }
+                isReplacing = known != nil
+            }
         } catch {
             throw CLIError(error)
         }
-        if status.hasRecoveryKey {
+        if isReplacing {
             context.console.note(
                 "valet: the recovery key that was made before opens the keychain no longer")
         }
@@ -63,6 +70,11 @@ struct RecoveryCreateCommand: Command {
         context.console.hint("'valet recovery use' takes it; clear the screen afterwards")
         return .success
     }
+
+    private static let otherKey = KeychainFailure(
+        .duplicateItem, during: "create a recovery key",
+        message: "another program has just made one, and it stays valid",
+        hint: "run 'valet recovery create' again to replace that one")
 
     private static func write(
         _ text: borrowing SecretBytes, to console: any Console

@@ -2,14 +2,17 @@
 """A keychain with a passcode: processes that share its lock state, or each have their own."""
 
 import contextlib
+import fcntl
 import json
 import os
 import struct
+import subprocess
+import termios
 import time
 
 import keybags
 from kills import created
-from support import expect, need
+from support import COMMAND, expect, need
 
 PASSCODE = "correct horse"
 OTHER = "battery staple"
@@ -373,6 +376,36 @@ def recovery(world):
         do(world, "lock")
         do(world, "unlock", lines=[OTHER])
         world.run("doctor", env=SHARED)
+
+
+def recovery_keys_at_once(world):
+    """Of two commands that each found no recovery key, one makes it, and the other says so."""
+    with keychain(world):
+        read, write = os.pipe()
+        slow = world.start(
+            [COMMAND, "recovery", "create", "--passcode-fd", str(read)], SHARED,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            pass_fds=(read,))
+        os.write(write, PASSCODE[:-1].encode())
+        # What it has read of the passcode shows that it has looked for a recovery key.
+        await_empty(read)
+        os.close(read)
+        key = do(world, "recovery", "create", lines=[PASSCODE]).out.decode().strip()
+        os.write(write, PASSCODE[-1:].encode() + b"\n")
+        os.close(write)
+        outcome = world.finish(slow, None)
+        ends(1, outcome, "another program has just made one, and it stays valid")
+        expect(outcome.out == b"", "a key that opens nothing is shown")
+        words = ("recovery", "use", "--yes", "--set-passcode")
+        do(world, *words, lines=[key, OTHER], option="--recovery-key-fd")
+
+
+def await_empty(pipe):
+    """Waits until a program has read all that a pipe holds."""
+    end = time.monotonic() + 30
+    while struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))[0] > 0:
+        expect(time.monotonic() < end, "nobody reads the pipe")
+        time.sleep(0.01)
 
 
 def key_file(world):
