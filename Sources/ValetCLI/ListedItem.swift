@@ -18,7 +18,7 @@ struct ListedItem: Hashable, Sendable {
     var modified: Double?
     /// What it takes to read the value; nil for nothing.
     var requirement: String?
-    /// Tells apart items that look alike: the id of a stored item.
+    /// Tells apart items that look alike: the id of a stored item, or the place in a backup.
     var id: [UInt8] = []
 
     /// Whether this is the item by which a valet tries the keychain, not a secret of anybody's.
@@ -44,8 +44,8 @@ extension ListedItem {
         id = item.reference.itemID
     }
 
-    /// What is shown of an item in a backup.
-    init(_ item: BackedUpItem) {
+    /// What is shown of an item in a backup, which has `place` items before this one.
+    init(_ item: BackedUpItem, at place: UInt64) {
         let attributes = item.properties.attributes
         name = Self.text(attributes[.account])
         owner =
@@ -61,6 +61,7 @@ extension ListedItem {
         byteCount = item.valueByteCount
         modified =
             if case .date(let seconds) = attributes[.modificationDate] { seconds } else { nil }
+        id = stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: place >> $0) }
     }
 
     /// An attribute's value in a line of text.

@@ -5,8 +5,11 @@
 /// A list of any length is written with several of these: each takes all items, and keeps the first
 /// of those behind the last one that was written. docs/decisions/0051-many-items.md.
 struct SortedListing {
-    /// The most memory that packed items take; a third of it comes on top while some are dropped.
+    /// The most memory that packed items take.
     static let usualByteCount = 64 << 20
+    /// From this size on all the memory is reserved at once: growing a large array by doubling
+    /// needs the old one and the new one at the same time. Reserved pages cost nothing until used.
+    private static let reservingByteCount = 1 << 20
     private static let entryByteCount = MemoryLayout<Range<Int>>.stride
 
     private let limit: Int
@@ -25,6 +28,8 @@ struct SortedListing {
         limit = byteCount
     }
 
+    /// How much memory the packed items have been given.
+    var reservedByteCount: Int { bytes.capacity }
     /// Whether there are items for another listing.
     var isCut: Bool { cutoff != nil }
     /// The last item, packed; nil if there is none.
@@ -40,6 +45,9 @@ struct SortedListing {
         if isFull, entries.count > 1 { dropLaterHalf() }
         if let cutoff, !packed.lexicographicallyPrecedes(cutoff) { return }
         entries.append(bytes.count..<(bytes.count + packed.count))
+        if bytes.capacity < limit, bytes.count + packed.count > Self.reservingByteCount {
+            bytes.reserveCapacity(limit)
+        }
         bytes += packed
     }
 
@@ -60,14 +68,16 @@ struct SortedListing {
         sort()
         let kept = entries.count / 2
         cutoff = Array(bytes[entries[kept]])
-        var fresh: [UInt8] = []
-        fresh.reserveCapacity(bytes.count * 2 / 3)
-        for index in 0..<kept {
-            let begin = fresh.count
-            fresh += bytes[entries[index]]
-            entries[index] = begin..<fresh.count
-        }
         entries.removeLast(entries.count - kept)
-        bytes = fresh
+        // In the order of their places, each moves to the front without writing over another.
+        entries.sort { $0.lowerBound < $1.lowerBound }
+        var end = 0
+        for index in entries.indices {
+            let entry = entries[index]
+            for offset in 0..<entry.count { bytes[end + offset] = bytes[entry.lowerBound + offset] }
+            entries[index] = end..<(end + entry.count)
+            end += entry.count
+        }
+        bytes.removeLast(bytes.count - end)
     }
 }

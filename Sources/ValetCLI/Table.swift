@@ -2,13 +2,6 @@
 
 /// Lays out cells in columns, two spaces apart.
 enum Table {
-    /// Lines of text, each with a newline. Every row has as many cells as `header`.
-    static func text(header: [String], rows: [[String]]) -> String {
-        var widths = widths(of: header)
-        for row in rows { widen(&widths, for: row) }
-        return ([header] + rows).map { line($0, widths) + "\n" }.joined()
-    }
-
     /// The columns of a table with that row alone.
     static func widths(of row: [String]) -> [Int] { row.map(\.count) }
 

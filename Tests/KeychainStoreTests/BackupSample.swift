@@ -133,3 +133,12 @@ struct KnownItem: Hashable {
         !protectionClass.isThisDeviceOnly
     }
 }
+
+extension OpenedBackup {
+    /// All items, in the order of the file.
+    func items() throws -> [BackedUpItem] {
+        var items: [BackedUpItem] = []
+        try forEachItem { items.append($0) }
+        return items
+    }
+}

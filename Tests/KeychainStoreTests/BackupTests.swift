@@ -21,7 +21,7 @@ import Testing
                     accessControlledCount: 0, damagedCount: 0))
         let backup = try keychain.open(file)
         #expect(try backup.verify() == TestStore.migratableCount)
-        let names = try backup.list().compactMap { item -> String? in
+        let names = try backup.items().compactMap { item -> String? in
             guard case .text(let name)? = item.properties.attributes[.account] else { return nil }
             return name
         }

@@ -234,6 +234,25 @@ import Testing
         #expect(keychain.damage() == [])
         other.close()
     }
+
+    @Test func `is not repaired while it is locked, and nothing changes`() throws {
+        let epochs = EpochStore()
+        let passcode = try EpochStore.passcode("the passcode")
+        try epochs.store.setPasscode(passcode)
+        try epochs.addItems([.whenUnlocked, .afterFirstUnlock])
+        try epochs.keychain.tamper("DELETE FROM attribute")
+        let damage = epochs.keychain.damage()
+        #expect(!damage.isEmpty)
+        try epochs.store.lock()
+        let failure = #expect(throws: KeychainFailure.self) {
+            try epochs.store.repairIndexes()
+        }
+        #expect(failure?.code == .locked && failure?.hint?.contains("valet unlock") == true)
+        try epochs.store.unlock(passcode)
+        #expect(epochs.keychain.damage() == damage)
+        #expect(try epochs.store.repairIndexes().rowCount == 2)
+        #expect(epochs.keychain.damage().isEmpty)
+    }
 }
 
 extension `A keychain with a damaged index` {

@@ -72,7 +72,7 @@ import Testing
         try epochs.store.lock(all: true)
         let backup = try epochs.keychain.open(file)
         #expect(try backup.verify() == 1)
-        #expect(try backup.list().count == 1)
+        #expect(try backup.items().count == 1)
     }
 }
 
@@ -100,7 +100,7 @@ import Testing
         let count = try #require(try epochs.store.status().itemCount)
         try beginEpoch()
         #expect(try epochs.keychain.backUp(to: file).itemCount == count)
-        let names = try epochs.keychain.open(file).list().compactMap { item -> String? in
+        let names = try epochs.keychain.open(file).items().compactMap { item -> String? in
             guard case .text(let name)? = item.properties.attributes[.account] else { return nil }
             return name
         }

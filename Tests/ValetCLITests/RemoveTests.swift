@@ -82,6 +82,25 @@ import Testing
         #expect(bench.keychain.items.count == 2 && bench.console.questions.isEmpty)
     }
 
+    @Test(arguments: [["a"], ["--all"]])
+    func `removes nothing unasked where questions are off`(_ words: [String]) {
+        bench.console.isInputTerminal = true
+        bench.console.answer = true
+        bench.console.refusalToAsk = "questions are turned off"
+        #expect(bench.run(words: ["remove"] + words) == .usage)
+        #expect(
+            bench.console.notes == [
+                "valet: error: this cannot be undone, and questions are turned off",
+                "valet: hint: '--yes' does it without asking",
+            ])
+        #expect(bench.keychain.items.count == 2 && bench.console.questions.isEmpty)
+    }
+
+    @Test func `opens no names where nobody is asked how many to remove`() {
+        #expect(bench.run("remove", "--all", "--yes") == .success)
+        #expect(bench.keychain.listCount == 0 && bench.keychain.items.isEmpty)
+    }
+
     @Test func `asks before it removes a damaged secret`() {
         bench.keychain.failure = KeychainFailure(.damaged, during: "look for an item")
         #expect(bench.run("remove", "a") == .usage)

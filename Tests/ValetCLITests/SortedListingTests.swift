@@ -62,4 +62,20 @@ import Testing
         #expect(zip(written, written.dropFirst()).allSatisfy(Self.isOrdered))
         #expect((passCount == 1) == (byteCount == SortedListing.usualByteCount))
     }
+
+    @Test func `takes no more memory than it may`() {
+        let byteCount = 4 << 20
+        var listing = SortedListing(byteCount: byteCount)
+        var most = 0
+        for number in 0..<60_000 {
+            listing.add(
+                ListedItem(
+                    name: "\(number)", owner: ItemOwner(kind: .valet, name: "owner"),
+                    group: "group", accessibility: "when-unlocked", isCloud: false))
+            most = max(most, listing.reservedByteCount)
+        }
+        #expect(listing.isCut)
+        // The allocator rounds up to whole pages.
+        #expect(most <= byteCount + (16 << 10))
+    }
 }

@@ -60,21 +60,19 @@ package struct OpenedBackup: Sendable {
         try translating(Self.reading) { Int(clamping: try reader.verify().itemCount) }
     }
 
-    /// All items without their values, in the order of the file, which is read to its end.
+    /// Reads the file to its end and gives all items without their values, in its order.
     ///
-    /// - Throws: As ``verify()``.
-    package func list() throws(KeychainFailure) -> [BackedUpItem] {
+    /// - Throws: As ``verify()``; what was given until then is not to be relied on.
+    package func forEachItem(_ body: (BackedUpItem) -> Void) throws(KeychainFailure) {
         try translating(Self.reading) {
             var reading = reader.items()
-            var items: [BackedUpItem] = []
             while let item = try reading.next() {
-                items.append(
+                body(
                     BackedUpItem(
                         properties: item.properties, accessGroup: item.accessGroup,
                         valueByteCount: item.value?.byteCount))
             }
             _ = try reading.end()
-            return items
         }
     }
 }

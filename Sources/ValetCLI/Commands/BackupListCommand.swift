@@ -31,14 +31,15 @@ struct BackupListCommand: Command {
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
         let backup = try passphrase.open(context)
-        let items = try asking(backup.list).map(ListedItem.init).sorted {
-            $0.sortKey.lexicographicallyPrecedes($1.sortKey)
-        }
-        if writesJSON {
-            try context.console.write(.object(["items": .array(items.map(\.json))]))
-        } else {
-            let table = Table.text(header: ListedItem.header, rows: items.map(\.cells))
-            try context.console.write(table)
+        var output = ListOutput(console: context.console, writesJSON: writesJSON)
+        try output.write { (body) throws(CLIError) in
+            var place: UInt64 = 0
+            try asking { () throws(KeychainFailure) in
+                try backup.forEachItem { item in
+                    body(ListedItem(item, at: place))
+                    place += 1
+                }
+            }
         }
         return .success
     }

@@ -46,29 +46,16 @@ struct ListCommand: Command {
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
         let keychain = try context.keychain(for: scope.requester)
-        var output = ListOutput(console: context.console, writesJSON: writesJSON)
         var omission: KeychainFailure?
-        var last: [UInt8]?
-        var isFirst = true
-        var isCut = false
-        repeat {
-            var listing = SortedListing(after: last)
-            var widths = Table.widths(of: ListedItem.header)
+        var output = ListOutput(console: context.console, writesJSON: writesJSON)
+        try output.write { (body) throws(CLIError) in
             for query in queries {
                 let left = try asking { () throws(KeychainFailure) in
-                    try read(query, of: keychain) { item in
-                        listing.add(item)
-                        if isFirst, !writesJSON { Table.widen(&widths, for: item.cells) }
-                    }
+                    try read(query, of: keychain, body)
                 }
                 omission = omission ?? left
             }
-            listing.sort()
-            if isFirst { try output.begin(widths) }
-            try listing.forEach { (item) throws(CLIError) in try output.write(item) }
-            (last, isCut, isFirst) = (listing.lastPacked, listing.isCut, false)
-        } while isCut
-        try output.end()
+        }
         guard let omission else { return .success }
         let error = CLIError(omission)
         throw CLIError(
@@ -92,50 +79,5 @@ struct ListCommand: Command {
         return ItemClass.allCases.map {
             ItemQuery($0, accessGroup: scope.requester.group, synchronizable: .any)
         }
-    }
-}
-
-/// Writes a list piece by piece.
-private struct ListOutput {
-    private static let pieceByteCount = 64 << 10
-
-    private let console: any Console
-    private let writesJSON: Bool
-    private var widths: [Int] = []
-    private var piece = ""
-    private var isFirst = true
-
-    init(console: any Console, writesJSON: Bool) {
-        self.console = console
-        self.writesJSON = writesJSON
-    }
-
-    /// Writes what comes before the items.
-    mutating func begin(_ widths: [Int]) throws(CLIError) {
-        self.widths = widths
-        try add(
-            writesJSON ? "{\"items\":[" : Table.line(ListedItem.header, widths) + "\n")
-    }
-
-    mutating func write(_ item: ListedItem) throws(CLIError) {
-        if writesJSON {
-            try add((isFirst ? "" : ",") + item.json.encoded)
-        } else {
-            try add(Table.line(item.cells, widths) + "\n")
-        }
-        isFirst = false
-    }
-
-    mutating func end() throws(CLIError) {
-        if writesJSON { try add("]}\n") }
-        try console.write(piece)
-        piece = ""
-    }
-
-    private mutating func add(_ text: String) throws(CLIError) {
-        piece += text
-        guard piece.utf8.count >= Self.pieceByteCount else { return }
-        try console.write(piece)
-        piece = ""
     }
 }

@@ -97,33 +97,34 @@ struct RemoveCommand: Command {
     private func removeEverything(
         from keychain: any ItemAccess, _ console: any Console
     ) throws(CLIError) -> Int {
-        let found = try asking { () throws(KeychainFailure) in
-            try counts(keychain.list(scope.query()))
-        }
-        // Damaged secrets are not listed, and are removed with the others.
-        if found.secrets > 0 || found.isPartial {
-            try console.requireConsent(
-                to: "Remove \(Self.counted(found.secrets)) from \(scope.name)?", isGiven: isAgreed)
+        if !isAgreed {
+            let found = try asking { () throws(KeychainFailure) in
+                try secrets(in: keychain.list(scope.query()))
+            }
+            // Damaged secrets are not listed, and are removed with the others.
+            if found.count > 0 || found.isPartial {
+                try console.requireConsent(
+                    to: "Remove \(Self.counted(found.count)) from \(scope.name)?", isGiven: false)
+            }
         }
         // The canary goes with the rest, but nobody stored it.
-        let count = try deleteAll(keychain) - (found.items - found.secrets)
-        if !writesJSON {
-            console.note("valet: removed \(Self.counted(max(0, count))) from \(scope.name)")
+        let hasCanary = try asking { () throws(KeychainFailure) in
+            try keychain.containsAnything(scope.query(key: ServiceName.canaryAccount))
         }
-        return max(0, count)
+        let count = max(0, try deleteAll(keychain) - (hasCanary ? 1 : 0))
+        if !writesJSON {
+            console.note("valet: removed \(Self.counted(count)) from \(scope.name)")
+        }
+        return count
     }
 
-    private func counts(
-        _ listing: any Listing
-    ) throws(KeychainFailure) -> (items: Int, secrets: Int, isPartial: Bool) {
-        var listing = listing
-        var (itemCount, secretCount) = (0, 0)
-        while !listing.isAtEnd {
-            let items = try listing.next()
-            itemCount += items.count
-            secretCount += items.count { !$0.isCanary }
-        }
-        return (itemCount, secretCount, listing.omission != nil)
+    /// How many secrets a listing has, and whether some are missing in it.
+    private func secrets(
+        in listing: any Listing
+    ) throws(KeychainFailure) -> (count: Int, isPartial: Bool) {
+        var (listing, count) = (listing, 0)
+        while !listing.isAtEnd { count += try listing.next().count { !$0.isCanary } }
+        return (count, listing.omission != nil)
     }
 
     private func deleteAll(_ keychain: any ItemAccess) throws(CLIError) -> Int {

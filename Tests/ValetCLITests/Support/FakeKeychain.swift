@@ -25,6 +25,7 @@ final class FakeKeychain: ItemAccess {
     /// The passcode that takes `failure` away; nil where keys are shared.
     var passcode: String?
     var unlockCount = 0
+    var listCount = 0
 
     func open(_ requester: Requester) throws(KeychainFailure) -> any ItemAccess {
         requesters.append(requester)
@@ -74,6 +75,7 @@ final class FakeKeychain: ItemAccess {
     }
 
     func list(_ query: ItemQuery) throws(KeychainFailure) -> any Listing {
+        listCount += 1
         try fail()
         let listed = matches(query).map { index in
             let item = items[index]
