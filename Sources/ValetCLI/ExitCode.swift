@@ -27,14 +27,14 @@ enum ExitCode: Int32, CaseIterable, Sendable {
         switch self {
         case .success: "it worked"
         case .failure: "something failed: standard error says what"
-        case .notFound: "there is no such secret"
+        case .notFound: "there is no such secret, or no keychain"
         case .usage:
-            "the command line or the value is not one the command takes, or nobody can be asked"
-        case .damaged: "what is stored was damaged or changed"
+            "the command line or the value is wrong, or nobody can be asked"
+        case .damaged: "what is stored is damaged or was changed"
         case .alreadyThere: "there is a secret of that name already"
-        case .locked: "the keychain is locked or busy: later may work"
+        case .locked: "the keychain is locked or busy: try again later"
         case .denied:
-            "access was denied: to a group or the files, by a wrong passcode or passphrase, or by "
+            "access is denied: to a group or the files, for a wrong passcode or passphrase, or by "
                 + "a person"
         case .brokenPipe: "nobody reads standard output any more"
         }

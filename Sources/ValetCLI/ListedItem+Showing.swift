@@ -11,7 +11,7 @@ extension ListedItem {
         ("  kind", ItemOwner.Kind.allCases.map(\.rawValue).joined(separator: ", ")),
         ("  group", "the access group"),
         ("  accessibility", "as --accessibility takes it, or always, always-this-device-only"),
-        ("  requires", "who has to be there, as user-presence; null for nobody"),
+        ("  requires", "what reading takes, as user-presence; null for nothing"),
         ("  cloud", "true for an item of an iCloud valet, which is not sent anywhere yet"),
         ("  byteCount", "the size of the value, null when there is none"),
         ("  modified", "ISO 8601, as 2001-01-01T00:00:00Z"),

@@ -8,8 +8,8 @@ extension StatusReport {
     /// The members of the JSON object that are about it, null without a passcode.
     static let peopleSchema = [
         ("people", "software or tpm: where wrong passcodes are counted; null without a passcode"),
-        ("passcodeBound", "how many items nothing opens without the passcode, or null"),
-        ("fingerprintGated", "how many items a finger opens, which programs check, or null"),
+        ("passcodeBound", "how many items open only with the passcode, or null"),
+        ("fingerprintGated", "how many items a finger opens, as programs check; or null"),
     ]
 
     static func peopleFields(_ status: KeychainStatus) -> [Field] {

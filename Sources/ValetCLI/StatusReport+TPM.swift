@@ -10,9 +10,9 @@ extension StatusReport {
         ("storageRootKey", "persistent, or made-for-each-use; null if the TPM was not asked"),
         ("triesLeft", "how many wrong passcodes the TPM takes before it takes none, or null"),
         ("forgivesIn", "after how long it forgives one, as 10m, or null"),
-        ("lockoutAuthorization", "set; or empty: anybody can reset the count; null if not asked"),
-        ("erasureSecret", "there, gone or unknown; null if the TPM is to keep none"),
-        ("erasureEpoch", "the epoch that it was made for: keys of earlier ones open nothing"),
+        ("lockoutAuthorization", "set, or empty: anybody can reset the count; null if not asked"),
+        ("erasureSecret", "there, gone or unknown; null if the TPM keeps none"),
+        ("erasureEpoch", "the epoch that it was made for: earlier keys open nothing"),
     ]
 
     static func tpmFields(_ status: KeychainStatus) -> [Field] {
@@ -57,7 +57,7 @@ extension StatusReport {
             value: .text(tpm.map { $0.isLockoutResettable ? "empty" : "set" }),
             remark: tpm.map {
                 $0.isLockoutResettable
-                    ? "whoever starts another system here can reset the count of wrong passcodes"
+                    ? "another system started here can reset the count of wrong passcodes"
                     : "nobody resets the count of wrong passcodes without it"
             })
     }

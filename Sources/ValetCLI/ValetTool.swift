@@ -83,32 +83,33 @@ package enum ValetTool {
     static let declaration = ToolDeclaration(
         abstract: "keep secrets",
         discussion: [
-            "Stores secrets in an encrypted keychain of your own, and hands them out again. "
-                + "Programs that use the Valet library keep theirs in the same keychain: --app "
-                + "names the program, --id one of its valets.",
-            "Secrets go to standard output and come from standard input or a prompt; everything "
-                + "else is said on standard error.",
+            "Stores secrets in an encrypted keychain of your own, and reads them. Programs that "
+                + "use the Valet library keep theirs in the same keychain: --app names the "
+                + "program, --id one of its valets.",
+            "Secrets come from standard input or a prompt. Results go to standard output; "
+                + "questions, errors and hints go to the terminal or standard error.",
         ],
         table: VerbTable(verbs: commands.map { $0.declaration }, groups: groups),
         environment: [
             (
                 "VALET_HOME",
                 "the folder of the keychain, an absolute path (default: $STATE_DIRECTORY/valet, "
-                    + "$XDG_DATA_HOME/valet, ~/.local/share/valet, the first that there is)"
+                    + "$XDG_DATA_HOME/valet, ~/.local/share/valet, the first that is set)"
             ),
             (
                 "VALET_ENTITLEMENTS",
-                "a property list that names an application and its groups; --app and --group "
-                    + "outrank it"
+                "a property list that names an application and its groups; not used with --app "
+                    + "or --group"
             ),
             (
                 "VALET_PASSCODE_FD",
-                "a descriptor's number: the passcode comes through it, a line for each question; "
-                    + "for verbs that ask for one, and where each program unlocks for itself"
+                "the number of a descriptor that gives the passcode, a line for each question, "
+                    + "instead of a person"
             ),
             (
                 "VALET_DEVICE_KEY_FILE",
-                "the file with the device key, for a keychain that was bound to one"
+                "the file with the device key, an absolute path, for a keychain that is bound "
+                    + "to it"
             ),
             (
                 "VALET_LOCK_STATE",
@@ -117,7 +118,11 @@ package enum ValetTool {
             ),
             (
                 "VALET_INTERACTION",
-                "never: nobody is asked for a passcode; any other value is an error"
+                "never: the command asks no questions; any other value is an error"
+            ),
+            (
+                "VALET_PINENTRY",
+                "the pinentry program that asks (default: that of gpg-agent, else one in PATH)"
             ),
         ],
         examples: [

@@ -49,11 +49,10 @@ import Testing
           0   it worked
           1   something failed: standard error says what
           44  there is no such door
-          64  the command line or the value is not one the command takes, or nobody can
-              be asked
-          65  what is stored was damaged or changed
-          75  the keychain is locked or busy: later may work
-          77  access was denied: to a group or the files, by a wrong passcode or
+          64  the command line or the value is wrong, or nobody can be asked
+          65  what is stored is damaged or was changed
+          75  the keychain is locked or busy: try again later
+          77  access is denied: to a group or the files, for a wrong passcode or
               passphrase, or by a person
 
         EXAMPLES

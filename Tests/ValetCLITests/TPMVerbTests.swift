@@ -132,8 +132,8 @@ struct `valet device, with a TPM whose lockout anybody can reset` {
     }
 
     private static let warning =
-        "valet: warning: the TPM's lockout authorization is empty: whoever starts another system "
-        + "on this machine can reset the count of wrong passcodes"
+        "valet: warning: the TPM's lockout authorization is empty: anybody who starts another "
+        + "system on this machine can reset the count of wrong passcodes"
 
     @Test func `is not bound to where nobody can be asked`() throws {
         #expect(bench.run("device", "bind", "--tpm") == .usage)
@@ -159,7 +159,7 @@ struct `valet device, with a TPM whose lockout anybody can reset` {
         #expect(bench.run("device", "bind", "--tpm", "--accept-resettable-lockout") == .success)
         #expect(bench.console.notes.first == Self.warning)
         bench.run("status")
-        #expect(bench.console.outputText.contains("TPM lockout:   empty (whoever starts"))
+        #expect(bench.console.outputText.contains("TPM lockout:   empty (another system started"))
         #expect(bench.console.outputText.contains("but its lockout authorization is empty"))
         for verb in [["status"], ["device", "status"]] {
             bench.run(verb + ["--json"])

@@ -88,7 +88,7 @@ package struct KeychainLocation: Hashable, Sendable {
         } else {
             throw KeychainFailure(
                 .noHome, during: "find the keychain",
-                hint: "set HOME, or VALET_HOME to the folder that the keychain shall be in")
+                hint: "set HOME, or set VALET_HOME to the folder for the keychain")
         }
         credentialPath = Self.absolutePath(environment.value("CREDENTIALS_DIRECTORY"))
             .map { $0 + "/valet.device-key" }

@@ -36,7 +36,7 @@ struct ArgumentScanner {
         }
         if positional.count > verb.arguments.count {
             if let hint = verb.surplusHint {
-                throw .usage("there is an argument behind \(verb.arguments[0].name)", hint: hint)
+                throw .usage("unexpected argument after \(verb.arguments[0].name)", hint: hint)
             }
             let word = positional[verb.arguments.count]
             throw .usage("unexpected argument \(quoted(word))", hint: "usage: \(verb.usage)")

@@ -10,32 +10,31 @@ enum BackupOptions {
     static let group = GroupDeclaration(
         name: "backup", abstract: "copy all items into one encrypted file, and back",
         discussion: [
-            "A backup is a file that a passphrase opens, on any machine, without the keychain or "
-                + "the device key that it was made with. It holds the items of all applications "
-                + "and groups, with their attributes and dates. Items for this device only, and "
-                + "those that a person has to allow each use of, never leave the device: they "
-                + "are in no backup.",
-            "Nothing can be seen in the file without the passphrase but its size in steps of "
-                + "64 KiB, when it was made, and a number that names the keychain. But whoever "
-                + "has the file can guess at leisure: choose a long passphrase. It cannot be "
-                + "changed later, and without it the backup is lost.",
+            "A backup is a file that its passphrase opens on any machine, without the keychain "
+                + "and its device key. It holds the items of all applications and groups, with "
+                + "their attributes and dates. Two kinds of items are in no backup: items for "
+                + "this device only, and items that need a person for each use.",
+            "Without the passphrase the file shows its size in steps of 64 KiB, when it was made, "
+                + "the cost of a guess, and a number that names the keychain. A thief of the file "
+                + "can try passphrases: choose a long one. It cannot be changed later, and "
+                + "without it the backup is lost.",
         ],
         examples: [
             ("valet backup create /mnt/usb/keychain.backup", "Asks for a passphrase, twice."),
-            ("valet backup verify /mnt/usb/keychain.backup", "Reads it to its end."),
+            ("valet backup verify /mnt/usb/keychain.backup", "Checks the whole file."),
             (
                 "valet backup restore /mnt/usb/keychain.backup --keep-newer --dry-run",
                 "Says what a restore would do."
             ),
         ])
 
-    /// What every verb says about the passphrase.
+    /// Help on the passphrase, for every verb.
     static let passphraseDiscussion =
         "The passphrase is asked for on the terminal, or through pinentry where there is none, "
-        + "or read with --passphrase-fd; never from the command line or the environment. It is "
-        + "taken as it is typed, up to 1,024 bytes."
+        + "or read with --passphrase-fd; never from the command line or the environment. It "
+        + "counts exactly as typed, up to 1,024 bytes."
 
-    /// What the verbs say that need an unlocked keychain.
+    /// Help of verbs that need an unlocked keychain.
     static let unlockingDiscussion =
         "Where each program unlocks the keychain for itself, its passcode is asked for, too, or "
         + "read from a descriptor: --passcode-fd, else $VALET_PASSCODE_FD."

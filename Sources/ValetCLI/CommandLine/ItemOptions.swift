@@ -13,21 +13,21 @@ enum ItemOptions {
         alternative: keyDescriptor)
     static let keyDescriptor = OptionDeclaration(
         name: "key-fd", valueName: "N",
-        help: "read KEY from descriptor N, a line of it: other users can see arguments")
+        help: "read KEY from descriptor N, one line: other users can see arguments")
 
     static let identifier = OptionDeclaration(
         name: "id", valueName: "IDENTIFIER",
-        help: "the identifier of the valet that has the secret (default: default; with --group: "
+        help: "the identifier of the valet that has the secret (default: 'default'; with --group: "
             + "none)")
     static let application = OptionDeclaration(
         name: "app", valueName: "APPLICATION-IDENTIFIER",
-        help: "the application whose secret it is (default: valet)")
+        help: "the application that owns the secret (default: valet)")
     static let group = OptionDeclaration(
         name: "group", valueName: "PREFIX.GROUP",
         help: "the access group that shares the secret, with its prefix")
     static let accessibility = OptionDeclaration(
         name: "accessibility", valueName: "CLASS",
-        help: "when the secret can be read; a part of its name, which every verb has to be told",
+        help: "when the secret can be read; a part of its name, so every verb needs it",
         defaultValue: Accessibility.whenUnlocked.rawValue,
         choices: Accessibility.allCases.map(\.rawValue))
     static let cloud = OptionDeclaration(
@@ -44,7 +44,7 @@ enum ItemOptions {
     /// What verbs about one secret say of its name.
     static let keyDiscussion =
         "Other users of the machine can read the arguments of running programs, and with them "
-        + "KEY. For a name that tells something use --key-fd: 'valet VERB --key-fd 3 3<name.txt'."
+        + "KEY. For a name that is confidential use --key-fd: 'valet VERB --key-fd 3 3<name.txt'."
 
     /// The valet that the options choose.
     static func scope(_ values: ParsedValues) throws(CLIError) -> Scope {

@@ -7,11 +7,11 @@ enum KeyGroups {
     private static let passcode = GroupDeclaration(
         name: "passcode", abstract: "protect the keychain with a passcode",
         discussion: [
-            "With a passcode the keychain can be locked, and who has the disk has to guess the "
-                + "passcode at the cost of Argon2id. It starts locked after each start of the "
-                + "machine: 'valet unlock' opens it for all programs of the user.",
-            "A forgotten passcode cannot be asked for anywhere. 'valet recovery create' makes a "
-                + "key for paper that stands in for it.",
+            "With a passcode the keychain can be locked, and a thief of the disk has to guess the "
+                + "passcode at the cost of Argon2id. The keychain is locked after each restart: "
+                + "'valet unlock' opens it for all programs of the user.",
+            "A forgotten passcode cannot be looked up anywhere. 'valet recovery create' makes a "
+                + "key for paper that replaces it.",
         ],
         examples: [
             ("valet passcode set", "Asks for a passcode, twice."),
@@ -19,17 +19,17 @@ enum KeyGroups {
         ])
 
     private static let recovery = GroupDeclaration(
-        name: "recovery", abstract: "have a key on paper for when passcode or device key is lost",
+        name: "recovery", abstract: "keep a key on paper for a lost passcode or device key",
         discussion: [
             "A recovery key is 40 characters to write down. It opens the keychain without the "
-                + "passcode, and without the device key: then all items come back but those for "
-                + "this device only. With the device key at hand only those are lost that need "
-                + "the passcode.",
-            "Whoever has the paper and the disk has the secrets: keep the paper somewhere else.",
+                + "passcode and without the device key. If the device key is lost, all items "
+                + "come back except those for this device only and those that need a person for "
+                + "each use. If only the passcode is lost, only the items that need it are lost.",
+            "The paper and the disk together give the secrets: keep the paper somewhere else.",
         ],
         examples: [
             ("valet recovery create", "Shows a new recovery key, once."),
-            ("valet recovery use", "Asks for it, and brings the keychain back."),
+            ("valet recovery use", "Asks for it, and restores access to the keychain."),
         ])
 
     private static let device = GroupDeclaration(
@@ -37,8 +37,8 @@ enum KeyGroups {
         discussion: [
             "The device key opens the keychain, alone or together with the passcode. It lies in a "
                 + "file of the keychain's own unless it was bound to a systemd credential, to a "
-                + "file that an administrator keeps, or to the machine's TPM. Who has the "
-                + "keychain's files but not the device key has nothing."
+                + "file that an administrator keeps, or to the machine's TPM. Without the device "
+                + "key, only a recovery key opens the database."
         ],
         examples: [
             ("valet device status", "Where it comes from, and whether it is there."),

@@ -6,53 +6,54 @@ internal import UserPresence
 enum KeyOptions {
     static let passcodeDescriptor = OptionDeclaration(
         name: "passcode-fd", valueName: "N",
-        help: "read the passcode from descriptor N: a line of it, without the newline")
+        help: "read the passcode from descriptor N: one line, without the newline")
     static let newPasscodeDescriptor = OptionDeclaration(
         name: "new-passcode-fd", valueName: "N",
-        help: "read the new passcode from descriptor N (default: the next line of what the answer "
+        help:
+            "read the new passcode from descriptor N (default: the next line of what the answer "
             + "before came through)")
     static let ownerDescriptor = OptionDeclaration(
         name: "owner-authorization-fd", valueName: "N",
-        help: "read the authorization of the TPM's owner from descriptor N: a line of it")
+        help: "read the authorization of the TPM's owner from descriptor N: one line")
     static let weak = OptionDeclaration(
         name: "weak", help: "accept a passcode of fewer than 8 characters")
     static let yes = OptionDeclaration(name: "yes", letter: "y", help: "do not ask first")
     static let lower = OptionDeclaration(
-        name: "lower", help: "accept that the keychain is protected less than now")
+        name: "lower", help: "accept that the keychain is protected less than before")
 
     static let skipDamaged = OptionDeclaration(
         name: "skip-damaged",
-        help: "set damaged items aside for good, where else nothing is changed")
+        help: "set damaged items aside for good; otherwise nothing is changed")
 
-    /// What every verb says that gives the keychain new keys.
+    /// Help of every verb that gives the keychain new keys.
     static let damageDiscussion =
-        "Nothing is changed while items are damaged: what the old keys might have opened after a "
-        + "repair, nothing opens once they are erased. 'valet doctor' tells how many there are; "
-        + "write them anew or remove them, or go on with --skip-damaged."
+        "Nothing is changed while items are damaged: the old keys might open them after a repair, "
+        + "and erased keys cannot. 'valet doctor' says how many there are. Store them anew or "
+        + "remove them, or use --skip-damaged."
 
-    /// What every verb says that asks for the passcode.
+    /// Help of every verb that asks for the passcode.
     static let askingDiscussion =
         "A passcode is asked for on the terminal, or through pinentry where there is none, or "
         + "read from a descriptor: --passcode-fd, else $VALET_PASSCODE_FD; never from the command "
-        + "line or the environment. A person who mistypes may try three times, a descriptor has "
-        + "one try. A descriptor gives a line for each question, in the order of the questions."
+        + "line or the environment. A person has three tries, a descriptor one. A descriptor gives "
+        + "a line for each question, in the order of the questions."
 
-    /// What every verb says that gives new keys and asks nobody to choose a passcode.
+    /// Help of every verb that gives new keys and sets no passcode.
     static let lockDiscussion =
-        "A locked keychain stays locked, and an unlocked one keeps its times. Where the kernel "
-        + "has no room for the new keys, other programs must unlock again; a warning says so."
-    /// What verbs say that make or destroy erasure secrets.
+        "A locked keychain stays locked, and an unlocked one keeps its times. If the kernel has no "
+        + "room for the new keys, other programs must unlock again; a warning says so."
+    /// Help of verbs that make or destroy erasure secrets.
     static let ownerDiscussion =
-        "Where the TPM's owner has an authorization value, it takes that to keep or to destroy an "
-        + "erasure secret: --owner-authorization-fd, the line after the passcode's if both come "
-        + "through one descriptor. Nobody is asked for it, and it is stored nowhere."
+        "If the TPM's owner has an authorization value, keeping or destroying an erasure secret "
+        + "needs it: --owner-authorization-fd, the line after the passcode's if both come through "
+        + "one descriptor. Nobody is asked for it, and it is stored nowhere."
 
     static let noKeychain: (code: ExitCode, help: String) = (.notFound, "there is no keychain")
     static let damagedItems: (code: ExitCode, help: String) = (
         .damaged, "items are damaged, and nothing was changed"
     )
     static let noConsent: (code: ExitCode, help: String) = (
-        .usage, "the command line is wrong, or there is nobody to ask and no --yes"
+        .usage, "the command line is wrong, or nobody can be asked and --yes is missing"
     )
     static let wrongPasscode: (code: ExitCode, help: String) = (
         .denied, "the passcode is wrong, or a person declined"

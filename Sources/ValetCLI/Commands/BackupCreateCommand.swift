@@ -7,22 +7,22 @@ internal import UserPresence
 /// `valet backup create FILE`.
 struct BackupCreateCommand: Command {
     private static let force = OptionDeclaration(
-        name: "force", letter: "f", help: "take the place of a file that is there")
+        name: "force", letter: "f", help: "replace an existing file")
     private static let weak = OptionDeclaration(
         name: "weak", help: "accept a passphrase of fewer than 8 characters")
     private static let skipDamaged = OptionDeclaration(
-        name: "skip-damaged", help: "leave damaged items out, where else nothing is written")
+        name: "skip-damaged", help: "leave damaged items out; otherwise nothing is written")
 
     static let declaration = CommandDeclaration(
         name: "backup create", abstract: "write all items that may leave this device to a file",
         discussion: [
-            "Writes the items of all applications and groups, as they are at one moment; other "
-                + "programs can go on meanwhile. Says how many items are in the file, and how "
-                + "many were left out because they are for this device only or because a person "
-                + "has to allow each use of them.",
-            "FILE has its name once it is whole and on disk; until then, and when anything "
-                + "fails, what had that name before stays. Its folder must exist. The keychain "
-                + "must be unlocked.",
+            "Writes the items of all applications and groups, as they are at one moment; "
+                + "other programs can go on meanwhile. Says how many items are in the file, and "
+                + "how many were left out because they are for this device only or need a "
+                + "person for each use.",
+            "FILE gets its name once it is whole and on disk. Until then, and if anything "
+                + "fails, a file of that name stays as it was. Its folder must exist. The "
+                + "keychain must be unlocked.",
             BackupOptions.passphraseDiscussion, BackupOptions.unlockingDiscussion,
         ],
         arguments: [
@@ -35,7 +35,7 @@ struct BackupCreateCommand: Command {
         schema: [
             ("path", "the file"), ("items", "how many items are in it"),
             ("thisDeviceOnly", "how many were left out because they are for this device only"),
-            ("accessControlled", "how many because a person has to allow each use"),
+            ("accessControlled", "how many because they need a person for each use"),
             ("damaged", "how many because they are damaged"),
         ],
         exitCodes: [

@@ -9,8 +9,9 @@ struct BackupListCommand: Command {
         name: "backup list", abstract: "list the items of a backup by name, never their values",
         synonyms: ["ls"],
         discussion: [
-            "Shows the items of all applications as 'valet list' does, once the file was read to "
-                + "its end: a damaged file shows nothing. Neither needs nor changes the keychain.",
+            "Shows the items of all applications as 'valet list' does, after the file was "
+                + "read to its end: a damaged file shows nothing. Neither needs nor changes the "
+                + "keychain.",
             BackupOptions.passphraseDiscussion,
         ],
         arguments: [BackupOptions.file],

@@ -15,34 +15,34 @@ struct BackupRestoreCommand: Command {
         ),
         (
             OptionDeclaration(
-                name: "keep-newer", help: "where both have it, keep the one written last"),
+                name: "keep-newer", help: "where both have an item, keep the one written last"),
             .keepNewer
         ),
         (
             OptionDeclaration(
-                name: "skip-existing", help: "where both have it, keep that of the keychain"),
+                name: "skip-existing", help: "where both have an item, keep that of the keychain"),
             .skipExisting
         ),
     ]
     private static let dryRun = OptionDeclaration(
-        name: "dry-run", letter: "n", help: "change nothing, and say what would be done")
+        name: "dry-run", letter: "n", help: "change nothing, and say what a restore would do")
 
     static let declaration = CommandDeclaration(
         name: "backup restore", abstract: "bring the items of a backup into the keychain",
         discussion: [
-            "Brings back the items of all applications, each into its group, with its dates; "
-                + "creates the keychain if there is none. Two items are the same if their "
-                + "primary keys are: class, group and whether they are synchronized; service and "
-                + "account; or server, protocol, port and their like. One of --replace, "
-                + "--keep-newer and --skip-existing says what happens where both the backup and "
-                + "the keychain have an item.",
-            "Whichever it is, items that are not in the backup stay: nothing is ever deleted. A "
-                + "damaged item in the keychain gives way to the one of the backup, and is kept "
-                + "in quarantine.",
-            "The file is read to its end before anything is changed, and one that is damaged or "
-                + "cut short is refused. All items are restored or none, whatever happens "
-                + "meanwhile. The keychain must be unlocked; other programs can read it during a "
-                + "restore, and those that write wait.",
+            "Restores the items of all applications, each into its group, with its dates. "
+                + "Creates the keychain if there is none. One of --replace, --keep-newer and "
+                + "--skip-existing is required: it says what happens to an item that both the "
+                + "backup and the keychain have. Two items are the same if they agree in class, "
+                + "group, whether they are synchronized, and their names: service and account; "
+                + "or server, protocol, port and the like.",
+            "Items that are not in the backup stay: a restore deletes nothing. A damaged "
+                + "item in the keychain is replaced by the one of the backup, and kept in "
+                + "quarantine.",
+            "The file is read to its end before anything is changed, and a damaged or "
+                + "truncated file is refused. All items are restored or none. The keychain must "
+                + "be unlocked. During a restore other programs can read; those that write "
+                + "wait.",
             BackupOptions.passphraseDiscussion, BackupOptions.unlockingDiscussion,
         ],
         arguments: [BackupOptions.file],
@@ -52,15 +52,18 @@ struct BackupRestoreCommand: Command {
         ],
         schema: [
             ("added", "how many items were not there"),
-            ("replaced", "how many took the place of one that was"),
-            ("kept", "how many gave way to one that was"),
-            ("repaired", "how many took the place of a damaged one"),
+            ("replaced", "how many replaced one that was there"),
+            ("kept", "how many were left out for one that was there"),
+            ("repaired", "how many replaced a damaged one"),
             ("dryRun", "true if nothing was changed"),
         ],
         exitCodes: BackupOptions.readingExitCodes,
         examples: [
             ("valet backup restore keychain.backup --skip-existing --dry-run", "What is missing?"),
-            ("valet backup restore keychain.backup --keep-newer", "After a loss, or on a new one."),
+            (
+                "valet backup restore keychain.backup --keep-newer",
+                "After a loss, or on a new machine."
+            ),
         ])
 
     private let passphrase: Passphrase

@@ -8,8 +8,8 @@ struct BackupVerifyCommand: Command {
     static let declaration = CommandDeclaration(
         name: "backup verify", abstract: "read a backup to its end and tell whether it is sound",
         discussion: [
-            "Opens every item of the file, as a restore does, and says when and from which "
-                + "keychain it was made. Neither needs nor changes the keychain.",
+            "Reads every item of the file, as a restore does, and says when and from "
+                + "which keychain it was made. Neither needs nor changes the keychain.",
             BackupOptions.passphraseDiscussion,
         ],
         arguments: [BackupOptions.file],

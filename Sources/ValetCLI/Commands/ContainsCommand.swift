@@ -6,14 +6,17 @@ internal import KeychainModel
 struct ContainsCommand: Command {
     static let declaration = CommandDeclaration(
         name: "contains", abstract: "tell by the exit code whether there is a secret",
-        discussion: ["Writes nothing and never opens the secret.", ItemOptions.keyDiscussion],
+        discussion: [
+            "Writes nothing without --json, and never opens the secret.",
+            ItemOptions.keyDiscussion,
+        ],
         arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret,
         schema: [("name", "the key"), ("contains", "true or false")],
         exitCodes: [(.success, "the secret is there"), (.notFound, "it is not")],
         examples: [
             (
                 "valet contains api-token || [ $? -ne 44 ] || valet set api-token",
-                "Asks only where there is none: a locked keychain is no reason to."
+                "Asks for the token only if there is none, and not if the keychain is locked."
             )
         ])
 

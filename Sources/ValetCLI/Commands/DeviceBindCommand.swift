@@ -12,15 +12,15 @@ struct DeviceBindCommand: Command {
     private static let keyFile = OptionDeclaration(
         name: "key-file", valueName: "PATH", help: "the file at PATH, an absolute one")
     private static let ownFile = OptionDeclaration(
-        name: "own-file", help: "a new file of the keychain's own, device.key; needs --lower")
+        name: "own-file", help: "a new file of the keychain's own, device.key")
     private static let tpm = OptionDeclaration(
         name: "tpm", help: "the machine's TPM 2.0, which keeps the key from now on")
     private static let pcrs = OptionDeclaration(
         name: "pcrs", valueName: "LIST",
-        help: "with --tpm: give it out only while these PCRs are as now: 7 or 0,2,7")
+        help: "with --tpm: release the key only while these PCRs are as now: 7 or 0,2,7")
     private static let erasure = OptionDeclaration(
         name: "erasure-secret",
-        help: "with --tpm: have the TPM keep a secret that new keys destroy for certain")
+        help: "with --tpm: keep a secret in the TPM that each change of keys destroys")
     private static let acceptance = OptionDeclaration(
         name: "accept-resettable-lockout",
         help: "with --tpm: accept a TPM whose count of wrong passcodes anybody can reset")
@@ -28,38 +28,41 @@ struct DeviceBindCommand: Command {
     static let declaration = CommandDeclaration(
         name: "device bind", abstract: "take the device key from another place",
         discussion: [
-            "Gives the keychain new keys that open with the device key of the place that was "
-                + "chosen, and erases a device key of its own. Passcode and recovery key stay. "
-                + "A key in a file or credential must be there already: 32 random bytes, or a copy "
-                + "of this keychain's device.key, in a file that belongs to you or root and that "
-                + "nobody else can read. Keep a copy of it: without it, only a recovery key helps.",
-            "PATH is not recorded in the keychain. Programs find the file through "
-                + "$VALET_DEVICE_KEY_FILE, and must have VALET_DEVICE_KEY_FILE=PATH in their "
-                + "environment from then on, this command as well; where the variable is set "
-                + "already it must name PATH. With --credential, programs must be started with "
-                + "the credential (LoadCredential= or LoadCredentialEncrypted= of systemd), and "
-                + "this command, too. A program without it finds no key; it never makes one.",
-            "The keychain's own device.key is refused as PATH, because it is erased. Going back "
-                + "to --own-file puts the key beside the keychain, which protects less, and "
-                + "takes --lower.",
-            "With --tpm the TPM makes sure that the keychain opens on this machine alone, also "
-                + "for who copies all files. A passcode is bound to it, too: the TPM counts wrong "
-                + "ones, takes no more after some, and nobody can guess without it. The user "
-                + "needs the right to use /dev/tpmrm0, on Debian by being in the group tss. If "
-                + "the TPM breaks or is cleared, or PCRs change (--pcrs 7 goes by the keys of "
-                + "secure boot), only a recovery key helps: make one first, with 'valet recovery "
-                + "create'. 'valet device unbind' goes back to a file.",
-            "The TPM limits guesses only if its lockout authorization is set. While that is empty, "
-                + "anybody who starts another system on this machine can reset the count of wrong "
-                + "passcodes, and guess at the cost of Argon2 alone. 'device bind --tpm' says so "
-                + "and asks, or takes --accept-resettable-lockout. 'tpm2_changeauth -c lockout "
-                + "file:PATH' sets it to what is in a file; without that value nobody can end a "
+            "Gives the keychain new keys that open with the device key of the chosen "
+                + "place, and erases a device key of its own. Passcode and recovery key stay. A "
+                + "key in a file or credential must exist already: 32 random bytes, or a copy "
+                + "of this keychain's device.key, in a file that belongs to you or root and "
+                + "that nobody else can read. Keep a copy of it: without it, only a recovery "
+                + "key helps.",
+            "PATH is not recorded in the keychain. From then on every program, this "
+                + "command as well, needs VALET_DEVICE_KEY_FILE=PATH in its environment. If the "
+                + "variable is set already it must name PATH. With --credential, every program, "
+                + "this command as well, must be started with the credential (LoadCredential= "
+                + "or LoadCredentialEncrypted= of systemd). A program without it finds no key; "
+                + "it never makes one.",
+            "The keychain's own device.key is refused as PATH, because it is erased. "
+                + "--lower is needed where the new place protects less: from a credential or "
+                + "key file to --own-file, which puts the key beside the keychain, and from a "
+                + "TPM to any other place.",
+            "With --tpm, the keychain opens on this machine only; copies of all files do "
+                + "not open elsewhere. A passcode is bound to the TPM, too: the TPM counts "
+                + "wrong ones, takes none after too many, and nobody can guess without it. The "
+                + "user needs access to /dev/tpmrm0, on Debian through the group tss. If the "
+                + "TPM breaks or is cleared, or a PCR of --pcrs changes (7 holds the keys of "
+                + "secure boot), only a recovery key helps: make one first, with 'valet "
+                + "recovery create'. 'valet device unbind' goes back to a file.",
+            "The TPM limits guesses only if its lockout authorization is set. While it is "
+                + "empty, anybody who starts another system on this machine can reset the count "
+                + "of wrong passcodes, and guess at the cost of Argon2 alone. 'device bind "
+                + "--tpm' then asks first; where nobody can be asked it needs "
+                + "--accept-resettable-lockout. 'tpm2_changeauth -c lockout file:PATH' sets the "
+                + "authorization to the contents of a file; without that value nobody can end a "
                 + "lockout early.",
-            "With --erasure-secret what the key opens takes a secret, too, that lies in the TPM's "
-                + "own memory. Each change of keys puts a new one in its place and destroys the "
-                + "last: what is left of old keys on a flash disk, in snapshots or in copies of "
-                + "the keychain opens nothing from then on, on this machine either. So do older "
-                + "copies of the keychain that were meant to be kept.",
+            "With --erasure-secret, the keys also need a secret in the TPM's own memory. "
+                + "Each change of keys replaces and destroys it. What is left of old keys on a "
+                + "flash disk, in snapshots or in copies of the keychain then opens nothing, on "
+                + "this machine either. This includes older copies of the keychain that you "
+                + "want to keep.",
             KeyOptions.ownerDiscussion, KeyOptions.lockDiscussion, KeyOptions.damageDiscussion,
             KeyOptions.askingDiscussion,
         ],
@@ -68,7 +71,12 @@ struct DeviceBindCommand: Command {
             KeyOptions.passcodeDescriptor, KeyOptions.ownerDescriptor, KeyOptions.skipDamaged,
         ],
         exitCodes: [
-            (.usage, "the TPM's lockout authorization is empty, and there is nobody to ask"),
+            (
+                .usage,
+                "the command line is wrong, '--lower' is missing, VALET_DEVICE_KEY_FILE names "
+                    + "another path, or nobody can be asked, for the passcode or about a TPM whose "
+                    + "lockout authorization is empty"
+            ),
             (.failure, "there is no usable key at that place, or something failed"),
             KeyOptions.noKeychain, KeyOptions.damagedItems, KeyOptions.wrongPasscode,
         ],
@@ -76,7 +84,7 @@ struct DeviceBindCommand: Command {
             ("valet device bind --key-file /run/secrets/valet.key", "A file that is mounted."),
             ("valet device bind --credential", "In a service that has the credential."),
             ("valet device bind --tpm", "To this machine."),
-            ("valet device bind --tpm --erasure-secret", "So that erased keys are gone."),
+            ("valet device bind --tpm --erasure-secret", "Makes erased keys worthless."),
             ("valet device bind --own-file --lower", "Back to a file of its own."),
         ])
 
@@ -212,7 +220,7 @@ extension Console {
     /// Says that a TPM counts wrong passcodes and does not limit guesses.
     func warnOfResettableLockout() {
         note(
-            "valet: warning: the TPM's lockout authorization is empty: whoever starts another "
+            "valet: warning: the TPM's lockout authorization is empty: anybody who starts another "
                 + "system on this machine can reset the count of wrong passcodes")
     }
 }

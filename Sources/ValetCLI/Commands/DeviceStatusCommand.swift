@@ -8,15 +8,15 @@ struct DeviceStatusCommand: Command {
     static let declaration = CommandDeclaration(
         name: "device status", abstract: "show where the device key comes from",
         discussion: [
-            "Opens no item and changes nothing; a TPM that has the device key is asked for it."
+            "Opens no item and changes nothing. If a TPM keeps the device key, asks it for the key."
         ],
         options: [ItemOptions.json],
         schema: [
             ("source", "own-file, credential, key-file or tpm, as recorded in the keychain"),
-            ("path", "where it is looked for here, or null"),
+            ("path", "where this program looks for it, or null"),
             ("isAvailable", "whether the right key is there"),
             ("level", "the level of protection: file, credential, passcode, tpm, tpm+passcode"),
-            ("needsRecovery", "true if it is not there, and a recovery key can stand in"),
+            ("needsRecovery", "true if it is missing, and a recovery key can replace it"),
         ] + StatusReport.tpmSchema,
         exitCodes: [KeyOptions.noKeychain],
         examples: [("valet device status", "Where it comes from, and whether it is there.")])

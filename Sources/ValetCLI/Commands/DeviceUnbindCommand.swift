@@ -9,19 +9,24 @@ struct DeviceUnbindCommand: Command {
     static let declaration = CommandDeclaration(
         name: "device unbind", abstract: "take the device key out of the TPM",
         discussion: [
-            "Gives the keychain new keys and a device key in a file of its own, device.key, "
-                + "which opens it on any machine; a passcode stays, and is not counted by the TPM "
-                + "any more. That protects less, and takes --lower. The TPM must still be the one "
-                + "that the keychain was bound to: without it, 'valet recovery use' helps.",
-            "An erasure secret of the keychain is destroyed.", KeyOptions.ownerDiscussion,
-            KeyOptions.lockDiscussion, KeyOptions.damageDiscussion, KeyOptions.askingDiscussion,
+            "Gives the keychain new keys and a device key in a file of its own, "
+                + "device.key, which opens it on any machine. A passcode stays, but the TPM "
+                + "does not count wrong ones any more. This protects less, and needs --lower. "
+                + "It needs the TPM that the keychain is bound to; without that TPM, use 'valet "
+                + "recovery use'.",
+            "An erasure secret of the keychain is destroyed.",
+            KeyOptions.ownerDiscussion,
+            KeyOptions.lockDiscussion,
+            KeyOptions.damageDiscussion,
+            KeyOptions.askingDiscussion,
         ],
         options: [
             KeyOptions.lower, KeyOptions.passcodeDescriptor, KeyOptions.ownerDescriptor,
             KeyOptions.skipDamaged,
         ],
         exitCodes: [
-            (.failure, "the keychain is not bound to a TPM, or the TPM gives nothing out"),
+            (.failure, "the keychain is not bound to a TPM, or the TPM does not release the key"),
+            (.usage, "'--lower' is missing, or the command line is wrong"),
             KeyOptions.noKeychain, KeyOptions.damagedItems, KeyOptions.wrongPasscode,
         ],
         examples: [("valet device unbind --lower", "Before the machine is given away.")])

@@ -6,31 +6,31 @@ internal import KeychainStore
 /// `valet doctor`.
 struct DoctorCommand: Command {
     private static let discardsLog = OptionDeclaration(
-        name: "discard-log", help: "first give up what a damaged log has lost")
+        name: "discard-log", help: "first discard a damaged log and the changes that it lost")
     private static let repairsIndexes = OptionDeclaration(
-        name: "repair-indexes", help: "first rebuild what follows from the items")
+        name: "repair-indexes", help: "first rebuild indexes and search entries from the items")
     private static let clearsQuarantine = OptionDeclaration(
         name: "clear-quarantine", help: "first remove damaged items that were set aside")
 
     static let declaration = CommandDeclaration(
         name: "doctor", abstract: "check files, keys and every item",
         discussion: [
-            "Writes a line for everything that was checked, with what helps behind an arrow. "
-                + "Warnings do not change the exit code. Changes nothing without --discard-log, "
-                + "--repair-indexes and --clear-quarantine. The first and the last ask before "
-                + "they do, or take --yes.",
-            "The log, keychain.db-wal, has what was stored last. Where it is damaged, the keychain "
-                + "is as it was before, and refuses to work: the next change would go over what is "
-                + "left. --discard-log keeps the log as keychain.db-wal.damaged and goes on "
-                + "without what it has lost.",
-            "--repair-indexes builds the database anew from its items, if all of them are still "
-                + "there: indexes, search entries and the structure of the file. It loses no item, "
-                + "and needs the keychain unlocked. Other programs cannot write while it runs. "
-                + "Where a damaged index hid an item that was then stored again, the older one is "
-                + "set aside.",
-            "Damaged items are set aside when something takes their place or the keys change. "
-                + "They do not open any more; until they are removed, whoever does not find an "
-                + "item is told of them.",
+            "Writes a line for everything that was checked. What helps follows after an "
+                + "arrow. Warnings do not change the exit code. Only --discard-log, "
+                + "--repair-indexes and --clear-quarantine change anything. --discard-log and "
+                + "--clear-quarantine ask first, or need --yes.",
+            "The log, keychain.db-wal, holds the latest changes. If it is damaged, the "
+                + "keychain refuses to work, because the next change would overwrite what is "
+                + "left of the log. --discard-log keeps the log as keychain.db-wal.damaged and "
+                + "goes on without the changes that it lost.",
+            "--repair-indexes rebuilds the database from its items: indexes, search "
+                + "entries and the structure of the file. It needs the keychain unlocked, keeps "
+                + "every item, and changes nothing if it cannot. Other programs cannot write "
+                + "while it runs. If a damaged index hid an item and the item was stored again, "
+                + "the older one is set aside.",
+            "A damaged item is set aside when another one replaces it or the keys change. "
+                + "It does not open any more. Until it is removed, the error for an item that "
+                + "is not found mentions it.",
         ],
         options: [
             ItemOptions.json, discardsLog, repairsIndexes, clearsQuarantine, KeyOptions.yes,
@@ -45,7 +45,7 @@ struct DoctorCommand: Command {
             (.success, "the keychain works"), (.failure, "something keeps it from working"),
             (.damaged, "something stored was changed or lost"),
         ],
-        examples: [("valet doctor", "What to run when something is strange.")])
+        examples: [("valet doctor", "Run this when something seems wrong.")])
 
     private let writesJSON: Bool
     private let discards: Bool

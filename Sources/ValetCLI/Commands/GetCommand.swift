@@ -12,8 +12,9 @@ struct GetCommand: Command {
         name: "get", abstract: "write a secret to standard output",
         synonyms: ["show"],
         discussion: [
-            "Writes the exact bytes of the secret. Only when standard output is a terminal, a "
-                + "newline follows, and what is not text is refused, because terminals act on it.",
+            "Writes the exact bytes of the secret. Only at a terminal, a newline follows, "
+                + "and a secret that is not text is refused, because terminals act on control "
+                + "characters.",
             ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret + [force],

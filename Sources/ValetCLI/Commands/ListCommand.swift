@@ -8,13 +8,14 @@ struct ListCommand: Command {
         name: "list", abstract: "list secrets by name, never their values",
         synonyms: ["ls"],
         discussion: [
-            "Lists everything that the application keeps. With --id, --accessibility or --cloud, "
-                + "lists only the secrets of the one valet that these options choose; with "
-                + "--group, those of the group.",
-            "The columns are the name, what keeps the secret (the valet's identifier, else the "
-                + "service or server), its kind (valet, cloud-valet, enclave-valet; generic or "
-                + "internet for passwords that no valet stored), when it can be read, its size in "
-                + "bytes and when it was last changed, in UTC. Control characters are escaped.",
+            "Lists all secrets of the application. With --id, --accessibility or --cloud, "
+                + "lists only the one valet that these options choose; with --group, only that "
+                + "group.",
+            "The columns are: the name; the owner, which is the valet's identifier, the "
+                + "service or the server; the kind; when the secret can be read; its size in "
+                + "bytes; and when it was last changed, in UTC. The kind is valet, cloud-valet "
+                + "or enclave-valet, or generic or internet for a password that no valet "
+                + "stored. Control characters are escaped.",
         ],
         options: ItemOptions.all,
         schema: ListedItem.schema,

@@ -6,31 +6,31 @@ internal import KeychainStore
 /// `valet lock`.
 struct LockCommand: Command {
     private static let all = OptionDeclaration(
-        name: "all", help: "also take the keys that stay from the first unlock on")
+        name: "all", help: "also lock the items that stay readable after the first unlock")
     private static let wait = OptionDeclaration(
-        name: "wait", help: "wait for the write that is under way: after that none is made")
+        name: "wait", help: "wait until the write in progress has ended; no other follows")
 
     static let declaration = CommandDeclaration(
         name: "lock", abstract: "lock the keychain for all programs that share it",
         discussion: [
-            "Items whose accessibility is when-unlocked, when-unlocked-this-device-only or "
-                + "when-passcode-set-this-device-only cannot be read or written from then on. "
-                + "The others can, as on a phone that was unlocked once; --all takes those away, "
-                + "too, as a start of the machine does. A keychain that is locked stays so. One "
-                + "without a passcode cannot be locked; --all takes that as it is.",
-            "A call that another program began before may still end. With --wait no write does "
-                + "once this command has ended, but those of a change of keys for which somebody "
-                + "has given the passcode: it goes on, and unlocks nothing.",
-            "If the keychain's files cannot be read, that is an error, and the keys are taken "
-                + "away all the same: of the keychain that its device key names. If that is not "
-                + "known, or none of its keys are shared, those of every keychain of the user.",
-            "Programs that have unlocked for themselves (see 'valet unlock') are locked, too, if "
-                + "they share the keychain's folder. Where the folder cannot be written they "
-                + "cannot be told: the shared keys are taken away, and this command fails.",
+            "From then on, items with the accessibility when-unlocked, "
+                + "when-unlocked-this-device-only or when-passcode-set-this-device-only can be "
+                + "removed, but not read or written. The others stay readable, as on a phone "
+                + "that was unlocked once; --all locks them, too, as a restart does. A keychain "
+                + "without a passcode cannot be locked: this is an error without --all.",
+            "A call that another program began before may still finish. With --wait, no "
+                + "write finishes after this command has ended. The exception is a change of "
+                + "keys that has the passcode already: it goes on, and unlocks nothing.",
+            "If the keychain's files cannot be read, the command fails, but takes the "
+                + "keys away: those of the keychain that its device key names. If the keychain "
+                + "is unknown, or shares no keys, it takes those of every keychain of the user.",
+            "Programs that unlocked for themselves (see 'valet unlock') are locked, too, "
+                + "if they share the keychain's folder. If the folder cannot be written, they "
+                + "are not reached: the shared keys are taken away, and the command fails.",
         ],
         options: [all, wait],
         exitCodes: [
-            (.failure, "there is no passcode, or programs with keys of their own were not told"),
+            (.failure, "there is no passcode, or programs with keys of their own were not reached"),
             KeyOptions.noKeychain,
             (.locked, "with --wait: a write did not end in time; the keychain is locked"),
         ],

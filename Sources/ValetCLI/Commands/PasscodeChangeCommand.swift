@@ -9,13 +9,12 @@ struct PasscodeChangeCommand: Command {
     static let declaration = CommandDeclaration(
         name: "passcode change", abstract: "change the passcode",
         discussion: [
-            "Takes the old passcode, then the new one. The keychain has new keys. Where keys are "
-                + "shared it is unlocked afterwards: for the times that it was unlocked for, or, "
-                + "if it was locked, as by 'valet unlock' without times. The old "
-                + "passcode opens nothing any more that "
-                + "is on the disk. Copies of the files that were made before, and backups, are as "
-                + "they were: to those the old passcode stays the key. A recovery key stays "
-                + "valid.",
+            "Takes the old passcode, then the new one. The keychain gets new keys. Where "
+                + "keys are shared it is unlocked afterwards. An unlocked keychain keeps its "
+                + "times; a locked one is unlocked as by 'valet unlock' without times.",
+            "The old passcode opens nothing of the keychain any more. It still opens "
+                + "copies of the files that were made before. Backups have passphrases of their "
+                + "own. A recovery key stays valid.",
             KeyOptions.damageDiscussion,
             KeyOptions.askingDiscussion
                 + " With --passcode-fd alone the old passcode is its first line, the new one its "
@@ -30,7 +29,8 @@ struct PasscodeChangeCommand: Command {
             (.failure, "there is no passcode to change, or something failed"),
             (
                 .usage,
-                "the command line is wrong, the new passcode short or empty, or nobody to ask"
+                "the command line is wrong, the new passcode is short or empty, or nobody can be "
+                    + "asked"
             ),
             KeyOptions.damagedItems, KeyOptions.wrongPasscode,
         ],

@@ -7,14 +7,15 @@ internal import UserPresence
 /// `valet passcode remove`.
 struct PasscodeRemoveCommand: Command {
     static let declaration = CommandDeclaration(
-        name: "passcode remove", abstract: "remove the passcode, and what needs it",
+        name: "passcode remove", abstract: "remove the passcode, and the items that need it",
         discussion: [
-            "Says how many items need the passcode, and asks first. They are destroyed: those of "
-                + "when-passcode-set-this-device-only, and those that an access control binds to "
-                + "it. All other items stay. The keychain has new keys and is always open "
-                + "afterwards: "
-                + "who has its files and the device key has everything.",
-            KeyOptions.damageDiscussion, KeyOptions.askingDiscussion,
+            "Says how many items need the passcode, and asks first. These items are "
+                + "destroyed: those with the accessibility when-passcode-set-this-device-only, "
+                + "and those that an access control binds to the passcode. All other items "
+                + "stay. The keychain gets new keys and is always open afterwards: its files "
+                + "and the device key open everything.",
+            KeyOptions.damageDiscussion,
+            KeyOptions.askingDiscussion,
         ],
         options: [KeyOptions.passcodeDescriptor, KeyOptions.yes, KeyOptions.skipDamaged],
         exitCodes: [
@@ -24,7 +25,7 @@ struct PasscodeRemoveCommand: Command {
             KeyOptions.damagedItems, KeyOptions.wrongPasscode,
         ],
         examples: [
-            ("valet passcode remove", "Asks whether to, and for the passcode."),
+            ("valet passcode remove", "Asks first, then asks for the passcode."),
             ("valet passcode remove --yes --passcode-fd 3", "For scripts."),
         ])
 

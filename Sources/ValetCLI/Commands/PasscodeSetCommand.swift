@@ -9,20 +9,24 @@ struct PasscodeSetCommand: Command {
     static let declaration = CommandDeclaration(
         name: "passcode set", abstract: "set the first passcode",
         discussion: [
-            "From then on the keychain can be locked, and items whose accessibility is "
+            "With a passcode the keychain can be locked, and items with the accessibility "
                 + "when-passcode-set-this-device-only can be stored. Creates the keychain if "
-                + "there is none. The keychain has new keys. Where keys are shared it is unlocked "
-                + "afterwards. What the old keys opened is erased from the disk. Other programs "
-                + "go on meanwhile.",
-            "The passcode is stretched with Argon2id, for about a quarter of a second on this "
-                + "machine. One of fewer than 8 characters is refused, because who has the disk "
-                + "can guess it at leisure.",
-            KeyOptions.damageDiscussion, KeyOptions.askingDiscussion,
+                + "there is none. The keychain gets new keys, and the old ones are erased from "
+                + "the disk. Where keys are shared it is unlocked afterwards. Other programs "
+                + "can use it meanwhile.",
+            "The passcode is stretched with Argon2id, for about a quarter of a second on "
+                + "this machine. A passcode of fewer than 8 characters is refused, because a "
+                + "thief of the disk can guess it.",
+            KeyOptions.damageDiscussion,
+            KeyOptions.askingDiscussion,
         ],
         options: [KeyOptions.passcodeDescriptor, KeyOptions.weak, KeyOptions.skipDamaged],
         exitCodes: [
             (.failure, "a passcode is set already, or something failed"),
-            (.usage, "the command line is wrong, the passcode short or empty, or nobody to ask"),
+            (
+                .usage,
+                "the command line is wrong, the passcode is short or empty, or nobody can be asked"
+            ),
             KeyOptions.damagedItems,
             (.denied, "a person declined"),
         ],

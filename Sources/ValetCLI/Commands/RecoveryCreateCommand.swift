@@ -10,20 +10,23 @@ struct RecoveryCreateCommand: Command {
     static let declaration = CommandDeclaration(
         name: "recovery create", abstract: "make a recovery key, and show it once",
         discussion: [
-            "Writes the key to standard output, 40 characters in groups of four with a check at "
-                + "the end. It is nowhere else: write it down, and keep the paper apart from the "
-                + "machine. Creates the keychain if there is none.",
-            "The key stays valid when the passcode changes and the keychain gets new keys. One "
-                + "that was made before opens the keychain no longer, which cannot be undone: "
-                + "where there is one, asks first, or needs --yes where nobody can be asked. "
-                + "Copies of the keychain from before it still opens; 'valet rotate' does not "
-                + "change that.",
+            "Writes the key to standard output: 40 characters in groups of four, with "
+                + "check characters at the end. It is stored nowhere: write it down, and keep "
+                + "the paper apart from the machine. Creates the keychain if there is none.",
+            "The key stays valid when the passcode or the keys change. An earlier "
+                + "recovery key opens the keychain no longer, which cannot be undone. If there "
+                + "is one, the command asks first, or needs --yes where nobody can be asked. "
+                + "The earlier key still opens copies of the files that were made before; "
+                + "'valet rotate' does not change that.",
             KeyOptions.askingDiscussion,
         ],
         options: [KeyOptions.passcodeDescriptor, KeyOptions.yes],
-        exitCodes: [KeyOptions.noConsent, KeyOptions.wrongPasscode],
+        exitCodes: [
+            (.failure, "another program made a recovery key meanwhile, or something failed"),
+            KeyOptions.noConsent, KeyOptions.wrongPasscode,
+        ],
         examples: [
-            ("valet recovery create", "Shows it on the terminal."),
+            ("valet recovery create", "Shows a recovery key."),
             ("valet recovery create | lpr", "Prints it."),
         ])
 

@@ -7,12 +7,14 @@ internal import UserPresence
 /// `valet recovery revoke`.
 struct RecoveryRevokeCommand: Command {
     static let declaration = CommandDeclaration(
-        name: "recovery revoke", abstract: "have the recovery key open the keychain no longer",
+        name: "recovery revoke", abstract: "make the recovery key invalid",
         discussion: [
-            "Gives the keychain new keys, as 'valet rotate' does, that the recovery key does not "
-                + "open, and asks first: it cannot be undone. Copies of the keychain's files "
-                + "that were made before stay readable with it.",
-            KeyOptions.lockDiscussion, KeyOptions.damageDiscussion, KeyOptions.askingDiscussion,
+            "Gives the keychain new keys, as 'valet rotate' does, which the recovery key "
+                + "does not open. Asks first: this cannot be undone. The key still opens copies "
+                + "of the files that were made before.",
+            KeyOptions.lockDiscussion,
+            KeyOptions.damageDiscussion,
+            KeyOptions.askingDiscussion,
         ],
         options: [KeyOptions.passcodeDescriptor, KeyOptions.yes, KeyOptions.skipDamaged],
         exitCodes: [

@@ -11,7 +11,7 @@ struct RecoveryUseCommand: Command {
         name: "recovery-key-fd", valueName: "N",
         help: "read the recovery key from descriptor N: a line of it")
     private static let setsPasscode = OptionDeclaration(
-        name: "set-passcode", help: "have the keychain open with a new passcode")
+        name: "set-passcode", help: "protect the keychain with a new passcode")
     private static let deviceKey = OptionDeclaration(
         name: "device-key", valueName: "PLACE",
         help: "where the device key comes from afterwards (default: where it came from, but "
@@ -19,24 +19,27 @@ struct RecoveryUseCommand: Command {
         choices: DeviceKeyPlace.allCases.map(\.name))
 
     static let declaration = CommandDeclaration(
-        name: "recovery use", abstract: "bring the keychain back with the recovery key",
+        name: "recovery use", abstract: "restore access to the keychain with the recovery key",
         discussion: [
-            "For a keychain whose passcode or device key is lost. Says first how many items "
-                + "cannot come back, and asks: those for this device only if the device key is "
-                + "lost, else those that need the passcode. They are kept in quarantine, where "
-                + "nothing opens them; so are damaged items, whose number is said afterwards. "
-                + "Everything else comes back, under new keys and with a new device key; the "
-                + "recovery key stays valid.",
-            "The key is asked for on the terminal, or through pinentry where there is none, or "
-                + "read with --recovery-key-fd; never from the command line or the environment. "
-                + "Lower case is fine, spaces and hyphens do not matter, and O, I and L are taken "
-                + "for what they look like. A mistyped key says so: it has check characters.",
-            "A keychain that had a passcode needs a new one, with --set-passcode: typed twice, or "
-                + "read with --new-passcode-fd, or from the second line of the other descriptor. "
-                + "--lower does without. --device-key=own-file makes a file of the keychain's "
-                + "own; credential and key-file ($VALET_DEVICE_KEY_FILE) must be there, and "
-                + "tpm binds the keychain to this machine's TPM. 'valet device bind' explains "
-                + "them.",
+            "For a keychain whose passcode or device key is lost. Says first how many "
+                + "items cannot come back, and asks. If the device key is lost, these are items "
+                + "for this device only and items that need a person for each use. Otherwise "
+                + "they are items that need the passcode; without a new passcode, all items "
+                + "that need a person. They stay in quarantine, where nothing opens them. "
+                + "Damaged items go there, too; their number follows afterwards. Everything "
+                + "else comes back, under new keys and with a new device key. The recovery key "
+                + "stays valid.",
+            "The key is asked for on the terminal, or through pinentry where there is "
+                + "none, or read with --recovery-key-fd; never from the command line or the "
+                + "environment. Lower case is fine; spaces and hyphens do not matter; O, I and "
+                + "L count as the digits that they resemble. Check characters reveal a mistyped "
+                + "key.",
+            "A keychain that had a passcode needs a new one, with --set-passcode: typed "
+                + "twice, or read with --new-passcode-fd, or from the second line of the other "
+                + "descriptor. --lower goes on without a passcode.",
+            "--device-key=own-file makes a file of the keychain's own. For credential and "
+                + "key-file ($VALET_DEVICE_KEY_FILE) the key must exist already. tpm binds the "
+                + "keychain to this machine's TPM. 'valet device bind' explains these places.",
         ],
         options: [
             keyDescriptor, setsPasscode, KeyOptions.newPasscodeDescriptor, KeyOptions.weak,

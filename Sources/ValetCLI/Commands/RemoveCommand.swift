@@ -15,17 +15,21 @@ struct RemoveCommand: Command {
         name: "remove", abstract: "remove a secret, or all of a valet",
         synonyms: ["rm", "delete"],
         discussion: [
-            "A secret that is removed cannot be brought back. Asks first where standard input is "
-                + "a terminal, and needs --yes elsewhere, unless there is nothing to remove.",
-            "With --all, says how many secrets were removed. Only the one valet is emptied that "
-                + "--id, --app, --group, --accessibility and --cloud choose.",
+            "A secret that is removed cannot be brought back. The command asks first. "
+                + "Where nobody can be asked it needs --yes, unless there is nothing to remove.",
+            "--all empties the one valet that --id, --app, --group, --accessibility and "
+                + "--cloud choose, and says how many secrets were removed.",
+            "Up to 1,000 secrets are removed in one transaction: all or none. More are "
+                + "removed in batches, so that other programs can write in between. If a later "
+                + "batch fails, the error says how many secrets are gone; the same command "
+                + "removes the rest.",
             ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.optionalKey],
         options: ItemOptions.ofOneSecret + [all, ifExists, yes],
         schema: [("removed", "how many secrets were removed")],
         exitCodes: [
-            (.notFound, "there is no such secret; with --all or --if-exists never"),
+            (.notFound, "there is no such secret; never with --all or --if-exists"),
             KeyOptions.noConsent,
         ],
         examples: [

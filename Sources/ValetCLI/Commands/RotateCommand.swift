@@ -9,19 +9,22 @@ struct RotateCommand: Command {
     static let declaration = CommandDeclaration(
         name: "rotate", abstract: "give the keychain new keys",
         discussion: [
-            "Makes new keys, and a new device key where that is a file of the keychain's own; "
-                + "seals all items anew, and erases what the old keys opened. Passcode and "
-                + "recovery key stay as they are. Other programs go on meanwhile. What was "
-                + "interrupted goes on with the next unlock, or, without a passcode, the next "
+            "Makes new keys, and a new device key if that is a file of the keychain's "
+                + "own. Seals all items anew, and erases the old keys. Passcode and recovery "
+                + "key stay. Other programs can use the keychain meanwhile. An interrupted "
+                + "change goes on with the next unlock or, without a passcode, with the next "
                 + "change of an item.",
-            "Copies of the keychain's files that were made before open with the keys of that time "
-                + "alone. A copy in use that shares the folder of the device key with this "
-                + "keychain loses it, since what was in use is erased: give it a folder of its "
-                + "own with VALET_HOME first.",
-            "Where a TPM keeps an erasure secret for the keychain, a new one takes its place and "
-                + "the last is destroyed, so that nothing opens with the old keys any more; "
-                + "without the owner's authorization, where there is one, it stays.",
-            KeyOptions.ownerDiscussion, KeyOptions.lockDiscussion, KeyOptions.damageDiscussion,
+            "Copies of the files that were made before open only with the keys of that "
+                + "time. If a copy in use shares the folder of the device key with this "
+                + "keychain, it loses its device key, because the old one is erased: first give "
+                + "it a folder of its own with VALET_HOME.",
+            "If a TPM keeps an erasure secret for the keychain, a new one replaces it and "
+                + "the old one is destroyed, so that the old keys open nothing any more. "
+                + "Without the owner's authorization, if the owner has one, the old secret "
+                + "stays.",
+            KeyOptions.ownerDiscussion,
+            KeyOptions.lockDiscussion,
+            KeyOptions.damageDiscussion,
             KeyOptions.askingDiscussion,
         ],
         options: [

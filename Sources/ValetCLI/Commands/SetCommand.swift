@@ -9,7 +9,7 @@ struct SetCommand: Command {
     static let maximumByteCount = 16 << 20
 
     private static let trimNewline = OptionDeclaration(
-        name: "trim-newline", help: "leave out one newline at the end of standard input")
+        name: "trim-newline", help: "drop one newline at the end of standard input")
     private static let ifAbsent = OptionDeclaration(
         name: "if-absent", help: "fail if there is a secret of that name, and keep it")
     private static let yes = OptionDeclaration(
@@ -19,15 +19,15 @@ struct SetCommand: Command {
         name: "set", abstract: "store a secret",
         synonyms: ["add"],
         discussion: [
-            "Stores the exact bytes of standard input, at most 16 MiB, under KEY, and replaces "
-                + "what was there, for good; --if-absent replaces nothing, also when several "
-                + "programs set the same name at once.",
-            "When standard input is a terminal, asks whether to replace a secret that is there, "
-                + "and then for the new one, twice, without showing it. There a secret has one "
-                + "line: give one of several on standard input.",
+            "Stores the exact bytes of standard input, at most 16 MiB, under KEY. A "
+                + "secret of that name is replaced for good. --if-absent never replaces one, "
+                + "even when several programs set the same name at once.",
+            "At a terminal, asks before it replaces a secret. Then asks for the new "
+                + "secret twice, without echo. A secret that is typed has one line: use "
+                + "standard input for several.",
             "A secret is never read from the command line or the environment, which other "
-                + "programs can see. An empty one is refused: Valet has no empty values, and "
-                + "empty input mostly means that the program in front of the pipe failed.",
+                + "programs can see. An empty secret is refused: empty input usually means that "
+                + "the program before the pipe failed.",
             ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.key],
@@ -38,13 +38,23 @@ struct SetCommand: Command {
             ("name", "the key"), ("byteCount", "how many bytes were stored"),
         ],
         exitCodes: [
-            (.usage, "the command line is wrong, or the secret empty or too large"),
+            (
+                .usage,
+                "the command line is wrong, the secret is empty or too large, or nobody can be "
+                    + "asked"
+            ),
             (.alreadyThere, "with --if-absent: there is a secret of that name, and it stays"),
         ],
         examples: [
             ("valet set github-token", "Asks for the token."),
-            ("openssl rand -base64 32 | valet set db-password --trim-newline", "Makes one up."),
-            ("openssl rand 32 | valet set signing-key --if-absent", "Only if there is none."),
+            (
+                "openssl rand -base64 32 | valet set db-password --trim-newline",
+                "Generates a password."
+            ),
+            (
+                "openssl rand 32 | valet set signing-key --if-absent",
+                "Stores it only if there is none."
+            ),
             ("valet set tls-key --app com.example.server < key.pem", "For another program."),
         ])
 

@@ -7,9 +7,8 @@ struct StatusCommand: Command {
     static let declaration = CommandDeclaration(
         name: "status", abstract: "show where the keychain is and how it is protected",
         discussion: [
-            "Opens no secret and creates nothing. A line of text is left out when there is "
-                + "nothing to say, as while there is no keychain; its member of the JSON object "
-                + "is null."
+            "Opens no secret and creates nothing. A line without a value is left out; its member "
+                + "of the JSON object is null."
         ],
         options: [ItemOptions.json],
         schema: [
@@ -23,7 +22,7 @@ struct StatusCommand: Command {
             ("level", "file, credential, passcode, tpm or tpm+passcode"),
             ("keychainID", "32 hexadecimal digits"), ("format", "the version of the format"),
             ("epoch", "the generation of the keys"), ("items", "how many items there are"),
-            ("quarantinedRows", "how many damaged rows were put aside"),
+            ("quarantinedRows", "how many damaged rows were set aside"),
             ("byteCount", "the size of the database and its log"),
             ("isReadOnly", "true where nothing can be written"),
             (
@@ -33,19 +32,19 @@ struct StatusCommand: Command {
             ("lockStateReason", "why there"),
             (
                 "lockStateWarning",
-                "what somebody has done to opened keys in the kernel; null if nothing"
+                "what another program changed in the opened keys in the kernel; null if nothing"
             ),
             (
                 "locksIn",
-                "how long the keychain stays unlocked at most, as 7h59m; null for no end"
+                "the longest time that the keychain stays unlocked, as 7h59m; null for no end"
             ),
             ("autoLock", "after how long without use it locks, as 15m; null for never"),
             ("recoveryKey", "whether a recovery key opens the keychain"),
             (
                 "needsRecovery",
-                "true if the device key is gone, and a recovery key can stand in for it"
+                "true if the device key is gone, and a recovery key can replace it"
             ),
-            ("isRotating", "true while one generation of keys gives way to the next"),
+            ("isRotating", "true while a change of keys is not finished"),
             ("isErasePending", "true while old keys may still be on the disk"),
         ] + StatusReport.peopleSchema + StatusReport.tpmSchema,
         examples: [("valet status --json | jq -r .level", "The level of protection.")])

@@ -15,32 +15,33 @@ struct UnlockCommand: Command {
 
     private static let insist = OptionDeclaration(
         name: "insist",
-        help: "have a TPM try the passcode though it takes few wrong ones more")
+        help: "try the passcode even if the TPM takes only few more wrong ones")
 
     static let declaration = CommandDeclaration(
         name: "unlock", abstract: "unlock the keychain for all programs of the user",
         discussion: [
-            "Puts the opened keys into the kernel's keyring of the user, where every program of "
-                + "the same user finds them, until 'valet lock', the end of the --for time, "
-                + "the --auto-lock time without use, or the end of the machine's run, whichever "
-                + "comes first. Times run on while the machine sleeps. An unlocked keychain can "
-                + "be unlocked again, for other times. A keychain without a passcode is always "
-                + "open, and this does nothing.",
-            "The keychain is used when any program of the user reads, looks for, stores or removes "
-                + "a secret that is only there while it is unlocked; 'valet status' and 'valet "
-                + "doctor' do not use it, nor do programs that wait for it. It may lock up to an "
-                + "eighth of the --auto-lock time early, and never late.",
-            "Keys are shared only where somebody has logged in: at a terminal, on a desktop, by "
-                + "ssh, with sudo. In system services and containers, as root too, each program "
-                + "unlocks for itself, and this command has nothing to unlock and fails. Give such "
+            "Puts the opened keys into the kernel's keyring of the user, sealed. Programs "
+                + "of the same user that can open the keychain's folder find them. The keychain "
+                + "stays unlocked until 'valet lock', the end of --for, the idle time of "
+                + "--auto-lock, a restart, or the last log-out if that removes /run/user/ID. "
+                + "Times go on while the machine sleeps. An unlocked keychain can be unlocked "
+                + "again, for other times. A keychain without a passcode is always open, and "
+                + "this command does nothing.",
+            "The idle time begins anew when a program of the user reads, looks for, "
+                + "stores or removes a secret that needs the keychain unlocked. 'valet status', "
+                + "'valet doctor' and programs that wait for the keychain do not count. The "
+                + "keychain may lock up to an eighth of the idle time early, and never late.",
+            "Keys are shared only where a person has logged in: at a terminal, on a "
+                + "desktop, by ssh, with sudo. In system services and containers, also for "
+                + "root, each program unlocks for itself, and this command fails. Give such "
                 + "programs the passcode through a descriptor, and its number in "
-                + "$VALET_PASSCODE_FD; the verbs of this command that meet a locked keychain "
-                + "take it from there, too, or ask. 'valet status' says which of both it is, and "
-                + "why; VALET_LOCK_STATE=kernel or =process chooses.",
-            "A keychain that is bound to a TPM has its passcode tried there. The TPM counts wrong "
-                + "ones of everybody who uses it, and takes none for a while when there were too "
-                + "many. With fewer than half of the tries left nothing is tried, but with "
-                + "--insist.",
+                + "$VALET_PASSCODE_FD. There, the verbs that meet a locked keychain read that "
+                + "descriptor, or ask. 'valet status' says which case this is, and why; "
+                + "VALET_LOCK_STATE=kernel or =process chooses.",
+            "A keychain that is bound to a TPM has the TPM check the passcode. The TPM "
+                + "counts the wrong passcodes of all its users, and after too many it takes "
+                + "none for a while. If fewer than half of the tries are left, nothing is tried "
+                + "without --insist.",
             KeyOptions.askingDiscussion,
         ],
         options: [duration, autoLock, insist, KeyOptions.passcodeDescriptor],
