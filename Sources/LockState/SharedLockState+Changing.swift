@@ -30,7 +30,8 @@ extension SharedLockState {
     /// - Returns: The scopes that are open now: not those that a lock has taken away meanwhile.
     /// - Throws: ``LockStateError/Code/quotaExceeded`` if there is no room, for half a second,
     ///   since the kernel gives room back with a delay; `refused`; `cannotShare`. What was
-    ///   published before stays then.
+    ///   published before stays then. `other`, with nothing published, for an unlock after which
+    ///   the page of locks cannot be read.
     func publish(
         _ publication: Publication, now: BootTime
     ) throws(LockStateError) -> Set<KeyScope> {
@@ -56,14 +57,18 @@ extension SharedLockState {
         if !publication.onlyOpenScopes { ended = [] }
         BootTime.wait(milliseconds: 1)
         sweep(but: keys.map(\.entry.serial))
-        // A lock that came meanwhile holds. What cannot be told counts as one.
-        let marksNow = try? page.marks()
-        for scope in KeyScope.allCases where marksNow?[scope] != marks[scope] {
+        // A lock that came concurrently holds. What cannot be told counts as one.
+        let marksNow = Result { () throws(LockStateError) in try page.marks() }
+        for scope in KeyScope.allCases where (try? marksNow.get())?[scope] != marks[scope] {
             ended.insert(scope)
         }
         for key in keys where ended.contains(key.scope) {
             try? file.empty([key.scope])
             KernelKeyring.end(key.entry.serial, always: true)
+        }
+        // An unlock that has unlocked nothing must not answer as if it had.
+        if !publication.onlyOpenScopes, try marksNow.get() == nil {
+            throw LockStateError(.other, during: .readPage)
         }
         return Set(keys.map(\.scope)).subtracting(ended)
     }
@@ -141,7 +146,8 @@ extension SharedLockState {
             Dictionary(keys.map { ($0.scope, $0.entry) }) { first, _ in first })
         let encoded = contents.encoded(for: binding)
         var failure = LockStateError(.cannotShare, during: .share, path: places.deviceFolder)
-        for place in try places.places(making: true) {
+        for isInMemory in [true, false] {
+            guard let place = try places.place(inMemory: isInMemory, making: true) else { continue }
             do throws(LockStateError) {
                 let file = try Self.write(encoded, in: place, keychainID)
                 return OpenSharingFile(file, contents, isInMemory: place.isInMemory)

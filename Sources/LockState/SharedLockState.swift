@@ -290,7 +290,12 @@ extension SharedLockState {
             else { continue }
             switch try open(entry, scope, seen) {
             case .found(let found):
-                let answer = judge(found, scope, epochs, now)
+                var answer = judge(found, scope, epochs, now)
+                if case .absent(.deadlinePassed) = answer {
+                    answer = try endUnlessRenewed(found, entry, seen) { found in
+                        judge(found, scope, epochs, now)
+                    }
+                }
                 guard case .absent(let why) = answer else { return answer }
                 cause = why
             case .absent(.notUnlocked): break
@@ -319,6 +324,20 @@ extension SharedLockState {
         }
     }
 
+    /// Ends a key past its deadline, so that no renewal which comes too late brings it back; unless
+    /// another process has renewed it since it was read.
+    private func endUnlessRenewed(
+        _ found: Found, _ entry: SharingEntry, _ seen: Seen, _ judge: (Found) -> LookUp
+    ) throws(LockStateError) -> LookUp {
+        let again = try open(entry, found.payload.scope, seen)
+        if let renewed = again.found, renewed.payload.period != found.payload.period {
+            let answer = judge(renewed)
+            guard case .absent(.deadlinePassed) = answer else { return answer }
+        }
+        KernelKeyring.end(found.key, always: true)
+        return .absent(.deadlinePassed)
+    }
+
     private func judge(
         _ found: Found, _ scope: KeyScope, _ epochs: [EpochMark], _ now: () -> BootTime
     ) -> LookUp {
@@ -326,13 +345,7 @@ extension SharedLockState {
         guard payload.scope == scope, payload.keychainID == keychainID else {
             return .absent(.invalid(LockStateError(.wrongKeys, during: .read)))
         }
-        guard !payload.period.hasEnded(at: now()) else {
-            // Another process may have renewed it since it was read, but not beyond its end.
-            if payload.deadline == payload.period.limits.end {
-                KernelKeyring.end(found.key, always: true)
-            }
-            return .absent(.deadlinePassed)
-        }
+        guard !payload.period.hasEnded(at: now()) else { return .absent(.deadlinePassed) }
         guard !payload.period.isRenewedLater(than: now()) else {
             return .absent(.invalid(LockStateError(.malformed, during: .read)))
         }

@@ -34,22 +34,32 @@ package struct SharingPlaces: Hashable, Sendable {
 
     /// The places that there are, the preferred one first. What is not the user's alone is none.
     ///
-    /// - Parameter making: Whether missing folders are made.
     /// - Throws: ``LockStateError/Code/other`` if it cannot be told whether one is there.
-    func places(making: Bool) throws(LockStateError) -> [Place] {
+    private func places() throws(LockStateError) -> [Place] {
         var found: [Place] = []
-        let runtime = "\(runtimeRoot)/\(geteuid())"
-        // The kernel's user folder is made by the system, never by us.
-        if try Self.directory(runtime, making: false, mustBeInMemory: true) != nil,
-            let own = try Self.directory(
-                runtime + "/valet", making: making, mustBeInMemory: true)
-        {
-            found.append(Place(directory: own, isInMemory: true))
-        }
-        if let device = try Self.directory(deviceFolder, making: making, mustBeInMemory: false) {
-            found.append(Place(directory: device, isInMemory: false))
+        for isInMemory in [true, false] {
+            if let place = try place(inMemory: isInMemory, making: false) { found.append(place) }
         }
         return found
+    }
+
+    /// One of the two places; nil if it is not there, or is not the user's alone.
+    ///
+    /// - Parameter making: Whether a missing folder is made.
+    /// - Throws: ``LockStateError/Code/other`` if it cannot be told whether it is there.
+    func place(inMemory: Bool, making: Bool) throws(LockStateError) -> Place? {
+        var path = deviceFolder
+        if inMemory {
+            let runtime = "\(runtimeRoot)/\(geteuid())"
+            // The user's runtime folder is made by the system, never by us.
+            guard try Self.directory(runtime, making: false, mustBeInMemory: true) != nil else {
+                return nil
+            }
+            path = runtime + "/valet"
+        }
+        return try Self.directory(path, making: making, mustBeInMemory: inMemory).map {
+            Place(directory: $0, isInMemory: inMemory)
+        }
     }
 
     private static func directory(
@@ -78,7 +88,7 @@ package struct SharingPlaces: Hashable, Sendable {
         of binding: SharingBinding, for access: HeldFile.Access
     ) throws(LockStateError) -> [OpenSharingFile] {
         var files: [OpenSharingFile] = []
-        for place in try places(making: false) {
+        for place in try places() {
             if let file = try Self.file(of: binding, in: place, for: access) { files.append(file) }
         }
         return files
@@ -86,7 +96,7 @@ package struct SharingPlaces: Hashable, Sendable {
 
     /// The sharing files of a keychain that can be had, for who takes keys away.
     func changeableFiles(of binding: SharingBinding) -> [OpenSharingFile] {
-        ((try? places(making: false)) ?? []).compactMap { place in
+        ((try? places()) ?? []).compactMap { place in
             (try? Self.file(of: binding, in: place, for: .changing)) ?? nil
         }
     }
@@ -109,7 +119,7 @@ package struct SharingPlaces: Hashable, Sendable {
 
     /// Removes what killed programs left of sharing files of a keychain that they were making.
     func removeLeftovers(of keychainID: KeychainID) {
-        guard let places = try? places(making: false) else { return }
+        guard let places = try? places() else { return }
         let prefix = KeychainDirectory.temporaryPrefix(Self.fileName(of: keychainID))
         for place in places {
             for name in (try? place.directory.names()) ?? [] where name.hasPrefix(prefix) {
@@ -126,7 +136,7 @@ package struct SharingPlaces: Hashable, Sendable {
     func emptyEveryFile(_ scopes: [KeyScope]) -> [KeySerial] {
         guard let bootID = BootID.current else { return [] }
         var serials: [KeySerial] = []
-        for place in (try? places(making: false)) ?? [] {
+        for place in (try? places()) ?? [] {
             for name in (try? place.directory.names()) ?? [] where name.hasPrefix(Self.filePrefix) {
                 guard let keychainID = KeychainID(digits: name.dropFirst(Self.filePrefix.count))
                 else { continue }

@@ -4,6 +4,7 @@ import Foundation
 import Keybag
 import LockStateSupport
 import Sealing
+import Synchronization
 import Testing
 
 @testable import LockState
@@ -247,6 +248,56 @@ extension Kernel {
             #expect(try sample.use())
             #expect(try sample.serial(.whileUnlocked) == key)
             #expect(try !keyEntry(key).contains(" perm "))
+        }
+
+        @Test func `takes the keys from the kernel once somebody sees that it is over`() throws {
+            try sample.publish(idle: 800)
+            let key = try sample.serial(.whileUnlocked)
+            sample.clock.advance(by: 799)
+            #expect(sample.isUnlocked())
+            #expect(KernelKeyring.isGood(key))
+            sample.clock.advance(by: 1)
+            #expect(
+                try sample.read(sample.fresh()) == "locked 1\(KernelSample.first) deadlinePassed")
+            #expect(!KernelKeyring.isGood(key))
+        }
+
+        @Test func `that is renewed while somebody reads is not over`() throws {
+            try sample.publish(idle: 800)
+            sample.clock.advance(by: 799)
+            let sample = sample
+            let isFirst = Atomic(true)
+            // Asked for after the payload was read.
+            let reader = sample.store {
+                if isFirst.exchange(false, ordering: .relaxed) {
+                    #expect((try? sample.use()) == true)
+                    sample.clock.advance(by: 1)
+                }
+                return sample.clock.now
+            }
+            #expect(try sample.read(reader) == "unlocked 1\(KernelSample.all)")
+            #expect(sample.isUnlocked())
+        }
+
+        @Test func `is not brought back by a renewal that comes too late`() throws {
+            try sample.publish(idle: 800)
+            sample.clock.advance(by: 700)
+            let sample = sample
+            let count = Atomic(0)
+            let locked = "locked 1\(KernelSample.first) deadlinePassed"
+            // Looks at the clock in time, and is kept from the rest until others have seen the end.
+            let late = sample.store {
+                let moment = sample.clock.now
+                if count.add(1, ordering: .relaxed).newValue == 3 {
+                    sample.clock.advance(by: 100)
+                    #expect((try? sample.read(sample.fresh())) == locked)
+                }
+                return moment
+            }
+            try late.renew()
+            #expect(count.load(ordering: .relaxed) >= 3)
+            #expect(try sample.read(sample.fresh()).hasPrefix("locked 1\(KernelSample.first) "))
+            #expect(!sample.isUnlocked(late))
         }
 
         @Test func `is over once somebody has locked`() throws {

@@ -223,6 +223,42 @@ extension Kernel {
             #expect(try sample.read(reader) == "before notUnlocked")
         }
 
+        /// A daemon closes what it did not open, and gets the number for a file of its own.
+        @Test func `are looked up anew when somebody has taken the descriptor of the page`()
+            throws
+        {
+            try sample.publish()
+            let reader = sample.fresh()
+            let keys = try #require(reader.current(expecting: sample.samples.marks([1])).keys)
+            let path = sample.folder + "/of-somebody-else"
+            let contents = Data(repeating: 0x78, count: 4096)
+            try contents.write(to: URL(fileURLWithPath: path))
+            let numbers = descriptors(of: sample.pagePath)
+            let file = unsafe open(path, O_RDWR)
+            #expect(!numbers.isEmpty && file >= 0)
+            for number in numbers { #expect(dup2(file, number) == number) }
+            close(file)
+            _ = reader.isUnlocked(with: keys)
+            #expect(try sample.read(reader) == unlocked)
+            // A lock writes to the page, and not to what has its number.
+            try sample.store.lock(all: false)
+            #expect(try sample.read(reader) == "locked 1\(KernelSample.first) notUnlocked")
+            #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == contents)
+            // And nobody has closed it.
+            #expect(descriptors(of: path) == numbers)
+            for number in numbers { close(number) }
+        }
+
+        private func descriptors(of path: String) -> [Int32] {
+            let folder = "/proc/self/fd"
+            let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+            return names.compactMap { Int32($0) }.sorted().filter {
+                (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)"))
+                    == path
+            }
+        }
+
         @Test(arguments: [mode_t(0o640), 0o604, 0o700])
         func `are not shared through a file that others may read`(_ mode: mode_t) throws {
             try sample.publish()
@@ -298,6 +334,18 @@ extension Kernel {
             #expect(found == 0)
             #expect(status.st_mode & 0o7777 == 0o1600)
             #expect(!FileManager.default.fileExists(atPath: sample.filePath))
+        }
+
+        @Test func `is enough: no device folder is made beside it`() throws {
+            let deviceFolder = sample.folder + "/device"
+            try FileManager.default.removeItem(atPath: deviceFolder)
+            try sample.publish()
+            #expect(FileManager.default.fileExists(atPath: path))
+            #expect(!FileManager.default.fileExists(atPath: deviceFolder))
+            // Made where it is needed.
+            _ = unsafe chmod("\(root.path)/\(geteuid())", 0o755)
+            try sample.publish()
+            #expect(FileManager.default.fileExists(atPath: sample.filePath))
         }
 
         @Test func `that comes later takes the place of the device folder`() throws {

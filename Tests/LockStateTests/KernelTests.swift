@@ -11,7 +11,7 @@ import Testing
 @testable import LockState
 
 /// A keychain whose keys are shared, and are gone with it.
-final class KernelSample {
+final class KernelSample: Sendable {
     static let all = "[ak ck dk aku cku dku akpu]"
     static let first = "[ck dk cku dku]"
 
@@ -31,6 +31,13 @@ final class KernelSample {
     /// Another store of the same keychain, which remembers nothing.
     func fresh() -> LockStateStore {
         clock.store(of: samples, in: .kernel, runtimeRoot: runtimeRoot)
+    }
+
+    /// Another store that remembers nothing, and goes by a clock of its own.
+    func store(now: @escaping @Sendable () -> BootTime) -> LockStateStore {
+        LockStateStore(
+            keychainID: samples.keychainID, places: store.shared.places,
+            provider: { LockStateProvider(.kernel, "test") }, now: now)
     }
 
     /// The folder of the keychain.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
+import Foundation
+import Synchronization
 import Testing
 
 @testable import LockState
@@ -205,5 +206,24 @@ import Testing
         ] as [(Duration, UInt64)])
     func `is later by a duration, and at most the end of time`(_ time: Duration, _ sum: UInt64) {
         #expect(BootTime(milliseconds: 10).advanced(by: time).milliseconds == sum)
+    }
+
+    @Test func `comes after a wait, whatever signals come meanwhile`() throws {
+        _ = signal(SIGUSR2) { _ in }
+        let waiter = pthread_self()
+        let isOver = Mutex(false)
+        let helper = Thread {
+            // Each of them ends a sleep of the thread early.
+            while !isOver.withLock({ isOver in
+                if !isOver { _ = pthread_kill(waiter, SIGUSR2) }
+                return isOver
+            }) { usleep(500) }
+        }
+        helper.start()
+        let begin = BootTime.now
+        BootTime.wait(milliseconds: 100)
+        let end = BootTime.now
+        isOver.withLock { $0 = true }
+        #expect(end >= begin.advanced(by: .milliseconds(100)))
     }
 }

@@ -130,6 +130,7 @@ extension ItemStore {
         because failure: KeychainFailure
     ) -> KeychainFailure {
         do throws(LockStateError) {
+            defer { announceLockState() }
             let locked = try LockStates.lock(
                 known ?? deviceKeyOwner, at: location, all: all, orEveryKeychain: isSweeping)
             let words =
@@ -143,6 +144,13 @@ extension ItemStore {
             return KeychainFailure(
                 failure, adding: "its opened keys could not be taken away: \(error)")
         }
+    }
+
+    /// Tells those that watch the keychain of a lock, where its database cannot be opened.
+    private func announceLockState() {
+        let folder = try? KeychainDirectory.open(location.folder, creating: false)
+        try? folder?.touch(KeychainLocation.stateName)
+        LockStateWatch.wakeAll()
     }
 
     /// The keychain that the device key names; nil if that cannot be read, or names none.
