@@ -42,4 +42,39 @@ import Testing
     func `do not notice that the keys change`(_ user: User) async throws {
         try await Scenario.run("states.racing_changes", as: user)
     }
+
+    @Test(arguments: User.allCases)
+    func `are answered in an order of all that was locked and unlocked`(_ user: User) async throws {
+        try await Scenario.run("histories.raced", as: user)
+    }
+
+    @Test func `are locked while the page of locks is damaged, and opened by the next unlock`()
+        async throws
+    {
+        try await Scenario.run("histories.accidents")
+    }
+}
+
+/// docs/FORMAT.md §10.6.
+@Suite struct `Opened keys` {
+    @Test(arguments: ["unlocking", "unlocking_first", "unlocking_again", "locking", "locking_all"])
+    func `are those of before or after a call that was killed`(_ call: String) async throws {
+        try await Scenario.run("opened.\(call)", as: .ordinary)
+    }
+
+    @Test func `have the old time or the new one when a renewal was killed`() async throws {
+        try await Scenario.run("opened.renewing")
+    }
+
+    @Test func `are open after an unlock that succeeds, though the page cannot be read`()
+        async throws
+    {
+        try await Scenario.run("opened.unread_page")
+    }
+
+    @Test func `are locked, and watchers are told, though the database cannot be read`()
+        async throws
+    {
+        try await Scenario.run("opened.told_though_unreadable")
+    }
 }

@@ -17,13 +17,13 @@ OTHER = ("openat", "fcntl", "pread64", "newfstatat", "mmap", "close", "readlink"
          "getrandom", "prctl", "exit_group")
 
 
-def calls(world, *words, input, **options):
+def calls(world, *words, input, names=CHANGING + OTHER, prefix=(), **options):
     """The calls of a run from where the command's own code begins, as (name, which of them)."""
     need("strace")
     log = f"{world.folder}/trace"
-    names = ",".join(CHANGING + OTHER)
     outcome = world.run(
-        *words, input=input, prefix=("strace", "-f", "-o", log, "-e", f"trace={names}"), **options)
+        *words, input=input, **options,
+        prefix=(*prefix, "strace", "-f", "-o", log, "-e", f"trace={','.join(names)}"))
     expect(outcome.code == 0, "under strace:", outcome)
     counts, found, has_begun = collections.Counter(), [], False
     for line in open(log, errors="replace"):
@@ -38,11 +38,11 @@ def calls(world, *words, input, **options):
     return found
 
 
-def killed(world, call, *words, input, **options):
+def killed(world, call, *words, input, prefix=(), **options):
     """Kills a run at the start of a call; False if it ended before it made that call."""
     outcome = world.run(
         *words, input=input, **options,
-        prefix=("strace", "-f", "-o", "/dev/null", "-e", f"trace={call[0]}", "-e",
+        prefix=(*prefix, "strace", "-f", "-o", "/dev/null", "-e", f"trace={call[0]}", "-e",
                 f"inject={call[0]}:signal=KILL:when={call[1]}"))
     expect(outcome.code in (0, -9, 137), f"to be killed at {call}:", outcome)
     return outcome.code != 0
