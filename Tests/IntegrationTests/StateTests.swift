@@ -66,6 +66,21 @@ import Testing
         try await Scenario.run("opened.renewing")
     }
 
+    @Test(arguments: ["rotating", "rotating_alone", "changing_alone", "recovering_alone"])
+    func `stay locked by a lock in the middle of a change of keys`(_ change: String) async throws {
+        try await Scenario.run("inside.\(change)")
+    }
+
+    @Test func `stay locked by a lock in the middle of a change that has no room for keys`()
+        async throws
+    {
+        try await Scenario.run("inside.rotating_without_room", as: .lonely)
+    }
+
+    @Test func `stay locked by a lock in the middle of a renewal`() async throws {
+        try await Scenario.run("inside.renewing")
+    }
+
     @Test func `are open after an unlock that succeeds, though the page cannot be read`()
         async throws
     {

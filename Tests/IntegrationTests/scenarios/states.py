@@ -127,7 +127,7 @@ def no_room_for_new_keys(world):
     finish(reader, other)
 
 
-def make_room(agent):
+def make_room(agent, passcode="word"):
     """Unlocks into the kernel, once it has given back the room of what was in the way."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.syscall(SYS_KEYCTL, KEYCTL_CLEAR, THREAD_KEYRING)
@@ -135,7 +135,7 @@ def make_room(agent):
     while "keys=kernel" not in agent.do("state") or "unlocked " not in agent.do("state"):
         expect(time.monotonic() < end, "there is no room again")
         time.sleep(0.1)
-        agent.do("unlock word")
+        agent.do(f"unlock {passcode}")
 
 
 def stopped_writer(world):

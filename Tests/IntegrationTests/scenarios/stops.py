@@ -22,22 +22,38 @@ def stopped(world, call, words, value):
         ["strace", "-f", "-o", "/dev/null", "-e", f"trace={call[0]}", "-e",
          f"inject={call[0]}:signal=STOP:when={call[1]}", COMMAND, *words],
         stdin=value, stdout=open(os.devnull, "w"), stderr=open(os.devnull, "w"))
+    if stops(process.pid, lambda: process.poll() is not None, call):
+        return process
+    world.started.remove(process)
+    return None
+
+
+def stops(tracer, has_ended, call):
+    """Waits until what a tracer follows has stopped; false if it ended before it made the call."""
     seen, end = 0, time.monotonic() + 30
     while seen < 5:
         expect(time.monotonic() < end, f"neither stopped nor ended at {call}")
         time.sleep(0.05)
-        if process.poll() is not None:
-            world.started.remove(process)
-            return None
-        seen = seen + 1 if is_stopped(process.pid) else 0
-    return process
+        if has_ended():
+            return False
+        seen = seen + 1 if is_stopped(tracer) else 0
+    return True
+
+
+def go_on(tracer):
+    """Lets what a tracer follows go on."""
+    for child in children(tracer):
+        os.kill(int(child), signal.SIGCONT)
+
+
+def children(process):
+    return open(f"/proc/{process}/task/{process}/children").read().split()
 
 
 def is_stopped(tracer):
     try:
-        children = open(f"/proc/{tracer}/task/{tracer}/children").read().split()
         states = [open(f"/proc/{child}/stat").read().rsplit(")", 1)[1].split()[0]
-                  for child in children]
+                  for child in children(tracer)]
     except FileNotFoundError:
         return False
     return bool(states) and all(state in "Tt" for state in states)

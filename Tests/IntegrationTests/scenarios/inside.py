@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A lock while another process is stopped in the middle of a change of keys, a recovery or a
+renewal, at whichever system call: the lock holds."""
+
+import collections
+import re
+import select
+import shutil
+import subprocess
+
+import opened
+from epochs import CALLS, CHANGES, KEYRING, prepare
+from kills import CHANGING, spread
+from passcodes import ALONE, SHARED
+from states import fill_bytes, make_room
+from stops import go_on, stops
+from support import COMMAND, Agent, expect, need_root
+
+LOCKED = ("locked ", "beforeFirstUnlock ")
+# What a passcode is stretched in.
+LARGE = 32 << 20
+
+
+class Attempt:
+    """A change of keys by a process of its own, under strace, up to where it is told to begin."""
+
+    def __init__(self, world, change, case, *options):
+        shutil.rmtree(world.home)
+        shutil.copytree(world.template, world.home)
+        self.case, self.line = case, world.line
+        self.agent = Agent(world, {**world.variables, **case.env},
+                           prefix=("strace", "-f", *options))
+        if case.is_open:
+            self.agent.do(f"unlock {change.old}")
+        if case.fill:
+            make_room(self.agent, change.old)
+            fill_bytes()
+        self.agent.do("mark begin")
+        self.agent.tell(self.line)
+
+    def has_answered(self):
+        return bool(select.select([self.agent.answers], [], [], 0)[0])
+
+    def end(self):
+        self.agent.ask("lock all")
+        self.agent.end()
+
+
+class Case:
+    def __init__(self, change, env, is_open=True, fill=False):
+        self.change, self.env, self.is_open, self.fill = CHANGES[change], env, is_open, fill
+
+
+CASES = {
+    "rotating": Case("rotating_with_passcode", SHARED),
+    "rotating_without_room": Case("rotating_with_passcode", SHARED, fill=True),
+    "rotating_alone": Case("rotating_with_passcode", ALONE),
+    "changing_alone": Case("changing", ALONE),
+    # Locked before, it is unlocked by the recovery alone.
+    "recovering_alone": Case("recovering", ALONE, is_open=False),
+}
+
+
+def lock_inside(world, name):
+    case = CASES[name]
+    prepare(world, case.change)
+    every = steps(world, case)
+    tried, outcomes = chosen(world, every), collections.Counter()
+    for call in tried:
+        attempt = Attempt(world, case.change, case, "-o", "/dev/null", "-e", f"trace={call[0]}",
+                          "-e", f"inject={call[0]}:signal=STOP:when={call[1]}")
+        tracer = attempt.agent.process.pid
+        if stops(tracer, attempt.has_answered, call):
+            outcome = world.run("lock", env=SHARED)
+            expect(outcome.code == 0, f"stopped at {call}, lock:", outcome)
+            go_on(tracer)
+            outcomes["locked"] += 1
+            answer = attempt.agent.answer()
+            state = attempt.agent.do("state")
+            expect(state.startswith(LOCKED), f"stopped at {call}:", answer, "and then", state)
+            state = opened.status(world)["state"] + " "
+            expect(state.startswith(LOCKED), f"stopped at {call}, for others:", state)
+        else:
+            outcomes["not stopped"] += 1
+            attempt.agent.answer()
+        attempt.end()
+    expect(outcomes["locked"] > len(tried) * 0.7, "not stopped:", outcomes)
+    print(f"{outcomes['locked']} locks inside, of {len(every)} calls")
+
+
+def steps(world, case):
+    """The calls of a change from where a passcode is stretched, as (name, which of them)."""
+    log = f"{world.folder}/trace"
+    attempt = Attempt(world, case.change, case, "-o", log, "-e", f"trace={','.join(CALLS)}")
+    answer = attempt.agent.answer()
+    expect(answer.startswith("ok"), case.change.line, answer)
+    attempt.agent.do("mark end")
+    if not case.fill:
+        expect(attempt.agent.do("state").startswith("unlocked "), "an undisturbed change locks")
+    attempt.end()
+    counts, found, place = collections.Counter(), [], "before"
+    for line in open(log, errors="replace"):
+        match = re.match(r"\d+ +(\w+)\(", line)
+        if not match:
+            continue
+        counts[match[1]] += 1
+        if "/mark-begin" in line:
+            place = "begun"
+        elif place == "begun" and is_large(line):
+            place = "stretching"
+        elif "/mark-end" in line:
+            break
+        if place == "stretching":
+            found.append((match[1], counts[match[1]]))
+    expect(len(found) > 30, "the trace is too short:", len(found))
+    return found
+
+
+def is_large(line):
+    size = re.search(r"mmap\(NULL, (\d+),", line)
+    return size is not None and int(size[1]) > LARGE
+
+
+def chosen(world, every):
+    """While the passcode is stretched, and some of the calls after that."""
+    changing = [call for call in every[1:] if call[0] in CHANGING + KEYRING]
+    return [every[0], *spread(changing, 250 if world.is_thorough else 5)]
+
+
+def rotating(world):
+    lock_inside(world, "rotating")
+
+
+def rotating_without_room(world):
+    lock_inside(world, "rotating_without_room")
+
+
+def rotating_alone(world):
+    lock_inside(world, "rotating_alone")
+
+
+def changing_alone(world):
+    lock_inside(world, "changing_alone")
+
+
+def recovering_alone(world):
+    lock_inside(world, "recovering_alone")
+
+
+def renewing(world):
+    """Stopped in a `get` that renews an idle time."""
+    need_root()
+    opened.keychain(world)
+    case = opened.KILLS["renewing"]
+    every = opened.trace(world, case, opened.CALLS)
+    tried = every if world.is_thorough else spread(every, 3) + every[-3:]
+    count = 0
+    for call in tried:
+        opened.prepare(world, case)
+        process = world.start(
+            [*case.prefix, "strace", "-f", "-o", "/dev/null", "-e", f"trace={call[0]}", "-e",
+             f"inject={call[0]}:signal=STOP:when={call[1]}", COMMAND, *case.words], SHARED,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        has_stopped = stops(process.pid, lambda: process.poll() is not None, call)
+        if has_stopped:
+            opened.do(world, "lock")
+            go_on(process.pid)
+        process.wait(60)
+        world.started.remove(process)
+        count += has_stopped
+        for prefix in ((), case.prefix):
+            state = opened.status(world, prefix)["state"]
+            expect(state == "locked" or not has_stopped, f"stopped at {call}:", state)
+        opened.do(world, *opened.LOCK_ALL)
+    expect(count > len(tried) * 0.7, f"only {count} of {len(tried)} were stopped")
+    print(f"{count} locks inside, of {len(every)} calls")
