@@ -210,6 +210,11 @@ import Testing
 
     @Test func `comes after a wait, whatever signals come meanwhile`() throws {
         _ = signal(SIGUSR2) { _ in }
+        // Threads of a pool block all signals.
+        var (sent, before) = (sigset_t(), sigset_t())
+        unsafe sigaddset(&sent, SIGUSR2)
+        unsafe pthread_sigmask(SIG_UNBLOCK, &sent, &before)
+        defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
         let waiter = pthread_self()
         let isOver = Mutex(false)
         let helper = Thread {

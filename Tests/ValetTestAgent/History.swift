@@ -36,13 +36,13 @@ struct History {
             pause(microseconds: 4_000)
         case "unlocks":
             unlock()
-            pause(microseconds: 600_000)
+            pause(microseconds: 2_000_000)
         case "locks":
             note("lock") {
                 try Keychain.lock()
                 return "done"
             }
-            pause(microseconds: 1600_000)
+            pause(microseconds: 1_200_000)
         // A process with keys of its own.
         case "owns":
             unlock()

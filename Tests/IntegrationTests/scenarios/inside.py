@@ -122,9 +122,15 @@ def is_large(line):
 
 
 def chosen(world, every):
-    """While the passcode is stretched, and some of the calls after that."""
+    """While the passcode is stretched, right before keys are published and right after, and some
+    of the calls that change something."""
     changing = [call for call in every[1:] if call[0] in CHANGING + KEYRING]
-    return [every[0], *spread(changing, 250 if world.is_thorough else 5)]
+    if world.is_thorough:
+        return [every[0], *spread(changing, 250)]
+    made = [index for index, call in enumerate(every) if call[0] == "add_key"]
+    near = [] if not made else [
+        *spread(every[made[0] - 24:made[0]], 3), *spread(every[made[0] + 1:made[-1] + 30], 2)]
+    return list(dict.fromkeys([every[0], *near, *spread(changing, 2 if near else 5)]))
 
 
 def rotating(world):
