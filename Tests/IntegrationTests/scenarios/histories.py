@@ -8,7 +8,7 @@ import os
 import time
 
 from passcodes import ALONE, SHARED
-from support import expect, mount, private_mounts
+from support import Failure, expect, mount, private_mounts
 
 WORD = "word"
 # Hides the runtime folders, so that sharing files go to the keychain's folder.
@@ -86,8 +86,8 @@ def judge(reads, opening, closing, who, hidden=frozenset(), sees_all=True):
         expect(read.answer in ("value", "locked"), who, "an odd answer:", read)
         is_open = read.answer == "value"
         order = orders[0 if is_open else 1]
-        expect(order.allows(read, is_open) or not (is_open or sees_all), who,
-               "against the order:", read, "after", order.before(read))
+        if (is_open or sees_all) and not order.allows(read, is_open):
+            raise Failure(f"{who} against the order: {read} after {order.before(read)}")
         counts[read.answer] += 1
         counts["decided"] += not orders[1].allows(read, not is_open)
     return counts
