@@ -10,7 +10,7 @@ extension BackupError: CustomStringConvertible {
         return text
     }
 
-    /// The reason, and the place in the file: for who says the rest.
+    /// The reason, and the place in the file: the caller says the rest.
     package var reason: String {
         place.map { "\(code.explanation), \($0)" } ?? code.explanation
     }

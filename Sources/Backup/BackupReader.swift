@@ -23,7 +23,7 @@ package final class BackupReader: Sendable {
         BackupItems(ChunkReader(file, header: header, key: key))
     }
 
-    /// Reads the whole file and says what is at its end. Whoever restores does this first, and
+    /// Reads the whole file and says what is at its end. A restore does this first, and
     /// compares the result with that of the reading that follows: docs/FORMAT.md §11.4.
     ///
     /// - Throws: ``BackupError``: `damaged`, `truncated`, `io`, with the place.

@@ -41,7 +41,7 @@ static inline int valet_is_signal_ignored(int number) {
     return sigaction(number, 0, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/* Takes a signal from whoever handles it; an ignored one stays ignored. Swift does not compare
+/* Takes a signal from its handler; an ignored one stays ignored. Swift does not compare
    pointers to functions. */
 static inline void valet_drop_signal_handler(int number) {
     struct sigaction action;

@@ -8,7 +8,7 @@ internal import Sealing
 /// nothing of the prints. So a finger that was added or removed changes the state, and another
 /// model of reader has another. **A finger that was removed and enrolled again under its name, be
 /// it another person's, does not change it**, nor does a reader of the same model. What is bound to
-/// this state is bound to names: who may enroll can replace a print unseen.
+/// this state is bound to names: a user who may enroll can replace a print unnoticed.
 package struct EnrolmentState: Hashable, Sendable {
     /// 64 bytes. The first half names the reader: BLAKE2b-256 of `LP("valet/1/fingerprint-reader")`
     /// and `LP` of its name. The second is BLAKE2b-256 of `LP("valet/1/enrolled-fingers")`, `LP` of

@@ -6,8 +6,8 @@ package import Sealing
 extension LockedKeybag {
     /// The public half of a pair, to which items are sealed; nil if there is none.
     ///
-    /// To be believed only of a keybag that was unlocked, or whose digest is that of one: who can
-    /// write to the database could have put their own here.
+    /// To be believed only of a keybag that was unlocked, or whose digest is that of one: a
+    /// writer of the database could have put another one here.
     /// - Throws: ``KeybagError/Code/malformed`` unless the record has 153 bytes;
     ///   ``KeybagError/Code/newer`` for a wrap of a later version.
     package func publicKey(of pair: PresencePair) throws(KeybagError) -> PublicKey? {

@@ -8,8 +8,8 @@ extension LockedKeybag {
 
     /// The public half of the recovery key; nil if none was made.
     ///
-    /// To be believed only of a keybag that was unlocked, or whose digest is that of one: who can
-    /// write to the database could have put their own here.
+    /// To be believed only of a keybag that was unlocked, or whose digest is that of one: a
+    /// writer of the database could have put another one here.
     /// - Throws: ``KeybagError/Code/malformed`` unless the record has 32 bytes.
     package var recoveryPublicKey: PublicKey? {
         get throws(KeybagError) {

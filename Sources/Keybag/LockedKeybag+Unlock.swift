@@ -79,8 +79,8 @@ extension LockedKeybag {
         }
     }
 
-    /// What names this keybag and the settings beside it to who has seen them authenticated. It
-    /// proves nothing: anybody can compute it.
+    /// What names this keybag and the settings beside it to code that has seen them authenticated.
+    /// It proves nothing: anybody can compute it.
     package func digest(settings: [UInt8]) -> Digest {
         let bytes = authenticatedBytes
         var parts = LengthPrefixed(reservingByteCount: 8 + bytes.count + settings.count)

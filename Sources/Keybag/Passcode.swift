@@ -37,7 +37,7 @@ package struct Passcode: ~Copyable, Sendable {
         }
     }
 
-    /// Whether it has fewer than eight characters, which are soon guessed by who has the disk.
+    /// Whether it has fewer than eight characters: a thief of the disk soon guesses them.
     package var isShort: Bool { characterCount < Self.shortCharacterCount }
 
     /// Tells whether the same was typed twice, in a time that depends on its length alone.

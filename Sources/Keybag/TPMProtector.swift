@@ -3,8 +3,8 @@
 package import Sealing
 
 /// The protector that needs the device secret, a passcode and what a TPM gives out for it:
-/// docs/FORMAT.md §4.2, §4.8. Nothing is wrapped under the passcode alone, so that who has the disk
-/// and not the TPM has nothing to try passcodes on.
+/// docs/FORMAT.md §4.2, §4.8. Nothing is wrapped under the passcode alone, so that a thief of the
+/// disk and not the TPM has nothing to try passcodes on.
 package struct TPMProtector: Protector, ~Copyable, Sendable {
     private let secret: DeviceSecret
     private let passcode: TPMPasscode

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who has to be there for an item to be read, and when it may be (`kSecAttrAccessControl`;
+/// What reading an item demands of a person, and when it may be read (`kSecAttrAccessControl`;
 /// keychain-semantics §10).
 ///
 /// Two are equal when they mean the same, however they were spelled: ``init(_:_:)`` brings the

@@ -13,7 +13,7 @@ package struct NewItem: Hashable, Sendable {
     package var isSynchronizable: Bool
     /// When the value may be read.
     package var protectionClass: ProtectionClass
-    /// Who has to be there for it; nil for nobody. Its class is that of the item.
+    /// What reading it demands of a person; nil for nothing. Its class is that of the item.
     package var accessControl: AccessControl? {
         didSet { if let accessControl { protectionClass = accessControl.protectionClass } }
     }

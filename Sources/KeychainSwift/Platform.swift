@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Exported, so that whoever imports this module has the members of the type that it shows, too,
+// Exported, so that importers of this module have the members of the type that it shows, too,
 // under `MemberImportVisibility`.
 @_exported public import struct KeychainModel.KeychainFailure
 

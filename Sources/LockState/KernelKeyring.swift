@@ -12,7 +12,7 @@ struct KeySerial: Hashable, Sendable {
 
 /// add_key(2) and keyctl(2), with their errors typed: the one file here that touches a pointer.
 enum KernelKeyring {
-    /// Who may do what (keyctl_setperm(3)): the possessor everything, and every process of the user
+    /// The rights (keyctl_setperm(3)): the possessor everything, and every process of the user
     /// all but linking it elsewhere; nobody else anything. Without the rights of the user a
     /// process in a fresh session keyring, as cron and services have, would not possess the key
     /// and could find but not read it.

@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// The lock state of one keychain with a passcode; safe to use from any thread.
 ///
-/// Whoever publishes keys or renews them holds the keychain's lock of writers: two unlocks at once
-/// are in no order otherwise. A lock waits for nobody.
+/// A caller that publishes keys or renews them holds the keychain's lock of writers: two unlocks at
+/// once are in no order otherwise. A lock waits for nobody.
 package final class LockStateStore: Sendable {
     /// The keychain.
     package let keychainID: KeychainID
@@ -60,7 +60,7 @@ package final class LockStateStore: Sendable {
     /// The state at this moment.
     ///
     /// While what was read last holds, this is two system calls and allocates nothing. Keys past
-    /// their deadline are ended by whoever sees them.
+    /// their deadline are ended by the first process that sees them.
     ///
     /// - Parameter marks: The epochs that the database has, one or two; keys that do not belong to
     ///   all of them are not believed.

@@ -8,7 +8,7 @@ internal import SecretMemory
 
 /// Unlocking, and other keys in the place of those that are open: docs/FORMAT.md §10.6.
 ///
-/// Whoever calls this holds the lock of writers. A lock, which takes no lock, may come at any time.
+/// The caller holds the lock of writers. A lock, which takes no lock, may come at any time.
 extension SharedLockState {
     /// What is published, and whether only as far as it replaces keys that are open.
     struct Publication {
@@ -73,7 +73,8 @@ extension SharedLockState {
         return Set(keys.map(\.scope)).subtracting(ended)
     }
 
-    /// Ends what is published, and changes no mark: for whoever goes on with keys of its own.
+    /// Ends what is published, and changes no mark: for a process that goes on with keys of its
+    /// own.
     func endAll() {
         forget()
         guard let binding = try? binding() else { return }

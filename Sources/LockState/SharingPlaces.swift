@@ -94,7 +94,7 @@ package struct SharingPlaces: Hashable, Sendable {
         return files
     }
 
-    /// The sharing files of a keychain that can be had, for who takes keys away.
+    /// The sharing files of a keychain that can be had, for taking keys away.
     func changeableFiles(of binding: SharingBinding) -> [OpenSharingFile] {
         ((try? places()) ?? []).compactMap { place in
             (try? Self.file(of: binding, in: place, for: .changing)) ?? nil

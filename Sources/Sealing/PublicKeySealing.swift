@@ -2,7 +2,7 @@
 
 package import SecretMemory
 
-/// Sealing to a public key: whoever seals needs no secret, and cannot open what was sealed.
+/// Sealing to a public key: sealing needs no secret, and cannot open what was sealed.
 ///
 /// An ephemeral pair agrees on a secret S with the public key. What is sealed is sealed under
 /// `H(S; context, ephemeral public key, public key, keychain id, epoch)`, and the ephemeral public

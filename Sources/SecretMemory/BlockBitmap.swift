@@ -58,7 +58,7 @@ struct BlockBitmap: ~Copyable, Sendable {
 
     /// Gives back the `count` blocks from `index` on, which `take` returned.
     ///
-    /// What was written to the blocks before is seen by whoever takes them next.
+    /// The next owner of the blocks sees what was written to them before.
     borrowing func giveBack(_ index: Int, count: Int) {
         let run = mask(of: count) << UInt64(index % 64)
         words[index / 64].bitwiseAnd(~run, ordering: .releasing)

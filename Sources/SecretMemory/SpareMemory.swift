@@ -4,7 +4,7 @@ internal import Glibc
 
 /// Whether there is memory for what is large.
 ///
-/// Swift ends the process where an allocation fails, be it of an array or of our own. So whoever
+/// Swift ends the process where an allocation fails, be it of an array or of our own. So code that
 /// is about to handle a large value asks first, for all of its copies at once.
 package enum SpareMemory {
     /// Below that nobody is asked: whatever has no room for this has no room for a call either.

@@ -4,7 +4,7 @@
 package struct BusCall: Hashable, Sendable {
     /// What is being done, for errors: "claim the reader".
     package let operation: String
-    /// Who is asked: a unique name, or the bus itself.
+    /// The receiver: a unique name, or the bus itself.
     let destination: String
     let path: String
     let interface: String

@@ -32,8 +32,8 @@
     /// The unique name of who sent it, which the bus has put there.
     var sender: String { unsafe string(library.sender(handle)) }
 
-    /// Whether it answers the call of that number, sent to `destination`. Only who was asked may
-    /// answer; that they cannot is for the bus to say.
+    /// Whether it answers the call of that number, sent to `destination`. Only the one that was
+    /// asked may answer; that they cannot is for the bus to say.
     func answers(_ cookie: UInt64, to destination: String) -> Bool {
         var number: UInt64 = 0
         guard unsafe library.replyCookie(handle, &number) >= 0, number == cookie else {

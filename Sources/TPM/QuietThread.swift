@@ -8,7 +8,7 @@ internal import Glibc
 /// tpm2-tss writes a line to standard error for every answer that is no success, a wrong passcode
 /// among them. Only `$TSS2_LOG` turns that off, and changing the environment of a process with
 /// threads may crash it. So the calls are made on a thread that has a table of descriptors of its
-/// own. Somebody who has set `$TSS2_LOG` wants to read.
+/// own. A user who has set `$TSS2_LOG` wants to read.
 enum QuietThread {
     private final class Task {
         private let work: () -> Void

@@ -96,7 +96,7 @@
         static let storageRootKey =
             fixedTPM | fixedParent | sensitiveDataOrigin | userWithAuth | noDA | restricted
             | decrypt
-        /// Whoever may use the TPM may have it.
+        /// Every user of the TPM may have it.
         static let deviceSecret = fixedTPM | fixedParent | userWithAuth | noDA
         /// Only a policy gives it out.
         static let boundDeviceSecret = fixedTPM | fixedParent | noDA

@@ -19,7 +19,7 @@
             }
         }
 
-        /// Seals a secret of 32 bytes that everybody who may use this TPM can unseal; with
+        /// Seals a secret of 32 bytes that every program with access to this TPM can unseal; with
         /// registers, only after the machine was started as it was now. What comes back has been
         /// opened again.
         ///

@@ -21,7 +21,7 @@ package struct TPMError: Error, Sendable {
         case noPermission(group: String?)
         /// The TPM, or others who use it, kept us waiting beyond the deadline.
         case timedOut
-        /// Whoever answers for the TPM went away in the middle.
+        /// The TPM's peer went away in the middle.
         case connectionLost
         /// The TPM does not work, or was not started.
         case outOfOrder
@@ -51,7 +51,7 @@ package struct TPMError: Error, Sendable {
         case full
         /// The TPM refuses for another reason; ``TPMError/response`` says which.
         case refused
-        /// Whoever answers for the TPM does not answer as a TPM does.
+        /// The peer does not answer as a TPM does.
         case malformedAnswer
     }
 

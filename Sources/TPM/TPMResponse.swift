@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A response code, as a TPM or tpm2-tss gives it: who says it, and what.
+/// A response code, as a TPM or tpm2-tss gives it: its layer and its code.
 ///
 /// TCG: TPM 2.0 Library part 2, 6.6; TSS 2.0 Overview, 2.4.
 package struct TPMResponse: Hashable, Sendable, CustomStringConvertible {
-    /// Who says it.
+    /// The layer that says it.
     @nonexhaustive
     package enum Layer: UInt8, Sendable {
         case tpm = 0
@@ -21,7 +21,7 @@ package struct TPMResponse: Hashable, Sendable, CustomStringConvertible {
 
     init(_ rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// Who says it; nil for a layer that tpm2-tss does not have.
+    /// The layer that says it; nil for a layer that tpm2-tss does not have.
     package var layer: Layer? { Layer(rawValue: UInt8(truncatingIfNeeded: rawValue >> 16)) }
 
     /// What is said, without the layer and without which handle, session or parameter it is about.

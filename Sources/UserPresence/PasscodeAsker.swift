@@ -141,8 +141,8 @@ package struct PasscodeAsker: Sendable {
             hint: "set \(variable) to \(values)")
     }
 
-    /// Waits until no other thread asks. Who can be cancelled meanwhile looks every 50 ms whether
-    /// he was, and goes to the end of the queue.
+    /// Waits until no other thread asks. A caller that can be cancelled looks every 50 ms whether
+    /// it was, and goes to the end of the queue.
     static func takeTurn(
         _ cancellation: PromptCancellation?, until deadline: Deadline
     ) throws(UserPresenceError) {

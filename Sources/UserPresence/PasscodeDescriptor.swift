@@ -43,7 +43,7 @@ package struct PasscodeDescriptor: Hashable, Sendable {
     }
 
     /// Reads the passcode, up to a newline, which is dropped, or to the end. Nothing behind the
-    /// newline is read: it belongs to whoever reads next.
+    /// newline is read: it belongs to the next reader.
     ///
     /// - Throws: `unavailable(.descriptor)` if it did not come with the program, cannot be read,
     ///   or is a terminal, which would show what is typed; `timedOut`; `tooLong` above

@@ -30,7 +30,7 @@ package final class PromptCancellation: Sendable {
         }
     }
 
-    /// For who has a question open: has it told by `tell`, once; at once, if it is too late.
+    /// For the owner of an open question: `tell` is called once; at once, if it is too late.
     ///
     /// A question is open in one place at a time, so that there is one listener. `tell` is called
     /// under a lock: it must not wait, nor use this object.

@@ -42,7 +42,7 @@ protocol KeychainBackend: Sendable {
     /// Whether there is an item of that name; opens no value.
     func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool
 
-    /// The same of an item that a person has to be there for, who is not asked. An item that is
+    /// The same of an item that demands a person; nobody is asked. An item that is
     /// bound to fingers which are enrolled no longer is none.
     func contains(
         _ name: PasswordName, _ authentication: Authentication

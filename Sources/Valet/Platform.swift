@@ -4,7 +4,7 @@ internal import Foundation
 public import KeychainModel
 internal import SecItemRequests
 
-// Exported, so that whoever imports this module has the members of the types that it shows, too,
+// Exported, so that importers of this module have the members of the types that it shows, too,
 // under `MemberImportVisibility`; one by one, because the rest of these modules is not for them.
 @_exported public import struct KeychainModel.KeychainFailure
 

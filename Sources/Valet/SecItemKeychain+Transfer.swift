@@ -22,7 +22,7 @@ extension SecItemKeychain {
         guard let found = result as? [[String: Any]] else {
             throw KeychainFailure(.internalFault, during: "read items")
         }
-        // What finds an item again: where it was found, and who proves to be there.
+        // What finds an item again: where it was found, and the context with the proof.
         let kept = [SecItemKey.usesDataProtectionKeychain, SecItemKey.authenticationContext]
         let context = query.filter { kept.contains($0.key) }
         return try found.map { attributes throws(KeychainFailure) in

@@ -26,7 +26,7 @@ struct ScriptedState {
         return scripted(try session.store.availability())
     }
 
-    /// `found` in the scripted state. Who is told waits anyway, and is not delayed.
+    /// `found` in the scripted state. The receiver waits anyway, and is not delayed.
     func changed(_ found: Found, in session: KeychainSession) -> Found {
         for case .slow(session.store.timeLimit...) in kinds {
             return .failure(KeychainFailure(.timedOut, during: ItemStore.looking))

@@ -72,7 +72,7 @@ import Testing
         #expect(code { _ = try lock.acquire(before: .never) } == .replaced)
         let place = ["one/gone", "one/home"].first { folder.mode($0) != nil && way != .linkAbove }
         if !wasHeld, let place { #expect(folder.mode(place + "/keychain.lock") == nil) }
-        // Who closes what is open there still does so under the lock.
+        // A close of what is open there still happens under the lock.
         if wasHeld, way != .removed {
             _ = try lock.acquire(before: .immediately, inPlace: false)
         }

@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-/// Who runs a scenario.
+/// The user that runs a scenario.
 enum User: CaseIterable {
     case caller
     /// Another one than root, where root runs the tests; else the caller.

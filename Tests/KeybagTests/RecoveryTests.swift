@@ -73,7 +73,7 @@ import Testing
             code { _ = try sample.recover(RecoveryKey(seed), settings: settings) } == .tampered)
     }
 
-    /// Who can write to the database puts a recovery key of their own beside the root key.
+    /// A writer of the database puts a recovery key of their own beside the root key.
     @Test func `is not open to a key that was put in without the root key`() throws {
         var planted = sample
         let root = RootKey.random()
@@ -103,7 +103,7 @@ import Testing
             } == .wrongPasscode)
     }
 
-    /// X25519 gives zero for it, whoever seals.
+    /// X25519 gives zero for it, with any secret key.
     @Test func `is not made possible for a public key of low order`() throws {
         let zero = try PublicKey([UInt8](repeating: 0, count: 32))
         let protector = try sample.protector()

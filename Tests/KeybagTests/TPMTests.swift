@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    /// Who has the disk and not the TPM has nothing to try passcodes on.
+    /// The disk without the TPM gives nothing to try passcodes on.
     @Test func `has nothing that passcode and device secret alone would open`() throws {
         #expect(sample.locked.records[.rootByPasscode] == nil)
         #expect(sample.locked.records[.rootByDevice] == nil)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Keybag
 
-/// Who can write to the database changes keybags, or puts one together from others.
+/// A writer of the database changes keybags, or combines one from others.
 @Suite struct `A keybag with a passcode and a recovery key` {
     /// Stretched once, at a cost that can be parsed.
     private static func sample() throws -> (PasscodeSample, [UInt8]) {

@@ -58,7 +58,7 @@ import Testing
         #expect(code { _ = try sample.unlock(sample.locked, secret: secret) } == .wrongDeviceSecret)
     }
 
-    /// Somebody who writes another secret's id into the keybag still has to have the right one.
+    /// An attacker who writes another secret's id into the keybag still needs the right one.
     @Test func `refuses another device secret under the right name`() throws {
         let secret = Randomness.bytes(32)
         var bytes = sample.locked.encoded

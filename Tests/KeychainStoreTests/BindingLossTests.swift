@@ -159,7 +159,7 @@ import Testing
         #expect(readable() == Self.names)
     }
 
-    /// Whoever may not use the TPM is told so, and loses nothing.
+    /// A program that may not use the TPM is told so, and loses nothing.
     @Test func `is not given up where its libraries are missing`() throws {
         let key = try store.createRecoveryKey(nil)
         try bound.bind()

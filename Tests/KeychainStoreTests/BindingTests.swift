@@ -82,7 +82,7 @@ import Testing
         try bound.bind()
         try bound.forget()
         let folder = bound.epochs.keychain.folder
-        // Whoever holds the lock keeps the TPM from nobody: here it is free whenever one is asked.
+        // A holder of the lock keeps the TPM from nobody: here it is free whenever one is asked.
         bound.answer { _ in
             let lock = unsafe open(folder + "/keychain.lock", O_RDWR)
             defer { close(lock) }

@@ -41,7 +41,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let writer = makeStore()
         try writer.set(Addition(.generic("a"), value: .text("v")), for: caller)
-        // Too short to be a burden: it is left to who writes.
+        // Too short to be a burden: it is left to the next writer.
         try read("a", and: writer)
         #expect(try logByteCount() > 0)
         for number in 0..<40 {

@@ -211,7 +211,7 @@ import Testing
             try engine.lockWithoutPasscode("test", Deadline(after: .seconds(5)))
         }
         #expect(try epochs.state() == .unlocked)
-        // Who sets one publishes under the lock of writers, and commits under it.
+        // Setting one publishes under the lock of writers, and commits under it.
         let waited = epochs.code {
             try epochs.store.withEngine("test") { (engine) throws(KeychainFailure) in
                 try translating("test") {

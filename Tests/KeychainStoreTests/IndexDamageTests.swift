@@ -240,6 +240,9 @@ import Testing
         let passcode = try EpochStore.passcode("the passcode")
         try epochs.store.setPasscode(passcode)
         try epochs.addItems([.whenUnlocked, .afterFirstUnlock])
+        try epochs.store.set(
+            Addition(.generic("labelled", [.label: .text("l")]), value: .text("v")),
+            for: epochs.caller)
         try epochs.keychain.tamper("DELETE FROM attribute")
         let damage = epochs.keychain.damage()
         #expect(!damage.isEmpty)
@@ -250,7 +253,7 @@ import Testing
         #expect(failure?.code == .locked && failure?.hint?.contains("valet unlock") == true)
         try epochs.store.unlock(passcode)
         #expect(epochs.keychain.damage() == damage)
-        #expect(try epochs.store.repairIndexes().rowCount == 2)
+        #expect(try epochs.store.repairIndexes().rowCount == 3)
         #expect(epochs.keychain.damage().isEmpty)
     }
 }

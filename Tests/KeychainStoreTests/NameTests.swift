@@ -149,7 +149,7 @@ import Testing
         #expect(found.damage == nil)
     }
 
-    /// Who writes to the file may number rows as no writer does.
+    /// An attacker may number rows as no writer does.
     @Test func `lists what it can beside a row with the last number`() throws {
         for name in ["a", "b", "c"] { try keychain.add(.generic(name)) }
         try keychain.tamper("UPDATE item SET number = 9223372036854775807 WHERE number = 2")

@@ -127,7 +127,7 @@ import Testing
         let found = bound.diagnose().filter { $0.path == folder + "/device.key" }
         #expect(found.map(\.severity) == [.fine] && found.first?.hint == nil)
         #expect(found.first?.message.contains(owner) == true)
-        // Back among them, it leaves the place to who has it.
+        // Back among them, it leaves the place to its holder.
         try bound.rotateKeys(nil, movingDeviceKeyTo: .ownFile)
         #expect(contents("device.key") == key)
         #expect(try bound.value(of: .exact("a"), for: epochs.caller) != nil)

@@ -81,7 +81,7 @@ import Testing
         #expect(epochs.read("new", try epochs.passcodeProof()) == .value("value of new"))
     }
 
-    /// A kill after the first transaction: only who types the passcode can finish.
+    /// A kill after the first transaction: only the passcode can finish it.
     @Test func `wait for the passcode when their change is left undone`() throws {
         try epochs.beginEpoch(first)
         try forget()

@@ -177,7 +177,7 @@ import Testing
         }
         isOver.store(true, ordering: .relaxed)
         #expect(hasEnded.wait(timeout: .now() + 60) == .success)
-        // Either may give up on the other who was quicker each time, and says so.
+        // Either may give up if the other was quicker each time, and says so.
         #expect(codes.withLock { $0.subtracting([nil, .timedOut]) } == [])
         #expect(epochs.keychain.damage() == [])
     }

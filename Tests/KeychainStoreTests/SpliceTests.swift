@@ -10,7 +10,7 @@ struct Splice: Sendable, CustomTestStringConvertible {
     /// What asking for the item answers with then.
     enum Outcome: Sendable {
         case damaged
-        /// No hash leads to the row any more, and only who looks at every row finds it: `doctor`.
+        /// No hash leads to the row any more, and only a look at every row finds it: `doctor`.
         case missing
         /// Reading by name does not look at the column: the primary key, which is sealed with the
         /// value, says it too.

@@ -8,7 +8,7 @@ import Testing
 
 @testable import KeychainStore
 
-/// What somebody can do to the files who has no key.
+/// What an attacker without a key can do to the files.
 extension TestStore {
     /// Runs `body` with a connection that knows of no rules.
     func tamper<R>(_ body: (Connection) throws -> R) throws -> R {

@@ -231,7 +231,7 @@ extension Kernel {
             #expect(try sample.use(other))
             sample.clock.advance(by: 700)
             #expect(sample.isUnlocked())
-            // Who comes second finds that it was done.
+            // The second one finds that it was done.
             #expect(try sample.use())
             #expect(try sample.use(other))
             #expect(sample.store.unlockPeriod == other.unlockPeriod)

@@ -64,7 +64,8 @@ extension Kernel {
             #expect(try sample.read() == "unlocked 1\(KernelSample.all)")
             try sample.plant([UInt8](repeating: 7, count: count), as: .whileUnlocked)
             let code = count > 1_024 ? "malformed" : "changedByOthers"
-            // Who has read the keys before goes by them: the key is the same, and no lock came.
+            // A process that has read the keys before uses them: the key is the same, and no lock
+            // came.
             #expect(try sample.read() == "unlocked 1\(KernelSample.all)")
             #expect(try sample.read(sample.fresh()) == "\(first) invalid:\(code)")
         }
@@ -157,7 +158,7 @@ extension Kernel {
         }
     }
 
-    /// What whoever can write to the folders can do, and accidents.
+    /// What a writer of the folders can do, and accidents.
     @Suite struct `Folders of shared keys` {
         let sample = KernelSample()
         private let unlocked = "unlocked 1\(KernelSample.all)"

@@ -76,7 +76,7 @@ final class KernelSample: Sendable {
         try KernelKeyring.update(serial(scope), payload: bytes.span)
     }
 
-    /// Seals a payload as whoever has the sharing file can.
+    /// Seals a payload as a holder of the sharing file can.
     func seal(_ payload: KeyPayload, as scope: KeyScope? = nil) throws -> [UInt8] {
         let scope = scope ?? payload.scope
         let page = try #require(try store.shared.page.marks(at: .now))

@@ -5,7 +5,7 @@ import LockState
 import Synchronization
 import Testing
 
-/// Who runs the other processes.
+/// The user of the other processes.
 enum User: CaseIterable {
     case caller
     /// User 65534, where root runs the tests; else the caller.
@@ -63,7 +63,7 @@ final class OtherProcess {
         } catch {
             return "\(error)"
         }
-        // Gone with the tests; who runs it keeps it open.
+        // Gone with the tests; a process that runs it keeps it open.
         let path = folder.path
         paths.withLock { $0 = path }
         atexit { OtherProcess.removeProgram() }

@@ -15,7 +15,7 @@ extension SecretBytes {
     var isInArena: Bool { SecretArena.shared.contains(address) }
 }
 
-/// What lies at an address of the arena, whoever owns it: the arena is never unmapped.
+/// What lies at an address of the arena, for any owner: the arena is never unmapped.
 func peek(_ address: Int, count: Int) -> [UInt8] {
     precondition(SecretArena.shared.contains(address), "not in the arena")
     return (0..<count).map { index in

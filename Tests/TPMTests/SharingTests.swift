@@ -67,7 +67,7 @@ import Testing
             let code = failure { _ = try device.unseal(object, pin: 2) }
             codes.append(code)
             if count.withLock({ $0 }) < stop { break }
-            // What it left is in the way of the next one, who has to get by.
+            // What it left is in the way of the next one, which has to get by.
             #expect(try tpm.device.unseal(object, pin: 2) == SecretBytes.sample(1).array)
         }
         #expect(codes.last == .some(nil))

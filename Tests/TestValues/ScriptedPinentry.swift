@@ -65,7 +65,7 @@ package final class ScriptedPinentry: @unchecked Sendable {
     /// Waits until it asks for an entry, as ``awaitLine(_:)``.
     package func awaitQuestion() { awaitLine("GETPIN") }
 
-    /// Waits until it was sent that line, for ten minutes at most: who sends it may be a task
+    /// Waits until it was sent that line, for ten minutes at most: the sender may be a task
     /// behind all other tests.
     package func awaitLine(_ line: String) {
         for _ in 0..<60_000 {

@@ -168,7 +168,7 @@ def terminal_several_lines(agent):
 
 @case
 def terminal_prompt_comes_when_nothing_is_shown(agent):
-    """Who answers the moment that the prompt is there is not too early."""
+    """An answer at the moment that the prompt appears is not too early."""
     session = direct(agent, "ask 20 terminal again")
     for word in (b"first", b"second"):
         session.expect(b"Passcode: ")

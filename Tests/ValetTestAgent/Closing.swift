@@ -25,7 +25,7 @@ enum Closing {
                 throw CocoaError(.fileReadUnknown)
             }
             close(file)
-            // A lock that whoever unlocks by a wrong number would take away.
+            // A lock that an unlock by a wrong number would take away.
             var lock = flock()
             lock.l_type = Int16(F_WRLCK)
             guard unsafe fcntl(number, F_SETLK, &lock) == 0 else {

@@ -5,7 +5,7 @@ internal import Glibc
 
 /// The variables that the process may believe: none, if it has more rights than its caller.
 package struct Environment: Sendable {
-    /// Whether the process has more rights than whoever started it (`AT_SECURE`, or real ids that
+    /// Whether the process has more rights than its caller (`AT_SECURE`, or real ids that
     /// are not the effective ones). Prompts are off then, too.
     package let isElevated: Bool
 

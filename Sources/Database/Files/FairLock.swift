@@ -44,7 +44,7 @@ package final class FairLock: Sendable {
     /// How many threads wait now.
     var waiterCount: Int { state.withLock { $0.waiters.count } }
 
-    /// Hands the lock to whoever has waited longest.
+    /// Hands the lock to the thread that has waited longest.
     package func release() {
         state.withLock { state in
             guard !state.waiters.isEmpty else {

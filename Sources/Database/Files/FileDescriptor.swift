@@ -114,7 +114,7 @@ struct FileDescriptor: ~Copyable {
     }
 
     deinit {
-        // Whoever is about to report a failure reads `errno` after this.
+        // A caller that is about to report a failure reads `errno` after this.
         let reported = errno
         if number >= 0 { close(number) }
         errno = reported

@@ -131,7 +131,7 @@ package final class FolderWatch: Sendable {
             let count = unsafe poll(&requests, 2, deadline.pollMilliseconds)
             // For want of memory: a look too many, after a pause, harms nobody.
             if count < 0, errno != EINTR { return deadline.sleep(atMost: Self.pause) }
-            // Somebody has closed them: whoever waits looks, and has them watch again.
+            // Other code has closed them: each waiter looks, and has them watch again.
             guard descriptors.withLock({ $0.areSound }) else { return true }
             let isRung = count > 0 && requests[0].revents != 0
             var value: eventfd_t = 0

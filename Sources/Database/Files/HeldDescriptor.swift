@@ -14,7 +14,7 @@ struct HeldDescriptor: ~Copyable {
 
     /// Takes over an open descriptor.
     init(holding descriptor: consuming FileDescriptor) {
-        // Whoever has failed to open one reads `errno` after this.
+        // A caller that failed to open one reads `errno` after this.
         let reported = errno
         identity = FileIdentity(descriptor.status())
         number = descriptor.release()

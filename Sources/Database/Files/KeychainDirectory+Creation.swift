@@ -69,7 +69,7 @@ extension KeychainDirectory {
         return FileDescriptor(owning: number)
     }
 
-    /// Folders on the way may be symbolic links: whoever set them up meant it.
+    /// Folders on the way may be symbolic links: they were set up on purpose.
     private static func openParent(_ path: String) throws(DatabaseError) -> FileDescriptor {
         let number = unsafe valet_open_folder_handle(AT_FDCWD, path, 1)
         if number >= 0 { return FileDescriptor(owning: number) }

@@ -4,7 +4,7 @@ internal import CLinux
 internal import Glibc
 
 /// Whether paths, and the handle, still lead to what is open. The handle of a folder goes with the
-/// folder: whoever looks through it alone does not notice that the folder was moved away and
+/// folder: a look through it alone does not show that the folder was moved away and
 /// another put in its place, and goes on where nobody looks any more.
 extension KeychainDirectory {
     /// Whether the path that the folder was opened by still leads to it: not if it was moved away
@@ -18,7 +18,7 @@ extension KeychainDirectory {
     }
 
     /// Whether that path, with `name` behind it, leads to `file`, which was found or opened there
-    /// before. Three system calls: for whoever holds a file open, before it counts on that.
+    /// before. Three system calls: for a holder of an open file, before it relies on that.
     ///
     /// - Throws: As ``isInPlace()`` and ``check(file:)``.
     package func isInPlace(
@@ -35,7 +35,7 @@ extension KeychainDirectory {
         guard try isInPlace() else { throw replaced(operation) }
     }
 
-    /// Refuses a file that somebody else, who was told ``path``, may not have found: when the
+    /// Refuses a file that another program with the same ``path`` may not have found: when the
     /// path as it was given, or the one without symbolic links, leads to another.
     ///
     /// - Throws: As ``checkPlace(during:)``.

@@ -3,7 +3,7 @@
 internal import Glibc
 
 extension KeychainDirectory {
-    /// Sets the times of the empty file `name`, which is made if there is none: who watches the
+    /// Sets the times of the empty file `name`, which is made if there is none: watchers of the
     /// folder is told (``FolderWatch``).
     ///
     /// The file is never opened, and what it holds does not matter.

@@ -3,7 +3,8 @@
 internal import CLinux
 internal import Glibc
 
-/// The file whose lock everyone holds who writes, takes over the log, or closes what wrote.
+/// The lock file: held by every writer, every checkpointer, and every closer of a writing
+/// connection.
 ///
 /// It is an open-file-description lock: closing some other descriptor of the file does not drop
 /// it, and the kernel drops it when its holder dies. Threads of this process are queued first, in
@@ -29,7 +30,7 @@ package final class LockFile: @unchecked Sendable {
 
     /// Waits for the lock; costs about 1 µs when it is free.
     ///
-    /// - Parameter inPlace: Whether the folder has to be where it was opened; not for who closes
+    /// - Parameter inPlace: Whether the folder has to be where it was opened; not for closing
     ///   what is open in it.
     /// - Returns: What releases the lock when it is dropped.
     /// - Throws: ``DatabaseError``: `busy` at the deadline; `replaced`, `readOnly`, `diskFull`,

@@ -41,7 +41,7 @@ extension Connection {
     /// file, after a transaction.
     ///
     /// A commit that makes the file longer costs the file system half as much again as one that
-    /// writes over what is there. Zeros are no frames: whoever reads the log ends before them.
+    /// writes over what is there. Zeros are no frames: a reader of the log ends before them.
     /// - Throws: ``DatabaseError``: `diskFull`, `inputOutput`; the log is sound nevertheless.
     package func lengthenLog(to byteCount: Int) throws(DatabaseError) {
         let database = unsafe try openDatabase("lengthen the log")

@@ -23,7 +23,7 @@ extension Connection {
         for _ in 0..<Self.attemptCount {
             guard let view = try logView() else { return nil }
             guard try hasCommits(behind: view) else { return nil }
-            // Not somebody who has written them since: who writes says so before going on.
+            // No writer has written them since: a writer says so before going on.
             if try logView() == view { return view.frameCount }
         }
         return nil
@@ -63,7 +63,7 @@ extension Connection {
                 header: bytes, frameCount: index.frameCount, salts: header.salts,
                 isBigEndian: header.isBigEndian)
         }
-        // Whoever has it open reads it all the same; to whoever opens it next it is empty.
+        // A program that has it open still reads it; for the next one that opens it, it is empty.
         guard index.frameCount == 0 else { return nil }
         let first = try readLog(
             LogFormat.frameHeaderByteCount, at: LogFormat.offset(ofFrame: 0))

@@ -5,7 +5,7 @@ internal import Glibc
 
 /// SQLite's way to the files, as one connection has it: SQLite's own, but for sleeping.
 ///
-/// SQLite does not ask the busy handler where it waits for somebody who opens the log for the
+/// SQLite does not ask the busy handler where it waits for a program that opens the log for the
 /// first time: it sleeps by itself, for ten seconds all in all. Here it sleeps as its connection
 /// does, and not beyond the deadline.
 @safe struct ConnectionSystem: ~Copyable {
@@ -109,6 +109,6 @@ extension Connection {
         return deadline.sleep(atMost: nanoseconds)
     }
 
-    /// What keeps this call from locking; 0 if it is but others who have the lock.
+    /// What keeps this call from locking; 0 if only other holders of the lock do.
     var lockError: Int32 { lockTrouble.systemError(deadline) }
 }

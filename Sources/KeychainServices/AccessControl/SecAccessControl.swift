@@ -3,7 +3,7 @@
 public import Foundation
 package import KeychainModel
 
-/// When an item may be read, and who has to be there (`kSecAttrAccessControl`).
+/// When an item may be read, and what it demands of a person (`kSecAttrAccessControl`).
 ///
 /// Two are equal when they mean the same.
 public final class SecAccessControl: NSObject, Sendable {

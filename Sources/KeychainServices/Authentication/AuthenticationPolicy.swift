@@ -16,7 +16,7 @@ package struct AuthenticationPolicy: Sendable {
     package var userInterface: UserInterface
     /// What the person is told.
     package var reason: String?
-    /// Who asks; nil for ``DefaultAuthenticator``, which remembers nothing.
+    /// What asks; nil for ``DefaultAuthenticator``, which remembers nothing.
     package var authenticator: (any Authenticator)?
 
     /// By default anybody may be asked.
@@ -29,7 +29,7 @@ package struct AuthenticationPolicy: Sendable {
         self.authenticator = authenticator
     }
 
-    /// Whoever asks, if anybody may.
+    /// The authenticator that asks, if asking is allowed.
     package var chosenAuthenticator: any Authenticator {
         authenticator ?? DefaultAuthenticator.forProcess
     }

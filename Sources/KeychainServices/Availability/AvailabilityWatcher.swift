@@ -6,7 +6,7 @@ internal import KeychainStore
 internal import SecretMemory
 internal import Synchronization
 
-/// What was found out about a keychain, each time that it changed; who is slow gets the latest.
+/// What was found out about a keychain, each time that it changed; a slow reader gets the latest.
 typealias AvailabilityUpdates = AsyncStream<Result<KeychainAvailability, KeychainFailure>>
 
 /// Watches keychains on one thread of its own, for as long as anybody wants to know.

@@ -69,7 +69,7 @@ extension KeychainSession {
         script?.changed(update, in: self) ?? update
     }
 
-    /// Has everybody who waits for news of a keychain look again: a script says something new.
+    /// Has every watcher of a keychain look again: a script says something new.
     package static func scriptHasChanged() {
         AvailabilityWatcher.current.value.tellAgain()
     }

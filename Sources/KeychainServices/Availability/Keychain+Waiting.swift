@@ -81,7 +81,7 @@ extension KeychainSession {
         try Self.finish(events, last)
     }
 
-    /// What an update means for who waits; nil: go on.
+    /// What an update means for a waiting call; nil: go on.
     private static func judge(
         _ update: AvailabilityUpdates.Element, _ protectionClass: ProtectionClass
     ) -> Event? {

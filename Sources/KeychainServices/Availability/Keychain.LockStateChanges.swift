@@ -7,7 +7,7 @@ internal import SecretMemory
 extension Keychain {
     /// The lock states of the keychain, from the present one on: ``Keychain/lockStateChanges``.
     ///
-    /// Each element differs from the one before. Who is slow to ask for the next gets the latest,
+    /// Each element differs from the one before. A slow reader gets the latest,
     /// and not what was in between. A change made by this library is told at once, in every process
     /// that may read the keychain's folder; so is the end of the time that it was unlocked
     /// for. Within half a minute: what nobody tells of, as keys that somebody removed from the
@@ -67,7 +67,8 @@ extension Keychain {
                 return nil
             }
 
-            /// Takes what was read so far, so that whoever throws or returns nil has ended.
+            /// Takes what was read so far, so that an iterator that throws or returns nil has
+            /// ended.
             private mutating func begin() throws(KeychainFailure) -> Reading? {
                 let progress = progress
                 self.progress = .ended

@@ -23,7 +23,7 @@ extension KeychainSession {
     }
 }
 
-/// What becomes of the items of a service: who is slow is told less often, and misses nothing but
+/// The changes of a service's items: a slow reader is told less often, and misses nothing but
 /// what was undone in between. For one reader.
 package struct AccountChanges: AsyncSequence, Sendable {
     /// A change.

@@ -4,7 +4,7 @@
 
 /// When the item may be read: one of the `kSecAttrAccessible…` values.
 public let kSecAttrAccessible: CFString = "pdmn"
-/// Who has to prove what to read the item; takes access control objects alone.
+/// What reading the item demands of a person; takes access control objects alone.
 public let kSecAttrAccessControl: CFString = "accc"
 /// The group of applications that share the item: a string.
 public let kSecAttrAccessGroup: CFString = "agrp"

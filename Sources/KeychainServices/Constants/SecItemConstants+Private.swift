@@ -68,7 +68,7 @@ public let kSecUseTombstones: CFString = "u_Tomb"
 public let kSecUseCredentialReference: CFString = "u_CredRef"
 /// Whether to use the keychain of the system.
 public let kSecUseSystemKeychain: CFString = "u_SystemKeychain"
-/// Whether to use the keychain of the system, whoever asks.
+/// Whether to use the keychain of the system for every caller.
 public let kSecUseSystemKeychainAlways: CFString = "u_SystemKeychainAlways"
 /// `kSecUseSystemKeychainAlways` by its longer name.
 public let kSecUseSystemKeychainAlwaysDarwinOSOnlyUnavailableOnMacOS: CFString =

@@ -5,7 +5,8 @@ package import KeychainModel
 package import KeychainStore
 internal import Synchronization
 
-/// Who this process is to the keychain, and how that came to be known (DESIGN §3 "Who is asking").
+/// The identity of this process for the keychain, and where it comes from (DESIGN §3 "Who is
+/// asking").
 package struct ApplicationIdentity: Hashable, Sendable {
     /// Where an identity comes from.
     package enum Source: Hashable, Sendable {

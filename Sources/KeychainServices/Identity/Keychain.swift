@@ -5,7 +5,7 @@ public import KeychainModel
 
 /// The keychain of this process.
 public enum Keychain {
-    /// Sets who this application is, in place of entitlements and the executable's name.
+    /// Sets the identity of this application, in place of entitlements and the executable's name.
     ///
     /// To be called before anything else of the keychain; once it was used, only what is in effect
     /// may be said again.

@@ -16,7 +16,7 @@ package protocol BiometryReader: Sendable {
     /// - Parameters:
     ///   - enrolment: Which reader is to be used: the one that had these fingers a moment ago; nil,
     ///     and if none has them any more, for the first.
-    ///   - cancellation: Ends the waiting from outside, as who listens to it is told; the answer
+    ///   - cancellation: Ends the waiting from outside, as its listener is told; the answer
     ///     is then `cancelled`.
     ///   - tell: Gets a line for the person once the reader waits, which says what to do, and one
     ///     after each try that was of no use, which says why.

@@ -36,7 +36,7 @@ final class FingerNotice: Sendable {
     let waiting = PromptCancellation()
 
     private let asker: PasscodeAsker
-    /// Who asks for what.
+    /// The application and its reason.
     private let lines: [String]
     private let cancelTitle: String?
     private let offer: String?
@@ -47,7 +47,7 @@ final class FingerNotice: Sendable {
     /// One that is not shown yet.
     ///
     /// - Parameters:
-    ///   - lines: Who asks for what.
+    ///   - lines: The application and its reason.
     ///   - offer: What stands on the button for the passcode; nil where it is of no use.
     init(
         _ lines: [String], cancelTitle: String?, offering offer: String?, by asker: PasscodeAsker,

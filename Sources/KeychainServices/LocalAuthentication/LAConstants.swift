@@ -33,5 +33,5 @@ public let kLABiometryTypeOpticID: Int32 = 4
 /// ``LACredentialType/applicationPassword``
 public let kLACredentialTypeApplicationPassword: Int32 = 0
 
-/// Where a call tells why it failed; nil for who does not care.
+/// Where a call stores why it failed; nil if the caller does not need it.
 public typealias NSErrorPointer = UnsafeMutablePointer<NSError?>?

@@ -6,7 +6,7 @@ package import KeychainModel
 package import KeychainStore
 
 extension LAContext: AuthenticationContext {
-    /// Has what items demand proved by who has this context.
+    /// Proves what items demand, for the holder of this context.
     package func proof(
         for demands: [AccessControl], reason: String?, store: ItemStore, deadline: Deadline
     ) throws(KeychainFailure) -> PresenceProof {
@@ -42,7 +42,7 @@ extension LAContext {
     }
 
     /// Runs `body`, which may wait for a person, on a thread of its own, and replies from there.
-    /// The context lives until then, whoever lets go of it.
+    /// The context lives until then, even if its owner releases it.
     func answer(
         _ reply: @escaping @Sendable (Bool, (any Error)?) -> Void,
         _ body: @escaping @Sendable (LAContext) throws(AuthenticationRefusal) -> Void

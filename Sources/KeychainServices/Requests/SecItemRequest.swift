@@ -38,7 +38,7 @@ struct SearchRequest: Hashable {
 struct Interaction: Hashable {
     var userInterface: AuthenticationPolicy.UserInterface = .allow
     var prompt: String?
-    /// Who is to be asked; nil for a new one that remembers nothing.
+    /// The context that asks; nil for a new one that remembers nothing.
     var context: Context?
 
     /// A context, which is equal to itself alone.

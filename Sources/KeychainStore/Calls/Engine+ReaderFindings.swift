@@ -2,7 +2,7 @@
 
 internal import Database
 
-/// What `doctor` has to say about who is reading.
+/// What `doctor` says about readers.
 extension Engine {
     /// How long a reader may take before anybody is told, in nanoseconds.
     private static let patience: Int64 = 200_000_000

@@ -59,7 +59,7 @@ extension ItemStore {
         }
         guard let found, !found.items.isEmpty || !found.demands.isEmpty else {
             if let damage = found?.damage { throw damage }
-            // Who asks only whether there is one needs no reasons.
+            // A caller that asks only whether there is one needs no reasons.
             throw parts.isEmpty
                 ? KeychainFailure(.itemNotFound, during: Self.copying) : notFound(Self.copying)
         }
@@ -79,7 +79,7 @@ extension ItemStore {
     /// As the other, for a call that may know which fingers are enrolled.
     ///
     /// An item that is bound to fingers is there until ``PersonAccess/enrolment`` says that others
-    /// are enrolled: who does not know is told to look.
+    /// are enrolled: a caller that does not know is told to look.
     package func contains(
         _ query: ItemQuery, for caller: Caller, enrolment: PersonAccess.Enrolment
     ) throws(KeychainFailure) -> Answer<Bool> {

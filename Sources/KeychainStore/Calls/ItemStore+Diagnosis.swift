@@ -81,7 +81,7 @@ extension Finding {
         self.init(severity, failure.message, path: failure.path, hint: Self.hint(for: failure))
     }
 
-    /// What helps. Whoever reads this has run `doctor` already.
+    /// What helps. The reader of this has run `doctor` already.
     private static func hint(for failure: KeychainFailure) -> String? {
         guard let hint = failure.hint, hint.contains("`valet doctor`") else { return failure.hint }
         switch failure.code {

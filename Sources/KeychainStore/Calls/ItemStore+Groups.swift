@@ -24,7 +24,7 @@ extension Caller {
     package func groups(
         changing group: AccessGroup?, during operation: String
     ) throws(KeychainFailure) -> [AccessGroup] {
-        // Who has nowhere to write has nothing to change (keychain-semantics §5.1).
+        // A caller without a group to write to has nothing to change (keychain-semantics §5.1).
         let first = try self.group(writing: group, during: operation)
         return group == nil ? accessGroups.filter { $0 != .token } : [first]
     }

@@ -11,7 +11,7 @@ extension ItemStore {
     static let unlocking = "unlock the keychain"
     static let locking = "lock the keychain"
 
-    /// Unlocks the keychain for everyone who shares its lock state.
+    /// Unlocks the keychain for every process that shares its lock state.
     ///
     /// - Parameters:
     ///   - duration: For how long, however much it is used; nil for until it is locked.
@@ -49,7 +49,7 @@ extension ItemStore {
         return isPublished
     }
 
-    /// Locks the keychain for everyone who shares its lock state.
+    /// Locks the keychain for every process that shares its lock state.
     ///
     /// - Parameters:
     ///   - all: Also takes the keys that stay from the first unlock on, as a reboot does.
@@ -81,7 +81,7 @@ extension ItemStore {
             let facts = try engine.readFacts(Self.locking, deadline)
             isRead = true
             guard let lockState = facts.lockState else {
-                // What a TPM gave out is there for nobody but who asks it again.
+                // What a TPM released is forgotten: it has to be asked again.
                 if facts.isBoundToTPM, all {
                     try translating(Self.locking) { try facts.sharedLockState.lock(all: true) }
                 }
@@ -171,7 +171,7 @@ extension ItemStore {
         _ operation: String, creating: Bool = false,
         _ body: (Engine, KeychainFacts) throws(KeychainFailure) -> Bool
     ) throws(KeychainFailure) {
-        // Somebody who changes the keys each time has to explain it.
+        // Another program that changes the keys each time is not waited for.
         for _ in 0..<3 {
             let isDone = try withEngine(operation, creating: creating) {
                 (engine) throws(KeychainFailure) in

@@ -103,7 +103,7 @@ private struct RestorePass {
         guard case .row(let row) = found,
             let opened = try unlessDamaged({ try access.open(row) })
         else { return .damage }
-        // Who restores wants back what was deleted.
+        // A restore brings back what was deleted.
         return row.header.flags.contains(.tombstone) ? .nothing : .item(opened)
     }
 

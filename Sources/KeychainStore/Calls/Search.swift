@@ -176,7 +176,7 @@ struct Search {
 
     /// What the search finds in a row that a statement gave; nil for a row that does not match.
     ///
-    /// Who can write to the file may make a row say that it is another sort of item. So one that
+    /// A writer of the file may make a row say that it is another sort of item. So one that
     /// its hashes lead to is not believed to be none that is meant before its names have opened.
     ///
     /// - Parameter isNamed: Whether a primary key led there, or a reference.

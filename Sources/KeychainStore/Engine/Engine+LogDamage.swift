@@ -45,7 +45,7 @@ extension Engine {
         }
     }
 
-    /// Keeps the log, unless somebody who was killed after that has kept the same one.
+    /// Keeps the log, unless a program that was killed after that has kept the same one.
     private func keep(_ log: [UInt8], _ operation: String) throws {
         guard try directory.check(file: Self.keptLogName) != nil else {
             return try directory.createFile(Self.keptLogName, contents: log.span)

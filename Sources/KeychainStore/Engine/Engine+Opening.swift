@@ -88,7 +88,7 @@ extension Engine {
 
     /// The folder of a keychain that comes into being right now; nil without a device key.
     ///
-    /// It is made before the key: who finds a key finds the folder by then, or the key is alone.
+    /// It is made before the key: a program that finds a key finds the folder, or the key is alone.
     private static func folderBehindKey(
         _ location: KeychainLocation
     ) throws(KeychainFailure) -> KeychainDirectory? {

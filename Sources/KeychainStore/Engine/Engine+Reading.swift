@@ -102,9 +102,10 @@ struct EpochDoubts {
     /// The keychain whose device secret a TPM has to give out first.
     var sealed: KeychainFacts?
 
-    /// Whether an epoch change may be why not everything of `facts` is open. Whoever waited for it
-    /// then sees another keychain, or the keys that fit this one; and who finds the same keychain
-    /// once more knows that it was that of the moment at which its keys were not there.
+    /// Whether an epoch change may be why not everything of `facts` is open. A reader that waited
+    /// for it then sees another keychain, or the keys that fit this one; and one that finds the
+    /// same keychain once more knows that it was that of the moment at which its keys were not
+    /// there.
     mutating func areExcused(by facts: KeychainFacts, _ cause: LockCause) -> Bool {
         let isSame = stamp == facts.settings.stamp
         let isConfirmed = isSame && self.cause == cause && cause != .otherEpoch

@@ -12,7 +12,7 @@ extension Engine {
     /// end of each call that uses keys. The caller does not hold the lock of writers.
     func renewIfUsed(_ facts: KeychainFacts?, _ deadline: Deadline) {
         guard let lockState = facts?.lockState, lockState.isRenewalDue else { return }
-        // What the call was for is done. Whoever uses the keychain next tries again.
+        // What the call was for is done. The next use of the keychain tries again.
         do { try renew(lockState, deadline) } catch { lockState.postponeRenewal() }
     }
 

@@ -32,7 +32,7 @@ extension Engine {
         switch reading(facts, of: lockState) {
         case .unlocked(let keys): return .certain(try state(facts, keys))
         case .locked(let keys, let cause):
-            // Whoever saw the same keys before has made sure of it.
+            // This was checked when the same keys were seen before.
             let isKnown = cause != .otherEpoch && hasSeen(facts, keys)
             let state = try state(facts, keys)
             return isKnown ? .certain(state) : .doubtful(facts, state, cause)

@@ -14,7 +14,7 @@ extension Engine {
     /// - Throws: ``KeychainFailure``: `keyUnavailable`, `timedOut`, `inputOutput`.
     func unseal(_ facts: KeychainFacts, _ deadline: Deadline) throws(KeychainFailure) {
         let protector = DeviceProtector(try source.secret(of: facts, until: deadline))
-        // Who finds no keys asks the TPM himself.
+        // A reader that finds no keys asks the TPM itself.
         try? share(facts, openedBy: protector)
     }
 

@@ -7,7 +7,7 @@ extension Engine {
     /// The log is taken over when it has so many pages: the more, the more often a page has
     /// changed again and is written to the database but once.
     private static let checkpointFrameCount = 1000
-    /// Who writes less than so many pages has no use for the room.
+    /// A write of fewer pages has no use for the room.
     private static let busyFrameCount = 16
     /// Where there is less, the log gets only the room that it needs.
     private static let spaceForLog = 64 << 20

@@ -25,7 +25,7 @@ final class Engine: Sendable {
     private let opener = Mutex<PresenceProof?>(nil)
     /// When the database was last seen in its place, on the monotonic clock.
     private let lastLook = Atomic<Int64>(.min)
-    /// How often it was looked for, by whoever reads.
+    /// How often readers have looked for it.
     private let lookCount = Atomic<Int>(0)
 
     /// Idle connections beyond this number are closed: as many as threads read at once.
@@ -36,7 +36,7 @@ final class Engine: Sendable {
     /// In nanoseconds: so long a read may see what is no longer in its place.
     private static let lookInterval: Int64 = 100_000_000
     static let opening = "open the keychain"
-    /// About a millisecond for who reads it all.
+    /// Replaying a log of this size takes about 1 ms.
     private static let longLogByteCount = 1 << 20
 
     init(
@@ -51,8 +51,8 @@ final class Engine: Sendable {
     }
 
     /// Whether the path of the keychain leads to the database that is open, which it does not
-    /// any more once the folder, or something on the way to it, was replaced. If not, whoever
-    /// asks next looks as well.
+    /// any more once the folder, or something on the way to it, was replaced. If not, the program
+    /// that asks next looks as well.
     func isInPlace() throws(DatabaseError) -> Bool {
         let isInPlace = try directory.isInPlace(KeychainLocation.databaseName, as: identity)
         if !isInPlace { lastLook.store(.min, ordering: .relaxed) }
@@ -215,7 +215,7 @@ final class Engine: Sendable {
                 last.isSound
             {
                 last.deadline = .immediately
-                // Not taken over now, the log is taken over by the next who writes.
+                // If the log is not checkpointed now, the next writer does it.
                 if (try? last.checkpoint(.truncate)) != nil {
                     try? last.lengthenLog(to: Connection.reservedLogByteCount)
                 }

@@ -99,7 +99,7 @@ final class KeychainState: Sendable {
         return cipher
     }
 
-    /// As ``cipher(opening:)``, for who looks after the keychain: that does not count as its use.
+    /// As ``cipher(opening:)``, for maintenance of the keychain: that does not count as its use.
     func cipher(examining header: RowHeader) throws(RowFailure) -> ItemCipher {
         guard let epoch = epoch(of: header) else { throw .seal }
         guard let keys = epoch.keys.keys(of: header.protectionClass) else { throw .locked }

@@ -14,8 +14,8 @@ struct ValueRow {
 /// Rows that one connection has read, sealed as they are: a program reads the same few names again
 /// and again, and to find them costs as much as to open them.
 ///
-/// Good for one data version of the connection: whoever finds another one empties it. It holds
-/// the first 16,384 small rows and then no more.
+/// Good for one data version of the connection: a reader that finds another one empties it. It
+/// holds the first 16,384 small rows and then no more.
 struct RowCache {
     private struct Key: Hashable {
         let service: ObjectIdentifier

@@ -123,8 +123,8 @@ extension Engine {
     // Which there are.
 
     /// The indices that nobody will need once `new` are in the place of `facts`; all of them are
-    /// noted. For a holder of the lock, in the transaction that does it: who prepares another epoch
-    /// at this moment will find that the keychain has changed.
+    /// noted. For a holder of the lock, in the transaction that does it: a writer that prepares
+    /// another epoch at this moment will find that the keychain has changed.
     func dispensable(after facts: KeychainFacts, new: KeychainFacts) throws -> Set<NVIndex> {
         let noted = try notedIndices()
         let known = try noted.union(facts.erasureIndices)

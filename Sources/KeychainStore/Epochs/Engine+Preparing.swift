@@ -16,7 +16,7 @@ struct NextEpoch {
     let stretching: PasscodeStretching
     /// Whether the recovery key is to open it, too.
     var keepsRecoveryKey = true
-    /// Whether a locked keychain is to be unlocked: by who sets the passcode.
+    /// Whether to unlock a locked keychain: only where a passcode is set.
     var unlocks = true
     /// Where its device secret is to come from; nil leaves it where it is.
     var source: DeviceSource?
@@ -30,7 +30,7 @@ struct NextEpoch {
 
 /// What an epoch change is made of. All that takes long is done here, before any lock is taken.
 extension Engine {
-    /// A change of the keychain that `facts` are of, to be made by who has `opener`.
+    /// A change of the keychain that `facts` are of, made with `opener`.
     ///
     /// - Throws: ``KeychainFailure``: `keyUnavailable` if nothing is at the new source,
     ///   `authenticationFailed` without the authorization of a TPM's owner where that is needed,

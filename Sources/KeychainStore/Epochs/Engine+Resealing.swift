@@ -12,7 +12,7 @@ extension Engine {
     private static let pause: Int64 = 5_000_000
     /// How long one batch waits for others.
     private static let patience = Duration.seconds(5)
-    /// How often in a row it may do so in vain: who is in the way seals rows, too.
+    /// How often in a row it may do so in vain: the program in the way seals rows, too.
     private static let attemptLimit = 12
 
     /// Goes on with an epoch change for as long as `deadline` allows.
@@ -75,12 +75,12 @@ extension Engine {
     /// - Parameter state: What the write has seen. Other threads may have seen something else
     ///   since, or before, and rows of keys that a state does not know look damaged to it.
     /// - Returns: How long the writer is to let others go first, in nanoseconds: it had the lock
-    ///   for long, and who waits for it looks every two milliseconds.
+    ///   for long, and a waiter looks every two milliseconds.
     func goOnWithEpochChange(_ writer: StoreWriter, _ state: KeychainState) -> Int64 {
         let isChanging = state.older != nil
         if !isChanging, resealedNumber == .max { resealedNumber = .min }
         if isChanging {
-            // The rest is for whoever gives the passcode: nobody waits for that.
+            // The next unlock with the passcode does the rest: nobody waits for that.
             guard resealedNumber < .max else { return 0 }
             guard state.isComplete, (try? sealBatch(writer, state)) == true else {
                 return Self.pause
@@ -98,7 +98,7 @@ extension Engine {
         switch outcome {
         case .done: resealedNumber = .min
         case .sealed(_, let next): resealedNumber = next
-        // Whoever gives the passcode does what is left.
+        // The next unlock with the passcode does what is left.
         case .waitsForPasscode: resealedNumber = .max
         }
         return outcome == .done

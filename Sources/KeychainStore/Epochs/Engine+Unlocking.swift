@@ -102,7 +102,7 @@ extension Engine {
         }
     }
 
-    /// Opens the keys of a keychain with a passcode to everyone who shares the lock state.
+    /// Opens the keys of a keychain with a passcode to every process that shares the lock state.
     ///
     /// - Parameter moment: From before the passcode was checked.
     /// - Returns: Whether it was done: not if the keychain has changed in the meantime.

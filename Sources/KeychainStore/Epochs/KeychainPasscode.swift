@@ -28,7 +28,7 @@ package final class KeychainPasscode: Sendable {
         }
     }
 
-    /// Whether it has fewer than eight characters, which are soon guessed by who has the disk.
+    /// Whether it has fewer than eight characters: a thief of the disk soon guesses them.
     package var isShort: Bool { passcode.isShort }
 }
 

@@ -190,7 +190,7 @@ struct TPMPasscodeShare: ~Copyable {
     let unsealed: TPMPasscodeSecret
     let object: SealedObject
 
-    /// The protector of who has the device secret, too.
+    /// The protector that has the device secret, too.
     consuming func protector(
         _ secret: consuming DeviceSecret, object deviceObject: [UInt8], erasure: ErasureRecord?
     ) throws(KeybagError) -> TPMProtector {

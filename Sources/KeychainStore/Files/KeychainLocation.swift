@@ -23,7 +23,7 @@ package struct KeychainLocation: Hashable, Sendable {
     /// The name that the database has until it is complete.
     static let newDatabaseName = "keychain.db.new"
     static let lockName = "keychain.lock"
-    /// Touched by who changes the lock state, for who watches it; it holds nothing.
+    /// Touched at each change of the lock state, which wakes watchers; it is empty.
     static let stateName = "keychain.state"
     static let deviceKeyName = "device.key"
 

@@ -11,7 +11,7 @@ extension ItemStore {
     private static let proving = "authenticate"
     private static let attemptCount = 3
 
-    /// The proof of somebody who knows the passcode. Takes as long as the passcode is stretched;
+    /// The proof that the passcode gives. Takes as long as the passcode is stretched;
     /// does not unlock the keychain.
     ///
     /// - Parameter typed: The bytes that were typed, without the end of the line; copied.
@@ -89,7 +89,7 @@ extension KeychainFacts {
         return opened
     }
 
-    /// The proof of who has `protector`.
+    /// The proof that `protector` gives.
     func proof(
         with protector: borrowing some Protector & ~Copyable
     ) throws(KeybagError) -> PresenceProof {

@@ -6,7 +6,7 @@ internal import KeychainModel
 
 extension ItemStore {
     /// Whether a proof is of this keychain's present keys. After a change of keys it is not, and
-    /// whoever remembers it asks anew. Of a keychain that cannot be read nothing is known: true.
+    /// its holder asks anew. Returns true if the keychain is unreadable.
     package func isCurrent(_ proof: PresenceProof) -> Bool {
         let operation = "authenticate"
         let isCurrent = try? withEngineIfThere(operation, creating: false) {

@@ -65,7 +65,7 @@ package final class PresenceProof: Sendable {
     }
 }
 
-/// The tag of a sealed value: who forges one can forge the other.
+/// The tag of a sealed value: it is as hard to forge as the value.
 typealias ValueTag = FixedBytes<16, ValueTagName>
 
 /// Tells ``ValueTag`` from other bytes.

@@ -156,7 +156,7 @@ struct ItemCipher {
 
 }
 
-/// The tag of a sealed part. It stands for all of the part: who forges one can forge the other.
+/// The tag of a sealed part. It stands for all of the part: it is as hard to forge as the part.
 typealias PartTag = InlineArray<16, UInt8>
 
 extension PartTag {

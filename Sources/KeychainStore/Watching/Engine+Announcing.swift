@@ -4,9 +4,9 @@ internal import Database
 internal import KeychainModel
 
 extension Engine {
-    /// Tells whoever watches the keychain that its lock state may have changed.
+    /// Tells watchers of the keychain that its lock state may have changed.
     ///
-    /// The change itself is done, and stays so if nobody can be told: who watches also looks from
+    /// The change itself is done, and stays so if nobody can be told: watchers also look from
     /// time to time (``LockStateWatch``).
     func announceLockState() {
         if !directory.isReadOnly, !isReplaced {

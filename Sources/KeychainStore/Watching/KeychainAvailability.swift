@@ -20,7 +20,7 @@ package struct KeychainAvailability: Hashable, Sendable {
     package var fault: KeychainFailure?
     /// Whether the process unlocks for itself alone.
     package var isOfProcess = false
-    /// Whether who changes the state can tell others: not where files can only be read.
+    /// Whether a change of the state can be announced: not where files can only be read.
     package var isAnnounced = true
     /// When the keychain locks by itself; nil if it does not.
     var end: BootTime?

@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// Waits until the lock state of a keychain may have changed, in whatever process.
 ///
-/// Who changes it touches `keychain.state` (docs/FORMAT.md §2), which is watched, with the files
+/// Each change touches `keychain.state` (docs/FORMAT.md §2), which is watched, with the files
 /// that a keychain is made of. What changes without a word, as keys that the kernel drops, has to
 /// be looked at from time to time.
 package final class LockStateWatch: Sendable {

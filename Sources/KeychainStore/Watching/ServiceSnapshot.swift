@@ -22,7 +22,7 @@ package struct ServiceSnapshot: Sendable {
         var logicalTime: Int64
         /// nil as long as it could not be opened.
         var account: AttributeValue?
-        /// Whether whoever watches knows of this write.
+        /// Whether the watcher knows of this write.
         var isTold: Bool
     }
 
@@ -31,7 +31,7 @@ package struct ServiceSnapshot: Sendable {
 
     fileprivate init() {}
 
-    /// What there is to tell somebody who has seen `self` and now sees `next`.
+    /// What to tell a watcher that has seen `self` and now sees `next`.
     fileprivate mutating func advance(to next: [Int64: Item]) -> [AccountChange] {
         let stored = next.filter { number, item in
             item.isTold && items[number]?.isSameWrite(as: item) != true
@@ -88,7 +88,7 @@ extension ItemStore {
     ///
     /// A commit can be seen when its writer lets go of the lock, not when its bytes are written.
     package func awaitWriters(atMost duration: Duration) {
-        // Who waits in vain looks anyhow.
+        // Watchers also poll, so a missed notification does no harm.
         try? _ = withEngineIfThere(Self.watching, creating: false) {
             (engine) throws(KeychainFailure) in
             try engine.awaitWriters(Deadline(after: duration))
@@ -124,7 +124,7 @@ extension AccountScan {
     ) throws {
         let run = try start(store.versionsByPlace)
         while try run.step() {
-            // A damaged row is no change: who reads it, or all keys, is told.
+            // A damaged row is no change: reading it, or all keys, reports it.
             guard let header = try? header(run) else { continue }
             let known = snapshot.items[header.number].flatMap { $0.salt == header.salt ? $0 : nil }
             let time = run.int64(Schema.Column.logicalTime)

@@ -66,7 +66,7 @@ struct PinentryError: Error, Equatable, CustomStringConvertible {
 
     var description: String { "pinentry error \(number)" }
 
-    /// What it means for whoever asked.
+    /// What it means for the caller.
     var code: UserPresenceError.Code {
         switch number & 0xFFFF {
         case 99, 114, 198: .cancelled

@@ -27,13 +27,13 @@ struct Descriptor: ~Copyable {
     }
 
     deinit {
-        // Whoever is about to report a failure reads `errno` after this.
+        // A caller that is about to report a failure reads `errno` after this.
         let reported = errno
         if number >= 0 { close(number) }
         errno = reported
     }
 
-    /// Hands over the number to whoever closes it.
+    /// Hands over the number to the caller, which closes it.
     consuming func release() -> Int32 {
         let number = number
         discard self

@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// Takes the signals that would end or stop the process, for as long as a question is open.
 ///
-/// Whoever asks has to put the terminal in order, or to end a child, before the process goes.
+/// The asking code has to restore the terminal, or to end a child, before the process goes.
 /// Handlers of the process as a whole are replaced, because a signal may come to any thread. They
 /// are put back by ``end()``, or when the relay is dropped. There is one relay at a time.
 ///
@@ -49,7 +49,7 @@ struct SignalRelay: ~Copyable {
             Self.turn.release()
             throw error
         }
-        // A handler must not wait, nor must whoever looks what has come.
+        // A handler must not wait, nor must the code that looks what has come.
         pipe.makeImpatient()
         self.numbers = numbers
         self.cancellation = cancellation
@@ -85,7 +85,7 @@ struct SignalRelay: ~Copyable {
     /// Sends signals that had been taken to this process again, as the system had sent them.
     ///
     /// This thread gets them at once, before the call returns, unless it blocks them: then another
-    /// thread, or whoever reads a `signalfd`, waits for them.
+    /// thread, or a reader of a `signalfd`, waits for them.
     static func pass(_ numbers: Set<Int32>) {
         var blocked = sigset_t()
         unsafe sigemptyset(&blocked)
@@ -107,7 +107,7 @@ struct SignalRelay: ~Copyable {
         if target >= 0 {
             _ = unsafe write(target, &byte, 1)
         } else {
-            // The relay ended in this moment: whoever was there before gets the signal.
+            // The relay ended in this moment: the previous handler gets the signal.
             raise(number)
         }
         handlerCount.subtract(1, ordering: .sequentiallyConsistent)

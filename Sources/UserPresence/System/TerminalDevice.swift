@@ -77,8 +77,8 @@ package struct TerminalDevice: ~Copyable {
     /// Shows `prompt` and reads one line that is not shown; the newline that ended it, if one did,
     /// is its last byte, and no bytes at all are the end of the input.
     ///
-    /// The signals of ``SignalRelay`` wait until the terminal is as it was. Whoever dies of one
-    /// exits as the shell expects (130 for SIGINT); whoever is stopped and goes on is asked anew.
+    /// The signals of ``SignalRelay`` wait until the terminal is as it was. A process that dies of
+    /// one exits as the shell expects (130 for SIGINT); one that is stopped and goes on asks anew.
     ///
     /// - Parameter refusesMore: Whether more lines, as a paste brings them, are an error. They are
     ///   read away in any case: nothing of them gets to the shell.
@@ -94,7 +94,7 @@ package struct TerminalDevice: ~Copyable {
             let relay = try SignalRelay(
                 SignalRelay.ending + SignalRelay.stopping, cancellation: cancellation,
                 until: deadline)
-            // Who sees it may type at once.
+            // A person who sees it may type at once.
             let outcome = withoutEcho { device in
                 device.show(prompt, signals: relay.descriptor, until: deadline)
                 let error = device.fill(&line, signals: relay.descriptor, until: deadline)

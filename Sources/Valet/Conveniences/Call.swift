@@ -99,7 +99,7 @@ final class Call<Value: Sendable, Failure: Error>: Sendable {
         if isAbandoned { abandonment?() }
     }
 
-    /// Hands `outcome` to who waits, once, if the call is still where `condition` wants it.
+    /// Hands `outcome` to the waiting task, once, if the call is still where `condition` wants it.
     ///
     /// - Returns: Whether the call had begun, and nobody waits for it any more.
     @discardableResult

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A query on its way to the thread that makes a call.
-// Sendable because whoever had the query gave it away, and nothing in it is ever changed.
+// Sendable because the owner of the query gave it away, and nothing in it is ever changed.
 struct SentQuery: @unchecked Sendable {
     let query: [String: AnyHashable]
 

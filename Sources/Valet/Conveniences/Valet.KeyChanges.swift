@@ -21,7 +21,7 @@ extension Valet {
 
     /// What becomes of the keys of a valet, in the order in which it was noticed.
     ///
-    /// Changes are told within a fraction of a second. Who is slow to ask for the next misses
+    /// Changes are told within a fraction of a second. A slow reader misses
     /// nothing but what was undone in between, and many writes of one key may be told as one. What
     /// is written while the keychain is locked is told once it can be read. One thread watches for
     /// the whole process, for as long as anybody waits; each look costs what counting this valet's

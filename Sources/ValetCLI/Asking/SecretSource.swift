@@ -3,7 +3,7 @@
 internal import SecretMemory
 internal import UserPresence
 
-/// Who answers questions for secrets: ``PasscodeAsker``, or a stand-in for it.
+/// Answers questions for secrets: ``PasscodeAsker``, or a stand-in for it.
 protocol SecretSource {
     /// Whether a person answers, who may be told what was wrong and be asked again.
     var isInteractive: Bool { get }

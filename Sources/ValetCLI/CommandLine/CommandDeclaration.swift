@@ -12,7 +12,7 @@ struct CommandDeclaration: Sendable {
     var discussion: [String] = []
     var arguments: [ArgumentDeclaration] = []
     var options: [OptionDeclaration] = []
-    /// What helps who gives an argument too many, which is not shown then: it may be a secret.
+    /// The hint for a surplus argument, which is not shown then: it may be a secret.
     var surplusHint: String?
     /// The object that `--json` writes, a line for each member; nothing for verbs without it.
     var schema: [(member: String, help: String)] = []

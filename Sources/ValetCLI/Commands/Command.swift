@@ -26,12 +26,12 @@ struct Context {
     var store: () throws(KeychainFailure) -> ItemStore = { () throws(KeychainFailure) in
         ItemStore(try .ofThisProcess())
     }
-    /// Who answers questions for the keychain's passcode: a descriptor that an option names, else
+    /// The source of the keychain's passcode: a descriptor that an option names, else
     /// that of `$VALET_PASSCODE_FD`, else a person.
     var passcodes: (PasscodeDescriptor?) -> any SecretSource = {
         PasscodeAsker.forProcess(descriptor: $0, prefersTerminal: true)
     }
-    /// Who answers questions for what is no keychain's passcode: a descriptor that an option names,
+    /// The source of secrets other than the keychain's passcode: a descriptor that an option names,
     /// else a person.
     var otherSecrets: (PasscodeDescriptor?) -> any SecretSource = {
         PasscodeAsker.forProcess(descriptor: $0, prefersTerminal: true, readsVariable: false)

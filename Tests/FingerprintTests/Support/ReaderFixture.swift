@@ -77,7 +77,7 @@ final class ReaderFixture {
             ["--reuid=\(user)", "--regid=\(user)", "--clear-groups", service, "-t"], environment)
     }
 
-    /// What a person, or whoever pulls the plug, does: `SCAN name`, `RETRY number`, `UNPLUG`.
+    /// What a person does, at the reader or at its plug: `SCAN name`, `RETRY number`, `UNPLUG`.
     func act(_ command: String) {
         // The reader listens while it is claimed only.
         _ = Wait.until(seconds: 5) { LocalSocket.send(command, to: bus.folder.path("reader.sock")) }

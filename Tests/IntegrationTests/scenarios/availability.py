@@ -181,7 +181,7 @@ def creation(world):
 
 
 def waiting(world):
-    """Who waits goes on as soon as another process has unlocked."""
+    """A waiting call goes on as soon as another process has unlocked."""
     with locked(world, KERNEL) as owner:
         waiter = world.agent(env=KERNEL)
         for words in ("ak", "ck", "akpu"):

@@ -21,7 +21,7 @@ def after_locking(world):
     for line in ("unlock ~7", "classes", "readable"):
         agent.do(line)
     backup(world)
-    # Who has changed the keys has none of them open, until it is asked for something.
+    # The process that changed the keys has none of them open until it is asked for something.
     keeper.do("readable")
     bag, = keybags.stored(world.path("keychain.db")).values()
     keys = bag.keys(keybags.device_secret(world.path("device/device.key")), pattern(7))

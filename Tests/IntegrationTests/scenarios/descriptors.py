@@ -39,7 +39,7 @@ def closed(world):
             expect(count > 2, "nothing was open:", count)
             goes_on(world, agent, f"closed-{number}-{turn}")
         agent.end()
-    # Who writes first.
+    # The first writer.
     agent = used(world, ["set", "get"])
     agent.do("closefrom 3")
     agent.do("set first x")
@@ -103,7 +103,7 @@ def locked_files(pid, folder):
 
 
 def watching(world):
-    """Who follows what others store still does."""
+    """A watcher of what others store still sees it."""
     watcher, writer = world.agent(), world.agent()
     watcher.do("app keywatch ak")
     writer.do("app setas ak first 1")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is asking, when it is not what it seems."""
+"""The identity of a program, when it is not what it seems."""
 
 import os
 import pwd

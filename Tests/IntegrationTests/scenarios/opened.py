@@ -218,7 +218,7 @@ def unread_page(world):
 
 
 def told_though_unreadable(world):
-    """Who locks a keychain whose database cannot be read tells those that wait for that."""
+    """A lock of a keychain whose database cannot be read reaches those that wait for it."""
     keychain(world)
     database, said = world.path("keychain.db"), world.path("keychain.state")
     for words in (("lock",), LOCK_ALL):

@@ -105,7 +105,7 @@ def shared_state(world):
 
 
 def lock_waits(world):
-    """Who locks has locked at once, and waits for the write under way only when asked to."""
+    """A lock is done at once, and waits for the write in progress only when asked to."""
     with keychain(world):
         holder = world.agent()
         holder.do(f"hold {world.home}")
@@ -142,7 +142,7 @@ def killed_first_setting(world):
 
 
 def refused_keyrings(world):
-    """Where the kernel keeps no keys, each process does, and whoever asks is told so."""
+    """Where the kernel keeps no keys, each process does, and `status` says so."""
     need("strace")
     with keychain(world):
         do(world, "lock", "--all")

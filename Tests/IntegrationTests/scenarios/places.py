@@ -402,7 +402,7 @@ def denied(world):
         path = os.path.join(world.home, name).rstrip("/")
         mode = stat.S_IMODE(os.stat(path).st_mode)
         os.chmod(path, 0)
-        # Who only reads does without the lock.
+        # A reader does without the lock.
         for verb in (["set", "a"], ["remove", "a", "--yes"], ["get", "a"])[:2 if "lock" in name else 3]:
             expect_denied(world.run(*verb, input=b"new"), name or "folder", verb)
         os.chmod(path, mode)
@@ -471,7 +471,7 @@ def wrong_owner(world):
 def refused(world, name, *hints, never="take over"):
     before = world.contents()
     verbs = [["set", "a"], ["set", "b"], ["remove", "a", "--yes"], ["doctor"]]
-    # Who only reads does without the lock.
+    # A reader does without the lock.
     verbs += [["get", "a"], ["list"]] if name != "keychain.lock" else []
     for verb in verbs:
         outcome = world.run(*verb, input=b"new")

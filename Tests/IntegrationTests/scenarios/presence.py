@@ -28,7 +28,7 @@ def nobody_needed(world):
     expect(not asker.was_started, "somebody was asked")
     text = open(trace, errors="replace").read()
     expect(text.count("execve(") == 1, "another program was started")
-    # Whoever looks for a reader looks for the socket first.
+    # A search for a reader looks for the socket first.
     expect("/dbus" not in text, "a reader was looked for")
     control(agent, asker)
     agent.end()

@@ -61,7 +61,7 @@ def open_files(agent, folder):
 
 
 def writers(world):
-    """Who has written goes on at the path; nothing is written where the folder went."""
+    """A writer goes on at the path; nothing is written where the folder went."""
     copy = backup(world)
     agents = [world.agent() for _ in range(2)]
     for index, agent in enumerate(agents):
@@ -85,7 +85,7 @@ def writers(world):
 
 
 def readers(world):
-    """Who only reads sees what is at the path, a tenth of a second later."""
+    """A reader sees what is at the path, a tenth of a second later."""
     copy = backup(world)
     agent = world.agent()
     expect(agent.do("get key") == "new", "before")
@@ -102,7 +102,7 @@ def readers(world):
 
 
 def other_lock(world):
-    """Who holds the lock of the new folder keeps everybody out of it."""
+    """The holder of the new folder's lock keeps everybody out of it."""
     copy = backup(world)
     agent, holder = world.agent(), world.agent()
     agent.do("set before x")

@@ -57,7 +57,7 @@ def main(arguments):
         print(__doc__)
         return 64
     module, _, function = names[0].partition(".")
-    # Whoever started this may have blocked signals that scenarios send.
+    # The caller may have blocked signals that scenarios send.
     signal.pthread_sigmask(signal.SIG_SETMASK, set())
     # So that whatever was started is ended on the way out.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))

@@ -102,7 +102,7 @@ class Sandbox:
             answers.flush()
         try:
             user = os.geteuid()
-            # Who gave up root may not write its own map otherwise: PR_SET_DUMPABLE.
+            # A process that gave up root may not write its own map otherwise: PR_SET_DUMPABLE.
             check(LIBC.prctl(4, 1, 0, 0, 0), "dumpable")
             check(LIBC.unshare(NEWUSER | NEWNS), "unshare")
             open("/proc/self/uid_map", "w").write(f"0 {user} 1")

@@ -18,7 +18,7 @@ def through_errors(world):
     agent.do("misuse")
     agent.ask("toolarge")
     os.chmod(world.path("keychain.db"), 0o644)
-    # Whoever reads looks ten times a second.
+    # A reader looks ten times a second.
     time.sleep(0.2)
     for verb in ("get a", "set a value", "keys", "remove a"):
         answer = agent.ask(verb)

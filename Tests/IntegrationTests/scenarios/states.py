@@ -153,7 +153,7 @@ def stopped_writer(world):
         time.sleep(choices.random() * 0.02)
         os.kill(writer.pid, signal.SIGSTOP)
         if holds_lock(world):
-            # Whoever changes keys waits for it; that is another test's matter.
+            # A change of keys waits for it; that is another test's matter.
             waited += 1
             os.kill(writer.pid, signal.SIGCONT)
             continue

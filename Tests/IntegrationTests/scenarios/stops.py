@@ -117,7 +117,7 @@ def stop_each(world, *words, count, stays_open):
         expect(agents[0].do("get key") == "value", f"after {call}")
     expect(stop_count > len(tried) / 2, f"only {stop_count} of {len(tried)} were stopped")
     if stays_open:
-        # It is not in its first opening: whoever has the keychain open reads on.
+        # It is not in its first opening: programs that have the keychain open read on.
         expect(read_count == stop_count, f"{stop_count - read_count} reads waited")
     for agent in agents:
         agent.end()

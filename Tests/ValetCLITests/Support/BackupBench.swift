@@ -17,7 +17,7 @@ final class BackupBench {
     /// What is answered, in turn; nobody is there when it is empty.
     var answers: [String] = []
     private(set) var prompts: [PasscodePrompt] = []
-    /// Who knows the keychain's passcode.
+    /// The answers for the keychain's passcode.
     let passcodes = ScriptedAnswers()
 
     fileprivate static let nobody = Environment(["VALET_INTERACTION": "never"])

@@ -5,7 +5,7 @@ import UserPresence
 
 @testable import ValetCLI
 
-/// Somebody who answers from a list, and then not at all.
+/// A person who answers from a list, and then not at all.
 final class ScriptedAnswers: SecretSource {
     let isInteractive: Bool
     var answers: [String]
