@@ -77,22 +77,27 @@ var products: [Product] = [
                 "Database", "KeychainModel", "KeychainStore", "SecretMemory", "UserPresence",
                 fingerprint,
             ]),
-        library("SecItemRequests", ["KeychainModel", "KeychainServices"]),
+        library(
+            "SecItem",
+            ["Database", "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory"]),
+        library("CoreFoundationNames", ["KeychainModel", "KeychainServices", "SecItem"]),
+        library("SecItemRequests", ["CoreFoundationNames", "KeychainModel", "SecItem"]),
         library(
             "Valet",
             [
-                "KeychainModel", "KeychainServices", "KeychainStore", "SecItemRequests",
+                "KeychainModel", "KeychainServices", "KeychainStore", "SecItem", "SecItemRequests",
                 "SecretMemory",
             ]),
         library(
             "KeychainSwift",
             [
-                "KeychainModel", "KeychainServices", "KeychainStore", "SecItemRequests",
+                "KeychainModel", "KeychainServices", "KeychainStore", "SecItem", "SecItemRequests",
                 "SecretMemory",
             ]),
         library("ValetTesting", ["KeychainModel", "KeychainServices", "KeychainStore"]),
-        library("LocalAuthentication", ["KeychainModel", "KeychainServices"]),
-        library("Security", ["KeychainModel", "KeychainServices"]),
+        library("LocalAuthentication", ["KeychainModel", "KeychainServices", "SecItem"]),
+        library(
+            "Security", ["CoreFoundationNames", "KeychainModel", "KeychainServices", "SecItem"]),
         library(
             "ValetCLI",
             [
@@ -114,8 +119,8 @@ var products: [Product] = [
         tests(
             "Fingerprint",
             [
-                "Database", "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory",
-                "SystemBus", "TestValues", "UserPresence", "ValetTestAgent",
+                "Database", "KeychainModel", "KeychainServices", "KeychainStore", "SecItem",
+                "SecretMemory", "SystemBus", "TestValues", "UserPresence", "ValetTestAgent",
             ]),
         tests("Sealing", ["SecretMemory", "TestValues"]),
         .executableTarget(
@@ -155,24 +160,27 @@ var products: [Product] = [
         tests(
             "KeychainServices",
             [
-                "Database", "KeychainModel", "KeychainStore", "LocalAuthentication",
+                "Database", "KeychainModel", "KeychainStore", "LocalAuthentication", "SecItem",
                 "SecretMemory", "Security", "TestSupport", "TestValues", "UserPresence",
             ]),
         tests(
             "Valet",
             [
-                "Database", "KeychainModel", "KeychainServices", "KeychainStore", "SecItemRequests",
-                "SecretMemory", "TestSupport", "TestValues", "UserPresence",
+                "Database", "KeychainModel", "KeychainServices", "KeychainStore", "SecItem",
+                "SecItemRequests", "SecretMemory", "TestSupport", "TestValues", "UserPresence",
             ]),
         tests("SecItemRequests", ["KeychainModel"]),
         tests(
             "KeychainSwift",
-            ["KeychainModel", "KeychainServices", "TestSupport", "Valet", "ValetTesting"]),
+            [
+                "KeychainModel", "KeychainServices", "SecItem", "TestSupport", "Valet",
+                "ValetTesting",
+            ]),
         tests(
             "ValetTesting",
             [
                 "KeychainModel", "KeychainServices", "KeychainStore", "KeychainSwift",
-                "SecretMemory", "Valet",
+                "SecretMemory", "Security", "Valet",
             ]),
         tests(
             "ValetCLI",
@@ -184,8 +192,9 @@ var products: [Product] = [
         .executableTarget(
             name: "ValetTestAgent",
             dependencies: [
-                "CForkSupport", "Database", "Fingerprint", "KeychainModel", "KeychainServices",
-                "KeychainStore", "SecretMemory", "TPM", "UserPresence", "Valet",
+                "CForkSupport", "CoreFoundationNames", "Database", "Fingerprint", "KeychainModel",
+                "KeychainServices", "KeychainStore", "SecItem", "SecretMemory", "TPM",
+                "UserPresence", "Valet",
             ],
             path: "Tests/ValetTestAgent", swiftSettings: strict),
         .testTarget(

@@ -22,7 +22,7 @@ die() {
     exit 1
 }
 
-# What code can use of Security and LocalAuthentication is declared in KeychainServices.
+# Security and LocalAuthentication declare nothing: SecItem and CoreFoundationNames do.
 symbol_graphs() {
     local module map modules triple
     local -a maps=()
@@ -33,7 +33,8 @@ symbol_graphs() {
     modules="$(scripts/build --show-bin-path)/Modules"
     triple="$(swiftc -print-target-info | sed -n 's/^ *"triple": "\(.*\)",$/\1/p' | head -n 1)"
     for map in Sources/*/module.modulemap; do maps+=(-Xcc "-fmodule-map-file=$PWD/$map"); done
-    for module in KeychainModel KeychainServices Valet KeychainSwift ValetTesting; do
+    for module in KeychainModel KeychainServices SecItem CoreFoundationNames Valet KeychainSwift \
+        ValetTesting; do
         [[ -d Sources/$module ]] || continue
         swift-symbolgraph-extract -module-name "$module" -target "$triple" -I "$modules" \
             "${maps[@]}" -minimum-access-level public -skip-synthesized-members \

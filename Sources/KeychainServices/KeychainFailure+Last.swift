@@ -3,6 +3,14 @@
 internal import Foundation
 public import KeychainModel
 
+// A module that re-exports one of these two names brings the member `last`, too, under
+// `MemberImportVisibility`.
+
+/// The status that a call returns: 0, or one of the `errSec…` codes.
+public typealias OSStatus = Int32
+/// No error: `errSecSuccess` by its older name.
+public let noErr: OSStatus = 0
+
 extension KeychainFailure {
     /// The last failure of a keychain call on this thread; nil when there was none.
     ///

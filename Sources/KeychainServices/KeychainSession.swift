@@ -82,9 +82,9 @@ package struct KeychainSession: Sendable {
         try add(item, value: value, policy, .naming)
     }
 
-    /// As the other; but that there is such an item already is told to nobody who could not read
-    /// it (keychain-semantics §10.4).
-    func add(
+    /// Like ``add(_:value:_:)``, with a rule for an item that exists already: `demanding` reports
+    /// a duplicate only to callers that may read it (keychain-semantics §10.4).
+    package func add(
         _ item: NewItem, value: SecretValue?, _ policy: AuthenticationPolicy,
         _ rule: PersonAccess.Rule
     ) throws(KeychainFailure) -> StoredItem {

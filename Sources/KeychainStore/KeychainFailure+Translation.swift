@@ -66,7 +66,8 @@ extension KeychainFailure {
     /// - Parameter ofProcess: Whether this process unlocks for itself alone.
     package static func unlockHint(ofProcess: Bool) -> String {
         guard ofProcess else { return "run `valet unlock`" }
-        return "this process unlocks for itself: with `Keychain.unlock(passcode:)`, or with what "
+        return
+            "this process unlocks for itself: with `ValetKeychain.unlock(passcode:)`, or with what "
             + "the descriptor gives whose number is in $VALET_PASSCODE_FD when it starts"
     }
 

@@ -4,6 +4,7 @@ internal import Foundation
 internal import KeychainModel
 internal import KeychainServices
 internal import KeychainStore
+internal import SecItem
 internal import SecretMemory
 
 /// The embedded keychain, asked by typed requests.

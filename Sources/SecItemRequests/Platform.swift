@@ -6,7 +6,8 @@ internal import KeychainModel
 #if canImport(Darwin) || VALET_APPLE_BRANCHES
     internal import Security
 #else
-    internal import KeychainServices
+    internal import CoreFoundationNames
+    internal import SecItem
 #endif
 
 /// The SecItem functions of this system.

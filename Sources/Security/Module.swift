@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The name under which code written for Apple's systems imports Keychain Services.
-@_exported public import KeychainModel
-@_exported public import KeychainServices
+@_exported public import CoreFoundationNames
+@_exported public import SecItem
+
+@_exported public import struct KeychainModel.KeychainFailure
+@_exported public import typealias KeychainServices.OSStatus
+@_exported public import let KeychainServices.noErr

@@ -14,9 +14,10 @@ internal import SecItemRequests
     #endif
 #else
     public import KeychainServices
+    internal import SecItem
     internal import SecretMemory
 
-    @_exported public import enum KeychainServices.Keychain
+    @_exported public import enum KeychainServices.ValetKeychain
 #endif
 
 /// Why a keychain call failed, in full: code, operation, path, system error, hint.
@@ -24,11 +25,11 @@ public typealias KeychainFailure = KeychainModel.KeychainFailure
 
 #if !(canImport(Darwin) || VALET_APPLE_BRANCHES)
     /// The keychain of this process: who the application is.
-    public typealias Keychain = KeychainServices.Keychain
+    public typealias ValetKeychain = KeychainServices.ValetKeychain
 #endif
 
 #if !(canImport(Darwin) || VALET_APPLE_BRANCHES)
-    extension Keychain {
+    extension ValetKeychain {
         /// Waits until items of an accessibility can be read.
         ///
         /// Without a passcode, and where there is no keychain, it returns at once: nothing has to

@@ -4,6 +4,7 @@ internal import Foundation
 internal import KeychainModel
 internal import KeychainServices
 internal import KeychainStore
+internal import SecItem
 internal import SecItemRequests
 internal import SecretMemory
 

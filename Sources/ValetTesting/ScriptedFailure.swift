@@ -3,8 +3,8 @@
 /// What goes wrong with calls to a temporary keychain, with the codes of a real one.
 ///
 /// A call is one request to the keychain: methods of `Valet` and `KeychainSwift` that look twice
-/// make two. `Keychain.lockState`, and what tells or waits for it, has the state that the next call
-/// would meet, unless the failure is of one key; asking for it is no call.
+/// make two. `ValetKeychain.lockState`, and what reports or awaits it, has the state that the next
+/// call would meet, unless the failure is of one key; asking for it is no call.
 public struct ScriptedFailure: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
         case locked, beforeFirstUnlock, keyUnavailable, damaged, diskFull, userCancelled

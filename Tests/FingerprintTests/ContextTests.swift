@@ -4,6 +4,7 @@ import Database
 import Foundation
 import KeychainServices
 import KeychainStore
+import SecItem
 import SecretMemory
 import TestValues
 import Testing

@@ -6,6 +6,7 @@ import Security
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 /// keychain-semantics §10.1–§10.3, §3.4.
 @Suite struct `Access control objects` {
@@ -23,7 +24,7 @@ import Testing
     }
 
     private func refusal(
-        _ protection: CFString, _ flags: SecAccessControlCreateFlags
+        _ protection: String, _ flags: SecAccessControlCreateFlags
     ) -> NSError? {
         var error: Unmanaged<CFError>?
         let made = unsafe SecAccessControlCreateWithFlags(nil, protection, flags, &error)
@@ -67,7 +68,7 @@ import Testing
 
     /// keychain-semantics §1.3: accepted by an access control, and by no item.
     @Test func `are made for the class that no item can have, and no item takes them`() throws {
-        let code = kSecAttrAccessibleUntilReboot
+        let code: String = kSecAttrAccessibleUntilReboot
         let made = try #require(Self.object(.userPresence, code))
         #expect(
             made.description
@@ -77,7 +78,7 @@ import Testing
         for other in [Self.object(.userPresence, "ak"), Self.object([], code)] {
             #expect(made != other)
         }
-        let attributes: CFDictionary = [kSecAttrAccessControl: made]
+        let attributes: [String: Any] = [kSecAttrAccessControl: made]
         #expect(TestService().add("a", "1", attributes) == errSecParam)
         #expect(changesStatus(attributes) == errSecParam)
         for call in SecItemCall.allCases where call != .add {
@@ -99,7 +100,7 @@ import Testing
     }
 
     private static func object(
-        _ flags: SecAccessControlCreateFlags, _ protection: CFString = "ak"
+        _ flags: SecAccessControlCreateFlags, _ protection: String = "ak"
     ) -> SecAccessControl? {
         SecAccessControlCreateWithFlags(nil, protection, flags, nil)
     }
@@ -107,25 +108,25 @@ import Testing
     /// keychain-semantics §3.4: an object that was made excludes a class beside it, even the same.
     @Test(arguments: SecItemCall.allCases)
     func `exclude a class beside them in every call`(_ call: SecItemCall) {
-        let pair: CFDictionary = [kSecAttrAccessible: "ak"]
+        let pair: [String: Any] = [kSecAttrAccessible: "ak"]
         for flags in [[], .userPresence] as [SecAccessControlCreateFlags] {
-            let made: CFDictionary = [kSecAttrAccessControl: Self.object(flags) as Any]
+            let made: [String: Any] = [kSecAttrAccessControl: Self.object(flags) as Any]
             #expect(parseStatus(call, genericPassword + made) == errSecSuccess)
             #expect(parseStatus(call, genericPassword + made + pair) == errSecParam)
         }
-        let plain: CFDictionary = [
+        let plain: [String: Any] = [
             kSecAttrAccessControl: SecAccessControl(AccessControl(plain: .whenUnlocked))
         ]
         #expect(parseStatus(call, genericPassword + plain + pair) == errSecSuccess)
-        let other: CFDictionary = [kSecAttrAccessible: "ck"]
+        let other: [String: Any] = [kSecAttrAccessible: "ck"]
         #expect(parseStatus(call, genericPassword + plain + other) == errSecParam)
-        let boxed: CFDictionary = [kSecAttrAccessControl: AnyHashable(Self.object([]))]
+        let boxed: [String: Any] = [kSecAttrAccessControl: AnyHashable(Self.object([]))]
         #expect(parseStatus(call, genericPassword + boxed) == errSecSuccess)
     }
 
     /// keychain-semantics §6, §10.6.
     @Test func `exclude a class and synchronizing in what an update sets`() {
-        let made: CFDictionary = [kSecAttrAccessControl: Self.object(.userPresence) as Any]
+        let made: [String: Any] = [kSecAttrAccessControl: Self.object(.userPresence) as Any]
         #expect(changesStatus(made) == errSecSuccess)
         #expect(changesStatus(made + [kSecAttrAccessible: "ak"]) == errSecParam)
         #expect(changesStatus(made + [kSecAttrSynchronizable: true]) == errSecParam)

@@ -6,6 +6,7 @@ import KeychainStore
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 /// keychain-semantics §10.4–§10.7.
 @Suite struct `Items with an access control` {
@@ -22,9 +23,9 @@ import Testing
         ] as [[String: any Sendable]])
     func `ask whatever a search returns`(_ returning: [String: any Sendable]) throws {
         try calls.add("a", .devicePasscode)
-        let returning = returning as CFDictionary
+        let returning = returning as [String: Any]
         #expect(calls.copy("a", nil, returning).status == errSecInteractionNotAllowed)
-        let fail: CFDictionary = [kSecUseAuthenticationUI: kSecUseAuthenticationUIFail]
+        let fail: [String: Any] = [kSecUseAuthenticationUI: kSecUseAuthenticationUIFail]
         let person = TestPerson.typing
         #expect(
             calls.copy("a", person, returning + fail).status == errSecInteractionNotAllowed)
@@ -61,12 +62,12 @@ import Testing
 
     @Test func `ask to be updated, even if only the value is`() throws {
         try calls.add("a", .devicePasscode)
-        let changes: CFDictionary = [kSecValueData: Data("other".utf8)]
+        let changes: [String: Any] = [kSecValueData: Data("other".utf8)]
         #expect(calls.update("a", nil, changes) == errSecInteractionNotAllowed)
         #expect(calls.update("a", .typing, changes) == errSecSuccess)
         #expect(calls.value("a", .typing).text == "other")
         // A class alone takes the access control away (§6).
-        let plain: CFDictionary = [kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlock]
+        let plain: [String: Any] = [kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlock]
         #expect(calls.update("a", .typing, plain) == errSecSuccess)
         #expect(calls.value("a").text == "other")
     }
@@ -158,7 +159,7 @@ import Testing
     @Test func `are asked for in the words of the request`() throws {
         try calls.add("a", .devicePasscode)
         let person = TestPerson.typing
-        let words: CFDictionary = [kSecUseOperationPrompt: "to log in"]
+        let words: [String: Any] = [kSecUseOperationPrompt: "to log in"]
         #expect(calls.value("a", person, words).status == errSecSuccess)
         #expect(person.reasons == ["to log in"])
     }
@@ -172,7 +173,7 @@ import Testing
             #expect(calls.value("b", person).text == "value")
         }
         #expect(person.questions.count == 1)
-        let fail: CFDictionary = [kSecUseAuthenticationUI: kSecUseAuthenticationUIFail]
+        let fail: [String: Any] = [kSecUseAuthenticationUI: kSecUseAuthenticationUIFail]
         #expect(calls.value("a", person, fail).text == "value")
         #expect(calls.value("a", TestPerson(), fail).status == errSecInteractionNotAllowed)
     }
@@ -180,12 +181,12 @@ import Testing
     /// keychain-semantics §10.5: left out; nothing left is nothing found.
     @Test func `are left out where they are to be skipped`() throws {
         try calls.add("a", .devicePasscode)
-        let skip: CFDictionary = [kSecUseAuthenticationUI: kSecUseAuthenticationUISkip]
+        let skip: [String: Any] = [kSecUseAuthenticationUI: kSecUseAuthenticationUISkip]
         let person = TestPerson.typing
         #expect(calls.value("a", person, skip).status == errSecItemNotFound)
         #expect(person.questions.isEmpty)
         try calls.add("b", [])
-        let all: CFDictionary = [
+        let all: [String: Any] = [
             kSecClass: kSecClassGenericPassword, kSecMatchLimit: kSecMatchLimitAll,
             kSecReturnData: true,
         ]
@@ -198,7 +199,7 @@ import Testing
         try calls.add("b", .biometryAny)
         try calls.add("c", .devicePasscode)
         let person = TestPerson(.init(typesPasscode: true, touchesReader: true))
-        let all: CFDictionary = [
+        let all: [String: Any] = [
             kSecClass: kSecClassGenericPassword, kSecMatchLimit: kSecMatchLimitAll,
             kSecReturnData: true, kSecUseAuthenticationContext: person,
         ]
@@ -236,7 +237,7 @@ import Testing
         }
         #expect(try calls.add("a", .biometryCurrentSet, other()) == errSecDuplicateItem)
         #expect(calls.value("a", other()).text == "value")
-        let changes: CFDictionary = [kSecValueData: Data("other".utf8)]
+        let changes: [String: Any] = [kSecValueData: Data("other".utf8)]
         #expect(calls.update("a", other(), changes) == errSecSuccess)
         #expect(calls.value("a", person).text == "other")
     }

@@ -5,6 +5,7 @@ import KeychainModel
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 /// Sources/Valet/Valet.docc/ChoosingAnAccessibility.md, which people choose by, against the tables
 /// that the calls themselves are held to.
@@ -15,7 +16,7 @@ import Testing
     }
 
     /// The columns of the article, in the order of its states.
-    private static let columns: [Keychain.LockState] = [
+    private static let columns: [ValetKeychain.LockState] = [
         .absent, .noPasscode, .beforeFirstUnlock, .unlocked, .locked, .keyUnavailable, .incomplete,
     ]
 

@@ -5,6 +5,7 @@ import KeychainModel
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 @Suite struct `A request to add` {
     @Test func `has the defaults of a local item`() throws {
@@ -24,7 +25,7 @@ import Testing
 
     /// keychain-semantics §2.5.
     @Test func `leaves dates to the keychain`() throws {
-        let dates: CFDictionary = [kSecAttrCreationDate: Date(), kSecAttrModificationDate: Date()]
+        let dates: [String: Any] = [kSecAttrCreationDate: Date(), kSecAttrModificationDate: Date()]
         #expect(try AddRequest(genericPassword + dates).item.attributes.isEmpty)
     }
 
@@ -38,7 +39,7 @@ import Testing
 @Suite struct `A request to update` {
     /// keychain-semantics §6.
     @Test func `changes what it names`() throws {
-        let changes: CFDictionary = [
+        let changes: [String: Any] = [
             kSecAttrAccount: "b", kSecAttrAccessible: kSecAttrAccessibleAlways,
             kSecValueData: Data([1]), kSecAttrCreationDate: Date(timeIntervalSinceReferenceDate: 3),
         ]
@@ -84,7 +85,7 @@ import Testing
     @Test func `takes the class of its changes from a reference`() throws {
         let reference = PersistentReference(
             itemClass: .internetPassword, itemID: Array(1...16))
-        let query: CFDictionary = [kSecValuePersistentRef: Data(reference.bytes)]
+        let query: [String: Any] = [kSecValuePersistentRef: Data(reference.bytes)]
         let request = try UpdateRequest(query, [kSecAttrServer: "s"])
         #expect(request.changes.attributes == [.server: .text("s")])
     }

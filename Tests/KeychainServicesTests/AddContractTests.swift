@@ -3,6 +3,7 @@
 import Foundation
 import KeychainModel
 import KeychainServices
+import SecItem
 import Testing
 
 @Suite struct `Adding an item` {
@@ -53,7 +54,7 @@ import Testing
 
     /// keychain-semantics §2.1: what is given comes back with its type.
     @Test func `keeps the types of attributes`() throws {
-        let given: CFDictionary = [
+        let given: [String: Any] = [
             kSecAttrGeneric: Data([1, 2]), kSecAttrLabel: "label", kSecAttrComment: 7,
             kSecAttrCreator: "abcd", kSecAttrType: "42", kSecAttrIsInvisible: true,
             kSecAttrDescription: "",
@@ -130,10 +131,10 @@ import Testing
 
     /// keychain-semantics §3.9.
     @Test func `gives back what is asked for`() throws {
-        let flags: CFDictionary = [
+        let flags: [String: Any] = [
             kSecReturnData: true, kSecReturnAttributes: true, kSecReturnPersistentRef: true,
         ]
-        let item: CFDictionary = [kSecAttrAccount: "a", kSecValueData: Data("1".utf8)]
+        let item: [String: Any] = [kSecAttrAccount: "a", kSecValueData: Data("1".utf8)]
         let (status, object) = add(service.generic(item + flags))
         #expect(status == errSecSuccess)
         let result = try #require(object as? [String: Any])

@@ -2,9 +2,11 @@
 
 import Foundation
 import KeychainModel
+import Security
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 @Suite struct `A value in a dictionary` {
     /// A value in any of its disguises, and what it is.
@@ -98,7 +100,7 @@ import Testing
     }
 
     @Test func `keeps the type it was given in`() throws {
-        let given: CFDictionary = [
+        let given: [String: Any] = [
             kSecAttrServer: Data([1]), kSecAttrAccount: 7, kSecAttrPort: "443",
             kSecAttrProtocol: kSecAttrProtocolHTTPS,
         ]

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import KeychainServices
+import SecItem
 import Testing
 
 /// keychain-semantics §1: what every constant is, trailing blanks included.
 @Suite struct `The constants` {
     @Test(arguments: attributes + values + keys)
-    func `are the texts of Apple's systems`(_ constant: CFString, _ text: String) {
+    func `are the texts of Apple's systems`(_ constant: String, _ text: String) {
         #expect(constant == text)
     }
 
@@ -15,7 +16,7 @@ import Testing
         #expect(constant == number)
     }
 
-    static let attributes: [(CFString, String)] = [
+    static let attributes: [(String, String)] = [
         (kSecAttrAFPServerSignature, "afps"), (kSecAttrAccess, "acls"),
         (kSecAttrAccessControl, "accc"), (kSecAttrAccessGroup, "agrp"), (kSecAttrAccount, "acct"),
         (kSecAttrAddress, "addr"), (kSecAttrAlias, "alis"), (kSecAttrApplicationLabel, "klbl"),
@@ -47,7 +48,7 @@ import Testing
         (kSecAttrWasAlwaysSensitive, "asen"), (kSecAttrWasNeverExtractable, "next"),
     ]
 
-    static let values: [(CFString, String)] = [
+    static let values: [(String, String)] = [
         (kSecAttrAccessGroupToken, "com.apple.token"), (kSecAttrAccessible, "pdmn"),
         (kSecAttrAccessibleAfterFirstUnlock, "ck"),
         (kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly, "cku"),
@@ -103,7 +104,7 @@ import Testing
         (kSecAttrTokenIDSecureEnclave, "com.apple.setoken"),
     ]
 
-    static let keys: [(CFString, String)] = [
+    static let keys: [(String, String)] = [
         (kSOSInternalAccessGroup, "com.apple.security.sos"), (kSecClass, "class"),
         (kSecClassAppleSharePassword, "apls"), (kSecClassCertificate, "cert"),
         (kSecClassGenericPassword, "genp"), (kSecClassIdentity, "idnt"),

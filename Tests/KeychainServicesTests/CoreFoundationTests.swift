@@ -23,7 +23,7 @@ import Testing
 
     @Test func `ask no error for nothing`() {
         let error = CFErrorCreate(nil, kCFErrorDomainPOSIX, 2, nil)
-        #expect(CFErrorGetDomain(error) == NSPOSIXErrorDomain)
+        #expect(CFErrorGetDomain(error) as String == NSPOSIXErrorDomain)
         #expect(CFErrorCopyFailureReason(nil) == nil)
         #expect(CFErrorGetDomain(nil) == nil)
         #expect(CFErrorGetCode(nil) == 0)

@@ -6,6 +6,7 @@ import KeychainStore
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 @Suite struct `An application's entitlements` {
     /// keychain-semantics §5.1.
@@ -173,7 +174,7 @@ import Testing
     @Test(arguments: [("", []), ("a", [""])] as [(String, [String])])
     func `has no empty name`(_ identifier: String, _ groups: [String]) {
         let error = #expect(throws: KeychainFailure.self) {
-            try Keychain.configure(applicationIdentifier: identifier, accessGroups: groups)
+            try ValetKeychain.configure(applicationIdentifier: identifier, accessGroups: groups)
         }
         #expect(error?.code == .invalidRequest)
     }

@@ -6,6 +6,7 @@ import KeychainStore
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 /// The lines of keys-and-states §1.5 that are about a keychain as a whole.
 private enum KeychainEvent: String, CaseIterable {

@@ -5,6 +5,7 @@ import KeychainModel
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 @Suite struct `An access group` {
     /// keychain-semantics §5.2, the row "not a string".
@@ -38,7 +39,7 @@ import Testing
 @Suite struct `A persistent reference` {
     static let reference = PersistentReference(
         itemClass: .genericPassword, itemID: Array(1...16))
-    static let dictionary: @Sendable () -> CFDictionary = {
+    static let dictionary: @Sendable () -> [String: Any] = {
         [kSecValuePersistentRef: Data(reference.bytes)]
     }
 

@@ -6,6 +6,7 @@ import KeychainStore
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 @Suite struct `Who is asking` {
     static let program = "/opt/mail/bin/mail"
@@ -143,11 +144,11 @@ import Testing
         arguments: [
             (
                 ApplicationIdentity.Source.executableName, "/a",
-                "name the group in Keychain.configure, or create /a, a property list that has it "
-                    + "under keychain-access-groups"
+                "name the group in ValetKeychain.configure, or create /a, a property list that "
+                    + "has it under keychain-access-groups"
             ),
             (.entitlements(path: "/b"), "/b", "list the group under keychain-access-groups in /b"),
-            (.configured, nil, "name the group in Keychain.configure"),
+            (.configured, nil, "name the group in ValetKeychain.configure"),
         ] as [(ApplicationIdentity.Source, String?, String)])
     func `comes with the remedy`(
         _ source: ApplicationIdentity.Source, _ path: String?, _ hint: String

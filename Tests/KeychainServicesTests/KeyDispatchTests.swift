@@ -2,9 +2,11 @@
 
 import Foundation
 import KeychainModel
+import Security
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 @Suite struct `The keys of a dictionary` {
     /// keychain-semantics §3.1, §3.2: the same in a search and when adding.
@@ -63,7 +65,7 @@ import Testing
     }
 
     @Test func `give the fault that sorts first when there are several`() {
-        let faults: CFDictionary = ["svce": NSNull(), "zzzz": 1, "srvr": 1]
+        let faults: [String: Any] = ["svce": NSNull(), "zzzz": 1, "srvr": 1]
         #expect(parseStatus(.add, genericPassword + faults) == errSecNoSuchAttr)
     }
 
@@ -75,7 +77,7 @@ import Testing
         #expect(error?.operation == "add an item")
     }
 
-    private static func dictionary(keyCount: Int) -> CFDictionary {
+    private static func dictionary(keyCount: Int) -> [String: Any] {
         var result = genericPassword
         for number in 1..<keyCount { result["f\(1000 + number)"] = number }
         return result

@@ -5,6 +5,7 @@ import KeychainModel
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 @Suite struct `The last failure` {
     @Test func `is that of the thread's last call that failed`() {

@@ -5,6 +5,7 @@ import KeychainModel
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 @Suite struct `What each call accepts` {
     /// One key, and what the four calls and the second dictionary of an update answer to it.

@@ -6,6 +6,7 @@ import Testing
 
 @testable import KeychainServices
 @testable import KeychainStore
+@testable import SecItem
 
 @Suite(.timeLimit(.minutes(20))) struct `The changes of the lock state` {
     @Test func `begin with the present, and tell of each lock and unlock`() async throws {
@@ -34,7 +35,7 @@ import Testing
         let keychain = try LockableKeychain.withPasscode()
         try keychain.session.lock(all: false)
         try keychain.unlock(for: .milliseconds(300))
-        var states: [Keychain.LockState] = []
+        var states: [ValetKeychain.LockState] = []
         for try await state in keychain.changes {
             states.append(state)
             if state == .locked { break }
@@ -60,10 +61,10 @@ import Testing
     @Test func `are told to many at once, to each from the present on`() async throws {
         let keychain = try LockableKeychain.withPasscode()
         let changes = keychain.changes
-        try await withThrowingTaskGroup(of: [Keychain.LockState].self) { group in
+        try await withThrowingTaskGroup(of: [ValetKeychain.LockState].self) { group in
             for _ in 0..<8 {
                 group.addTask {
-                    var states: [Keychain.LockState] = []
+                    var states: [ValetKeychain.LockState] = []
                     for try await state in changes {
                         states.append(state)
                         if state == .beforeFirstUnlock { break }
@@ -88,7 +89,7 @@ import Testing
             try keychain.unlock()
         }
         try keychain.session.lock(all: true)
-        var last = Keychain.LockState.unlocked
+        var last = ValetKeychain.LockState.unlocked
         while last != .beforeFirstUnlock {
             let next = try await states.next()
             #expect(next != last)
@@ -99,7 +100,7 @@ import Testing
     @Test func `end with the task that reads them`() async throws {
         let keychain = try LockableKeychain.withPasscode()
         let task = Task {
-            var states: [Keychain.LockState] = []
+            var states: [ValetKeychain.LockState] = []
             for try await state in keychain.changes {
                 states.append(state)
                 unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
@@ -176,10 +177,10 @@ import Testing
 
     @Test func `takes a value of kSecAttrAccessible, and no other text`() async throws {
         #expect(TestKeychain.isConfigured)
-        try await Keychain.waitUntilAvailable(
+        try await ValetKeychain.waitUntilAvailable(
             for: kSecAttrAccessibleWhenUnlocked, deadline: .now)
         do throws(KeychainFailure) {
-            try await Keychain.waitUntilAvailable(for: "whenUnlocked", deadline: .now)
+            try await ValetKeychain.waitUntilAvailable(for: "whenUnlocked", deadline: .now)
             Issue.record("another text was taken")
         } catch {
             #expect(error.code == .invalidRequest)

@@ -6,6 +6,7 @@ import Testing
 
 @testable import KeychainServices
 @testable import KeychainStore
+@testable import SecItem
 
 @Suite struct `The lock state` {
     private let keychain = LockableKeychain()
@@ -88,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (Keychain.LockState.unlocked, ProtectionClass.allCases),
+        (ValetKeychain.LockState.unlocked, ProtectionClass.allCases),
         (
             .locked,
             [
@@ -98,20 +99,20 @@ import Testing
         ), (.beforeFirstUnlock, []),
     ])
     func `tells which classes are open`(
-        _ state: Keychain.LockState, _ classes: [ProtectionClass]
+        _ state: ValetKeychain.LockState, _ classes: [ProtectionClass]
     ) throws {
         try keychain.add("a", .whenUnlocked)
         try keychain.setPasscode()
         if state != .unlocked { try keychain.session.lock(all: state == .beforeFirstUnlock) }
         let found = try keychain.store.availability()
-        #expect(Keychain.LockState(found.state) == state)
+        #expect(ValetKeychain.LockState(found.state) == state)
         #expect(ProtectionClass.allCases.filter(found.isAvailable) == classes)
     }
 }
 
 @Suite struct `Protection levels` {
     @Test func `rise with what it takes to get in`() {
-        let levels = Keychain.ProtectionLevel.allCases
+        let levels = ValetKeychain.ProtectionLevel.allCases
         #expect(levels == levels.sorted())
         #expect(Set(levels).count == 5)
         #expect(levels.map(\.rawValue) == KeychainStatus.ProtectionLevel.allCases.map(\.rawValue))

@@ -6,6 +6,7 @@ import KeychainStore
 import SecretMemory
 
 @testable import KeychainServices
+@testable import SecItem
 
 /// A keychain in a folder of its own, whose passcode costs little; its keys go with it.
 final class LockableKeychain: Sendable {
@@ -55,8 +56,8 @@ final class LockableKeychain: Sendable {
         try session.add(item, value: SecretValue(copying: Array("value".utf8).span))
     }
 
-    var changes: Keychain.LockStateChanges {
-        Keychain.LockStateChanges { [session] () throws(KeychainFailure) in session }
+    var changes: ValetKeychain.LockStateChanges {
+        ValetKeychain.LockStateChanges { [session] () throws(KeychainFailure) in session }
     }
 }
 

@@ -3,13 +3,14 @@
 import Foundation
 import KeychainModel
 import KeychainServices
+import SecItem
 import Testing
 
 /// keychain-semantics §4.
 @Suite struct `Synchronizable items` {
     let service = TestService()
-    private let synchronizable: @Sendable () -> CFDictionary = { [kSecAttrSynchronizable: true] }
-    private let any: @Sendable () -> CFDictionary = {
+    private let synchronizable: @Sendable () -> [String: Any] = { [kSecAttrSynchronizable: true] }
+    private let any: @Sendable () -> [String: Any] = {
         [kSecAttrSynchronizable: kSecAttrSynchronizableAny]
     }
 
@@ -37,7 +38,7 @@ import Testing
 
     @Test func `are not updated unless asked for`() {
         service.add("a", "1", synchronizable())
-        let changes: CFDictionary = [kSecAttrLabel: "x"]
+        let changes: [String: Any] = [kSecAttrLabel: "x"]
         #expect(SecItemUpdate(service.generic(), changes) == errSecItemNotFound)
         #expect(SecItemUpdate(service.generic(any()), changes) == errSecSuccess)
     }
@@ -46,7 +47,7 @@ import Testing
         service.add("a", "1")
         #expect(SecItemUpdate(service.generic(), synchronizable()) == errSecSuccess)
         #expect(service.value("a", synchronizable()) == "1")
-        let local: CFDictionary = [kSecAttrSynchronizable: false]
+        let local: [String: Any] = [kSecAttrSynchronizable: false]
         #expect(SecItemUpdate(service.generic(any()), local) == errSecSuccess)
         #expect(service.value("a") == "1")
     }
@@ -79,7 +80,7 @@ import Testing
     @Test(arguments: [false, true])
     func `find their item, local or not`(_ isSynchronizable: Bool) {
         let reference = add("a", [kSecAttrSynchronizable: isSynchronizable])
-        let query: CFDictionary = [kSecValuePersistentRef: reference, kSecReturnData: true]
+        let query: [String: Any] = [kSecValuePersistentRef: reference, kSecReturnData: true]
         #expect(copy(query).object as? Data == Data("1".utf8))
         #expect(copy(query + genericPassword).status == errSecSuccess)
     }
@@ -93,14 +94,14 @@ import Testing
     }
 
     @Test func `update their item alone`() {
-        let query: CFDictionary = [kSecValuePersistentRef: add("a")]
+        let query: [String: Any] = [kSecValuePersistentRef: add("a")]
         service.add("b", "1")
         #expect(SecItemUpdate(query, [kSecAttrLabel: "x"]) == errSecSuccess)
         #expect(service.accounts([kSecAttrLabel: "x"]) == ["a"])
     }
 
     @Test func `match only with the attributes beside them`() {
-        let query: CFDictionary = [kSecValuePersistentRef: add("a"), kSecAttrAccount: "b"]
+        let query: [String: Any] = [kSecValuePersistentRef: add("a"), kSecAttrAccount: "b"]
         #expect(SecItemUpdate(query, [kSecAttrLabel: "x"]) == errSecItemNotFound)
         #expect(SecItemDelete(query) == errSecItemNotFound)
     }
@@ -116,8 +117,8 @@ import Testing
         #expect(copy([kSecValuePersistentRef: reference]).status == errSecItemNotFound)
     }
 
-    private func add(_ account: String, _ more: CFDictionary = [:]) -> Data {
-        let item: CFDictionary = [
+    private func add(_ account: String, _ more: [String: Any] = [:]) -> Data {
+        let item: [String: Any] = [
             kSecAttrAccount: account, kSecValueData: Data("1".utf8),
             kSecReturnPersistentRef: true,
         ]
@@ -139,10 +140,10 @@ import Testing
 
     @Test func `keep equal keys apart`() {
         service.add("a", "default")
-        let shared: CFDictionary = [kSecAttrAccessGroup: TestKeychain.sharedGroup]
+        let shared: [String: Any] = [kSecAttrAccessGroup: TestKeychain.sharedGroup]
         #expect(service.add("a", "shared", shared) == errSecSuccess)
         #expect(service.value("a", shared) == "shared")
-        let first: CFDictionary = [kSecAttrAccessGroup: TestKeychain.defaultGroup]
+        let first: [String: Any] = [kSecAttrAccessGroup: TestKeychain.defaultGroup]
         #expect(service.value("a", first) == "default")
     }
 
@@ -154,7 +155,7 @@ import Testing
     }
 
     @Test func `are refused if the application lacks them`() {
-        let foreign: CFDictionary = [kSecAttrAccessGroup: "foreign"]
+        let foreign: [String: Any] = [kSecAttrAccessGroup: "foreign"]
         let query = service.generic(foreign)
         #expect(SecItemAdd(query, nil) == errSecMissingEntitlement)
         #expect(copy(query).status == errSecMissingEntitlement)
@@ -173,16 +174,16 @@ import Testing
 
     @Test func `can be changed`() {
         service.add("a", "1")
-        let shared: CFDictionary = [kSecAttrAccessGroup: TestKeychain.sharedGroup]
+        let shared: [String: Any] = [kSecAttrAccessGroup: TestKeychain.sharedGroup]
         #expect(SecItemUpdate(service.generic(), shared) == errSecSuccess)
         #expect(service.value("a", shared) == "1")
     }
 
     @Test func `are not changed into one that has the key`() {
         service.add("a", "1")
-        let shared: CFDictionary = [kSecAttrAccessGroup: TestKeychain.sharedGroup]
+        let shared: [String: Any] = [kSecAttrAccessGroup: TestKeychain.sharedGroup]
         service.add("a", "2", shared)
-        let first: CFDictionary = [kSecAttrAccessGroup: TestKeychain.defaultGroup]
+        let first: [String: Any] = [kSecAttrAccessGroup: TestKeychain.defaultGroup]
         #expect(SecItemUpdate(service.generic(first), shared) == errSecDuplicateItem)
         #expect(service.value("a", first) == "1")
     }
@@ -190,6 +191,6 @@ import Testing
     @Test func `say in the failure what would help`() {
         _ = SecItemAdd(service.generic([kSecAttrAccessGroup: "foreign"]), nil)
         #expect(KeychainFailure.last?.code == .missingEntitlement)
-        #expect(KeychainFailure.last?.hint == "name the group in Keychain.configure")
+        #expect(KeychainFailure.last?.hint == "name the group in ValetKeychain.configure")
     }
 }

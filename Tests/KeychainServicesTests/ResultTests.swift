@@ -7,6 +7,7 @@ import Testing
 
 @testable import KeychainServices
 @testable import KeychainStore
+@testable import SecItem
 
 @Suite struct `What a search gives back` {
     @Test func `is the value for data`() {

@@ -3,6 +3,7 @@
 import Foundation
 import KeychainModel
 import KeychainServices
+import SecItem
 import Testing
 
 @Suite struct `Searching the keychain` {
@@ -55,7 +56,7 @@ import Testing
     @Test(arguments: [(1, nil), (2, 2), (3, 3), (100, 3), (-1, 3), (-5, 1)] as [(Int, Int?)])
     func `returns as many as the limit allows`(_ limit: Int, _ count: Int?) {
         for account in ["a", "b", "c"] { service.add(account, "1") }
-        let query: CFDictionary = [kSecReturnAttributes: true, kSecMatchLimit: limit]
+        let query: [String: Any] = [kSecReturnAttributes: true, kSecMatchLimit: limit]
         let object = copy(service.generic(query)).object
         #expect((object as? [[String: Any]])?.count == count)
     }
@@ -120,7 +121,7 @@ import Testing
     /// keychain-semantics §3.6.
     @Test func `finds passwords of a host's parent domain`() {
         let domain = "\(service.name).example"
-        let item: CFDictionary = [kSecAttrServer: domain, kSecAttrAccount: "a"]
+        let item: [String: Any] = [kSecAttrServer: domain, kSecAttrAccount: "a"]
         #expect(SecItemAdd(internetPassword + item, nil) == errSecSuccess)
         for (host, status) in [
             (domain, errSecSuccess), ("www.\(domain)", errSecSuccess),
@@ -154,6 +155,6 @@ import Testing
     }
 }
 
-private func SecItemAdd(_ attributes: CFDictionary) {
+private func SecItemAdd(_ attributes: [String: Any]) {
     _ = SecItemAdd(attributes, nil)
 }

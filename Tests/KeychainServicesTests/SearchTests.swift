@@ -5,6 +5,7 @@ import KeychainModel
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 @Suite struct `A search` {
     /// What a limit comes to.
@@ -73,7 +74,7 @@ import Testing
 
     @Test func `filters by everything that is given`() throws {
         let date = Date(timeIntervalSinceReferenceDate: 7.5)
-        let given: CFDictionary = [
+        let given: [String: Any] = [
             kSecAttrAccount: "a", kSecAttrLabel: Data([1]), kSecAttrAccessGroup: "g",
             kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlock,
             kSecAttrCreationDate: date, kSecValueData: Data([9]),
@@ -88,7 +89,7 @@ import Testing
     }
 
     @Test func `says what to return`() throws {
-        let query: CFDictionary = [kSecReturnData: true, kSecReturnAttributes: false]
+        let query: [String: Any] = [kSecReturnData: true, kSecReturnAttributes: false]
         #expect(try CopyRequest(genericPassword + query).returning == .data)
     }
 

@@ -13,8 +13,12 @@ import Testing
         let hashable: [String: AnyHashable] = [kSecClass as String: kSecClassKey]
         let literal = [kSecClass: kSecClassKey, kSecReturnData: true] as CFDictionary
         let typed: [String: Any] = [String(kSecClass): kSecClassKey as CFString]
-        for query in [any, keyed, objects, hashable, literal, typed] {
-            #expect(SecItemDelete(query as CFDictionary) == errSecUnimplemented)
+        let queries: [CFDictionary] = [
+            any as CFDictionary, keyed as CFDictionary, objects as CFDictionary,
+            hashable as CFDictionary, literal, typed as CFDictionary,
+        ]
+        for query in queries {
+            #expect(SecItemDelete(query) == errSecUnimplemented)
         }
     }
 

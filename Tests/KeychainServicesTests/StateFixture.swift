@@ -6,6 +6,7 @@ import KeychainStore
 import SecretMemory
 
 @testable import KeychainServices
+@testable import SecItem
 
 /// A keychain in one of the states, with the items of every operation.
 final class StateFixture: Sendable {
@@ -98,7 +99,7 @@ final class StateFixture: Sendable {
     /// A query for the one item of an operation; for no item if it has none.
     func reference(
         _ operation: StateOperation, _ protectionClass: ProtectionClass
-    ) -> CFDictionary {
+    ) -> [String: Any] {
         let stranger = PersistentReference(
             itemClass: .genericPassword, itemID: [UInt8](repeating: 7, count: 16))
         let bytes = references[operation.service(protectionClass)] ?? Data(stranger.bytes)

@@ -6,6 +6,7 @@ import KeychainStore
 import SecretMemory
 
 @testable import KeychainServices
+@testable import SecItem
 
 /// A call about items of one class; each has a service of its own to find them in.
 enum StateOperation: String, CaseIterable, Sendable {
@@ -53,13 +54,13 @@ enum StateOperation: String, CaseIterable, Sendable {
     ) throws(KeychainFailure) {
         let session = fixture.session
         let service = SecItemService { session }
-        let query: CFDictionary = [
+        let query: [String: Any] = [
             kSecClass: kSecClassGenericPassword, kSecAttrService: self.service(protectionClass),
         ]
-        let one: CFDictionary = [kSecAttrAccount: "a"]
-        let value: CFDictionary = [kSecValueData: Data("new".utf8)]
-        let accessible: CFDictionary = [kSecAttrAccessible: protectionClass.code]
-        let available: CFDictionary = [kSecAttrAccessible: Self.available.code]
+        let one: [String: Any] = [kSecAttrAccount: "a"]
+        let value: [String: Any] = [kSecValueData: Data("new".utf8)]
+        let accessible: [String: Any] = [kSecAttrAccessible: protectionClass.code]
+        let available: [String: Any] = [kSecAttrAccessible: Self.available.code]
         switch self {
         case .add, .addAgain: _ = try service.add(query + one + value + accessible)
         case .addOverOtherClass: _ = try service.add(query + one + value + available)
@@ -74,7 +75,7 @@ enum StateOperation: String, CaseIterable, Sendable {
         case .deleteSynchronizable:
             try service.delete(query + one + [kSecAttrSynchronizable: true])
         case .copyByReference:
-            let data: CFDictionary = [kSecReturnData: true]
+            let data: [String: Any] = [kSecReturnData: true]
             _ = try service.copyMatching(fixture.reference(self, protectionClass) + data)
         case .copyData, .copyMissing, .copyAttributes, .exists, .copyAllOfMixedClasses,
             .copyOneBeforeAvailable, .copyOneAfterAvailable, .copyAvailableClass:
@@ -85,11 +86,11 @@ enum StateOperation: String, CaseIterable, Sendable {
     }
 
     /// What is asked for, and what is wanted of it.
-    private var search: CFDictionary {
-        let one: CFDictionary = [kSecAttrAccount: "a"]
-        let all: CFDictionary = [kSecMatchLimit: kSecMatchLimitAll]
-        let data: CFDictionary = [kSecReturnData: true]
-        let attributes: CFDictionary = [kSecReturnAttributes: true]
+    private var search: [String: Any] {
+        let one: [String: Any] = [kSecAttrAccount: "a"]
+        let all: [String: Any] = [kSecMatchLimit: kSecMatchLimitAll]
+        let data: [String: Any] = [kSecReturnData: true]
+        let attributes: [String: Any] = [kSecReturnAttributes: true]
         return switch self {
         case .copyData, .copyMissing: one + data
         case .copyAttributes: one + attributes

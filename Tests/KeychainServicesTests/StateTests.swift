@@ -6,6 +6,7 @@ import KeychainStore
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 /// keys-and-states §1.5 and keychain-semantics §9, cell by cell.
 @Suite struct `Every call in every state` {
@@ -71,7 +72,7 @@ import Testing
 /// keys-and-states §1.5, state K of a keychain with a passcode, and §3, test 15.
 @Suite struct `A locked keychain` {
     let fixture: StateFixture
-    let query: CFDictionary = [
+    let query: [String: Any] = [
         kSecClass: kSecClassGenericPassword, kSecAttrService: "filter",
     ]
 
@@ -95,7 +96,7 @@ import Testing
 
     private func addThree() throws {
         for label in ["X", "Y", "Z"] {
-            let item: CFDictionary = [
+            let item: [String: Any] = [
                 kSecAttrAccount: label, kSecAttrLabel: label, kSecValueData: Data(label.utf8),
             ]
             _ = try service.add(query + item)
@@ -105,7 +106,7 @@ import Testing
 
     private func accounts() throws -> [String?] {
         try fixture.unlock()
-        let more: CFDictionary = [
+        let more: [String: Any] = [
             kSecReturnAttributes: true, kSecMatchLimit: kSecMatchLimitAll,
         ]
         let found = try service.copyMatching(query + more) as? [[String: Any]]
@@ -120,7 +121,7 @@ import Testing
 
     @Test func `deletes nothing for an attribute that it would have to open items for`() throws {
         try addThree()
-        let date: CFDictionary = [kSecAttrModificationDate: Date(timeIntervalSince1970: 1)]
+        let date: [String: Any] = [kSecAttrModificationDate: Date(timeIntervalSince1970: 1)]
         #expect(code { try service.delete(query + date) } == .locked)
         #expect(try accounts() == ["X", "Y", "Z"])
     }

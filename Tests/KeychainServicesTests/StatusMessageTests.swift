@@ -4,6 +4,7 @@ import KeychainModel
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 @Suite struct `The words for a code` {
     @Test(arguments: KeychainFailure.Code.allCases)

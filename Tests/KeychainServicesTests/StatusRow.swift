@@ -5,11 +5,12 @@ import KeychainModel
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 /// One row of a table: a dictionary and the code that a call answers before it looks for items.
 struct StatusRow: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    let dictionary: @Sendable () -> CFDictionary
+    let dictionary: @Sendable () -> [String: Any]
     let status: OSStatus
 
     /// A generic password's dictionary with `more`; a nil value takes a key away.
@@ -28,7 +29,7 @@ struct StatusRow: Sendable, CustomTestStringConvertible {
 }
 
 /// The code that the parse of `dictionary` for `call` ends with; 0 if it is a request.
-func parseStatus(_ call: SecItemCall, _ dictionary: CFDictionary) -> OSStatus {
+func parseStatus(_ call: SecItemCall, _ dictionary: [String: Any]) -> OSStatus {
     status {
         switch call {
         case .add: _ = try AddRequest(dictionary)
@@ -40,7 +41,7 @@ func parseStatus(_ call: SecItemCall, _ dictionary: CFDictionary) -> OSStatus {
 }
 
 /// The code that the parse of `changes` ends with in an update of generic passwords.
-func changesStatus(_ changes: CFDictionary) -> OSStatus {
+func changesStatus(_ changes: [String: Any]) -> OSStatus {
     status { _ = try UpdateRequest([kSecClass: kSecClassGenericPassword], changes) }
 }
 
@@ -55,10 +56,10 @@ private func status(_ body: () throws -> Void) -> OSStatus {
     }
 }
 
-var genericPassword: CFDictionary { [kSecClass: kSecClassGenericPassword] }
-var internetPassword: CFDictionary { [kSecClass: kSecClassInternetPassword] }
+var genericPassword: [String: Any] { [kSecClass: kSecClassGenericPassword] }
+var internetPassword: [String: Any] { [kSecClass: kSecClassInternetPassword] }
 
 /// `base` with the keys of `more`.
-func + (base: CFDictionary, more: CFDictionary) -> CFDictionary {
+func + (base: [String: Any], more: [String: Any]) -> [String: Any] {
     base.merging(more) { $1 }
 }

@@ -2,9 +2,11 @@
 
 import Foundation
 import KeychainModel
+import Security
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 @Suite struct `The synchronizable flag` {
     /// A value of the flag, and what it means to a search, to adding and to an update.
@@ -43,7 +45,7 @@ import Testing
 
     @Test(arguments: rows)
     func `is changed, where "any" is no change`(_ row: Row) throws {
-        let changes = [kSecAttrSynchronizable: row.value()]
+        let changes: [String: Any] = [kSecAttrSynchronizable: row.value()]
         let request = try UpdateRequest(genericPassword, changes)
         #expect(request.changes.isSynchronizable == row.stored)
     }
@@ -71,7 +73,7 @@ import Testing
     }
 
     @Test func `may accompany a class that never leaves the device`() throws {
-        let attributes: CFDictionary = [
+        let attributes: [String: Any] = [
             kSecAttrSynchronizable: true,
             kSecAttrAccessible: kSecAttrAccessibleWhenUnlockedThisDeviceOnly,
         ]

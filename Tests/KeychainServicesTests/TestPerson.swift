@@ -9,6 +9,7 @@ import Synchronization
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 /// A person who does what the test says, and counts how often they were asked.
 final class TestPerson: AuthenticationContext {
@@ -121,13 +122,13 @@ struct GuardedCalls {
 
     static func accessControl(
         _ flags: SecAccessControlCreateFlags,
-        _ protection: CFString = kSecAttrAccessibleWhenUnlockedThisDeviceOnly
+        _ protection: String = kSecAttrAccessibleWhenUnlockedThisDeviceOnly
     ) throws -> SecAccessControl {
         let made = SecAccessControlCreateWithFlags(nil, protection, flags, nil)
         return try #require(made)
     }
 
-    static func item(_ account: String, _ more: CFDictionary = [:]) -> CFDictionary {
+    static func item(_ account: String, _ more: [String: Any] = [:]) -> [String: Any] {
         [kSecClass: kSecClassGenericPassword, kSecAttrAccount: account] + more
     }
 
@@ -135,7 +136,7 @@ struct GuardedCalls {
     @discardableResult
     func add(
         _ account: String, _ flags: SecAccessControlCreateFlags, _ person: TestPerson? = nil,
-        _ more: CFDictionary = [:]
+        _ more: [String: Any] = [:]
     ) throws -> OSStatus {
         var item = Self.item(
             account,
@@ -149,7 +150,7 @@ struct GuardedCalls {
 
     /// The code of a search, and what it gave.
     func copy(
-        _ account: String, _ person: TestPerson? = nil, _ more: CFDictionary = [:]
+        _ account: String, _ person: TestPerson? = nil, _ more: [String: Any] = [:]
     ) -> (status: OSStatus, result: AnyObject?) {
         var query = Self.item(account, more)
         if let person { query[kSecUseAuthenticationContext] = person }
@@ -160,7 +161,7 @@ struct GuardedCalls {
 
     /// As the other, for the value alone.
     func value(
-        _ account: String, _ person: TestPerson? = nil, _ more: CFDictionary = [:]
+        _ account: String, _ person: TestPerson? = nil, _ more: [String: Any] = [:]
     ) -> (status: OSStatus, text: String?) {
         let found = copy(account, person, [kSecReturnData: true] + more)
         let data = found.result as? Data
@@ -168,7 +169,7 @@ struct GuardedCalls {
     }
 
     func update(
-        _ account: String, _ person: TestPerson?, _ changes: CFDictionary
+        _ account: String, _ person: TestPerson?, _ changes: [String: Any]
     ) -> OSStatus {
         var query = Self.item(account)
         if let person { query[kSecUseAuthenticationContext] = person }

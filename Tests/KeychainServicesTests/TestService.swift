@@ -2,6 +2,7 @@
 
 import Foundation
 import KeychainServices
+import SecItem
 import TestSupport
 
 /// The keychain of this process: a temporary one, with an identity that has two groups.
@@ -23,40 +24,40 @@ struct TestService {
     }
 
     /// A dictionary of generic passwords of this service.
-    func generic(_ more: CFDictionary = [:]) -> CFDictionary {
+    func generic(_ more: [String: Any] = [:]) -> [String: Any] {
         [kSecClass: kSecClassGenericPassword, kSecAttrService: name] + more
     }
 
     /// A dictionary of internet passwords of this server.
-    func internet(_ more: CFDictionary = [:]) -> CFDictionary {
+    func internet(_ more: [String: Any] = [:]) -> [String: Any] {
         [kSecClass: kSecClassInternetPassword, kSecAttrServer: name] + more
     }
 
     /// Adds a generic password.
     @discardableResult
-    func add(_ account: String, _ value: String, _ more: CFDictionary = [:]) -> OSStatus {
-        let item: CFDictionary = [
+    func add(_ account: String, _ value: String, _ more: [String: Any] = [:]) -> OSStatus {
+        let item: [String: Any] = [
             kSecAttrAccount: account, kSecValueData: Data(value.utf8),
         ]
         return SecItemAdd(generic(item + more), nil)
     }
 
     /// The value of a generic password; nil if there is none.
-    func value(_ account: String, _ more: CFDictionary = [:]) -> String? {
+    func value(_ account: String, _ more: [String: Any] = [:]) -> String? {
         let query = generic([kSecAttrAccount: account, kSecReturnData: true] + more)
         guard let data = copy(query).object as? Data else { return nil }
         return String(decoding: data, as: UTF8.self)
     }
 
     /// The attributes of a generic password.
-    func attributes(_ account: String, _ more: CFDictionary = [:]) -> [String: Any]? {
+    func attributes(_ account: String, _ more: [String: Any] = [:]) -> [String: Any]? {
         let query = generic([kSecAttrAccount: account, kSecReturnAttributes: true] + more)
         return copy(query).object as? [String: Any]
     }
 
     /// The accounts of all generic passwords that match.
-    func accounts(_ more: CFDictionary = [:]) -> Set<String> {
-        let query: CFDictionary = [
+    func accounts(_ more: [String: Any] = [:]) -> Set<String> {
+        let query: [String: Any] = [
             kSecReturnAttributes: true, kSecMatchLimit: kSecMatchLimitAll,
         ]
         let found = copy(generic(query + more)).object as? [[String: Any]] ?? []
@@ -65,14 +66,14 @@ struct TestService {
 }
 
 /// What a search answers.
-func copy(_ query: CFDictionary) -> (status: OSStatus, object: AnyObject?) {
+func copy(_ query: [String: Any]) -> (status: OSStatus, object: AnyObject?) {
     var object: AnyObject?
     let status = unsafe SecItemCopyMatching(query, &object)
     return (status, object)
 }
 
 /// What adding answers.
-func add(_ attributes: CFDictionary) -> (status: OSStatus, object: AnyObject?) {
+func add(_ attributes: [String: Any]) -> (status: OSStatus, object: AnyObject?) {
     var object: AnyObject?
     let status = unsafe SecItemAdd(attributes, &object)
     return (status, object)

@@ -5,6 +5,7 @@ import KeychainModel
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 @Suite final class `A file that says who is asking` {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)

@@ -3,6 +3,7 @@
 import Foundation
 import KeychainModel
 import KeychainServices
+import SecItem
 import Testing
 
 /// keychain-semantics §6.
@@ -79,7 +80,7 @@ import Testing
     @Test func `sets the creation date but not the modification date`() {
         service.add("a", "1")
         let past = Date(timeIntervalSinceReferenceDate: 1)
-        let dates: CFDictionary = [kSecAttrCreationDate: past, kSecAttrModificationDate: past]
+        let dates: [String: Any] = [kSecAttrCreationDate: past, kSecAttrModificationDate: past]
         #expect(update("a", dates) == errSecSuccess)
         #expect(service.attributes("a")?[kSecAttrCreationDate] as? Date == past)
         #expect(modified("a") != past)
@@ -104,12 +105,12 @@ import Testing
         #expect(service.value("a") == "1")
     }
 
-    private func update(_ account: String, _ changes: CFDictionary) -> OSStatus {
+    private func update(_ account: String, _ changes: [String: Any]) -> OSStatus {
         SecItemUpdate(service.generic([kSecAttrAccount: account]), changes)
     }
 
     private func reference(_ account: String) -> Data? {
-        let query: CFDictionary = [kSecAttrAccount: account, kSecReturnPersistentRef: true]
+        let query: [String: Any] = [kSecAttrAccount: account, kSecReturnPersistentRef: true]
         return copy(service.generic(query)).object as? Data
     }
 

@@ -142,7 +142,7 @@ import Testing
 
     @Test func `is the process itself where it has its own state`() {
         let hint = KeychainFailure.unlockHint(ofProcess: true)
-        #expect(hint.contains("Keychain.unlock(passcode:)"))
+        #expect(hint.contains("ValetKeychain.unlock(passcode:)"))
         #expect(hint.contains("$VALET_PASSCODE_FD"))
         #expect(!hint.contains("`valet unlock`"))
     }

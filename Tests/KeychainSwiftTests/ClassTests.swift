@@ -3,6 +3,7 @@
 internal import Foundation
 internal import KeychainModel
 internal import KeychainServices
+internal import SecItem
 internal import Testing
 
 @testable internal import KeychainSwift

@@ -2,6 +2,7 @@
 
 internal import Foundation
 internal import KeychainServices
+internal import SecItem
 internal import TestSupport
 internal import Testing
 
@@ -74,7 +75,7 @@ internal import Testing
         keychain.set("value", forKey: "key")
         let reference = try #require(keychain.getData("key", asReference: true))
         #expect(reference.count == 20)
-        var result: CFTypeRef?
+        var result: AnyObject?
         let query: [String: Any] = [kSecValuePersistentRef: reference, kSecReturnData: true]
         #expect(unsafe SecItemCopyMatching(query, &result) == noErr)
         #expect(result as? Data == Data("value".utf8))

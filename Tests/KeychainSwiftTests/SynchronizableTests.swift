@@ -2,6 +2,7 @@
 
 internal import Foundation
 internal import KeychainServices
+internal import SecItem
 internal import Testing
 
 @testable internal import KeychainSwift

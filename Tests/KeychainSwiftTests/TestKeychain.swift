@@ -3,6 +3,7 @@
 internal import Foundation
 internal import KeychainModel
 internal import KeychainServices
+internal import SecItem
 internal import TestSupport
 
 @testable internal import KeychainSwift
@@ -63,7 +64,7 @@ struct Sample {
             kSecAttrSynchronizable: kSecAttrSynchronizableAny, kSecMatchLimit: kSecMatchLimitAll,
             kSecReturnAttributes: true, kSecReturnPersistentRef: true, kSecReturnData: true,
         ]
-        var result: CFTypeRef?
+        var result: AnyObject?
         guard unsafe SecItemCopyMatching(query, &result) == errSecSuccess else { return [] }
         return result as? [[String: Any]] ?? []
     }

@@ -25,7 +25,7 @@ package enum TestProcess {
         unsafe setenv("VALET_HOME", folder.path, 1)
         atexit { TestProcess.removeHome() }
         do {
-            try Keychain.configure(
+            try ValetKeychain.configure(
                 applicationIdentifier: applicationIdentifier,
                 accessGroups: [defaultGroup, sharedGroup, valetGroup])
             return true

@@ -55,7 +55,7 @@ import Valet
 
     private static func result(of verb: String, _ words: [String]) throws -> String {
         switch verb {
-        case "configure": try Keychain.configure(applicationIdentifier: words[0])
+        case "configure": try ValetKeychain.configure(applicationIdentifier: words[0])
         case "set": try valet.setString(words[1], forKey: words[0])
         case "get": return try valet.string(forKey: words[0])
         case "remove": try valet.removeObject(forKey: words[0])

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CoreFoundationNames
 import Foundation
 import KeychainModel
 import KeychainServices
 import KeychainStore
+import SecItem
 import SecretMemory
 import Synchronization
 import Valet
@@ -17,11 +19,11 @@ enum Application {
         case "passcode": try setPasscode(words[0])
         case "unlock": try unlock(words)
         case "unlockasync": try unlockAsync(words[0])
-        case "lock": try Keychain.lock()
-        case "lockall": try Keychain.lock(all: true)
-        case "state": return try Keychain.lockState.rawValue
-        case "level": return try Keychain.protectionLevel?.rawValue ?? "none"
-        case "require": Keychain.requireProtectionLevel(try level(words[0]))
+        case "lock": try ValetKeychain.lock()
+        case "lockall": try ValetKeychain.lock(all: true)
+        case "state": return try ValetKeychain.lockState.rawValue
+        case "level": return try ValetKeychain.protectionLevel?.rawValue ?? "none"
+        case "require": ValetKeychain.requireProtectionLevel(try level(words[0]))
         case "await": try wait(for: accessibility(words[0]), milliseconds: words[1])
         case "watch": Recorder.shared.start()
         case "seen": return Recorder.shared.seen(words[0])
@@ -48,21 +50,21 @@ enum Application {
     private static func unlock(_ words: [String]) throws {
         let passcode = Array(words[0].utf8)
         let limits = words.dropFirst().map { Int($0).map { Duration.milliseconds($0) } }
-        try Keychain.unlock(
+        try ValetKeychain.unlock(
             passcode: passcode.span, for: limits.first ?? nil,
             autoLock: limits.dropFirst().first ?? nil)
     }
 
     private static func unlockAsync(_ text: String) throws {
         try finish { () async throws(KeychainFailure) in
-            try await Keychain.unlock(passcode: Array(text.utf8))
+            try await ValetKeychain.unlock(passcode: Array(text.utf8))
         }
     }
 
     private static func wait(for accessibility: Accessibility, milliseconds: String) throws {
         let limit = Duration.milliseconds(Int(milliseconds) ?? 0)
         try finish { () async throws(KeychainFailure) in
-            try await Keychain.waitUntilAvailable(for: accessibility, deadline: .now + limit)
+            try await ValetKeychain.waitUntilAvailable(for: accessibility, deadline: .now + limit)
         }
     }
 
@@ -80,8 +82,8 @@ enum Application {
         if let failure = outcome.failure { throw failure }
     }
 
-    private static func level(_ name: String) throws -> Keychain.ProtectionLevel {
-        guard let level = Keychain.ProtectionLevel(rawValue: name) else { throw WrongUse() }
+    private static func level(_ name: String) throws -> ValetKeychain.ProtectionLevel {
+        guard let level = ValetKeychain.ProtectionLevel(rawValue: name) else { throw WrongUse() }
         return level
     }
 
@@ -142,7 +144,9 @@ final class Recorder: Sendable {
         }
         let task = Task {
             do throws(KeychainFailure) {
-                for try await change in Keychain.lockStateChanges { add(change.rawValue, number) }
+                for try await change in ValetKeychain.lockStateChanges {
+                    add(change.rawValue, number)
+                }
                 add("end", number)
             } catch {
                 add(error.code.rawValue, number)

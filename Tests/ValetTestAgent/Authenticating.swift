@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CoreFoundationNames
 import Foundation
 import KeychainServices
+import SecItem
 import Synchronization
 import Valet
 

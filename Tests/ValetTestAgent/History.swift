@@ -39,7 +39,7 @@ struct History {
             pause(microseconds: 2_000_000)
         case "locks":
             note("lock") {
-                try Keychain.lock()
+                try ValetKeychain.lock()
                 return "done"
             }
             pause(microseconds: 1_200_000)
@@ -61,7 +61,7 @@ struct History {
     private mutating func unlock() {
         let bytes = Array(passcode.utf8)
         note("unlock") {
-            try Keychain.unlock(passcode: bytes.span)
+            try ValetKeychain.unlock(passcode: bytes.span)
             return "done"
         }
     }

@@ -41,15 +41,15 @@ enum Leak {
         _ = canary.withLock { $0.count }
         let store = ItemStore(try .ofThisProcess(), stretching: .lowest)
         try store.setPasscode(KeychainPasscode(SecretBytes(takingOver: bytes(seed: 1))))
-        try Keychain.lock(all: true)
+        try ValetKeychain.lock(all: true)
         try Application.finish { () async throws(KeychainFailure) in
-            try await Keychain.unlock(passcode: bytes(seed: 1))
+            try await ValetKeychain.unlock(passcode: bytes(seed: 1))
         }
-        try Keychain.lock(all: true)
+        try ValetKeychain.lock(all: true)
         var typed = bytes(seed: 1)
         defer { for index in typed.indices { typed[index] = 0 } }
-        try Keychain.unlock(passcode: typed.span)
-        try Keychain.lock(all: true)
+        try ValetKeychain.unlock(passcode: typed.span)
+        try ValetKeychain.lock(all: true)
     }
 
     /// The caller's copy is wiped here: it is not the library's to wipe.

@@ -97,14 +97,14 @@ struct Session {
 
 @Test(.temporaryKeychain) func `A job waits for the keychain`() async throws {
     let job = withKeychainFailure(.beforeFirstUnlock) {
-        #expect((try? Keychain.lockState) == .beforeFirstUnlock)
+        #expect((try? ValetKeychain.lockState) == .beforeFirstUnlock)
         return Task { try await sendWhenUnlocked() }
     }
     #expect(try await job.value == "sent")
 }
 
 func sendWhenUnlocked() async throws -> String {
-    try await Keychain.waitUntilAvailable(
+    try await ValetKeychain.waitUntilAvailable(
         for: .whenUnlocked, deadline: .now + .seconds(60))
     return KeychainSwift().get("token") == nil ? "sent" : "sent with a token"
 }

@@ -6,6 +6,7 @@ internal import KeychainServices
 internal import KeychainStore
 internal import KeychainSwift
 internal import SecretMemory
+internal import Security
 internal import Testing
 internal import ValetTesting
 
@@ -62,20 +63,22 @@ enum FailureState: CaseIterable {
 
 /// What a keychain says of itself in all the ways that there are.
 private struct Situation: Equatable {
-    var state: Keychain.LockState?
-    var level: Keychain.ProtectionLevel?
-    var told: Keychain.LockState?
+    var state: ValetKeychain.LockState?
+    var level: ValetKeychain.ProtectionLevel?
+    var told: ValetKeychain.LockState?
     /// Why nobody can wait for items that a lock closes, and for those that it leaves open.
     var refusals: [KeychainFailure.Code?] = []
 
     init() async {
-        state = try? Keychain.lockState
-        level = try? Keychain.protectionLevel
-        var changes = Keychain.lockStateChanges.makeAsyncIterator()
+        state = try? ValetKeychain.lockState
+        level = try? ValetKeychain.protectionLevel
+        var changes = ValetKeychain.lockStateChanges.makeAsyncIterator()
         told = try? await changes.next()
-        for accessible in [kSecAttrAccessibleWhenUnlocked, kSecAttrAccessibleAfterFirstUnlock] {
+        for accessible: String in [
+            kSecAttrAccessibleWhenUnlocked, kSecAttrAccessibleAfterFirstUnlock,
+        ] {
             do throws(KeychainFailure) {
-                try await Keychain.waitUntilAvailable(for: accessible, deadline: .now)
+                try await ValetKeychain.waitUntilAvailable(for: accessible, deadline: .now)
                 refusals.append(nil)
             } catch {
                 refusals.append(error.code)

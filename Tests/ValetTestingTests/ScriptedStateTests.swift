@@ -2,6 +2,7 @@
 
 internal import KeychainModel
 internal import KeychainServices
+internal import Security
 internal import Testing
 internal import ValetTesting
 
@@ -9,12 +10,12 @@ internal import ValetTesting
 struct StateRow: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let failures: [ScriptedFailure]
-    let state: Keychain.LockState
-    let level: Keychain.ProtectionLevel?
+    let state: ValetKeychain.LockState
+    let level: ValetKeychain.ProtectionLevel?
 
     init(
-        _ name: String, _ failures: [ScriptedFailure], _ state: Keychain.LockState,
-        _ level: Keychain.ProtectionLevel?
+        _ name: String, _ failures: [ScriptedFailure], _ state: ValetKeychain.LockState,
+        _ level: ValetKeychain.ProtectionLevel?
     ) {
         testDescription = name
         self.failures = failures
@@ -40,12 +41,12 @@ struct StateRow: Sendable, CustomTestStringConvertible {
     @Test(arguments: StateRow.all)
     func `is what a keychain says of itself`(_ row: StateRow) async throws {
         try await within(row.failures[...]) { () async throws in
-            #expect(try Keychain.lockState == row.state)
-            #expect(try Keychain.protectionLevel == row.level)
-            var states = Keychain.lockStateChanges.makeAsyncIterator()
+            #expect(try ValetKeychain.lockState == row.state)
+            #expect(try ValetKeychain.protectionLevel == row.level)
+            var states = ValetKeychain.lockStateChanges.makeAsyncIterator()
             #expect(try await states.next() == row.state)
         }
-        #expect(try Keychain.lockState == .absent)
+        #expect(try ValetKeychain.lockState == .absent)
     }
 
     private func within(
@@ -59,17 +60,17 @@ struct StateRow: Sendable, CustomTestStringConvertible {
 
     @Test func `is that of the next call, and asking is none`() throws {
         try withKeychainFailure(.locked.atCall(2)) { () throws in
-            for _ in 0..<3 { #expect(try Keychain.lockState == .absent) }
+            for _ in 0..<3 { #expect(try ValetKeychain.lockState == .absent) }
             #expect(Door.secItem.set("a") == noErr)
-            for _ in 0..<3 { #expect(try Keychain.lockState == .locked) }
+            for _ in 0..<3 { #expect(try ValetKeychain.lockState == .locked) }
             #expect(Door.secItem.set("b") == errSecInteractionNotAllowed)
-            #expect(try Keychain.lockState == .noPasscode)
+            #expect(try ValetKeychain.lockState == .noPasscode)
             #expect(Door.secItem.set("b") == noErr)
         }
     }
 
     @Test func `is told when it begins and when it ends`() async throws {
-        var states = Keychain.lockStateChanges.makeAsyncIterator()
+        var states = ValetKeychain.lockStateChanges.makeAsyncIterator()
         #expect(try await states.next() == .absent)
         try await withKeychainFailure(.locked) { () async throws in
             #expect(try await states.next() == .locked)
@@ -106,9 +107,11 @@ struct StateRow: Sendable, CustomTestStringConvertible {
         #expect(await storing.value == noErr)
     }
 
-    private func states(until last: Keychain.LockState) async throws -> [Keychain.LockState] {
-        var states: [Keychain.LockState] = []
-        for try await state in Keychain.lockStateChanges {
+    private func states(until last: ValetKeychain.LockState) async throws -> [ValetKeychain
+        .LockState]
+    {
+        var states: [ValetKeychain.LockState] = []
+        for try await state in ValetKeychain.lockStateChanges {
             states.append(state)
             if state == last { break }
         }
@@ -131,10 +134,10 @@ struct StateRow: Sendable, CustomTestStringConvertible {
     }
 
     private func wait(
-        _ deadline: ContinuousClock.Instant, _ accessible: CFString
+        _ deadline: ContinuousClock.Instant, _ accessible: String
     ) async -> KeychainFailure.Code? {
         do throws(KeychainFailure) {
-            try await Keychain.waitUntilAvailable(for: accessible, deadline: deadline)
+            try await ValetKeychain.waitUntilAvailable(for: accessible, deadline: deadline)
             return nil
         } catch {
             return error.code
@@ -145,7 +148,7 @@ struct StateRow: Sendable, CustomTestStringConvertible {
         let keychain = TemporaryKeychain()
         keychain.remove()
         keychain.use {
-            let failure = #expect(throws: KeychainFailure.self) { try Keychain.lockState }
+            let failure = #expect(throws: KeychainFailure.self) { try ValetKeychain.lockState }
             #expect(failure?.code == .invalidRequest)
         }
     }

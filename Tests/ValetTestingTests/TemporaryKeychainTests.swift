@@ -4,6 +4,7 @@ internal import Foundation
 internal import KeychainModel
 internal import KeychainServices
 internal import KeychainSwift
+internal import Security
 internal import Testing
 internal import Valet
 internal import ValetTesting

@@ -19,17 +19,23 @@ _RELEASES = ("sqlite3_finalize", "sqlite3_close(?:_v2)?", "sodium_free", "Esys_F
              "library.unref", "library.closeUnref")
 # One file each: the calls that write through a pointer, the system's calls on macOS, and the
 # kernel's on keys.
-_UNSAFE_FILES = ("Sources/KeychainServices/AccessControl/SecAccessControlCreate.swift",
-                 "Sources/KeychainServices/LocalAuthentication/LAContext.swift",
-                 "Sources/KeychainServices/SecItem.swift", "Sources/LockState/KernelKeyring.swift",
+_UNSAFE_FILES = ("Sources/CoreFoundationNames/CFDictionaryCalls.swift",
+                 "Sources/CoreFoundationNames/SecItemCalls.swift",
+                 "Sources/LockState/KernelKeyring.swift",
+                 "Sources/SecItem/AccessControl/SecAccessControlCreate.swift",
+                 "Sources/SecItem/LocalAuthentication/LAContext.swift",
+                 "Sources/SecItem/SecItem.swift", "Sources/SecItem/SecretValue+Data.swift",
                  "Sources/SecItemRequests/Platform.swift", "Sources/Valet/Platform.swift",
                  "Sources/ValetCLI/Terminal.swift")
 # The system's calls of asking: a file each for descriptors, signals, terminals and programs.
 _UNSAFE_FOLDERS = ("Sources/UserPresence/System/",)
+# CFDictionaryCreate has six parameters.
+_APPLES_PARAMETERS = "Sources/CoreFoundationNames/CFDictionaryCalls.swift"
 # Apple declares these as optional in name only, and code that says so has to build.
 _IMPLICIT = {
-    "Sources/KeychainServices/CoreFoundation/CoreFoundationNames.swift": r"CFBoolean!",
-    "Sources/KeychainServices/CoreFoundation/CFErrorAccessors.swift": r"CF(String|Dictionary)!",
+    "Sources/CoreFoundationNames/CoreFoundationNames.swift": r"CF(Boolean|String)!",
+    "Sources/CoreFoundationNames/CFDictionaryCalls.swift": r"CF(Mutable)?Dictionary!",
+    "Sources/CoreFoundationNames/CFErrorAccessors.swift": r"CF(String|Dictionary)!",
 }
 # The modules of which a package trait builds more than what says that it is not built
 # (docs/decisions/0021-traits.md).
@@ -79,7 +85,7 @@ def _sizes(file):
         if function.line_count > 40:
             yield (function.line, "function-length",
                    f"a function of {function.line_count} lines, the stop is 40")
-        if function.parameter_count > 5:
+        if function.parameter_count > 5 and file.path != _APPLES_PARAMETERS:
             yield (function.line, "parameters",
                    f"{function.parameter_count} parameters, the stop is 5: make a struct")
     types = [line for line, _ in file.matches(_PUBLIC_TYPE)]
@@ -130,7 +136,10 @@ def _unsafe(file):
 
 def _concurrency(file):
     for line, _ in file.matches(r"(nonisolated\(unsafe\))"):
-        yield line, "nonisolated", "nonisolated(unsafe)"
+        # Constants of CoreFoundation's types: immutable objects of a class that is not Sendable.
+        is_constant = file.code_lines[line - 1].startswith("@safe nonisolated(unsafe) public let k")
+        if not (is_constant and file.module == "CoreFoundationNames"):
+            yield line, "nonisolated", "nonisolated(unsafe)"
     for line, _ in file.matches(r"(@unchecked)\s+Sendable"):
         if not any(text.startswith("// Sendable because") for text in _above(file, line)):
             yield line, "unchecked", "@unchecked Sendable without `// Sendable because …` above"
@@ -155,7 +164,9 @@ def _injection(file):
 def _documentation(file):
     for match in re.finditer(_DECLARATION, file.code, re.MULTILINE):
         line = file.line_at(match.end())
-        if _SELF_EVIDENT.match(file.code_lines[line - 1]):
+        text = file.code_lines[line - 1]
+        # The overload that the compiler prefers has the documentation.
+        if _SELF_EVIDENT.match(text) or text.startswith("@_disfavoredOverload public let "):
             continue
         if not any(text.startswith("///") for text in _above(file, line, _OBJECTIVE_C)):
             yield line, "documentation", "a public or package declaration without `///`"

@@ -18,13 +18,16 @@ ALLOWED = {
     "KeychainStore": "Backup Database KeychainModel Keybag LockState SecretMemory Sealing TPM",
     "KeychainServices": "Database Fingerprint KeychainModel KeychainStore SecretMemory"
                         " UserPresence Foundation",
-    "SecItemRequests": "KeychainModel KeychainServices Foundation",
-    "Valet": "KeychainModel KeychainServices KeychainStore SecItemRequests SecretMemory Foundation",
-    "KeychainSwift": "KeychainModel KeychainServices KeychainStore SecItemRequests SecretMemory"
-                     " Foundation",
+    "SecItem": "Database KeychainModel KeychainServices KeychainStore SecretMemory Foundation",
+    "CoreFoundationNames": "KeychainModel KeychainServices SecItem Foundation",
+    "SecItemRequests": "CoreFoundationNames KeychainModel SecItem Foundation",
+    "Valet": "KeychainModel KeychainServices KeychainStore SecItem SecItemRequests SecretMemory"
+             " Foundation",
+    "KeychainSwift": "KeychainModel KeychainServices KeychainStore SecItem SecItemRequests"
+                     " SecretMemory Foundation",
     "ValetTesting": "KeychainModel KeychainServices KeychainStore Foundation Testing",
-    "LocalAuthentication": "KeychainModel KeychainServices",
-    "Security": "KeychainModel KeychainServices",
+    "LocalAuthentication": "KeychainModel KeychainServices SecItem Foundation",
+    "Security": "CoreFoundationNames KeychainModel KeychainServices SecItem",
     "ValetCLI": "KeychainModel KeychainServices KeychainStore SecretMemory UserPresence CLinux"
                 " Foundation",
     "ValetCommand": "ValetCLI",
@@ -36,6 +39,8 @@ ANYWHERE = {"Glibc", "Synchronization"}
 TESTABLE = {
     # Makes items as the store gives them back, which nobody else may.
     ("KeychainServicesTests", "KeychainStore"),
+    # What dictionaries mean is tested on a session.
+    ("KeychainServicesTests", "SecItem"),
     # Changes a keybag under a MAC that is right, as a later version may.
     ("KeychainStoreTests", "Keybag"),
 }
@@ -52,7 +57,7 @@ EXPORTED = {("Sources/KeychainSwift/Platform.swift", "KeychainServices", "noErr"
             ("Sources/KeychainSwift/Platform.swift", "KeychainServices", "OSStatus"),
             ("Sources/KeychainSwift/Platform.swift", "KeychainModel", "KeychainFailure"),
             ("Sources/Valet/Platform.swift", "KeychainModel", "KeychainFailure"),
-            ("Sources/Valet/Platform.swift", "KeychainServices", "Keychain")}
+            ("Sources/Valet/Platform.swift", "KeychainServices", "ValetKeychain")}
 
 _KINDS = r"(?:(?:struct|class|enum|protocol|typealias|func|var|let|actor)\s+)?"
 _IMPORT = (r"^[ \t]*((?:@\w+(?:\([^)]*\))?\s+)*)"

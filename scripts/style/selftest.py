@@ -112,8 +112,9 @@ _GOOD = [
      "#if os(Linux)\n#else\n    import Security\n#endif\nlet a = unsafe b\n"),
     ("Sources/KeychainSwift/Platform.swift",
      "@_exported public import let KeychainServices.noErr\n"),
-    ("Sources/KeychainServices/CoreFoundation/CoreFoundationNames.swift",
-     "let a: CFBoolean! = b\n"),
+    ("Sources/CoreFoundationNames/CoreFoundationNames.swift",
+     "let a: CFBoolean! = b\n"
+     "/// A\n@safe nonisolated(unsafe) public let kCFNull: CFString = b\n"),
     ("Sources/TPM/A.swift", "// A\n\n#if TPM\n    internal import CTPM2\n#endif\n"),
     ("Sources/TPM/B.swift", "#if !TPM\nlet a = 1\n#endif\n"),
     ("Benchmarks/Package.swift", "raw:// swift-tools-version: 6.3\n" + _SPDX),

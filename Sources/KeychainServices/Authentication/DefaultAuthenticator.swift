@@ -9,15 +9,16 @@ package struct DefaultAuthenticator: Authenticator {
     /// The one of this process.
     package static let forProcess: any Authenticator = DefaultAuthenticator()
 
-    /// Asks a person; see ``LAContext``.
+    /// Asks a person.
     package func proof(
         for demands: [AccessControl], reason: String?, store: ItemStore, deadline: Deadline
     ) throws(KeychainFailure) -> PresenceProof {
-        try LAContext().proof(for: demands, reason: reason, store: store, deadline: deadline)
+        try ContextState(.ofProcess, store: nil)
+            .proof(for: demands, reason: reason, in: store, until: deadline)
     }
 
     /// The fingers that are enrolled.
     package func enrolments() throws(KeychainFailure) -> [[UInt8]] {
-        try LAContext().enrolments()
+        ContextState(.ofProcess, store: nil).enrolments
     }
 }

@@ -7,9 +7,9 @@ extension ApplicationIdentity {
         case (.entitlements(let path), _):
             "list the group under keychain-access-groups in \(path)"
         case (_, let path?):
-            "name the group in Keychain.configure, or create \(path), a property list that has it "
-                + "under keychain-access-groups"
-        case (_, nil): "name the group in Keychain.configure"
+            "name the group in ValetKeychain.configure, or create \(path), a property list that "
+                + "has it under keychain-access-groups"
+        case (_, nil): "name the group in ValetKeychain.configure"
         }
     }
 }

@@ -10,7 +10,7 @@ internal import Synchronization
 package struct ApplicationIdentity: Hashable, Sendable {
     /// Where an identity comes from.
     package enum Source: Hashable, Sendable {
-        /// ``Keychain/configure(applicationIdentifier:accessGroups:)``.
+        /// ``ValetKeychain/configure(applicationIdentifier:accessGroups:)``.
         case configured
         /// The property list at this path.
         case entitlements(path: String)
@@ -42,7 +42,7 @@ package struct ApplicationIdentity: Hashable, Sendable {
         return state.withLock { $0.use(found) } ?? found
     }
 
-    /// Declares the identity in code; see ``Keychain``.
+    /// Declares the identity in code; see ``ValetKeychain``.
     static func configure(
         _ applicationIdentifier: String, _ accessGroups: [AccessGroup]
     ) throws(KeychainFailure) {

@@ -92,7 +92,7 @@ struct IdentityResolver {
             throw KeychainFailure(
                 .invalidRequest, during: Self.operation,
                 message: "the name of this program is not known",
-                hint: "call Keychain.configure first, or mount /proc")
+                hint: "call ValetKeychain.configure first, or mount /proc")
         }
         return (name, .executableName)
     }

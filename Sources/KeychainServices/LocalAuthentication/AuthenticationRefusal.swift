@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Foundation
-internal import KeychainModel
-internal import UserPresence
+package import KeychainModel
+package import UserPresence
 
 /// Why nobody was authenticated: what `LAError` and `KeychainFailure` are made of
 /// (keychain-semantics §10.6).
-enum AuthenticationRefusal: Error {
+package enum AuthenticationRefusal: Error {
     /// The person declined.
     case declined
     /// Three passcodes or three fingers were wrong, or the one that the application gave.
@@ -21,9 +20,13 @@ enum AuthenticationRefusal: Error {
     case passcodePreferred
     /// Nobody may be asked, or can be.
     case notInteractive(UserPresenceError?)
+    /// The keychain has no passcode.
     case passcodeNotSet
+    /// There is no fingerprint reader.
     case noReader
+    /// No finger is enrolled.
     case notEnrolled
+    /// There were too many tries with a wrong finger.
     case lockedOut
     /// It takes something that nobody has here: another device, or a password of the
     /// application's own.
@@ -70,10 +73,9 @@ enum AuthenticationRefusal: Error {
 
 extension KeychainFailure {
     /// The refusal as a call for items has it.
-    init(_ refusal: AuthenticationRefusal) {
+    package init(_ refusal: AuthenticationRefusal) {
         let code: Code
-        var message = refusal.code.explanation.lowercased()
-        if message.hasSuffix(".") { message.removeLast() }
+        var message = refusal.explanation
         var hint: String?
         switch refusal {
         case .declined: code = .userCancelled
@@ -95,33 +97,21 @@ extension KeychainFailure {
 }
 
 extension AuthenticationRefusal {
-    /// The refusal as a context has it.
-    var code: LAError.Code {
+    /// What happened, as a failure says it.
+    fileprivate var explanation: String {
         switch self {
-        case .declined: .userCancel
-        case .wrong: .authenticationFailed
-        case .ended: .appCancel
-        case .invalidated: .invalidContext
-        case .timedOut: .systemCancel
-        case .passcodePreferred: .userFallback
-        case .notInteractive: .notInteractive
-        case .passcodeNotSet: .passcodeNotSet
-        case .noReader: .biometryNotAvailable
-        case .notEnrolled: .biometryNotEnrolled
-        case .lockedOut: .biometryLockout
-        case .impossible: .companionNotAvailable
-        case .keychain(let failure):
-            switch failure.code {
-            case .userCancelled: .userCancel
-            case .interactionNotAllowed: .notInteractive
-            case .passcodeNotSet: .passcodeNotSet
-            default: .authenticationFailed
-            }
+        case .declined: "authentication was cancelled"
+        case .wrong, .keychain: "authentication failed"
+        case .ended: "the application ended the authentication"
+        case .invalidated: "the authentication context is no longer valid"
+        case .timedOut: "nobody answered in time"
+        case .passcodePreferred: "another way to authenticate was chosen"
+        case .notInteractive: "nobody can be asked here"
+        case .passcodeNotSet: "the keychain has no passcode"
+        case .noReader: "there is no fingerprint reader"
+        case .notEnrolled: "no finger is enrolled"
+        case .lockedOut: "there were too many tries with a wrong finger"
+        case .impossible: "there is no other device near"
         }
-    }
-
-    /// The refusal with the failure that it is for the keychain, too.
-    var error: LAError {
-        LAError(code, userInfo: [NSUnderlyingErrorKey: KeychainFailure(self)])
     }
 }

@@ -1,25 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import Foundation
-internal import KeychainModel
-internal import KeychainStore
-internal import SecretMemory
+package import Database
+package import Foundation
+package import KeychainModel
+package import KeychainStore
+package import SecretMemory
 internal import Synchronization
 internal import UserPresence
 
 /// What an `LAContext` knows, and how it asks: one question at a time.
-final class ContextState: Sendable {
+package final class ContextState: Sendable {
     /// What applications set.
-    struct Settings {
-        var reason = ""
-        var fallbackTitle: String?
-        var cancelTitle: String?
-        var mayAsk = true
-        var reuseDuration: TimeInterval = 0
-        var passcode: SecretValue?
+    package struct Settings {
+        /// What the application needs it for.
+        package var reason = ""
+        /// What stands on the button that takes the passcode in place of a finger.
+        package var fallbackTitle: String?
+        /// What stands on the button that declines.
+        package var cancelTitle: String?
+        /// Whether a person may be asked.
+        package var mayAsk = true
+        /// For how many seconds an earlier finger counts.
+        package var reuseDuration: TimeInterval = 0
+        /// The passcode, in place of asking for it.
+        package var passcode: SecretValue?
         /// The fingers that were enrolled when a policy was last evaluated.
-        var domainState: Data?
+        package var domainState: Data?
     }
 
     private struct State {
@@ -30,21 +36,23 @@ final class ContextState: Sendable {
         var isInvalidated = false
     }
 
-    let means: AuthenticationMeans
+    /// What a person is asked with.
+    package let means: AuthenticationMeans
     private let ownStore: ItemStore?
     private let turn = FairLock()
     private let state = Mutex(State())
 
-    init(_ means: AuthenticationMeans, store: ItemStore?) {
+    /// - Parameter store: The keychain that policies are evaluated for; nil for the process's own.
+    package init(_ means: AuthenticationMeans, store: ItemStore?) {
         self.means = means
         ownStore = store
     }
 
     /// What applications set; credentials are lost once the context is invalidated.
-    var settings: Settings { state.withLock { $0.settings } }
+    package var settings: Settings { state.withLock { $0.settings } }
 
     /// Changes what applications set.
-    func change(_ body: (inout Settings) -> Void) {
+    package func change(_ body: (inout Settings) -> Void) {
         state.withLock { state in
             body(&state.settings)
             if state.isInvalidated { state.settings.passcode = nil }
@@ -52,7 +60,7 @@ final class ContextState: Sendable {
     }
 
     /// Forgets what was proved, for good, and ends the question that is open.
-    func invalidate() {
+    package func invalidate() {
         state.withLock { state in
             state.isInvalidated = true
             state.proof = nil
@@ -62,7 +70,7 @@ final class ContextState: Sendable {
     }
 
     /// What was proved; nil for nothing.
-    func rememberedProof() throws(AuthenticationRefusal) -> PresenceProof? {
+    package func rememberedProof() throws(AuthenticationRefusal) -> PresenceProof? {
         try state.withLock { (state) throws(AuthenticationRefusal) in
             guard !state.isInvalidated else { throw .invalidated }
             return state.proof
@@ -70,7 +78,7 @@ final class ContextState: Sendable {
     }
 
     /// Whether `demands` are proved, or could be; asks nobody.
-    func check(_ demands: [AccessControl]) throws(AuthenticationRefusal) {
+    package func check(_ demands: [AccessControl]) throws(AuthenticationRefusal) {
         let store = try store()
         let known = try rememberedProof().flatMap { store.isCurrent($0) ? $0 : nil }
         guard !demands.allSatisfy({ known?.satisfies($0) ?? false }) else { return }
@@ -82,7 +90,7 @@ final class ContextState: Sendable {
     /// Has all of `demands` proved, and remembers it. Blocks while a person is asked.
     ///
     /// - Parameter store: The keychain; nil for the context's own.
-    func prove(
+    package func prove(
         _ demands: [AccessControl], reason: String?, in store: ItemStore?, until deadline: Deadline
     ) throws(AuthenticationRefusal) -> PresenceProof {
         guard turn.acquire(before: deadline) else { throw .timedOut }
@@ -97,6 +105,27 @@ final class ContextState: Sendable {
         let proof = try authentication.prove(demands, beside: known)
         try keep(proof)
         return proof
+    }
+
+    /// As ``prove(_:reason:in:until:)``, with the failure that a call for items has.
+    package func proof(
+        for demands: [AccessControl], reason: String?, in store: ItemStore, until deadline: Deadline
+    ) throws(KeychainFailure) -> PresenceProof {
+        do throws(AuthenticationRefusal) {
+            return try prove(demands, reason: reason, in: store, until: deadline)
+        } catch {
+            throw KeychainFailure(error)
+        }
+    }
+
+    /// The fingers that are enrolled, on each reader.
+    package var enrolments: [[UInt8]] { readerState.enrolments }
+
+    /// Whether there is a reader.
+    package var hasReader: Bool { readerState != .noReader }
+
+    private var readerState: BiometryState {
+        means.reader.map { $0.state(until: Deadline(after: .seconds(5))) } ?? .noReader
     }
 
     private func begin(

@@ -294,7 +294,7 @@ def changed_keys(world):
             expect(answer.startswith("error locked"), "old keys:", answer)
             expect("keys have changed since it was unlocked" in answer, "not told why:", answer)
             hint = owner.do("app hint")
-            for text in ("Keychain.unlock(passcode:)", "$VALET_PASSCODE_FD"):
+            for text in ("ValetKeychain.unlock(passcode:)", "$VALET_PASSCODE_FD"):
                 expect(text in hint, "not told what helps:", hint)
             expect("`valet unlock`" not in hint, "what does not help:", hint)
         answer = owner.ask("app await ak 50")

@@ -7,6 +7,7 @@ import TestValues
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 /// Random calls in a keychain. `VALET_FUZZ_ROUNDS` makes each seed's more than 1000.
 @Suite struct `Calls with any dictionary` {
@@ -71,7 +72,7 @@ extension Call {
         _ random: inout SplitMix, references: [Data] = []
     ) -> Call {
         func dictionary() -> Keys {
-            let given: Keys = CFDictionary.random(&random, references: references)
+            let given: Keys = [String: Any].random(&random, references: references)
             return ["class": nil].merging(given) { $1 }
         }
         switch UInt8.random(in: 0..<7, using: &random) {

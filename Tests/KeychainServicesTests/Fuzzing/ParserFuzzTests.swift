@@ -6,6 +6,7 @@ import TestValues
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 @Suite struct `A dictionary of anything` {
     static let documented: Set<OSStatus> = [
@@ -17,8 +18,8 @@ import Testing
     func `gets a documented code`(_ seed: UInt64) {
         var random = SplitMix(seed: seed)
         for _ in 0..<1000 {
-            let dictionary = CFDictionary.random(&random)
-            let changes = CFDictionary.random(&random).filter { $0.key != kSecClass }
+            let dictionary = [String: Any].random(&random)
+            let changes = [String: Any].random(&random).filter { $0.key != kSecClass }
             for call in SecItemCall.allCases {
                 #expect(Self.documented.contains(parseStatus(call, dictionary)))
             }
@@ -30,7 +31,7 @@ import Testing
     func `gets the same code every time`(_ seed: UInt64) {
         var random = SplitMix(seed: seed)
         for _ in 0..<500 {
-            let dictionary = CFDictionary.random(&random)
+            let dictionary = [String: Any].random(&random)
             let copy = Dictionary(uniqueKeysWithValues: dictionary.map { ($0, $1) }.shuffled())
             for call in SecItemCall.allCases {
                 #expect(parseStatus(call, dictionary) == parseStatus(call, copy))

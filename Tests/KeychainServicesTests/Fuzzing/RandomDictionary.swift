@@ -5,13 +5,14 @@ import KeychainModel
 import TestValues
 
 @testable import KeychainServices
+@testable import SecItem
 
 extension [String: Any] {
     /// A dictionary of keys and values right and wrong.
     ///
     /// - Parameter references: Persistent references to choose from beside others.
-    static func random(_ random: inout SplitMix, references: [Data] = []) -> CFDictionary {
-        var result: CFDictionary = [:]
+    static func random(_ random: inout SplitMix, references: [Data] = []) -> [String: Any] {
+        var result: [String: Any] = [:]
         if !random.oneIn(10) {
             result[kSecClass] = ["genp", "genp", "inet", "inet", "keys", "x"].random(&random)
         }
@@ -134,6 +135,6 @@ private enum AuthenticationObjects {
             ("ck", [.devicePasscode, .or, .biometryAny]), ("dk", .applicationPassword),
             ("aku", .privateKeyUsage), ("f", []),
         ]
-        return pairs.compactMap { SecAccessControlCreateWithFlags(nil, $0 as CFString, $1, nil) }
+        return pairs.compactMap { SecAccessControlCreateWithFlags(nil, $0 as String, $1, nil) }
     }
 }

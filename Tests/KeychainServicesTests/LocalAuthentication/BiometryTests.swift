@@ -8,6 +8,7 @@ import TestValues
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 @Suite struct `A context with a reader of fingers` {
     private func person(

@@ -8,6 +8,7 @@ import TestValues
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 /// Calls for an item that needs a person, with a context that asks a scripted one.
 private struct ContextCalls {
@@ -29,7 +30,7 @@ private struct ContextCalls {
     }
 
     /// Reads the item; the code, once it was looked whether the value came with success alone.
-    func read(_ context: LAContext? = nil, _ more: CFDictionary = [:]) -> OSStatus {
+    func read(_ context: LAContext? = nil, _ more: [String: Any] = [:]) -> OSStatus {
         let context = context ?? person.context
         let found = calls.value(
             "guarded", nil, [kSecUseAuthenticationContext: context] + more)
@@ -111,7 +112,7 @@ private struct ContextCalls {
         _ request: [String: any Sendable], _ status: OSStatus, _ questionCount: Int
     ) throws {
         let calls = try ContextCalls(Person())
-        #expect(calls.read(nil, request as CFDictionary) == status)
+        #expect(calls.read(nil, request as [String: Any]) == status)
         #expect(calls.person.pinentry.questionCount == questionCount)
     }
 

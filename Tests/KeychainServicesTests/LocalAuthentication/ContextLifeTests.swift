@@ -9,6 +9,7 @@ import TestValues
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 @Suite struct `What a context remembers` {
     @Test func `is what was proved, and no other context knows it`() throws {

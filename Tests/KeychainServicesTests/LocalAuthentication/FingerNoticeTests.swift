@@ -5,6 +5,7 @@ import TestValues
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 /// In a window, which the scripted pinentry stands for; on a terminal: `person.py`.
 @Suite struct `Who is to put a finger on a reader` {

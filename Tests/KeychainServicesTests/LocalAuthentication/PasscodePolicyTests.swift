@@ -6,6 +6,7 @@ import TestValues
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 @Suite struct `A context that asks for the passcode` {
     @Test func `is told the right one`() throws {

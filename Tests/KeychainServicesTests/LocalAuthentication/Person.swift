@@ -11,6 +11,7 @@ import Testing
 import UserPresence
 
 @testable import KeychainServices
+@testable import SecItem
 
 /// A keychain, and a person who answers by a script.
 struct Person {

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 /// keychain-semantics §2: what is compared, what is unique, what is the default.
 @Suite struct `The rules of attributes` {

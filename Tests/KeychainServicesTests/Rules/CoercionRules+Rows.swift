@@ -2,8 +2,10 @@
 
 import Foundation
 import KeychainModel
+import Security
 
 @testable import KeychainServices
+@testable import SecItem
 
 extension `The rules of coercion`.Row {
     /// keychain-semantics §2.1, and decided.md on how values may come boxed.

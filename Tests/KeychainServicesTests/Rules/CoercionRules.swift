@@ -5,6 +5,7 @@ import KeychainModel
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 /// keychain-semantics §2.1: every kind of value in every family of attributes.
 @Suite struct `The rules of coercion` {
@@ -96,7 +97,7 @@ import Testing
     func `say what each call takes for each attribute`(_ row: Row) {
         for (itemClass, attribute) in Self.attributes {
             let status = row.expected(attribute.family) == nil ? errSecParam : errSecSuccess
-            let base: CFDictionary = [kSecClass: itemClass.code]
+            let base: [String: Any] = [kSecClass: itemClass.code]
             let dictionary = base + [attribute.rawValue: row.value()]
             for call in SecItemCall.allCases {
                 #expect(parseStatus(call, dictionary) == status, "\(attribute) in \(call)")
@@ -113,7 +114,7 @@ import Testing
             let taken = Self.attributes.filter { $0.0 == itemClass }.map(\.1)
                 .filter { $0.family != .date && row.expected($0.family) != nil }
             if taken.isEmpty { continue }
-            var item: CFDictionary = [kSecClass: itemClass.code]
+            var item: [String: Any] = [kSecClass: itemClass.code]
             for attribute in taken { item[attribute.rawValue] = row.value() }
             _ = try keychain.service.add(item)
             let query = item + [kSecReturnAttributes: true]
@@ -130,7 +131,7 @@ import Testing
 }
 
 /// What the parse of what an update sets ends with, for items of the class in `query`.
-private func changesStatus(_ changes: CFDictionary, of query: CFDictionary) -> OSStatus {
+private func changesStatus(_ changes: [String: Any], of query: [String: Any]) -> OSStatus {
     do throws(KeychainFailure) {
         _ = try UpdateRequest(query, changes)
         return errSecSuccess

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 /// keychain-semantics §7.
 @Suite struct `The rules of deleting` {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Security
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 /// keychain-semantics §4: items that are synchronized, and items that are not.
 @Suite struct `The rules of synchronizing` {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Security
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 /// keychain-semantics §3.1–§3.6, §3.10: which dictionaries are requests.
 @Suite struct `The rules of queries` {

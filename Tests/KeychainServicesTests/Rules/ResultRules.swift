@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 /// keychain-semantics §3.7–§3.9: what the calls give back.
 @Suite struct `The rules of results` {
@@ -162,14 +163,14 @@ import Testing
     @Test(arguments: ["genp", "inet"])
     func `say that attributes with the class find their item`(_ itemClass: String) throws {
         let keychain = RuleKeychain()
-        let item: CFDictionary = [
+        let item: [String: Any] = [
             "class": itemClass, "acct": 7, "labl": Data([1]), "crtr": "abcd", "sync": true,
             "pdmn": "ck", "agrp": "second", "v_Data": Data("a".utf8), "r_Attributes": true,
         ]
         var added = try #require(try keychain.service.add(item) as? [String: Any])
         added["class"] = itemClass
         var found = added
-        for flags in [["r_Data": true], ["r_Attributes": true, "r_Ref": true]] as [CFDictionary] {
+        for flags in [["r_Data": true], ["r_Attributes": true, "r_Ref": true]] as [[String: Any]] {
             let object = try keychain.service.copyMatching(found + flags)
             found = object as? [String: Any] ?? found
             #expect(object != nil)

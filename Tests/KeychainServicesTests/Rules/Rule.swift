@@ -5,6 +5,7 @@ import KeychainModel
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 /// A rule of keychain-semantics as data: calls in an empty keychain, and what each answers.
 struct Rule: Sendable, CustomTestStringConvertible {

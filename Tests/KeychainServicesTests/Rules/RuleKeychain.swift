@@ -5,6 +5,7 @@ import KeychainModel
 import KeychainStore
 
 @testable import KeychainServices
+@testable import SecItem
 
 /// A keychain in a folder of its own, for the calls of one rule; its keys go with it.
 final class RuleKeychain {
@@ -141,11 +142,11 @@ final class RuleKeychain {
 
     private func text(_ data: Data) -> String { String(decoding: data, as: UTF8.self) }
 
-    private func dictionary(_ keys: Call.Keys) -> CFDictionary {
+    private func dictionary(_ keys: Call.Keys) -> [String: Any] {
         given([kSecClass: kSecClassGenericPassword].merging(keys) { $1 })
     }
 
-    private func given(_ keys: Call.Keys) -> CFDictionary {
+    private func given(_ keys: Call.Keys) -> [String: Any] {
         keys.compactMapValues { value in
             (value as? Kept).map { kept[$0.name] as Any } ?? value
         }
@@ -154,7 +155,7 @@ final class RuleKeychain {
     private func accounts() throws(KeychainFailure) -> [String] {
         var accounts: [String] = []
         for itemClass in [kSecClassGenericPassword, kSecClassInternetPassword] {
-            let query: CFDictionary = [
+            let query: [String: Any] = [
                 kSecClass: itemClass, kSecAttrSynchronizable: kSecAttrSynchronizableAny,
                 kSecMatchLimit: kSecMatchLimitAll, kSecReturnAttributes: true,
             ]

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import KeychainServices
+@testable import SecItem
 
 /// keychain-semantics §6.
 @Suite struct `The rules of updating` {

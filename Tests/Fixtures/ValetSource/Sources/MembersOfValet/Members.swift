@@ -17,19 +17,19 @@ func isNotFound(_ failure: KeychainFailure) -> Bool {
 }
 
 func prepare() throws(KeychainFailure) {
-    try Keychain.configure(
+    try ValetKeychain.configure(
         applicationIdentifier: "com.example.mail", accessGroups: ["ABC.com.example"])
-    Keychain.requireProtectionLevel(.file)
+    ValetKeychain.requireProtectionLevel(.file)
 }
 
-func state() throws(KeychainFailure) -> (state: Keychain.LockState, isStrong: Bool) {
-    (try Keychain.lockState, (try Keychain.protectionLevel ?? .file) >= .passcode)
+func state() throws(KeychainFailure) -> (state: ValetKeychain.LockState, isStrong: Bool) {
+    (try ValetKeychain.lockState, (try ValetKeychain.protectionLevel ?? .file) >= .passcode)
 }
 
 func watch() async throws(KeychainFailure) -> Int {
     var locks = 0
-    try await Keychain.waitUntilAvailable(for: .whenUnlocked, deadline: .now + .seconds(1))
-    for try await state in Keychain.lockStateChanges where state == .locked { locks += 1 }
+    try await ValetKeychain.waitUntilAvailable(for: .whenUnlocked, deadline: .now + .seconds(1))
+    for try await state in ValetKeychain.lockStateChanges where state == .locked { locks += 1 }
     return locks
 }
 

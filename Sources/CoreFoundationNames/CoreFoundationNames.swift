@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Foundation
+public import SecItem
+
+// The types of CoreFoundation, by the names that code for Apple's systems uses. Each is the
+// Foundation class that Apple's systems bridge it to without a cast (docs/decisions/0057).
+
+/// Text: the keys of dictionaries, and most attributes.
+public typealias CFString = NSString
+/// Text that can change.
+public typealias CFMutableString = NSMutableString
+/// The requests that the calls take; `as CFDictionary` converts every Swift dictionary.
+public typealias CFDictionary = NSDictionary
+/// A dictionary that can change.
+public typealias CFMutableDictionary = NSMutableDictionary
+/// Any object. Results are `NSData`, `NSDictionary` or `NSArray`, which `as?` converts to values.
+public typealias CFTypeRef = AnyObject
+/// An object that a collection may have as a property list.
+public typealias CFPropertyList = AnyObject
+/// Bytes.
+public typealias CFData = NSData
+/// Bytes that can change.
+public typealias CFMutableData = NSMutableData
+/// A number.
+public typealias CFNumber = NSNumber
+/// A Boolean.
+public typealias CFBoolean = NSNumber
+/// A point in time.
+public typealias CFDate = NSDate
+/// A list.
+public typealias CFArray = NSArray
+/// A list that can change.
+public typealias CFMutableArray = NSMutableArray
+/// An error with a domain.
+public typealias CFError = NSError
+/// An address.
+public typealias CFURL = NSURL
+/// Nothing, as an object.
+public typealias CFNull = NSNull
+/// The number of a type.
+public typealias CFTypeID = UInt
+/// The hash of an object.
+public typealias CFHashCode = UInt
+/// The bits of a set of options.
+public typealias CFOptionFlags = UInt
+/// A count, or a place in a list.
+public typealias CFIndex = Int
+/// A span of time in seconds.
+public typealias CFTimeInterval = Double
+/// Seconds since the start of 2001.
+public typealias CFAbsoluteTime = Double
+/// The namespace of an error's code.
+public typealias CFErrorDomain = CFString
+/// Four characters in a number, the first in the highest byte: a creator, a type.
+public typealias FourCharCode = UInt32
+/// Four characters in a number, by an older name.
+public typealias OSType = UInt32
+
+/// The default allocator. Allocators have no effect.
+public let kCFAllocatorDefault: CFAllocator? = nil
+/// Null, as an object; no attribute takes it.
+public let kCFNull: CFNull = NSNull()
+
+// Optional in name only, as on Apple's systems, so that `kCFBooleanTrue!` builds, too.
+// swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+/// True, as an object.
+public let kCFBooleanTrue: CFBoolean! = NSNumber(value: true)
+// swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+/// False, as an object.
+public let kCFBooleanFalse: CFBoolean! = NSNumber(value: false)
+
+// Nothing changes a constant, which the compiler cannot know of its type.
+
+// swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+/// The key of a bundle's identifier in its information dictionary.
+@safe nonisolated(unsafe) public let kCFBundleIdentifierKey: CFString! = constant(
+    "CFBundleIdentifier")
+// swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+/// The key of a bundle's build number in its information dictionary.
+@safe nonisolated(unsafe) public let kCFBundleVersionKey: CFString! = constant("CFBundleVersion")
+// swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+/// The key of a bundle's short name in its information dictionary.
+@safe nonisolated(unsafe) public let kCFBundleNameKey: CFString! = constant("CFBundleName")
+// swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+/// The key of a bundle's executable in its information dictionary.
+@safe nonisolated(unsafe) public let kCFBundleExecutableKey: CFString! = constant(
+    "CFBundleExecutable")
+
+/// The object of a constant's text.
+func constant(_ text: String) -> CFString { NSString(string: text) }

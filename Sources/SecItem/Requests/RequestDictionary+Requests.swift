@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import KeychainModel
+internal import KeychainServices
+
+// What each call makes of a dictionary, and what it refuses (keychain-semantics §3.3).
+
+/// Throws if the group that a dictionary names, or names not, is not one of the caller's.
+///
+/// It is asked between the faults of a dictionary and what the class cannot do (§3.10).
+typealias GroupCheck = (AccessGroup?) throws(KeychainFailure) -> Void
+
+extension AddRequest {
+    /// The request in `dictionary`.
+    ///
+    /// Match keys are refused, where Apple's keychain claims success and stores nothing (§3.5).
+    init(
+        _ dictionary: [String: Any], checking check: GroupCheck = { _ in }
+    ) throws(KeychainFailure) {
+        let contents = try RequestDictionary(dictionary, for: .add)
+        try contents.refuseSkipping()
+        try check(contents.accessGroup)
+        try contents.refuseMatchKeys()
+        var attributes = contents.attributes
+        // The keychain sets both dates itself (§2.5).
+        attributes[.creationDate] = nil
+        attributes[.modificationDate] = nil
+        item = NewItem(
+            contents.itemClass, attributes: attributes, accessGroup: contents.accessGroup,
+            isSynchronizable: try contents.storedSynchronizable() ?? false,
+            protectionClass: contents.storedClass ?? .whenUnlocked)
+        item.accessControl = contents.storedAccessControl
+        value = contents.value
+        returning = contents.returning
+        interaction = contents.interaction
+    }
+}
+
+extension CopyRequest {
+    /// The request in `dictionary`.
+    init(
+        _ dictionary: [String: Any], checking check: GroupCheck = { _ in }
+    ) throws(KeychainFailure) {
+        let contents = try RequestDictionary(dictionary, for: .copyMatching)
+        try check(contents.accessGroup)
+        if contents.reference != nil && contents.namesAttributes {
+            throw contents.invalid("attributes cannot be searched beside a persistent reference")
+        }
+        if contents.namesIssuers
+            || (contents.host != nil && contents.itemClass != .internetPassword)
+        {
+            throw contents.call.failure(
+                .unimplemented, "items of this class cannot be searched in this way")
+        }
+        search = contents.search
+        returning = contents.returning
+        isList = false
+        apply(contents.limit ?? .one)
+    }
+
+    private mutating func apply(_ limit: RequestDictionary.Limit) {
+        switch limit {
+        case .one, .number(1): search.query.limit = 1
+        case .all, .number(-1):
+            search.query.limit = nil
+            isList = true
+        case .number(0):
+            search.query.limit = 1
+            search.canMatch = false
+        case .number(let count):
+            // Other negative numbers are an array of one, as on Apple's systems (§3.6).
+            search.query.limit = count > 1 ? Int(clamping: count) : 1
+            isList = true
+        }
+    }
+}
+
+extension UpdateRequest {
+    /// The request in both dictionaries.
+    init(_ query: [String: Any], _ changes: [String: Any]) throws(KeychainFailure) {
+        let contents = try RequestDictionary(query, for: .update)
+        try contents.refuseMatchKeys()
+        try contents.refuseSkipping()
+        if !contents.returning.isEmpty {
+            throw contents.invalid("an update returns nothing")
+        }
+        search = contents.search
+        let changed = try RequestDictionary(changes: changes, of: contents.itemClass)
+        var attributes = changed.attributes
+        attributes[.modificationDate] = nil
+        self.changes = ItemChanges(
+            attributes: attributes, accessGroup: changed.accessGroup,
+            isSynchronizable: try changed.storedSynchronizable(),
+            protectionClass: changed.storedClass)
+        self.changes.accessControl = changed.storedAccessControl
+        value = changed.value
+    }
+}
+
+extension SearchRequest {
+    /// What `SecItemDelete` was asked.
+    ///
+    /// Return flags and the value have no effect (§7).
+    init(deleting dictionary: [String: Any]) throws(KeychainFailure) {
+        var contents = try RequestDictionary(dictionary, for: .delete)
+        if contents.limit == .number(-1) { contents.limit = nil }
+        try contents.refuseMatchKeys()
+        try contents.refuseSkipping()
+        self = contents.search
+    }
+}
+
+extension RequestDictionary {
+    /// The items that the dictionary is about, however many.
+    fileprivate var search: SearchRequest {
+        var query = ItemQuery(itemClass, attributes: attributes, accessGroup: accessGroup)
+        query.reference = reference
+        query.protectionClass = protectionClass
+        query.hostOrSubdomainOfHost = host
+        query.synchronizable =
+            switch synchronizable {
+            case .local, .neither: .localOnly
+            case .synchronized: .synchronizedOnly
+            case .any: .any
+            // A reference finds its item, synchronized or not (§4.1).
+            case nil: reference == nil ? .localOnly : .any
+            }
+        return SearchRequest(
+            query: query, canMatch: synchronizable != .neither, interaction: interaction)
+    }
+
+    /// The flag to store; nil if the dictionary has none.
+    ///
+    /// `kSecAttrSynchronizableAny` sets nothing (§4.2).
+    fileprivate func storedSynchronizable() throws(KeychainFailure) -> Bool? {
+        switch synchronizable {
+        case nil, .any: return nil
+        case .local: return false
+        case .synchronized: return true
+        case .neither: throw invalid("kSecAttrSynchronizable is neither true nor false")
+        }
+    }
+
+    fileprivate func refuseMatchKeys() throws(KeychainFailure) {
+        if namesMatches || limit != nil {
+            throw invalid("kSecMatch… keys are for searches alone")
+        }
+    }
+
+    fileprivate func refuseSkipping() throws(KeychainFailure) {
+        if interaction.userInterface == .skip {
+            throw invalid("kSecUseAuthenticationUISkip is for searches alone")
+        }
+    }
+}
