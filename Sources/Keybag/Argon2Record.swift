@@ -2,14 +2,19 @@
 
 package import Sealing
 
-/// How a keybag's passcode is stretched: record 0x0110 (docs/FORMAT.md §4.2), 25 bytes.
-package struct Argon2Record: Equatable, Sendable {
+/// How a passcode or a password is stretched: the body of record 0x0110 (docs/FORMAT.md §4.2), 25
+/// bytes.
+package struct Argon2Record: Hashable, Sendable {
+    /// The number of bytes.
+    package static let byteCount = 25
+
     /// What makes equal passcodes differ.
     package let salt: Salt
     /// What one guess costs.
     package let cost: Argon2Cost
 
-    init(salt: Salt, cost: Argon2Cost) {
+    /// A record of its two parts.
+    package init(salt: Salt, cost: Argon2Cost) {
         self.salt = salt
         self.cost = cost
     }
@@ -18,7 +23,7 @@ package struct Argon2Record: Equatable, Sendable {
     ///
     /// - Throws: ``KeybagError/Code/malformed`` for another length, a cost out of bounds (which
     ///   could stop the machine, or make guessing cheap), more than one lane.
-    init(parsing body: [UInt8]) throws(KeybagError) {
+    package init(parsing body: [UInt8]) throws(KeybagError) {
         var reader = ByteReader(body, malformed: KeybagError.malformedKeybag)
         salt = try reader.fixedBytes()
         let (memoryKiB, passes): (UInt32, UInt32) = (try reader.integer(), try reader.integer())
@@ -31,7 +36,7 @@ package struct Argon2Record: Equatable, Sendable {
     }
 
     /// The 25 bytes.
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         var bytes = salt.bytes
         bytes.append(bigEndian: cost.memoryKiB)
         bytes.append(bigEndian: cost.passes)

@@ -46,10 +46,10 @@ extension AccessControl {
 
     /// What has to be proved before the value is given out.
     ///
-    /// A companion device and an application's password are things that nobody can show here:
-    /// they make a demand impossible, unless something else may take their place.
+    /// A companion device is something that nobody can show here: it makes a demand impossible,
+    /// unless something else may take its place. An application's password is demanded beside all
+    /// of this (``takesPassword``), and has no part in it.
     package var demand: Demand {
-        guard !constraints.contains(.applicationPassword) else { return Demand([]) }
         guard !constraints.contains(.userPresence) else {
             return Demand([.fingerprint, .passcode])
         }
@@ -61,6 +61,9 @@ extension AccessControl {
         guard !factors.contains(nil) else { return Demand([]) }
         return Demand([factors.reduce(into: []) { $0.formUnion($1 ?? []) }])
     }
+
+    /// Whether the value is sealed under an application's password, too (docs/FORMAT.md §5.5).
+    package var takesPassword: Bool { constraints.contains(.applicationPassword) }
 
     /// The demand while `enrolled` are the fingers of each reader that has some.
     ///

@@ -32,7 +32,7 @@ package struct AccessControl: Hashable, Sendable {
         package static let and = Constraints(rawValue: 1 << 15)
         /// The constraints are about the use of a private key.
         package static let privateKeyUsage = Constraints(rawValue: 1 << 30)
-        /// The application adds a secret of its own.
+        /// The application adds a secret of its own, which is needed beside all others.
         package static let applicationPassword = Constraints(rawValue: 1 << 31)
 
         /// Either of the two that ask for a finger.

@@ -39,7 +39,7 @@ extension KeychainSession {
             case .done(let found):
                 if let damage = found.damage { KeychainFailure.last = damage }
                 return found.items
-            case .authenticationRequired:
+            case .authenticationRequired, .passwordRequired:
                 throw KeychainFailure(.internalFault, during: "list items")
             }
         }

@@ -29,6 +29,11 @@ extension KeychainFailure {
         case let error as BackupError: self.init(error, during: operation)
         case RowFailure.locked: self = .locked(operation)
         case RowFailure.needsPerson: self.init(.interactionNotAllowed, during: operation)
+        case is NewPasswordDemand:
+            self.init(
+                .interactionNotAllowed, during: operation,
+                message: "the item takes an application's password, and there is none",
+                hint: "remove the item first, or give the password with SecItemUpdate")
         case is RowFailure: self.init(.damaged, during: operation, hint: Self.damageHint)
         case let error as LockStateError:
             self.init(.inputOutput, during: operation, message: "\(error)")

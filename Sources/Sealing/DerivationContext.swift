@@ -54,6 +54,10 @@ package enum DerivationContext: String, CaseIterable, Sendable {
     case presencePerson = "valet/1/presence-person"
     /// What seals a value to a presence pair.
     case presenceValue = "valet/1/presence-value"
+    /// What seals a value under an application's password.
+    case applicationPassword = "valet/1/application-password"
+    /// The associated data of a value that is sealed under an application's password.
+    case applicationPasswordBox = "valet/1/application-password-box"
     /// The hash and the associated data of a program's record.
     case program = "valet/1/program"
     /// What wraps the key of a backup.

@@ -60,6 +60,8 @@ package enum Purpose {
     package enum PresenceKEK: WrapsKeys {}
     /// Under which one value is sealed to a presence pair.
     package enum PresenceValue: SealsData {}
+    /// Under which one value is sealed for an application's password.
+    package enum ApplicationPassword: SealsData {}
     /// What wraps the key of a backup.
     package enum BackupKEK: WrapsKeys {}
     /// Under which one backup is sealed.
@@ -116,6 +118,8 @@ package typealias AgreementSecret = SymmetricKey<Purpose.Agreement>
 package typealias PresenceKEK = SymmetricKey<Purpose.PresenceKEK>
 /// Under which one value is sealed to a presence pair.
 package typealias PresenceValueKey = SymmetricKey<Purpose.PresenceValue>
+/// Under which one value is sealed for an application's password.
+package typealias ApplicationPasswordKey = SymmetricKey<Purpose.ApplicationPassword>
 /// What wraps the key of a backup.
 package typealias BackupKEK = SymmetricKey<Purpose.BackupKEK>
 /// Under which one backup is sealed.

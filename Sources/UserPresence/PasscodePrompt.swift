@@ -47,10 +47,13 @@ package struct PasscodePrompt: Sendable {
     }
 
     /// A question whose description has `lines`: whatever they hold, none looks like two.
-    package init(title: String = "Valet", lines: [String], previousError: String? = nil) {
+    package init(
+        title: String = "Valet", lines: [String], label: String = "Passcode",
+        previousError: String? = nil
+    ) {
         self.init(
             title: title, description: lines.map(PromptText.line).joined(separator: "\n"),
-            previousError: previousError)
+            label: label, previousError: previousError)
     }
 
     /// Has `prompter` ask until there is an answer that counts.

@@ -16,6 +16,11 @@ import Testing
         try await Scenario.run("presence.software_refused")
     }
 
+    @Test(arguments: User.allCases)
+    func `opens what is under a password for that password alone`(_ user: User) async throws {
+        try await Scenario.run("presence.application_password", as: user)
+    }
+
     @Test func `maps no memory when it reads again`() async throws {
         try await Scenario.run("silence.warm_reading")
     }

@@ -73,8 +73,10 @@ import Testing
         ([.companion, .devicePasscode], []),
         ([.companion, .devicePasscode, .or], [.passcode]),
         ([.companion, .biometryAny, .or], [.fingerprint]),
-        (.applicationPassword, []),
-        ([.applicationPassword, .devicePasscode], []),
+        (.applicationPassword, [[]]),
+        ([.applicationPassword, .devicePasscode], [.passcode]),
+        ([.applicationPassword, .biometryAny, .or, .devicePasscode], [.fingerprint, .passcode]),
+        ([.applicationPassword, .companion], []),
     ]
 
     @Test(arguments: demands)

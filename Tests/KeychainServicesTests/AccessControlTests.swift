@@ -286,7 +286,7 @@ import Testing
         #expect(try calls.add("a", .privateKeyUsage) == errSecAuthFailed)
         #expect(try calls.add("a", [.privateKeyUsage, .userPresence]) == errSecAuthFailed)
         #expect(try calls.add("a", .companion) == errSecAuthFailed)
-        #expect(try calls.add("a", .applicationPassword) == errSecAuthFailed)
+        #expect(try calls.add("a", [.companion, .applicationPassword]) == errSecAuthFailed)
         let nobody = TestPerson(.init(enrolment: nil))
         #expect(try calls.add("a", .biometryCurrentSet, nobody) == errSecAuthFailed)
         #expect(try calls.add("b", .biometryAny, nobody) == errSecSuccess)

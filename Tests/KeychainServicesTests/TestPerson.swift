@@ -70,6 +70,19 @@ final class TestPerson: AuthenticationContext {
         (conduct.enrolment.map { [$0] } ?? []) + conduct.otherReaders
     }
 
+    /// Knows no password of an application's.
+    func passwords(
+        opening locks: [PasswordLock], _ inquiry: PasswordInquiry
+    ) throws(KeychainFailure) -> [StretchedPassword] {
+        throw KeychainFailure(.authenticationFailed, during: "authenticate")
+    }
+
+    func newPassword(
+        _ stretching: PasscodeStretching, _ inquiry: PasswordInquiry
+    ) throws(KeychainFailure) -> StretchedPassword {
+        throw KeychainFailure(.authenticationFailed, during: "authenticate")
+    }
+
     func proof(
         for demands: [AccessControl], reason: String?, store: ItemStore, deadline: Deadline
     ) throws(KeychainFailure) -> PresenceProof {

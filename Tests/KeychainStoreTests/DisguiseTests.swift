@@ -21,6 +21,7 @@ import Testing
             Disguise("synchronizable", "UPDATE item SET flags = 1 WHERE number = ?1"),
             Disguise("tombstone", "UPDATE item SET flags = 2 WHERE number = ?1"),
             Disguise("presence", "UPDATE item SET flags = 256 WHERE number = ?1"),
+            Disguise("password", "UPDATE item SET flags = 1024 WHERE number = ?1"),
         ]
     }
 

@@ -78,6 +78,7 @@ extension EpochStore {
             switch try store.copy(.exact(account), parts, for: caller, access) {
             case .done(let found): .done(found.items.first?.value)
             case .authenticationRequired(let demands): .authenticationRequired(demands)
+            case .passwordRequired(let demand): .passwordRequired(demand)
             }
         }
     }
@@ -88,6 +89,7 @@ extension EpochStore {
             case .done(let value):
                 return .value(value.map { String(decoding: $0.array, as: UTF8.self) })
             case .authenticationRequired(let demands): return .demanded(demands)
+            case .passwordRequired: return .failed(.internalFault)
             }
         } catch {
             return .failed((error as? KeychainFailure)?.code ?? .internalFault)

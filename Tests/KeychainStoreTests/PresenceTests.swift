@@ -197,7 +197,8 @@ import Testing
         ([.privateKeyUsage, .devicePasscode], .authenticationFailed),
         (.companion, .authenticationFailed),
         ([.companion, .devicePasscode], .authenticationFailed),
-        (.applicationPassword, .authenticationFailed),
+        ([.applicationPassword, .companion], .authenticationFailed),
+        ([.applicationPassword, .privateKeyUsage], .authenticationFailed),
         (.biometryCurrentSet, .authenticationFailed),
     ]
 

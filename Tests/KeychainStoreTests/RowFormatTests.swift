@@ -31,12 +31,12 @@ import Testing
 
 /// docs/FORMAT.md §5.
 @Suite struct `The flags of a row` {
-    @Test(arguments: [0, 1, 2, 3, 256, 512] as [Int64])
+    @Test(arguments: [0, 1, 2, 3, 256, 512, 1024, 1280, 1536] as [Int64])
     func `are those that this version knows`(_ flags: Int64) {
         #expect(RowFlags(column: flags)?.rawValue == UInt32(flags))
     }
 
-    @Test(arguments: [4, 7, 128, 768, 1024, 1 << 31, 1 << 32, -1, .max, .min] as [Int64])
+    @Test(arguments: [4, 7, 128, 768, 1792, 2048, 1 << 31, 1 << 32, -1, .max, .min] as [Int64])
     func `are no others`(_ flags: Int64) {
         #expect(RowFlags(column: flags) == nil)
     }

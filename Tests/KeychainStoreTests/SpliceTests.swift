@@ -96,6 +96,7 @@ struct Splice: Sendable, CustomTestStringConvertible {
         Splice("flags 0 and 1", "UPDATE item SET flags = 3 WHERE number = ?1 AND ?2"),
         Splice("flag 2", "UPDATE item SET flags = 4 WHERE number = ?1 AND ?2"),
         Splice("flag 8", "UPDATE item SET flags = 256 WHERE number = ?1 AND ?2"),
+        Splice("flag 10", "UPDATE item SET flags = 1024 WHERE number = ?1 AND ?2"),
         Splice("flag 31", "UPDATE item SET flags = 2147483648 WHERE number = ?1 AND ?2"),
         Splice("flag 32", "UPDATE item SET flags = 4294967296 WHERE number = ?1 AND ?2"),
         Splice("flags -1", "UPDATE item SET flags = -1 WHERE number = ?1 AND ?2"),

@@ -10,13 +10,17 @@ import Valet
 /// What takes a person, and what does not, through the API that applications have.
 enum Authenticating {
     /// Words: `policy REASON`, or of a valet that asks: `set KEY VALUE`, `get KEY REASON`, `can`,
-    /// `contains KEY`, `remove KEY`, or without a context `find KEY`; nil for any other.
+    /// `contains KEY`, `remove KEY`, or without a context `find KEY`; of an item with a password of
+    /// the application's, in the service that the command has: `seal KEY VALUE PASSWORD`,
+    /// `unseal KEY PASSWORD`; nil for any other.
     static func perform(_ words: [String]) throws -> String? {
         switch words[0] {
         case "policy": return evaluate(words[1])
         case "set": try valet?.setString(words[2], forKey: words[1])
         case "get": return try valet?.string(forKey: words[1], withPrompt: words[2])
         case "find": return find(words[1])
+        case "seal": return seal(words[1], words[2], words[3])
+        case "unseal": return find(words[1], password: words[2])
         case "can": return valet.map { "\($0.canAccessKeychain())" }
         case "contains": return try valet.map { "\(try $0.containsObject(forKey: words[1]))" }
         case "remove": try valet?.removeObject(forKey: words[1])
@@ -26,14 +30,37 @@ enum Authenticating {
     }
 
     /// The value of the item of that account, or the status that the search ends with.
-    private static func find(_ account: String) -> String {
+    private static func find(_ account: String, password: String? = nil) -> String {
         var found: CFTypeRef?
-        let status = unsafe SecItemCopyMatching(
+        var query: [String: Any] = [
+            kSecClass: kSecClassGenericPassword, kSecAttrAccount: account, kSecReturnData: true,
+        ]
+        if let password { query[kSecUseAuthenticationContext] = context(password) }
+        let status = unsafe SecItemCopyMatching(query, &found)
+        return (found as? Data).map { String(decoding: $0, as: UTF8.self) } ?? "\(status)"
+    }
+
+    /// The status of adding an item with a password.
+    private static func seal(_ account: String, _ value: String, _ password: String) -> String {
+        guard
+            let accessControl = SecAccessControlCreateWithFlags(
+                nil, kSecAttrAccessibleWhenUnlocked, .applicationPassword, nil)
+        else { return "no access control" }
+        let status = SecItemAdd(
             [
                 kSecClass: kSecClassGenericPassword, kSecAttrAccount: account,
-                kSecReturnData: true,
-            ], &found)
-        return (found as? Data).map { String(decoding: $0, as: UTF8.self) } ?? "\(status)"
+                kSecAttrService: "VAL_VALValet_initWithIdentifier:accessibility:_integration_"
+                    + "AccessibleWhenUnlocked",
+                kSecAttrAccessControl: accessControl, kSecValueData: Data(value.utf8),
+                kSecUseAuthenticationContext: context(password),
+            ], nil)
+        return "\(status)"
+    }
+
+    private static func context(_ password: String) -> LAContext {
+        let context = LAContext()
+        context.setCredential(Data(password.utf8), type: .applicationPassword)
+        return context
     }
 
     private static var valet: SecureEnclaveValet? {

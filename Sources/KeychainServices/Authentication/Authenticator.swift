@@ -37,11 +37,53 @@ package protocol Authenticator: Sendable {
 
     /// What was proved before and still counts, without asking; nil for nothing.
     var rememberedProof: PresenceProof? { get }
+
+    /// Gets the passwords that open the boxes of items: the application's own, else a person's.
+    ///
+    /// - Parameter locks: At least one; all of them have to be opened.
+    /// - Returns: Each password stretched for a box that it opens.
+    /// - Throws: As ``proof(for:reason:store:deadline:)``: `authenticationFailed` for wrong ones.
+    func passwords(
+        opening locks: [PasswordLock], _ inquiry: PasswordInquiry
+    ) throws(KeychainFailure) -> [StretchedPassword]
+
+    /// Those of ``passwords(opening:_:)`` that nobody has to be asked for; none if there are none.
+    func givenPasswords(
+        opening locks: [PasswordLock], _ inquiry: PasswordInquiry
+    ) throws(KeychainFailure) -> [StretchedPassword]
+
+    /// Gets a password for values that have none: the application's own, else a person's, who
+    /// enters it twice.
+    ///
+    /// - Throws: As ``proof(for:reason:store:deadline:)``.
+    func newPassword(
+        _ stretching: PasscodeStretching, _ inquiry: PasswordInquiry
+    ) throws(KeychainFailure) -> StretchedPassword
+}
+
+/// How a call may get an application's password.
+package struct PasswordInquiry: Sendable {
+    /// What the application says that it is for; nil if it does not.
+    package let reason: String?
+    /// Whether a person may be asked.
+    package let mayAsk: Bool
+    /// When to give up.
+    package let deadline: Deadline
+
+    /// An inquiry of a call.
+    package init(reason: String?, mayAsk: Bool, deadline: Deadline) {
+        (self.reason, self.mayAsk, self.deadline) = (reason, mayAsk, deadline)
+    }
 }
 
 extension Authenticator {
     /// Nothing.
     package var rememberedProof: PresenceProof? { nil }
+
+    /// None.
+    package func givenPasswords(
+        opening locks: [PasswordLock], _ inquiry: PasswordInquiry
+    ) throws(KeychainFailure) -> [StretchedPassword] { [] }
 }
 
 /// An authenticator that an application made and keeps: the value of

@@ -17,6 +17,21 @@ package struct DefaultAuthenticator: Authenticator {
             .proof(for: demands, reason: reason, in: store, until: deadline)
     }
 
+    /// Asks a person for passwords.
+    package func passwords(
+        opening locks: [PasswordLock], _ inquiry: PasswordInquiry
+    ) throws(KeychainFailure) -> [StretchedPassword] {
+        try ContextState(.ofProcess, store: nil)
+            .passwords(opening: locks, isComplete: true, inquiry)
+    }
+
+    /// Asks a person for a new password.
+    package func newPassword(
+        _ stretching: PasscodeStretching, _ inquiry: PasswordInquiry
+    ) throws(KeychainFailure) -> StretchedPassword {
+        try ContextState(.ofProcess, store: nil).newPassword(stretching, inquiry)
+    }
+
     /// The fingers that are enrolled.
     package func enrolments() throws(KeychainFailure) -> [[UInt8]] {
         ContextState(.ofProcess, store: nil).enrolments

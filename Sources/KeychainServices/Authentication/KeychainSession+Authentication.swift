@@ -21,31 +21,32 @@ extension KeychainSession {
         _ body: (PersonAccess) throws(KeychainFailure) -> Answer<R>
     ) throws(KeychainFailure) -> R {
         let access = PersonAccess(rule, proof: policy.authenticator?.rememberedProof)
-        switch try body(access) {
-        case .done(let result): return result
-        case .authenticationRequired(let demands):
-            return try authenticate(
-                PresenceInquiry(policy, demands, operation), access, body)
-        }
+        let answer = try body(access)
+        if case .done(let result) = answer { return result }
+        return try authenticate(PresenceInquiry(policy, operation), answer, access, body)
     }
 
     @inline(never)
     private func authenticate<R>(
-        _ first: PresenceInquiry, _ access: PersonAccess,
+        _ inquiry: PresenceInquiry, _ first: Answer<R>, _ access: PersonAccess,
         _ body: (PersonAccess) throws(KeychainFailure) -> Answer<R>
     ) throws(KeychainFailure) -> R {
         let deadline = Deadline(after: Self.patience)
-        var inquiry = first
+        var answer = first
         var access = access
         for _ in 0..<Self.roundCount {
-            try inquiry.answer(&access, in: store, before: deadline)
-            switch try body(access) {
+            switch answer {
             case .done(let result): return result
-            case .authenticationRequired(let demands): inquiry.demands = demands
+            case .authenticationRequired(let demands):
+                try inquiry.answer(demands, &access, in: store, before: deadline)
+            case .passwordRequired(let demand):
+                try inquiry.answer(demand, &access, store.stretching, before: deadline)
             }
+            answer = try body(access)
         }
+        if case .done(let result) = answer { return result }
         throw KeychainFailure(
-            .authenticationFailed, during: first.operation,
+            .authenticationFailed, during: inquiry.operation,
             message: "what was proved was never enough")
     }
 
@@ -77,17 +78,16 @@ extension KeychainSession {
 private struct PresenceInquiry {
     let policy: AuthenticationPolicy
     let operation: String
-    var demands: [AccessControl]
 
-    init(_ policy: AuthenticationPolicy, _ demands: [AccessControl], _ operation: String) {
+    init(_ policy: AuthenticationPolicy, _ operation: String) {
         self.policy = policy
         self.operation = operation
-        self.demands = demands
     }
 
     /// Looks which fingers are enrolled, if that was not done and matters; else asks a person.
     func answer(
-        _ access: inout PersonAccess, in store: ItemStore, before deadline: Deadline
+        _ demands: [AccessControl], _ access: inout PersonAccess, in store: ItemStore,
+        before deadline: Deadline
     ) throws(KeychainFailure) {
         let authenticator = policy.chosenAuthenticator
         if access.enrolment == .unknown, demands.contains(where: { $0.enrolment != nil }) {
@@ -110,6 +110,27 @@ private struct PresenceInquiry {
         // Others may have been enrolled while the person was asked. If the proof is enough nobody
         // has to know.
         access.enrolment = .unknown
+    }
+
+    /// Gets passwords: those of the application, or of a person who may be asked. In a search that
+    /// leaves out what needs a person, it leaves out what the others would open.
+    func answer(
+        _ demand: PasswordDemand, _ access: inout PersonAccess, _ stretching: PasscodeStretching,
+        before deadline: Deadline
+    ) throws(KeychainFailure) {
+        let authenticator = policy.chosenAuthenticator
+        let inquiry = PasswordInquiry(
+            reason: policy.reason, mayAsk: policy.userInterface == .allow, deadline: deadline)
+        switch demand {
+        case .new: access.newPassword = try authenticator.newPassword(stretching, inquiry)
+        case .existing(let locks):
+            guard access.rule == .skipping else {
+                access.passwords += try authenticator.passwords(opening: locks, inquiry)
+                return
+            }
+            access.passwords += try authenticator.givenPasswords(opening: locks, inquiry)
+            access.skipsPasswords = true
+        }
     }
 }
 

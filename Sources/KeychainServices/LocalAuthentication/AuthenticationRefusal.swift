@@ -8,7 +8,7 @@ package import UserPresence
 package enum AuthenticationRefusal: Error {
     /// The person declined.
     case declined
-    /// Three passcodes or three fingers were wrong, or the one that the application gave.
+    /// Three passcodes, passwords or fingers were wrong, or the one that the application gave.
     case wrong
     /// The application ended the question.
     case ended
@@ -28,8 +28,7 @@ package enum AuthenticationRefusal: Error {
     case notEnrolled
     /// There were too many tries with a wrong finger.
     case lockedOut
-    /// It takes something that nobody has here: another device, or a password of the
-    /// application's own.
+    /// It takes something that nobody has here: another device.
     case impossible
     /// The keychain could not make a proof.
     case keychain(KeychainFailure)

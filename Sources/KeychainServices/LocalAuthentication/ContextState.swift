@@ -24,16 +24,27 @@ package final class ContextState: Sendable {
         package var reuseDuration: TimeInterval = 0
         /// The passcode, in place of asking for it.
         package var passcode: SecretValue?
+        /// The application's password.
+        package var password: SecretValue?
         /// The fingers that were enrolled when a policy was last evaluated.
         package var domainState: Data?
     }
 
     private struct State {
+        private static let passwordCapacity = 64
+
         var settings = Settings()
         var proof: PresenceProof?
+        /// Those that a person has typed, each stretched for a box that it opens.
+        var passwords: [StretchedPassword] = []
         /// Ends the question that is open.
         var question: PromptCancellation?
         var isInvalidated = false
+
+        /// Keeps what was typed, the latest first.
+        mutating func remember(_ typed: [StretchedPassword]) {
+            passwords = Array((typed + passwords).prefix(Self.passwordCapacity))
+        }
     }
 
     /// What a person is asked with.
@@ -55,7 +66,7 @@ package final class ContextState: Sendable {
     package func change(_ body: (inout Settings) -> Void) {
         state.withLock { state in
             body(&state.settings)
-            if state.isInvalidated { state.settings.passcode = nil }
+            if state.isInvalidated { state.settings.forgetCredentials() }
         }
     }
 
@@ -64,7 +75,8 @@ package final class ContextState: Sendable {
         state.withLock { state in
             state.isInvalidated = true
             state.proof = nil
-            state.settings.passcode = nil
+            state.passwords = []
+            state.settings.forgetCredentials()
             state.question?.cancel()
         }
     }
@@ -83,7 +95,7 @@ package final class ContextState: Sendable {
         let known = try rememberedProof().flatMap { store.isCurrent($0) ? $0 : nil }
         guard !demands.allSatisfy({ known?.satisfies($0) ?? false }) else { return }
         let authentication = authentication(
-            in: store, nil, Deadline(after: .seconds(5)), PromptCancellation())
+            in: store, question(nil, Deadline(after: .seconds(5)), PromptCancellation()))
         _ = try authentication.way(to: demands, beside: known)
     }
 
@@ -93,26 +105,68 @@ package final class ContextState: Sendable {
     package func prove(
         _ demands: [AccessControl], reason: String?, in store: ItemStore?, until deadline: Deadline
     ) throws(AuthenticationRefusal) -> PresenceProof {
-        guard turn.acquire(before: deadline) else { throw .timedOut }
-        defer { turn.release() }
-        let question = PromptCancellation()
-        let remembered = try begin(question)
-        defer { state.withLock { $0.question = nil } }
-        let store = if let store { store } else { try self.store() }
-        let known = remembered.flatMap { store.isCurrent($0) ? $0 : nil }
-        if let known, demands.allSatisfy(known.satisfies) { return known }
-        let authentication = authentication(in: store, reason, deadline, question)
-        let proof = try authentication.prove(demands, beside: known)
-        try keep(proof)
-        return proof
+        try inTurn(until: deadline) { (state, cancellation) throws(AuthenticationRefusal) in
+            let store = if let store { store } else { try self.store() }
+            let known = state.proof.flatMap { store.isCurrent($0) ? $0 : nil }
+            if let known, demands.allSatisfy(known.satisfies) { return known }
+            let authentication = authentication(
+                in: store, question(reason, deadline, cancellation))
+            let proof = try authentication.prove(demands, beside: known)
+            try keep { $0.proof = proof }
+            return proof
+        }
     }
 
     /// As ``prove(_:reason:in:until:)``, with the failure that a call for items has.
     package func proof(
         for demands: [AccessControl], reason: String?, in store: ItemStore, until deadline: Deadline
     ) throws(KeychainFailure) -> PresenceProof {
+        try refusing { () throws(AuthenticationRefusal) in
+            try prove(demands, reason: reason, in: store, until: deadline)
+        }
+    }
+
+    /// The passwords that open `locks`: remembered, the application's, or typed now.
+    ///
+    /// - Parameter isComplete: Whether all have to be opened; else nobody is asked.
+    package func passwords(
+        opening locks: [PasswordLock], isComplete: Bool, _ inquiry: PasswordInquiry
+    ) throws(KeychainFailure) -> [StretchedPassword] {
+        try refusing { () throws(AuthenticationRefusal) in
+            try inTurn(until: inquiry.deadline) {
+                (state, cancellation) throws(AuthenticationRefusal) in
+                let authentication = authentication(inquiry, cancellation)
+                let given = try authentication.given(opening: locks, known: state.passwords)
+                let closed = PasswordAuthentication.closed(locks, given)
+                guard isComplete, !closed.isEmpty else { return given }
+                guard authentication.credential == nil else { throw .wrong }
+                let typed = try authentication.typed(opening: closed)
+                try keep { $0.remember(typed) }
+                return given + typed
+            }
+        }
+    }
+
+    /// The password for new values: the application's, or typed now.
+    package func newPassword(
+        _ stretching: PasscodeStretching, _ inquiry: PasswordInquiry
+    ) throws(KeychainFailure) -> StretchedPassword {
+        try refusing { () throws(AuthenticationRefusal) in
+            try inTurn(until: inquiry.deadline) {
+                (_, cancellation) throws(AuthenticationRefusal) in
+                let authentication = authentication(inquiry, cancellation)
+                let password = try authentication.new(stretching)
+                if authentication.credential == nil { try keep { $0.remember([password]) } }
+                return password
+            }
+        }
+    }
+
+    private func refusing<R>(
+        _ body: () throws(AuthenticationRefusal) -> R
+    ) throws(KeychainFailure) -> R {
         do throws(AuthenticationRefusal) {
-            return try prove(demands, reason: reason, in: store, until: deadline)
+            return try body()
         } catch {
             throw KeychainFailure(error)
         }
@@ -128,20 +182,27 @@ package final class ContextState: Sendable {
         means.reader.map { $0.state(until: Deadline(after: .seconds(5))) } ?? .noReader
     }
 
-    private func begin(
-        _ question: PromptCancellation
-    ) throws(AuthenticationRefusal) -> PresenceProof? {
-        try state.withLock { (state) throws(AuthenticationRefusal) in
+    /// Runs `body` while nobody else asks.
+    private func inTurn<R>(
+        until deadline: Deadline,
+        _ body: (State, PromptCancellation) throws(AuthenticationRefusal) -> R
+    ) throws(AuthenticationRefusal) -> R {
+        guard turn.acquire(before: deadline) else { throw .timedOut }
+        defer { turn.release() }
+        let cancellation = PromptCancellation()
+        let known = try state.withLock { (state) throws(AuthenticationRefusal) in
             guard !state.isInvalidated else { throw .invalidated }
-            state.question = question
-            return state.proof
+            state.question = cancellation
+            return state
         }
+        defer { state.withLock { $0.question = nil } }
+        return try body(known, cancellation)
     }
 
-    private func keep(_ proof: PresenceProof) throws(AuthenticationRefusal) {
+    private func keep(_ body: (inout State) -> Void) throws(AuthenticationRefusal) {
         try state.withLock { (state) throws(AuthenticationRefusal) in
             guard !state.isInvalidated else { throw .ended }
-            state.proof = proof
+            body(&state)
         }
     }
 
@@ -154,16 +215,38 @@ package final class ContextState: Sendable {
         }
     }
 
+    private func question(
+        _ reason: String?, _ deadline: Deadline, _ cancellation: PromptCancellation
+    ) -> SecretQuestion {
+        let settings = settings
+        return SecretQuestion(
+            means: means, reason: reason.flatMap { $0.isEmpty ? nil : $0 } ?? settings.reason,
+            cancelTitle: settings.cancelTitle, mayAsk: settings.mayAsk, deadline: deadline,
+            cancellation: cancellation)
+    }
+
     private func authentication(
-        in store: ItemStore, _ reason: String?, _ deadline: Deadline,
-        _ cancellation: PromptCancellation
+        in store: ItemStore, _ question: SecretQuestion
     ) -> PersonAuthentication {
         let settings = settings
         return PersonAuthentication(
-            means: means, reason: reason.flatMap { $0.isEmpty ? nil : $0 } ?? settings.reason,
-            cancelTitle: settings.cancelTitle, fallbackTitle: settings.fallbackTitle,
-            mayAsk: settings.mayAsk,
-            credential: settings.passcode, store: store, deadline: deadline,
-            cancellation: cancellation)
+            question: question, fallbackTitle: settings.fallbackTitle,
+            credential: settings.passcode, store: store)
+    }
+
+    private func authentication(
+        _ inquiry: PasswordInquiry, _ cancellation: PromptCancellation
+    ) -> PasswordAuthentication {
+        var question = question(inquiry.reason, inquiry.deadline, cancellation)
+        question.mayAsk = question.mayAsk && inquiry.mayAsk
+        return PasswordAuthentication(question: question, credential: settings.password)
+    }
+}
+
+extension ContextState.Settings {
+    /// Drops what applications have given in place of a person.
+    fileprivate mutating func forgetCredentials() {
+        passcode = nil
+        password = nil
     }
 }

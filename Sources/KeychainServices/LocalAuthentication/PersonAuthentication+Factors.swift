@@ -26,10 +26,11 @@ extension PersonAuthentication {
             return proof
         }
         var problem: String?
-        for left in (0..<Self.tryCount).reversed() {
-            let typed = try askForPasscode(problem)
+        let line = "\(means.application()) asks for the passcode of your keychain."
+        for left in (0..<SecretQuestion.tryCount).reversed() {
+            let typed = try question.ask(line, label: "Passcode", problem: problem)
             if let proof = try proof(ofPasscode: typed) { return proof }
-            problem = "wrong passcode: \(left == 1 ? "one try is" : "\(left) tries are") left"
+            problem = SecretQuestion.wrong("passcode", triesLeft: left)
         }
         throw .wrong
     }
@@ -41,8 +42,8 @@ extension PersonAuthentication {
         guard let reader = means.reader else { throw .noReader }
         let title = fallbackTitle.flatMap { $0.isEmpty ? nil : $0 } ?? "Use the passcode"
         let notice = FingerNotice(
-            ["\(means.application()) asks for your finger."] + saidReason,
-            cancelTitle: cancelTitle, offering: hasOther ? title : nil, by: means.asker,
+            ["\(means.application()) asks for your finger."] + question.saidReason,
+            cancelTitle: question.cancelTitle, offering: hasOther ? title : nil, by: means.asker,
             until: deadline)
         cancellation.listen { notice.cancel() }
         defer { cancellation.stopListening() }
@@ -70,21 +71,6 @@ extension PersonAuthentication {
         }
     }
 
-    private func askForPasscode(
-        _ problem: String?
-    ) throws(AuthenticationRefusal) -> SecretBytes {
-        let lines = ["\(means.application()) asks for the passcode of your keychain."]
-        var prompt = PasscodePrompt(lines: lines + saidReason, previousError: problem)
-        prompt.timeout = deadline.remaining
-        prompt.cancelTitle = cancelTitle
-        prompt.cancellation = cancellation
-        do throws(UserPresenceError) {
-            return try means.asker.ask(prompt)
-        } catch {
-            throw AuthenticationRefusal(error, isEnded: cancellation.isCancelled)
-        }
-    }
-
     /// The proof that a passcode makes; nil for a wrong one. Takes as long as it is stretched.
     private func proof(
         ofPasscode typed: borrowing SecretBytes
@@ -96,9 +82,6 @@ extension PersonAuthentication {
             return nil
         }
     }
-
-    /// The application's own words, in a line that cannot pass for another.
-    private var saidReason: [String] { reason.isEmpty ? [] : ["\u{201C}\(reason)\u{201D}"] }
 }
 
 extension BiometryState {

@@ -47,7 +47,7 @@ extension PersonAuthentication {
         // Fingers open nothing without a passcode, either: the keychain is not locked then.
         guard try hasPasscode() else { throw .passcodeNotSet }
         if credential == nil || way.factors.contains(.fingerprint) {
-            try checkThatSomebodyIsThere()
+            try question.checkThatSomebodyIsThere()
         }
         return way
     }

@@ -13,23 +13,16 @@ internal import UserPresence
 /// tried three times, fingers by the reader itself. All of it is done by the deadline, but for the
 /// two seconds that ending a pinentry may take.
 struct PersonAuthentication {
-    /// How often a person may try a passcode.
-    static let tryCount = 3
-
-    let means: AuthenticationMeans
-    /// What the application says that it is for.
-    let reason: String
-    /// What stands on the button that declines.
-    let cancelTitle: String?
+    let question: SecretQuestion
     /// What stands on the button that takes the passcode in place of a finger.
     let fallbackTitle: String?
-    /// Whether a person may be asked.
-    let mayAsk: Bool
     /// The passcode that the application has given.
     let credential: SecretValue?
     let store: ItemStore
-    let deadline: Deadline
-    let cancellation: PromptCancellation
+
+    var means: AuthenticationMeans { question.means }
+    var deadline: Deadline { question.deadline }
+    var cancellation: PromptCancellation { question.cancellation }
 
     /// Has everything proved that `demands` take; `known` is what was proved before.
     ///
@@ -67,15 +60,6 @@ struct PersonAuthentication {
             return found.state != .noPasscode && found.state != .absent
         } catch {
             throw .keychain(error)
-        }
-    }
-
-    func checkThatSomebodyIsThere() throws(AuthenticationRefusal) {
-        guard mayAsk else { throw .notInteractive(nil) }
-        do throws(UserPresenceError) {
-            try means.asker.checkThatSomebodyIsThere()
-        } catch {
-            throw .notInteractive(error)
         }
     }
 

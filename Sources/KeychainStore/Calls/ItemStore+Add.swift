@@ -34,6 +34,8 @@ extension ItemStore {
         case .done(let item): return item
         case .authenticationRequired:
             throw KeychainFailure(.duplicateItem, during: Self.adding)
+        case .passwordRequired:
+            throw KeychainFailure(translating: NewPasswordDemand(), during: Self.adding)
         }
     }
 
@@ -55,6 +57,8 @@ extension ItemStore {
                 return .done(try access.add(addition, for: caller))
             } catch let demand as AuthenticationDemand {
                 return .authenticationRequired([demand.accessControl])
+            } catch is NewPasswordDemand {
+                return .passwordRequired(.new)
             }
         }
         guard let added else { throw KeychainFailure(.internalFault, during: Self.adding) }
@@ -86,6 +90,7 @@ extension WriteAccess {
             of: prepared, addition.item.itemClass,
             isSynchronizable: addition.item.isSynchronizable)
         try demandProof(for: existing)
+        try demandPassword(for: addition, over: existing)
         let predecessor = try makeWay(over: existing)
         if let date = predecessor.modificationDate {
             prepared.content.attributes[.modificationDate] = .date(now.date(after: date))
@@ -122,7 +127,7 @@ extension WriteAccess {
         var kind = old.row.header.kind
         if let accessControl {
             content.attributes[.accessControl] = accessControl.attributeValue
-            kind.flags.presence = accessControl.presencePair
+            kind.flags.setGuard(accessControl)
         }
         content.valueByteCount = value?.byteCount
         content.attributes[.modificationDate] = .date(
@@ -131,7 +136,9 @@ extension WriteAccess {
             state.isNewest(old.row.header)
             ? try IndexedContent(content, sameKeyAs: old.row)
             : hashed(content, old.row.header.itemClass, old.row.header.flags)
-        try replace(old.row, kind, item, value: value)
+        let stored =
+            kind.flags.contains(.password) ? try boxed(value, old.row.header) : value
+        try replace(old.row, kind, item, value: stored)
     }
 
     /// Checks an addition; returns the group that it goes to.
@@ -200,14 +207,31 @@ extension WriteAccess {
             try quarantine(existing)
             return Predecessor()
         }
-        if !row.header.flags.contains(.tombstone) {
-            guard try verdict(on: opened) == .gone else {
-                throw KeychainFailure(.duplicateItem, during: operation)
-            }
-        }
+        try checkIsGone(opened)
         try delete(row)
         return Predecessor(
             logicalTime: row.logicalTime, modificationDate: opened.content.modificationDate)
+    }
+
+    /// Before anything is written: whether somebody has to be asked for a password, and not in
+    /// vain, because of an item that is there.
+    ///
+    /// - Throws: ``NewPasswordDemand``; ``KeychainFailure/Code/duplicateItem``.
+    private func demandPassword(for addition: Addition, over existing: FoundRow?) throws {
+        guard addition.item.accessControl?.takesPassword == true, addition.value != nil,
+            access.newPassword == nil
+        else { return }
+        if case .row(let row)? = existing, let opened = try openIfTaken(row) {
+            try checkIsGone(opened)
+        }
+        throw NewPasswordDemand()
+    }
+
+    /// - Throws: ``KeychainFailure/Code/duplicateItem`` unless it is a tombstone, or an item that
+    ///   is as good as not there.
+    private func checkIsGone(_ opened: OpenedRow) throws {
+        guard try opened.row.header.flags.contains(.tombstone) || verdict(on: opened) == .gone
+        else { throw KeychainFailure(.duplicateItem, during: operation) }
     }
 
     /// As ``openIfSound(_:)``; an item that is locked has its place, whatever is in it: the class
@@ -230,8 +254,7 @@ extension WriteAccess {
             RowKind(
                 protectionClass: item.protectionClass,
                 flags: RowFlags(
-                    isSynchronizable: item.isSynchronizable,
-                    presence: item.accessControl?.presencePair)),
+                    isSynchronizable: item.isSynchronizable, guardedBy: item.accessControl)),
             prepared, value: addition.value, after: logicalTime)
         return StoredItem(
             itemClass: item.itemClass, reference: row.header.reference,

@@ -145,7 +145,7 @@ private struct BackupPass: ~Copyable {
         let content = try cipher.openContent(row)
         if header.flags.contains(.tombstone) { return .tombstone }
         if header.protectionClass.isThisDeviceOnly { return .thisDeviceOnly }
-        if header.flags.presence != nil { return .accessControlled }
+        if header.flags.isGuarded { return .accessControlled }
         var value: SecretValue?
         if let secret = row.secret {
             value = try cipher.openValue(ValueParts(row), secret.span)

@@ -28,7 +28,7 @@ extension ItemStore {
                     let opened = try RowOpener(
                         query: query, parts: .value, state: state, access: access
                     ).open(found)
-                    guard opened.demands.isEmpty else { throw RowFailure.needsPerson }
+                    guard opened.closedCount == 0 else { throw RowFailure.needsPerson }
                     if let damage = opened.damage, opened.items.isEmpty { throw damage }
                     values[account] = opened.items.first?.value
                 }

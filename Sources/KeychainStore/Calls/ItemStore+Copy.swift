@@ -12,6 +12,8 @@ package struct FoundItems: Sendable {
     package var damage: KeychainFailure?
     /// What those that were not opened demand; each once.
     var demands: [AccessControl] = []
+    /// What passwords have to open.
+    var locks: [PasswordLock] = []
     /// How many were not opened for what they demand.
     var closedCount = 0
 
@@ -19,6 +21,12 @@ package struct FoundItems: Sendable {
     mutating func demand(_ accessControl: AccessControl) {
         closedCount += 1
         if !demands.contains(accessControl) { demands.append(accessControl) }
+    }
+
+    /// Counts an item whose password is not here.
+    mutating func demand(_ lock: PasswordLock) {
+        closedCount += 1
+        locks.append(lock)
     }
 }
 
@@ -57,13 +65,14 @@ extension ItemStore {
             engine.renewIfUsed(state.facts, deadline)
             return found
         }
-        guard let found, !found.items.isEmpty || !found.demands.isEmpty else {
+        guard let found, !found.items.isEmpty || found.closedCount > 0 else {
             if let damage = found?.damage { throw damage }
             // A caller that asks only whether there is one needs no reasons.
             throw parts.isEmpty
                 ? KeychainFailure(.itemNotFound, during: Self.copying) : notFound(Self.copying)
         }
         guard found.demands.isEmpty else { return .authenticationRequired(found.demands) }
+        guard found.locks.isEmpty else { return .passwordRequired(.existing(found.locks)) }
         return .done(found)
     }
 
@@ -90,6 +99,7 @@ extension ItemStore {
             switch try copy(query, [], for: caller, access) {
             case .done: return .done(true)
             case .authenticationRequired(let demands): return .authenticationRequired(demands)
+            case .passwordRequired(let demand): return .passwordRequired(demand)
             }
         } catch {
             if error.code == .itemNotFound { return .done(false) }
@@ -116,6 +126,7 @@ extension ItemStore {
         switch try copy(query, .value, for: caller, access) {
         case .done(let found): return .done(found.items.first?.value)
         case .authenticationRequired(let demands): return .authenticationRequired(demands)
+        case .passwordRequired(let demand): return .passwordRequired(demand)
         }
     }
 

@@ -172,7 +172,7 @@ struct RowExamination {
             switch failure {
             case .none:
                 sound += 1
-                if row?.header.flags.presence != nil, row?.secret != nil { closed += 1 }
+                if row?.header.flags.isGuarded == true, row?.secret != nil { closed += 1 }
             case .locked: locked += 1
             case .some: damaged += 1
             }
@@ -193,8 +193,8 @@ struct RowExamination {
                     hint: KeychainFailure.unlockHint))
         }
         if closed > 0 {
-            findings.append(
-                Finding(.fine, "values that take a person, not opened for this: \(closed)"))
+            let values = "values that take a person or a password, not opened for this"
+            findings.append(Finding(.fine, "\(values): \(closed)"))
         }
         findings += try entries.findings() + quarantine(store) + programs(store)
         return findings
@@ -214,10 +214,7 @@ struct RowExamination {
     private func check(_ row: SealedRow) throws(RowFailure) {
         let cipher = try state.cipher(examining: row.header)
         let content = try cipher.openContent(row)
-        if let secret = row.secret {
-            let size = try cipher.valueByteCount(ValueParts(row), secret.span)
-            guard size == content.valueByteCount || size == nil else { throw .content }
-        }
+        try cipher.checkValue(row, content)
         guard (row.changeNumber != nil) == row.header.flags.contains(.synchronizable) else {
             throw .column
         }

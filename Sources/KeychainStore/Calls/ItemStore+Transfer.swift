@@ -25,7 +25,8 @@ package struct ItemTransfer: Sendable {
         package let version: ItemVersion
         /// Has the new class and access control.
         package let item: NewItem
-        /// The value as it was read. It is written only if the item's own takes a proof to open.
+        /// The value as it was read. It is written only if the item's own takes a proof or a
+        /// password to open.
         package let value: SecretValue?
 
         /// A change of that version.
@@ -98,8 +99,11 @@ extension WriteAccess {
             let flags = match.row.header.flags
             try check(accessControl, isSynchronizable: flags.contains(.synchronizable))
         }
-        guard match.isClosed else { return try update(match, change.changes, value: nil) }
-        // The value was opened by a person before this call. Without it the item would lose it.
+        guard match.isClosed || match.isBoxed else {
+            return try update(match, change.changes, value: nil)
+        }
+        // The value was opened with a proof or a password before this call. Without it the item
+        // would lose it.
         guard let value = change.value else { throw RowFailure.needsPerson }
         try update(match, change.changes, value: value)
     }

@@ -72,6 +72,8 @@ extension WriteAccess {
         let matches = try openMatches(query, groups)
         // Nothing has been written yet.
         guard matches.demands.isEmpty else { return .authenticationRequired(matches.demands) }
+        let demand = try passwordDemand(matches.rows, changes, value: update.value)
+        if let demand { return .passwordRequired(demand) }
         for match in matches.rows { try self.update(match, changes, value: update.value) }
         return .done(matches.rows.count)
     }
@@ -124,11 +126,12 @@ extension WriteAccess {
         var content = new
         let last = keepsKey ? match.content.modificationDate : predecessor.modificationDate
         content.attributes[.modificationDate] = .date(now.date(after: last))
-        flags.presence = try content.presencePair(in: flags, operation)
+        flags.setGuard(try content.guard(in: flags, operation))
         let kind = RowKind(
             protectionClass: changes.newClass ?? header.protectionClass, flags: flags)
         try replace(
-            match.row, kind, IndexedContent(content, item.index), value: value ?? match.value,
+            match.row, kind, IndexedContent(content, item.index),
+            value: try stored(match, changes, value: value),
             after: predecessor.logicalTime)
         if !keepsKey { try markDeletion(match) }
     }
@@ -152,17 +155,17 @@ extension ItemChanges {
 }
 
 extension ItemContent {
-    /// The pair of keys that the value is to be sealed to, in a row with `flags`.
-    fileprivate func presencePair(
+    /// What says how the value is to be sealed, in a row with `flags`.
+    fileprivate func `guard`(
         in flags: RowFlags, _ operation: String
-    ) throws -> PresencePair? {
+    ) throws -> AccessControl? {
         guard let accessControl = try accessControl else { return nil }
         guard !flags.contains(.synchronizable) else {
             throw KeychainFailure(
                 .invalidRequest, during: operation,
                 message: "an item with an access control cannot be synchronizable")
         }
-        return accessControl.presencePair
+        return accessControl
     }
 
     /// The content after an update; dates of modification are the caller's concern.

@@ -17,7 +17,7 @@ package final class ItemStore: Sendable {
     /// How long a call waits for other processes, all in all.
     package let timeLimit: Duration
     /// How much work it is to be to try a passcode that is set now.
-    let stretching: PasscodeStretching
+    package let stretching: PasscodeStretching
     private let slot: ProcessLocal<EngineSlot>
     private let clock: @Sendable () -> Int64
 

@@ -14,6 +14,7 @@ struct RowOpener {
     private enum Outcome {
         case item(StoredItem)
         case demanded(AccessControl)
+        case locked(PasswordLock)
         /// The query does not match after all, or the item is left out.
         case nothing
     }
@@ -30,6 +31,7 @@ struct RowOpener {
                 switch try open(row) {
                 case .item(let item): found.items.append(item)
                 case .demanded(let accessControl): found.demand(accessControl)
+                case .locked(let lock): found.demand(lock)
                 case .nothing: break
                 }
             } catch {
@@ -55,24 +57,36 @@ struct RowOpener {
             case .skipped, .gone: return .nothing
             }
         }
-        return .item(try item(row, content, cipher))
+        guard parts.contains(.value), let secret = row.secret else {
+            return .item(item(row, content, value: nil))
+        }
+        let stored = try cipher.openValue(ValueParts(row), secret.span, access.proof)
+        guard !row.header.flags.contains(.password) else {
+            return try outcome(of: cipher.box(stored, row.header, content), in: row, content)
+        }
+        guard stored.byteCount == content.valueByteCount else { throw .content }
+        if row.header.flags.presence != nil, access.rule == .demanding,
+            let tag = ValueTag(of: secret)
+        {
+            // Here the proof was found to be enough: what it opens elsewhere is not given out.
+            access.proof?.grant(tag)
+        }
+        return .item(item(row, content, value: stored))
+    }
+
+    private func outcome(
+        of box: PasswordBox, in row: SealedRow, _ content: ItemContent
+    ) throws(RowFailure) -> Outcome {
+        guard let password = access.password(for: box.lock) else {
+            return access.skipsPasswords ? .nothing : .locked(box.lock)
+        }
+        return .item(item(row, content, value: try box.open(with: password)))
     }
 
     private func item(
-        _ row: SealedRow, _ content: ItemContent, _ cipher: ItemCipher
-    ) throws(RowFailure) -> StoredItem {
-        var value: SecretValue?
-        if parts.contains(.value), let secret = row.secret {
-            value = try cipher.openValue(ValueParts(row), secret.span, access.proof)
-            guard value?.byteCount == content.valueByteCount else { throw .content }
-            // Here the proof was found to be enough: what it opens elsewhere is not given out.
-            if row.header.flags.presence != nil, access.rule == .demanding,
-                let tag = ValueTag(of: secret)
-            {
-                access.proof?.grant(tag)
-            }
-        }
-        return StoredItem(
+        _ row: SealedRow, _ content: ItemContent, value: SecretValue?
+    ) -> StoredItem {
+        StoredItem(
             itemClass: row.header.itemClass, reference: row.header.reference,
             accessGroup: content.accessGroup,
             isSynchronizable: row.header.flags.contains(.synchronizable),

@@ -231,7 +231,10 @@ enum FoundRow {
     /// - Throws: ``DatabaseError/Code/outOfMemory`` if there is none for its value: opened, and
     ///   handed out.
     init(_ run: borrowing Statement.Run) throws(DatabaseError) {
-        guard SpareMemory.has(3, copiesOf: run.byteCount(Schema.Column.secret)) else {
+        // What lies under a password is opened twice.
+        let flags = RowFlags(column: run.int64(Schema.Column.flags))
+        let copyCount = flags?.contains(.password) == true ? 4 : 3
+        guard SpareMemory.has(copyCount, copiesOf: run.byteCount(Schema.Column.secret)) else {
             throw DatabaseError(.outOfMemory, during: "read an item")
         }
         do throws(RowFailure) {

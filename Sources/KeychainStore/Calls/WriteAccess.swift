@@ -79,7 +79,8 @@ struct WriteAccess {
 
     // Writing.
 
-    /// Adds a row; its header says what pair of keys the value is sealed to.
+    /// Adds a row; its flags say what pair of keys the value is sealed to, and whether it is
+    /// sealed under the password that the call has brought.
     func insert(
         _ itemClass: ItemClass, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
         after logicalTime: Int64 = 0
@@ -90,8 +91,9 @@ struct WriteAccess {
             number: try nextNumber(), salt: .random(in: .min ... .max), version: 1,
             itemClass: itemClass, protectionClass: kind.protectionClass, flags: kind.flags,
             keyID: cipher.keys.keyID, primaryKey: index.place.primaryKey)
+        let stored = kind.flags.contains(.password) ? try boxed(value, header) : value
         var row = try cipher.seal(
-            header, content, index, value: value,
+            header, content, index, value: stored,
             logicalTime: try time(after: logicalTime))
         row.changeNumber = try nextChangeNumber(kind.flags)
         let run = try writer.insert.start()
@@ -102,7 +104,8 @@ struct WriteAccess {
         return row
     }
 
-    /// Writes an item over the row it was read from, under its next version.
+    /// Writes an item over the row it was read from, under its next version; of a value that takes
+    /// a password, its box.
     func replace(
         _ old: SealedRow, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
         after logicalTime: Int64 = 0
@@ -257,6 +260,7 @@ struct WriteAccess {
 struct OpenedRow {
     let row: SealedRow
     let content: ItemContent
+    /// The value, or the box of one that takes a password.
     var value: SecretValue?
     /// Whether there is a value that takes a proof which was not there.
     var isClosed = false

@@ -8,7 +8,7 @@ internal import SecretMemory
 /// An item's value; the value is nil for an item without one.
 struct FoundValue {
     let value: SecretValue?
-    /// Whether the item needs a person: it was not opened then.
+    /// Whether the item needs a person or a password: it was not opened then.
     var needsPerson = false
 
     static var needingPerson: FoundValue { FoundValue(value: nil, needsPerson: true) }
@@ -140,8 +140,9 @@ private struct ValueLookup {
         guard isThere else { return .absent }
         let header = try RowHeader(value: run, primaryKey: place.primaryKey)
         guard fits(header) else { return .absent }
-        guard header.flags.presence == nil || (opening && request.proof != nil && !run.isNull(8))
-        else { return .found(.needingPerson) }
+        guard !header.flags.isGuarded || (mayOpen(header) && !run.isNull(8)) else {
+            return .found(.needingPerson)
+        }
         guard opening else { return .found(FoundValue(value: try check(header))) }
         guard !run.isNull(8) else {
             return .found(FoundValue(value: try nothing(header, run)))
@@ -163,6 +164,12 @@ private struct ValueLookup {
     private func fits(_ header: RowHeader) -> Bool {
         !header.flags.contains(.tombstone)
             && header.protectionClass == name.service.protectionClass
+    }
+
+    /// Whether a value that takes more than the key of its class may be opened here: it is not
+    /// cached, and takes the long way, if it takes a password.
+    private func mayOpen(_ header: RowHeader) -> Bool {
+        opening && request.proof != nil && !header.flags.contains(.password)
     }
 
     /// An item that is not opened still has to be one that could be.

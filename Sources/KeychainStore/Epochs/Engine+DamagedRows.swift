@@ -128,7 +128,7 @@ extension KeychainState {
         guard let secret = row.secret else { return OpenedRow(row: row, content: content) }
         do throws(RowFailure) {
             let value = try cipher.openValue(ValueParts(row), secret.span, proof)
-            guard value.byteCount == content.valueByteCount else { throw .content }
+            try cipher.check(value, row.header, content)
             return OpenedRow(row: row, content: content, value: value)
         } catch {
             guard error == .needsPerson else { throw error }

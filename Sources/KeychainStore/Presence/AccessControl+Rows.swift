@@ -34,11 +34,12 @@ extension ItemContent {
     /// - Throws: ``RowFailure/content``.
     func checkAccessControl(_ header: RowHeader) throws(RowFailure) {
         guard let accessControl = try accessControl else {
-            guard header.flags.presence == nil else { throw .content }
+            guard !header.flags.isGuarded else { throw .content }
             return
         }
         guard accessControl.protectionClass == header.protectionClass,
-            accessControl.presencePair == header.flags.presence
+            accessControl.presencePair == header.flags.presence,
+            accessControl.takesPassword == header.flags.contains(.password)
         else { throw .content }
     }
 }

@@ -31,6 +31,12 @@ package struct PersonAccess: Sendable {
     package var proof: PresenceProof?
     /// Which fingers are enrolled.
     package var enrolment: Enrolment
+    /// Passwords, each stretched for a box that it opens.
+    package var passwords: [StretchedPassword] = []
+    /// The password for values that are to be sealed under one, and are not yet.
+    package var newPassword: StretchedPassword?
+    /// Whether items whose passwords are not here are left out.
+    package var skipsPasswords = false
 
     /// By default nothing was proved, and nothing is known.
     package init(
@@ -49,6 +55,8 @@ package enum Answer<Result: Sendable>: Sendable {
     /// Nothing was done: these have to be proved first, all of them. Each is there once, with the
     /// fingers that it is bound to.
     case authenticationRequired([AccessControl])
+    /// Nothing was done: these passwords are needed first.
+    case passwordRequired(PasswordDemand)
 
     /// The result, where there is nobody to ask.
     ///
@@ -56,7 +64,7 @@ package enum Answer<Result: Sendable>: Sendable {
     func get(_ operation: String) throws(KeychainFailure) -> Result {
         switch self {
         case .done(let result): return result
-        case .authenticationRequired:
+        case .authenticationRequired, .passwordRequired:
             throw KeychainFailure(.interactionNotAllowed, during: operation)
         }
     }
@@ -81,6 +89,11 @@ enum Verdict {
 }
 
 extension PersonAccess {
+    /// The password that opens `lock`; nil if it is not here.
+    func password(for lock: PasswordLock) -> StretchedPassword? {
+        passwords.first { $0.opens(lock) }
+    }
+
     /// What is to become of an item with `accessControl`, the value of which is sealed to
     /// `recipient`.
     ///

@@ -73,14 +73,15 @@ extension ItemCipher {
         return AEAD.seal(plaintext, associatedData: data, under: keys.value, &nonces)
     }
 
-    /// Opens part V to check it; nil for a value that takes a person, of which nothing but the
-    /// outer seal can be checked.
-    func valueByteCount(_ parts: ValueParts, _ secret: Span<UInt8>) throws(RowFailure) -> Int? {
+    /// Opens part V to check it; of a value that takes a person or a password, as far as the keys
+    /// of its class go.
+    func checkValue(_ row: SealedRow, _ content: ItemContent) throws(RowFailure) {
+        guard let secret = row.secret else { return }
         do throws(RowFailure) {
-            return try openValue(parts, secret).byteCount
+            let stored = try openValue(ValueParts(row), secret.span)
+            try check(stored, row.header, content)
         } catch {
             guard error == .needsPerson else { throw error }
-            return nil
         }
     }
 

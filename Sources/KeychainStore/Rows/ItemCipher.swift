@@ -101,7 +101,7 @@ struct ItemCipher {
     }
 
     /// Opens part V, which is bound to the parts A and B that it was written with; of a value that
-    /// takes a person, with the proof of one.
+    /// takes a person, with the proof of one. Of one that takes a password, it gives the box.
     ///
     /// - Throws: ``RowFailure``: `needsPerson` where `proof` does not have the pair of keys.
     func openValue(

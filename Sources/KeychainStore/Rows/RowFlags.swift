@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Keybag
+internal import KeychainModel
 
 /// What a row says of its item without a key: docs/FORMAT.md §5.
 struct RowFlags: OptionSet, Hashable, Sendable {
@@ -10,8 +11,12 @@ struct RowFlags: OptionSet, Hashable, Sendable {
     /// The row marks a deletion; it holds no item.
     static let tombstone = RowFlags(rawValue: 1 << 1)
 
-    private static let known: UInt32 = 0b11_0000_0011
+    /// The value is sealed under an application's password: docs/FORMAT.md §5.5.
+    static let password = RowFlags(rawValue: 1 << 10)
+
+    private static let known: UInt32 = 0b111_0000_0011
     private static let presenceShift: UInt32 = 8
+    private static let presenceMask: UInt32 = 0b11 << presenceShift
 
     init(rawValue: UInt32) {
         self.rawValue = rawValue
@@ -20,7 +25,7 @@ struct RowFlags: OptionSet, Hashable, Sendable {
     /// The flags of a column; nil when a bit is set that this version does not know.
     init?(column: Int64) {
         guard let bits = UInt32(exactly: column), bits & ~Self.known == 0,
-            bits >> Self.presenceShift <= PresencePair.allCases.count
+            (bits & Self.presenceMask) >> Self.presenceShift <= PresencePair.allCases.count
         else { return nil }
         rawValue = bits
     }
@@ -28,7 +33,7 @@ struct RowFlags: OptionSet, Hashable, Sendable {
     /// The pair of keys to which the value is sealed; nil for an item that needs nobody.
     var presence: PresencePair? {
         get {
-            switch rawValue >> Self.presenceShift {
+            switch (rawValue & Self.presenceMask) >> Self.presenceShift {
             case 1: .passcode
             case 2: .person
             default: nil
@@ -41,14 +46,33 @@ struct RowFlags: OptionSet, Hashable, Sendable {
                 case .passcode: 1
                 case .person: 2
                 }
-            let others = rawValue & (1 << Self.presenceShift - 1)
+            let others = rawValue & ~Self.presenceMask
             self = RowFlags(rawValue: others | kind << Self.presenceShift)
         }
     }
+
+    /// Whether the value takes more than the key of its class.
+    var isGuarded: Bool { rawValue & (Self.presenceMask | Self.password.rawValue) != 0 }
 
     /// The flags of an item.
     init(isSynchronizable: Bool, presence: PresencePair?) {
         self = isSynchronizable ? .synchronizable : []
         self.presence = presence
+    }
+
+    /// The flags of an item with that access control.
+    init(isSynchronizable: Bool, guardedBy accessControl: AccessControl?) {
+        self.init(isSynchronizable: isSynchronizable, presence: nil)
+        setGuard(accessControl)
+    }
+
+    /// Says what `accessControl` says of the value; nil for an item without one.
+    mutating func setGuard(_ accessControl: AccessControl?) {
+        presence = accessControl?.presencePair
+        if accessControl?.takesPassword == true {
+            insert(.password)
+        } else {
+            remove(.password)
+        }
     }
 }

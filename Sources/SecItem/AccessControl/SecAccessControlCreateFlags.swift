@@ -28,7 +28,8 @@ public struct SecAccessControlCreateFlags: OptionSet, Hashable, Sendable {
     public static let and = SecAccessControlCreateFlags(rawValue: 1 << 15)
     /// The constraints are about the use of a private key: not for passwords.
     public static let privateKeyUsage = SecAccessControlCreateFlags(rawValue: 1 << 30)
-    /// The application adds a secret of its own: not offered here, and no item is added with it.
+    /// A password of the application's is needed, too, whatever ``and`` and ``or`` join: that of
+    /// the `LAContext` (`setCredential(_:type:)`), else one that a person is asked for.
     public static let applicationPassword = SecAccessControlCreateFlags(rawValue: 1 << 31)
 
     /// The older name of ``biometryAny``.

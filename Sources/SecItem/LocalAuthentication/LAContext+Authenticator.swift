@@ -3,7 +3,7 @@
 package import Database
 internal import Foundation
 package import KeychainModel
-internal import KeychainServices
+package import KeychainServices
 package import KeychainStore
 
 extension LAContext: AuthenticationContext {
@@ -16,6 +16,27 @@ extension LAContext: AuthenticationContext {
 
     /// What was proved already; nil for nothing, and once the context is invalidated.
     package var rememberedProof: PresenceProof? { try? state.rememberedProof() }
+
+    /// Gets the passwords of boxes, for the holder of this context.
+    package func passwords(
+        opening locks: [PasswordLock], _ inquiry: PasswordInquiry
+    ) throws(KeychainFailure) -> [StretchedPassword] {
+        try state.passwords(opening: locks, isComplete: true, inquiry)
+    }
+
+    /// Those of the passwords that nobody has to be asked for.
+    package func givenPasswords(
+        opening locks: [PasswordLock], _ inquiry: PasswordInquiry
+    ) throws(KeychainFailure) -> [StretchedPassword] {
+        try state.passwords(opening: locks, isComplete: false, inquiry)
+    }
+
+    /// Gets a new password.
+    package func newPassword(
+        _ stretching: PasscodeStretching, _ inquiry: PasswordInquiry
+    ) throws(KeychainFailure) -> StretchedPassword {
+        try state.newPassword(stretching, inquiry)
+    }
 
     /// The fingers that are enrolled.
     package func enrolments() throws(KeychainFailure) -> [[UInt8]] { state.enrolments }

@@ -77,7 +77,8 @@ open class LAContext: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Has a person do what an item with that access control will take.
+    /// Has a person do what an item with that access control will take, but for a password of the
+    /// application's: only an item tells whether one is right.
     ///
     /// - Parameters:
     ///   - operation: What is to be done with the item; making one takes nobody.
@@ -106,9 +107,13 @@ open class LAContext: NSObject, @unchecked Sendable {
 
     /// Has the context take a credential in place of asking a person; nil takes it back.
     ///
-    /// - Parameter credential: UTF-8, without the end of the line. It is copied to guarded memory;
-    ///   your own is yours to wipe.
-    /// - Returns: false for a type that there is none of here: all but the passcode.
+    /// - Parameter credential: UTF-8, without the end of the line; taken as it is. It is copied to
+    ///   guarded memory; your own is yours to wipe.
+    ///
+    /// A password of the application's has from 1 to 1,024 bytes. Items with the access control
+    /// `applicationPassword` are sealed under it, and nobody is asked for one while it is set.
+    /// - Returns: false, and nothing changes, for another number of bytes, and for a type that
+    ///   there is none of here: a smart card's PIN.
     @discardableResult
     open func setCredential(_ credential: Data?, type: LACredentialType) -> Bool {
         switch type {
@@ -116,7 +121,13 @@ open class LAContext: NSObject, @unchecked Sendable {
             let value = credential.map { SecretValue(copying: $0.span) }
             state.change { $0.passcode = value }
             return true
-        case .applicationPassword, .smartCardPIN: return false
+        case .applicationPassword:
+            let count = credential?.count ?? 1
+            guard (1...StretchedPassword.maximalByteCount).contains(count) else { return false }
+            let value = credential.map { SecretValue(copying: $0.span) }
+            state.change { $0.password = value }
+            return true
+        case .smartCardPIN: return false
         }
     }
 
@@ -125,7 +136,8 @@ open class LAContext: NSObject, @unchecked Sendable {
     open func isCredentialSet(_ type: LACredentialType) -> Bool {
         switch type {
         case .passcode: state.settings.passcode != nil
-        case .applicationPassword, .smartCardPIN: false
+        case .applicationPassword: state.settings.password != nil
+        case .smartCardPIN: false
         }
     }
 

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Items that a person has to be there for, and what needs nobody."""
 
+import errno
+import fcntl
 import json
 import os
+import termios
 
-from support import expect, need
+from leaks import wait_for
+from support import COMMAND, expect, need
 
 OWN = {"VALET_LOCK_STATE": "process"}
 
@@ -76,6 +80,58 @@ def software_refused(world):
     expect(not asker.was_started, "somebody was asked")
     agent.do("app lockall")
     agent.end()
+
+
+def application_password(world):
+    """What a program seals under a password of its own opens for that password alone: in another
+    process, after a change of keys, and for a person at a terminal."""
+    agent = world.agent(env=OWN)
+    expect(agent.do("person seal token secret own") == "0", "not added")
+    agent.end()
+    agent = world.agent(env=OWN)
+    for outcome in ("before", "after"):
+        expect(agent.do("person unseal token own") == "secret", outcome, "a change of keys")
+        expect(agent.do("person unseal token other") == "-25293", "another password", outcome)
+        expect(agent.do("person find token") == "-25308", "nobody can be asked", outcome)
+        changed = world.run("rotate", env=OWN)
+        expect(changed.code == 0, "rotate:", changed)
+    agent.end()
+    expect(at_terminal(world, "own") == (0, b"secret"), "the right password")
+    expect(at_terminal(world, "wrong", "own") == (0, b"secret"), "the second try")
+    code, shown = at_terminal(world, "a", "b", "c")
+    expect(code == 77 and b"secret" not in shown, "three wrong passwords:", code, shown)
+    # Whatever is stored over it is not stored without a password.
+    outcome = world.run(
+        "set", "token", "--app", "ValetTestAgent", "--id", "integration", input=b"x", env=OWN)
+    expect(outcome.code == 77, "overwritten:", outcome)
+    expect(at_terminal(world, "own") == (0, b"secret"), "nothing has changed")
+    removed = world.run(
+        "remove", "token", "--yes", "--app", "ValetTestAgent", "--id", "integration", env=OWN)
+    expect(removed.code == 0, "removing takes no password:", removed)
+
+
+def at_terminal(world, *passwords):
+    """What the command ends with, and the last line that it shows, when a person types these."""
+    terminal, theirs = os.openpty()
+    process = world.start(
+        [COMMAND, "get", "token", "--app", "ValetTestAgent", "--id", "integration"],
+        # No pinentry is found there.
+        {**OWN, "PATH": "/nonexistent"}, stdin=theirs, stdout=theirs, stderr=theirs,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    os.close(theirs)
+    for password in passwords:
+        wait_for(terminal, b"Password: ")
+        os.write(terminal, password.encode() + b"\n")
+    shown = b""
+    try:
+        while read := os.read(terminal, 65536):
+            shown += read
+    except OSError as error:
+        expect(error.errno == errno.EIO, error)
+    os.close(terminal)
+    code = process.wait(60)
+    world.started.remove(process)
+    return code, (shown.split() or [b""])[-1] if code == 0 else shown
 
 
 class Asker:

@@ -132,19 +132,6 @@ private struct ContextCalls {
                 "mail asks for the passcode of your keychain.%0A\u{201C}\(words)\u{201D}"
             ])
     }
-
-    /// keychain-semantics §10.4.
-    @Test func `is not added for a password of the application's, whatever is set`() throws {
-        let calls = try ContextCalls(Person())
-        let context = calls.person.context
-        _ = context.setCredential(Data("own".utf8), type: .applicationPassword)
-        for flags in [.applicationPassword, [.applicationPassword, .userPresence]]
-            as [SecAccessControlCreateFlags]
-        {
-            #expect(try calls.add("b", flags, context) == errSecAuthFailed)
-        }
-        #expect(!calls.person.pinentry.wasStarted)
-    }
 }
 
 /// keychain-semantics §10.6 and §10.7.

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Keybag
+import KeychainModel
+import Sealing
+import SecretMemory
+import Testing
+
+@testable import KeychainStore
+
+/// docs/FORMAT.md §5.5, decision 56.
+@Suite struct `An item with an application's password` {
+    private let epochs = EpochStore()
+
+    @Test func `opens with its password alone`() throws {
+        try epochs.addSealed("a", under: "own")
+        #expect(try epochs.open("a") == .value("value of a"))
+        #expect(try epochs.open("a", nil) == .locked(1))
+        #expect(try epochs.open("a", "other") == .locked(1))
+        try epochs.addSealed("b", under: "own")
+        var access = PersonAccess(.demanding)
+        access.passwords = try epochs.passwords(for: .exact("a"))
+        let other = epochs.sealed {
+            try epochs.store.value(of: .exact("b"), for: epochs.caller, access)
+        }
+        #expect(other == .locked(1))
+    }
+
+    /// The fast path opens no box, and gives none out for a value.
+    @Test func `is read by its name with its password`() throws {
+        try epochs.addSealed("a")
+        let service = PasswordService(
+            service: "service", accessGroup: nil, isSynchronizable: false,
+            protectionClass: .whenUnlocked)
+        let name = PasswordName("a", in: service)
+        var access = PersonAccess(.demanding)
+        for _ in 0..<2 {
+            let closed = epochs.sealed {
+                try epochs.store.value(of: name, for: epochs.caller, access)
+            }
+            #expect(closed == .locked(1))
+        }
+        access.passwords = try epochs.passwords()
+        let open = epochs.sealed {
+            try epochs.store.value(of: name, for: epochs.caller, access)
+        }
+        #expect(open == .value("value of a"))
+        #expect(try epochs.store.contains(name, for: epochs.caller))
+        #expect(
+            epochs.code {
+                _ = try epochs.store.values(of: ["a"], in: service, for: epochs.caller)
+            } == .interactionNotAllowed)
+    }
+
+    @Test func `is found, listed and deleted without one`() throws {
+        let item = try epochs.addSealed("a")
+        #expect(item.valueByteCount == 10)
+        #expect(try epochs.store.contains(.exact("a"), for: epochs.caller))
+        let found = try epochs.store.copy(.exact("a"), .attributes, for: epochs.caller)
+        #expect(found.items.first?.valueByteCount == 10)
+        #expect(found.items.first?.accessControl?.takesPassword == true)
+        #expect(try epochs.store.delete(.exact("a"), for: epochs.caller) == 1)
+        #expect(try epochs.open("a") == .failed(.itemNotFound))
+    }
+
+    @Test func `is added with a password alone, but for one without a value`() throws {
+        let accessControl = try EpochStore.accessControl(.applicationPassword)
+        func add(_ account: String, _ value: String?) -> Sealed {
+            let addition = Addition(
+                EpochStore.item(account, accessControl), value: value.map(SecretValue.text))
+            return epochs.sealed {
+                try epochs.store.add(addition, for: epochs.caller, PersonAccess(.demanding))
+                    .withoutResult
+            }
+        }
+        #expect(add("a", "value") == .new)
+        #expect(try epochs.open("a") == .failed(.itemNotFound))
+        #expect(add("a", nil) == .value(nil))
+        #expect(try epochs.open("a", nil) == .value(nil))
+        // Nobody is asked for a password in vain.
+        #expect(add("a", "value") == .failed(.duplicateItem))
+        #expect(epochs.update("a", to: "value") == .new)
+    }
+
+    @Test func `takes a person, too, where one is demanded`() throws {
+        try epochs.store.setPasscode(EpochStore.passcode(EpochStore.typed))
+        let joined: [AccessControl.Constraints] = [
+            .devicePasscode, .userPresence, [.biometryAny, .or, .devicePasscode],
+            [.biometryAny, .and, .devicePasscode],
+        ]
+        for (index, constraints) in joined.enumerated() {
+            let account = "\(index)"
+            try epochs.addSealed(account, under: "own", constraints)
+            let demand = try EpochStore.accessControl(
+                constraints.union(.applicationPassword))
+            #expect(try epochs.open(account) == .demanded([demand]))
+            let proof = try epochs.passcodeProof().adding(epochs.fingerProof())
+            #expect(try epochs.open(account, nil, proof) == .locked(1))
+            #expect(try epochs.open(account, "other", proof) == .locked(1))
+            #expect(try epochs.open(account, "own", proof) == .value("value of \(account)"))
+            // A proof that has opened a value once does not do without the password.
+            #expect(try epochs.open(account, nil, proof) == .locked(1))
+        }
+    }
+
+    @Test func `keeps its box through every change of keys, and without a passcode`() throws {
+        let item = try epochs.addSealed("a")
+        let box = try epochs.box(item)
+        try epochs.store.rotateKeys(nil)
+        #expect(try epochs.box(item) == box)
+        #expect(try epochs.open("a") == .value("value of a"))
+        let passcode = try EpochStore.passcode(EpochStore.typed)
+        try epochs.store.setPasscode(passcode)
+        try epochs.addSealed("b", under: "own", .devicePasscode)
+        #expect(try epochs.open("a") == .value("value of a"))
+        try epochs.store.rotateKeys(passcode)
+        let proof = try epochs.passcodeProof()
+        #expect(try epochs.open("b", "own", proof) == .value("value of b"))
+        try epochs.store.removePasscode(passcode)
+        #expect(try epochs.box(item) == box)
+        #expect(try epochs.open("a") == .value("value of a"))
+        #expect(try epochs.open("b") == .failed(.itemNotFound))
+        #expect(epochs.keychain.damage().isEmpty)
+    }
+
+    @Test func `is not in a backup, and is counted`() throws {
+        try epochs.addSealed("a")
+        try epochs.keychain.add(.generic("b"))
+        let report = try epochs.keychain.backUp(to: BackupPath())
+        #expect(report.accessControlledCount == 1 && report.itemCount == 1)
+    }
+
+    @Test func `is not synchronizable`() throws {
+        var item = EpochStore.item("a", try EpochStore.accessControl(.applicationPassword))
+        item.isSynchronizable = true
+        #expect(epochs.code { try epochs.keychain.add(item) } == .invalidRequest)
+    }
+
+    @Test func `is told of by doctor, and not opened`() throws {
+        try epochs.addSealed("a")
+        let messages = epochs.store.diagnose().map(\.message)
+        #expect(
+            messages.contains("values that take a person or a password, not opened for this: 1"))
+        #expect(epochs.keychain.damage().isEmpty)
+    }
+
+    /// Where no password can be had, nothing is stored without one, and nothing is lost.
+    @Test func `is not overwritten where nobody gives a password`() throws {
+        try epochs.addSealed("a")
+        let item = EpochStore.item("a", nil)
+        #expect(epochs.code { try epochs.keychain.set(item, "second") } == .interactionNotAllowed)
+        let guarded = EpochStore.item("c", try EpochStore.accessControl(.applicationPassword))
+        #expect(epochs.code { try epochs.keychain.set(guarded, "x") } == .interactionNotAllowed)
+        #expect(epochs.code { try epochs.keychain.add(guarded) } == .interactionNotAllowed)
+        #expect(try epochs.open("c") == .failed(.itemNotFound))
+        #expect(try epochs.open("a") == .value("value of a"))
+    }
+
+    @Test func `is moved with the value that was read`() throws {
+        let item = try epochs.addSealed("a")
+        let version = ItemVersion(item.reference, modificationDate: item.date(.modificationDate))
+        let target = NewItem.generic("a", as: .afterFirstUnlock)
+        func move(_ value: SecretValue?) throws {
+            try epochs.store.perform(
+                ItemTransfer(changes: [.init(version, to: target, value: value)]),
+                for: epochs.caller)
+        }
+        #expect(epochs.code { try move(nil) } == .interactionNotAllowed)
+        #expect(try epochs.open("a") == .value("value of a"))
+        try move(.text("value of a"))
+        #expect(try epochs.value("a") == "value of a")
+    }
+}
+
+/// decision 56, the table.
+@Suite struct `An update of an item with a password` {
+    private let epochs = EpochStore()
+
+    private func access(_ text: String? = nil, new: String? = nil) throws -> PersonAccess {
+        var access = PersonAccess(.demanding)
+        if let text { access.passwords = try epochs.passwords(text) }
+        access.newPassword = try new.map(EpochStore.newPassword)
+        return access
+    }
+
+    private func changes(_ constraints: AccessControl.Constraints) throws -> ItemChanges {
+        var changes = ItemChanges()
+        changes.accessControl = try EpochStore.accessControl(constraints)
+        return changes
+    }
+
+    @Test func `needs none for other attributes, and keeps the box under another name`() throws {
+        let item = try epochs.addSealed("a")
+        let box = try epochs.box(item)
+        let renamed = ItemChanges(attributes: [.account: .text("b"), .label: .text("label")])
+        #expect(epochs.update("a", renamed) == .value(nil))
+        #expect(epochs.update("b", try changes(.applicationPassword)) == .value(nil))
+        #expect(try epochs.box(item) == box)
+        #expect(try epochs.open("b") == .value("value of a"))
+    }
+
+    @Test func `seals a new value under the password that the old one has`() throws {
+        let item = try epochs.addSealed("a")
+        let box = try epochs.box(item)
+        #expect(epochs.update("a", to: "second") == .locked(1))
+        #expect(epochs.update("a", to: "second", try access("other", new: "x")) == .locked(1))
+        #expect(try epochs.open("a") == .value("value of a"))
+        #expect(epochs.update("a", to: "second!!!!", try access("own")) == .value(nil))
+        #expect(try epochs.open("a") == .value("second!!!!"))
+        // The same key, and another nonce.
+        let second = try epochs.box(item)
+        #expect(second.prefix(58) == box.prefix(58) && second[58..<82] != box[58..<82])
+    }
+
+    @Test func `takes another password with the access control`() throws {
+        try epochs.addSealed("a")
+        let changes = try changes(.applicationPassword)
+        #expect(epochs.update("a", changes, to: "second") == .new)
+        #expect(epochs.update("a", changes, to: "second", try access(new: "x")) == .value(nil))
+        #expect(try epochs.open("a") == .locked(1))
+        #expect(try epochs.open("a", "x") == .value("second"))
+    }
+
+    @Test func `gives an item a password, and takes it away again`() throws {
+        try epochs.add("a")
+        let changes = try changes(.applicationPassword)
+        #expect(epochs.update("a", changes) == .new)
+        #expect(try epochs.value("a") == "value of a")
+        #expect(epochs.update("a", changes, try access(new: "own")) == .value(nil))
+        #expect(try epochs.open("a", nil) == .locked(1))
+        #expect(try epochs.open("a") == .value("value of a"))
+        let plain = ItemChanges(protectionClass: .whenUnlocked)
+        #expect(epochs.update("a", plain) == .locked(1))
+        #expect(epochs.update("a", plain, try access("other")) == .locked(1))
+        #expect(epochs.update("a", plain, try access("own")) == .value(nil))
+        #expect(try epochs.value("a") == "value of a")
+    }
+
+    @Test func `needs no password for a value without one in its place`() throws {
+        try epochs.addSealed("a")
+        let plain = ItemChanges(protectionClass: .whenUnlocked)
+        #expect(epochs.update("a", plain, to: "second") == .value(nil))
+        #expect(try epochs.value("a") == "second")
+    }
+
+    @Test func `changes all items or none`() throws {
+        try epochs.addSealed("a", under: "own")
+        try epochs.addSealed("b", under: "other")
+        let update = ItemUpdate(
+            query: .generic(), changes: ItemChanges(), value: .text("second"))
+        func run(_ access: PersonAccess) -> Sealed {
+            epochs.sealed {
+                try epochs.store.update(update, for: epochs.caller, access).withoutResult
+            }
+        }
+        #expect(run(PersonAccess(.demanding)) == .locked(2))
+        var access = try access("own")
+        #expect(run(access) == .locked(1))
+        #expect(try epochs.open("a") == .value("value of a"))
+        access.passwords += try epochs.passwords("other")
+        #expect(run(access) == .value(nil))
+        #expect(try epochs.open("a") == .value("second"))
+        #expect(try epochs.open("b", "other") == .value("second"))
+    }
+}
+
+/// docs/FORMAT.md §5.5: what each field of a box is good for.
+@Suite struct `The box of an application's password` {
+    private let epochs = EpochStore()
+
+    /// What a reader says of a box with one bit of a byte turned by a holder of the class key.
+    static let fields: [(name: String, offset: Int, outcome: Sealed)] = [
+        ("version", 0, .failed(.damaged)), ("salt", 1, .locked(1)), ("salt", 16, .locked(1)),
+        ("memory", 17, .failed(.damaged)), ("memory, within bounds", 20, .locked(1)),
+        ("passes", 21, .failed(.damaged)), ("passes, below", 24, .failed(.damaged)),
+        ("lanes", 25, .failed(.damaged)), ("commitment", 26, .locked(1)),
+        ("commitment", 57, .locked(1)), ("nonce", 58, .failed(.damaged)),
+        ("ciphertext", 82, .failed(.damaged)), ("tag", 107, .failed(.damaged)),
+    ]
+
+    @Test(arguments: fields.indices)
+    func `is wrong or damaged with a field changed`(_ index: Int) throws {
+        let (name, offset, outcome) = Self.fields[index]
+        let item = try epochs.addSealed("a")
+        var box = try epochs.box(item)
+        #expect(box.count == 108)
+        box[offset] ^= 1
+        try epochs.rewrite(item, box: box)
+        #expect(try epochs.open("a") == outcome, "\(name)")
+    }
+
+    @Test func `is damaged with another length`() throws {
+        let item = try epochs.addSealed("a")
+        let box = try epochs.box(item)
+        for changed in [box.dropLast(), box + [0], []] {
+            try epochs.rewrite(item, box: Array(changed))
+            #expect(try epochs.open("a") == .failed(.damaged))
+            #expect(!epochs.keychain.damage().isEmpty)
+        }
+        try epochs.rewrite(item, box: box)
+        #expect(try epochs.open("a") == .value("value of a"))
+    }
+
+    @Test func `opens in no other row`() throws {
+        let (one, two) = (try epochs.addSealed("a"), try epochs.addSealed("b"))
+        try epochs.rewrite(two, box: try epochs.box(one))
+        #expect(try epochs.open("b") == .locked(1))
+        #expect(try epochs.open("a") == .value("value of a"))
+    }
+
+    static let splices: [(name: String, sql: StaticString)] = [
+        ("no password", "UPDATE item SET flags = 0 WHERE number = ?1"),
+        ("a person", "UPDATE item SET flags = flags | 256 WHERE number = ?1"),
+        ("synchronizable", "UPDATE item SET flags = flags | 1 WHERE number = ?1"),
+        ("V taken away", "UPDATE item SET secret = NULL WHERE number = ?1"),
+        ("V cut", "UPDATE item SET secret = substr(secret, 2) WHERE number = ?1"),
+        (
+            "V of another",
+            """
+            UPDATE item SET secret = (SELECT max(secret) FROM item WHERE number <> ?1)
+            WHERE number = ?1
+            """
+        ),
+    ]
+
+    @Test(arguments: splices.indices)
+    func `is damaged by a splice`(_ index: Int) throws {
+        let item = try epochs.addSealed("a")
+        try epochs.addSealed("b")
+        try epochs.keychain.tamper(Self.splices[index].sql, item.parameter)
+        epochs.store.close()
+        #expect(try epochs.open("a") == .failed(.damaged), "\(Self.splices[index].name)")
+        #expect(!epochs.keychain.damage().isEmpty)
+    }
+
+    @Test func `has another key for each item of one password`() throws {
+        let password = try EpochStore.newPassword("own")
+        let boxes = try ["a", "b"].map { account in
+            var access = PersonAccess(.demanding)
+            access.newPassword = password
+            let accessControl = try EpochStore.accessControl(.applicationPassword)
+            let addition = Addition(EpochStore.item(account, accessControl), value: .text("x"))
+            guard
+                case .done(let item) = try epochs.store.add(
+                    addition, for: epochs.caller, access)
+            else { throw KeychainFailure(.internalFault, during: "add") }
+            return try epochs.box(item)
+        }
+        #expect(boxes[0][1..<26] == boxes[1][1..<26])
+        #expect(boxes[0][26..<58] != boxes[1][26..<58])
+    }
+
+    @Test(arguments: [0, 1025])
+    func `is made of no password that is empty or too long`(_ count: Int) throws {
+        let text = String(repeating: "x", count: count)
+        #expect(epochs.code { _ = try EpochStore.newPassword(text) } == .invalidRequest)
+    }
+
+    @Test func `holds values of every size`() throws {
+        let password = try EpochStore.newPassword("own")
+        let item = BoxedItem(keychainID: .random(), itemID: [UInt8](repeating: 1, count: 16))
+        for count in [0, 1, 926, 927, 70_000] {
+            let value = SecretValue.bytes([UInt8](repeating: 7, count: count))
+            let made = PasswordBox.seal(value, of: item, with: password)
+            #expect(made.byteCount == count + PasswordBox.overhead)
+            let box = try PasswordBox(made, of: item, valueByteCount: count)
+            #expect(try box.open(with: password).array == value.array)
+            #expect(throws: RowFailure.content) {
+                _ = try PasswordBox(made, of: item, valueByteCount: count + 1)
+            }
+        }
+    }
+}
