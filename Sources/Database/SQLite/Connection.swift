@@ -27,6 +27,9 @@ internal import Glibc
     /// Runs of statements that have not ended; while there is one, closing is refused.
     @exclusivity(unchecked) var activeRunCount = 0
 
+    /// Whether a statement found the database damaged.
+    private(set) var hasMetDamage = false
+
     var transactionStatements = TransactionStatements()
     var lockTrouble = LockTrouble()
     /// The files that SQLite has open, as far as that is known.
@@ -111,6 +114,7 @@ extension Connection {
     @inline(never)
     func failure(_ code: Int32, _ operation: String) -> DatabaseError {
         guard let database = unsafe database else { return closedError(operation) }
+        if code & 0xff == SQLITE_CORRUPT { hasMetDamage = true }
         if lockError != 0, [SQLITE_BUSY, SQLITE_PROTOCOL].contains(code & 0xff) {
             return DatabaseError(
                 .inputOutput, during: operation, path: path, cause: (code, lockError),
@@ -126,6 +130,16 @@ extension Connection {
         if code == SQLITE_ERROR { hint = unsafe String(cString: sqlite3_errmsg(database)) }
         return DatabaseError(
             sqlite: code, during: operation, path: path, systemError: systemError, hint: hint)
+    }
+
+    /// Drops the pages that SQLite keeps and that nothing uses at the moment.
+    ///
+    /// SQLite checks a page when it loads it, and keeps a page that failed: the next statement
+    /// would use it unchecked, and a write could be acknowledged that no reader finds.
+    @inline(never)
+    func forgetPages() {
+        guard let database = unsafe database, unsafe activeRunCount == 0 else { return }
+        _ = unsafe sqlite3_db_release_memory(database)
     }
 
     /// SQLite never clears the number, so it means nothing beside other codes.

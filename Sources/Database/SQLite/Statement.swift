@@ -34,6 +34,7 @@ internal import CSQLite
     ///   closed; whatever compiling throws, at the first use.
     package func start() throws(DatabaseError) -> Run {
         guard connection.isOpen, unsafe !isRunning else { throw wrongUse() }
+        if connection.hasMetDamage { connection.forgetPages() }
         let handle = unsafe try preparedHandle()
         unsafe isRunning = true
         unsafe connection.activeRunCount += 1
