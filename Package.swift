@@ -95,7 +95,9 @@ var products: [Product] = [
                 "SecretMemory",
             ]),
         library("ValetTesting", ["KeychainModel", "KeychainServices", "KeychainStore"]),
-        library("LocalAuthentication", ["KeychainModel", "KeychainServices", "SecItem"]),
+        library(
+            "LocalAuthentication",
+            ["CoreFoundationNames", "KeychainModel", "KeychainServices", "SecItem"]),
         library(
             "Security", ["CoreFoundationNames", "KeychainModel", "KeychainServices", "SecItem"]),
         library(

@@ -2,6 +2,7 @@
 
 /// The name under which code written for Apple's systems imports what asks a person. It brings
 /// Foundation, as theirs does.
+@_exported public import CoreFoundationNames
 @_exported public import Foundation
 @_exported public import SecItem
 

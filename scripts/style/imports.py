@@ -26,7 +26,8 @@ ALLOWED = {
     "KeychainSwift": "KeychainModel KeychainServices KeychainStore SecItem SecItemRequests"
                      " SecretMemory Foundation",
     "ValetTesting": "KeychainModel KeychainServices KeychainStore Foundation Testing",
-    "LocalAuthentication": "KeychainModel KeychainServices SecItem Foundation",
+    "LocalAuthentication": "CoreFoundationNames KeychainModel KeychainServices SecItem"
+                           " Foundation",
     "Security": "CoreFoundationNames KeychainModel KeychainServices SecItem",
     "ValetCLI": "KeychainModel KeychainServices KeychainStore SecretMemory UserPresence CLinux"
                 " Foundation",

@@ -203,17 +203,20 @@ enum DictionaryIdioms {
         }
     }
 
-    static let all: [(String, (String, Data) -> OSStatus)] = [
-        ("[String: AnyObject]", stringToAnyObject), ("[String: Any]", stringToAny),
-        ("[String: AnyHashable]", stringToAnyHashable), ("[String: Any?]", optionalValues),
-        ("[String!: AnyObject]", unwrappedKeys), ("[CFString: Any]", constantToAny),
-        ("[CFString: AnyObject]", constantToAnyObject), ("[NSString: Any]", nsStringToAny),
-        ("[NSObject: AnyObject]", nsObjectToAnyObject), ("[AnyHashable: Any]", anyHashableToAny),
-        ("an untyped literal", untypedLiteral), ("merged dictionaries", merged),
-        ("NSDictionary", literalOfFoundation), ("NSMutableDictionary", mutableOfFoundation),
-        ("objects for keys", objectsForKeys), ("CFDictionaryAddValue", addedValues),
-        ("CFDictionaryCreate", createdWithValues),
-    ]
+    static var all: [(String, (String, Data) -> OSStatus)] {
+        [
+            ("[String: AnyObject]", stringToAnyObject), ("[String: Any]", stringToAny),
+            ("[String: AnyHashable]", stringToAnyHashable), ("[String: Any?]", optionalValues),
+            ("[String!: AnyObject]", unwrappedKeys), ("[CFString: Any]", constantToAny),
+            ("[CFString: AnyObject]", constantToAnyObject), ("[NSString: Any]", nsStringToAny),
+            ("[NSObject: AnyObject]", nsObjectToAnyObject),
+            ("[AnyHashable: Any]", anyHashableToAny),
+            ("an untyped literal", untypedLiteral), ("merged dictionaries", merged),
+            ("NSDictionary", literalOfFoundation), ("NSMutableDictionary", mutableOfFoundation),
+            ("objects for keys", objectsForKeys), ("CFDictionaryAddValue", addedValues),
+            ("CFDictionaryCreate", createdWithValues),
+        ]
+    }
 }
 
 /// A literal of twenty entries, which must not slow the compiler.
