@@ -104,4 +104,18 @@ import Testing
         #expect(failure?.message.contains("taken away") == false)
         #expect(try epochs.state() == .unlocked)
     }
+
+    /// Programs with keys of their own share none; they lock when the mark in the page changes.
+    @Test(arguments: [false, true])
+    func `changes the mark though no keys are shared`(_ all: Bool) throws {
+        func marks() throws -> Data {
+            let file = URL(fileURLWithPath: epochs.keychain.folder + "/keychain.lock")
+            return try Data(contentsOf: file)[(all ? 16 : 32)..<48]
+        }
+        try store.lock(all: true)
+        store.close()
+        let before = try marks()
+        try with(.damage) { #expect(fail(all)?.code == .keychainDamaged) }
+        #expect(try marks() != before)
+    }
 }

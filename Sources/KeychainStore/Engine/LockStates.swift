@@ -63,10 +63,10 @@ final class LockStates: Sendable {
     ) throws(LockStateError) -> Locked {
         if let keychainID {
             let store = store(of: keychainID, at: location)
-            if try store.hasKeys() {
-                try store.lock(all: all)
-                return .one
-            }
+            let hasKeys = try store.hasKeys()
+            // Programs with keys of their own share none, and lock when the mark changes.
+            try store.lock(all: all)
+            if hasKeys { return .one }
         }
         guard isSweeping else { return .none }
         for store in current.value.stores.withLock({ Array($0.values) }) {
