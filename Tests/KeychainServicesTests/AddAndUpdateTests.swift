@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test func `reports the query's fault before that of the changes`() {
-        let update = { _ = try UpdateRequest(genericPassword + [kSecReturnData: 1], ["zzzz": 1]) }
+        let update = { _ = try UpdateRequest(genericPassword + ["r_X": true], ["zzzz": 1]) }
         let error = #expect(throws: KeychainFailure.self) { try update() }
         #expect(error?.status == errSecParam)
     }

@@ -49,6 +49,9 @@ import Testing
     ]
 
     static let values: [(String, String)] = [
+        (kSecImportExportPassphrase, "passphrase"), (kSecImportItemCertChain, "chain"),
+        (kSecImportItemIdentity, "identity"), (kSecImportItemKeyID, "keyid"),
+        (kSecImportItemLabel, "label"), (kSecImportItemTrust, "trust"),
         (kSecAttrAccessGroupToken, "com.apple.token"), (kSecAttrAccessible, "pdmn"),
         (kSecAttrAccessibleAfterFirstUnlock, "ck"),
         (kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly, "cku"),
@@ -165,6 +168,7 @@ import Testing
         (errSecInvalidAccessRequest, -67876), (errSecInvalidAction, -67823),
         (errSecInvalidAlgorithm, -67747), (errSecInvalidAttributeKey, -67748),
         (errSecInvalidCallback, -25298), (errSecInvalidCertificate, -26275),
+        (errSecInvalidCertificateGroup, -67691), (errSecInvalidCertificateRef, -67690),
         (errSecInvalidContext, -67746), (errSecInvalidData, -67673),
         (errSecInvalidDatabaseBlob, -67598), (errSecInvalidHandle, -67680),
         (errSecInvalidID, -67832), (errSecInvalidIdentifier, -67833),

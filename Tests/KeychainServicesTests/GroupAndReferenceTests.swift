@@ -56,9 +56,6 @@ import Testing
             "of a key beside another class", [kSecValuePersistentRef: bytes("keys", 16)],
             errSecNoSuchClass),
         StatusRow(
-            "of a key", [kSecValuePersistentRef: bytes("keys", 16), kSecClass: nil],
-            errSecUnimplemented),
-        StatusRow(
             "of a key without id", [kSecValuePersistentRef: Data("keys".utf8), kSecClass: nil],
             errSecParam),
         StatusRow("of the class", [kSecValuePersistentRef: bytes("genp", 16)], 0),
@@ -71,6 +68,14 @@ import Testing
         }
     }
 
+    @Test func `of a key finds nothing`() {
+        let query: [String: Any] = [kSecValuePersistentRef: bytes("keys", 16)]
+        for call in [SecItemCall.copyMatching, .update, .delete] {
+            #expect(parseStatus(call, query) == errSecItemNotFound)
+        }
+        #expect(parseStatus(.add, query) == errSecUnimplemented)
+    }
+
     @Test func `finds local and synchronized items`() throws {
         var expected = ItemQuery(Self.reference)
         expected.limit = 1
@@ -80,8 +85,9 @@ import Testing
     /// keychain-semantics §8.2.
     @Test(arguments: [
         StatusRow("an attribute", [kSecAttrAccount: "a"], errSecParam),
-        StatusRow("the flag", [kSecAttrSynchronizable: true], errSecParam),
-        StatusRow("the flag, false", [kSecAttrSynchronizable: false], errSecParam),
+        StatusRow("macOS: the flag", [kSecAttrSynchronizable: true], 0),
+        StatusRow("macOS: the flag, false", [kSecAttrSynchronizable: false], 0),
+        StatusRow("macOS: the date of change", [kSecAttrModificationDate: Date()], 0),
         StatusRow("a group", [kSecAttrAccessGroup: "a"], errSecParam),
         StatusRow("a protection class", [kSecAttrAccessible: "ak"], errSecParam),
         StatusRow("a date", [kSecAttrCreationDate: Date()], errSecParam),

@@ -42,16 +42,32 @@ import Testing
         StatusRow("§3.2 no class", [kSecClass: nil], errSecParam),
         StatusRow("§3.2 an unknown class", [kSecClass: "apls"], errSecNoSuchClass),
         StatusRow("§3.2 a class that is a number", [kSecClass: 1], errSecNoSuchClass),
-        StatusRow("issue: keys", [kSecClass: kSecClassKey], errSecUnimplemented),
-        StatusRow("issue: certificates", [kSecClass: kSecClassCertificate], errSecUnimplemented),
-        StatusRow("issue: identities", [kSecClass: kSecClassIdentity], errSecUnimplemented),
-        StatusRow("issue: keys with a tag", key, errSecUnimplemented),
     ]
 
     @Test(arguments: rows)
     func `are judged alike in a search and when adding`(_ row: StatusRow) {
         #expect(parseStatus(.copyMatching, row.dictionary()) == row.status)
         #expect(parseStatus(.add, row.dictionary()) == row.status)
+    }
+
+    /// Nothing of these classes is kept here: there is nothing to find, and nothing can be added.
+    @Test(
+        arguments: [
+            [kSecClass: kSecClassKey], [kSecClass: kSecClassCertificate],
+            [kSecClass: kSecClassIdentity], key,
+        ] as [[String: String]])
+    func `of keys and certificates find nothing, and add nothing`(_ keys: [String: String]) {
+        for call in [SecItemCall.copyMatching, .update, .delete] {
+            #expect(parseStatus(call, keys) == errSecItemNotFound)
+        }
+        #expect(parseStatus(.add, keys) == errSecUnimplemented)
+    }
+
+    @Test func `say why a certificate cannot be added`() throws {
+        let error = #expect(throws: KeychainFailure.self) {
+            _ = try AddRequest([kSecClass: kSecClassCertificate])
+        }
+        #expect(error?.message == "keys, certificates and identities are not kept here")
     }
 
     @Test(arguments: SecItemCall.allCases)

@@ -11,7 +11,7 @@ import Testing
     @Test func `is that of the thread's last call that failed`() {
         _ = SecItemDelete([:])
         _ = SecItemDelete([kSecClass: kSecClassKey])
-        #expect(KeychainFailure.last?.code == .unimplemented)
+        #expect(KeychainFailure.last?.code == .itemNotFound)
     }
 
     @Test func `stays with its thread`() async {

@@ -18,7 +18,7 @@ import Testing
             hashable as CFDictionary, literal, typed as CFDictionary,
         ]
         for query in queries {
-            #expect(SecItemDelete(query) == errSecUnimplemented)
+            #expect(SecItemDelete(query) == errSecItemNotFound)
         }
     }
 
@@ -35,13 +35,13 @@ import Testing
         let query: [String: Any] = [kSecClass as String: kSecClassKey]
         var item: CFTypeRef?
         var object: AnyObject?
-        #expect(unsafe SecItemCopyMatching(query as CFDictionary, &item) == errSecUnimplemented)
+        #expect(unsafe SecItemCopyMatching(query as CFDictionary, &item) == errSecItemNotFound)
         #expect(unsafe SecItemAdd(query as CFDictionary, &object) == errSecUnimplemented)
         #expect(SecItemAdd(query as CFDictionary, nil) == errSecUnimplemented)
         let status = unsafe withUnsafeMutablePointer(to: &item) {
             unsafe SecItemCopyMatching(query as CFDictionary, UnsafeMutablePointer($0))
         }
-        #expect(status == errSecUnimplemented)
+        #expect(status == errSecItemNotFound)
         #expect(item == nil)
     }
 
@@ -85,9 +85,45 @@ import Testing
         #expect(data != Data(count: 16))
     }
 
+    @Test func `names types and keys of certificates`() {
+        func identity(in items: [[String: Any]]) -> (SecIdentity, [SecCertificate])? {
+            guard let found = items.first?[kSecImportItemIdentity as String] else { return nil }
+            guard let identity = found as? SecIdentity else { return nil }
+            let chain = items.first?[kSecImportItemCertChain as String] as? [SecCertificate]
+            return (identity, chain ?? [])
+        }
+        func store(_ key: SecKey?, _ trust: SecTrust?, _ access: SecAccess?) -> OSStatus {
+            guard let key else { return errSecInvalidCertificateRef }
+            return SecItemAdd([kSecValueRef: key] as CFDictionary, nil)
+        }
+        let options = [kSecImportExportPassphrase: "x"] as CFDictionary
+        #expect(options.count == 1)
+        #expect(identity(in: [[kSecImportItemLabel as String: "x"]]) == nil)
+        #expect(store(nil, nil, nil) == -67690)
+        let numbers: Set<CFTypeID> = [
+            SecKeyGetTypeID(), SecCertificateGetTypeID(), SecIdentityGetTypeID(),
+            SecTrustGetTypeID(), SecAccessGetTypeID(), SecAccessControlGetTypeID(),
+            CFDataGetTypeID(),
+        ]
+        #expect(numbers.count == 7)
+    }
+
+    @Test func `finds no key, and adds none`() {
+        for itemClass in [kSecClassKey, kSecClassCertificate, kSecClassIdentity] {
+            let query = [kSecClass: itemClass] as CFDictionary
+            #expect(SecItemUpdate(query, [:] as CFDictionary) == errSecItemNotFound)
+            #expect(SecItemDelete(query) == errSecItemNotFound)
+            #expect(SecItemAdd(query, nil) == errSecUnimplemented)
+        }
+    }
+
     @Test func `reads the last failure in full`() {
         _ = SecItemDelete([kSecClass: kSecClassKey])
-        #expect(KeychainFailure.last?.code == .unimplemented)
+        #expect(KeychainFailure.last?.code == .itemNotFound)
         #expect(KeychainFailure.last?.operation == "delete items")
+        #expect(
+            KeychainFailure.last?.message == "keys, certificates and identities are not kept here")
+        _ = SecItemAdd([kSecClass: kSecClassKey], nil)
+        #expect(KeychainFailure.last?.code == .unimplemented)
     }
 }

@@ -327,3 +327,21 @@ internal import SecItem
 /// The access group of those that synchronize items.
 @safe nonisolated(unsafe) public let kSOSInternalAccessGroup = constant(
     SecItem.kSOSInternalAccessGroup)
+
+// Keys of calls that import PKCS#12 files. Those calls are not offered.
+
+/// The passphrase of a PKCS#12 file that is imported.
+@safe nonisolated(unsafe) public let kSecImportExportPassphrase = constant(
+    SecItem.kSecImportExportPassphrase)
+/// The label of an item that was imported.
+@safe nonisolated(unsafe) public let kSecImportItemLabel = constant(SecItem.kSecImportItemLabel)
+/// The key identifier of an item that was imported.
+@safe nonisolated(unsafe) public let kSecImportItemKeyID = constant(SecItem.kSecImportItemKeyID)
+/// The trust object of an item that was imported.
+@safe nonisolated(unsafe) public let kSecImportItemTrust = constant(SecItem.kSecImportItemTrust)
+/// The certificates that came with an item that was imported.
+@safe nonisolated(unsafe) public let kSecImportItemCertChain = constant(
+    SecItem.kSecImportItemCertChain)
+/// The identity that was imported.
+@safe nonisolated(unsafe) public let kSecImportItemIdentity = constant(
+    SecItem.kSecImportItemIdentity)

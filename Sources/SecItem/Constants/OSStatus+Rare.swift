@@ -44,6 +44,10 @@ public let errSecFunctionFailed: OSStatus = -67677
 public let errSecInvalidHandle: OSStatus = -67680
 /// The name is not valid.
 public let errSecInvalidName: OSStatus = -67689
+/// The certificate reference is not valid.
+public let errSecInvalidCertificateRef: OSStatus = -67690
+/// The group of certificates is not valid.
+public let errSecInvalidCertificateGroup: OSStatus = -67691
 /// The query is not valid.
 public let errSecInvalidQuery: OSStatus = -67693
 /// The value is not valid.

@@ -91,6 +91,8 @@ enum StatusMessage {
         -67677: "The function failed.",
         -67680: "The handle is not valid.",
         -67689: "The name is not valid.",
+        -67690: "The certificate reference is not valid.",
+        -67691: "The group of certificates is not valid.",
         -67693: "The query is not valid.",
         -67694: "The value is not valid.",
         -67700: "The credentials are not valid.",

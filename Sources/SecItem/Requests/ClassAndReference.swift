@@ -13,7 +13,8 @@ struct ClassAndReference {
     /// Reads both.
     ///
     /// - Throws: `invalidRequest` if there is neither; `noSuchClass` if the class is unknown or not
-    ///   that of the reference; `unimplemented` for keys, certificates and identities.
+    ///   that of the reference; for keys, certificates and identities `unimplemented` where one is
+    ///   added, else `itemNotFound`, as in a keychain that has none.
     init(_ dictionary: [String: Any], for call: SecItemCall) throws(KeychainFailure) {
         let named = try dictionary[kSecClass].map { (value) throws(KeychainFailure) in
             try Self.itemClass(value, for: call)
@@ -34,10 +35,7 @@ struct ClassAndReference {
             throw call.failure(.noSuchClass, "kSecClass is not one of the classes")
         }
         if let itemClass = ItemClass(code: code) { return itemClass }
-        if unimplementedClasses.contains(code) {
-            throw call.failure(
-                .unimplemented, "keys, certificates and identities are not kept here")
-        }
+        if unimplementedClasses.contains(code) { throw notKept(call) }
         throw call.failure(.noSuchClass, "kSecClass is not one of the classes")
     }
 
@@ -49,10 +47,7 @@ struct ClassAndReference {
         else { throw malformed(call) }
         let code = String(decoding: bytes[..<4], as: UTF8.self)
         let isOfAnotherKind = unimplementedClasses.contains(code)
-        if isOfAnotherKind && named == nil {
-            throw call.failure(
-                .unimplemented, "keys, certificates and identities are not kept here")
-        }
+        if isOfAnotherKind && named == nil { throw notKept(call) }
         guard let reference = PersistentReference(bytes: bytes) else {
             if isOfAnotherKind { throw mismatch(call) }
             throw malformed(call)
@@ -67,6 +62,12 @@ struct ClassAndReference {
 
     private static func mismatch(_ call: SecItemCall) -> KeychainFailure {
         call.failure(.noSuchClass, "kSecValuePersistentRef is of another class than kSecClass")
+    }
+
+    private static func notKept(_ call: SecItemCall) -> KeychainFailure {
+        call.failure(
+            call == .add ? .unimplemented : .itemNotFound,
+            "keys, certificates and identities are not kept here")
     }
 
     private static let unimplementedClasses: Set<String> = [

@@ -82,9 +82,6 @@ extension UpdateRequest {
         let contents = try RequestDictionary(query, for: .update)
         try contents.refuseMatchKeys()
         try contents.refuseSkipping()
-        if !contents.returning.isEmpty {
-            throw contents.invalid("an update returns nothing")
-        }
         search = contents.search
         let changed = try RequestDictionary(changes: changes, of: contents.itemClass)
         var attributes = changed.attributes
@@ -101,10 +98,9 @@ extension UpdateRequest {
 extension SearchRequest {
     /// What `SecItemDelete` was asked.
     ///
-    /// Return flags and the value have no effect (§7).
+    /// Return flags, limits and the value have no effect (§7, and §3.3 on macOS).
     init(deleting dictionary: [String: Any]) throws(KeychainFailure) {
-        var contents = try RequestDictionary(dictionary, for: .delete)
-        if contents.limit == .number(-1) { contents.limit = nil }
+        let contents = try RequestDictionary(dictionary, for: .delete)
         try contents.refuseMatchKeys()
         try contents.refuseSkipping()
         self = contents.search
@@ -144,7 +140,7 @@ extension RequestDictionary {
 
     fileprivate func refuseMatchKeys() throws(KeychainFailure) {
         if namesMatches || limit != nil {
-            throw invalid("kSecMatch… keys are for searches alone")
+            throw invalid("this kSecMatch… key is for searches alone")
         }
     }
 

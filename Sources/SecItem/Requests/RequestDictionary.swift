@@ -101,7 +101,7 @@ struct RequestDictionary {
     }
 
     private mutating func take(_ key: String, _ value: Any) throws(KeychainFailure) {
-        if Self.keysOfNoConcern.contains(key) { return }
+        if Self.keysOfNoConcern.contains(key) || isPassedOver(key) { return }
         if key.utf16.count == 4 { return try takeAttribute(key, value) }
         switch key.utf8.first {
         case UInt8(ascii: "m"): try takeMatch(key, value)
@@ -116,6 +116,31 @@ struct RequestDictionary {
     /// Class and reference were read before; there is but one keychain to use.
     private static let keysOfNoConcern: Set<String> = [
         kSecClass, kSecValuePersistentRef, kSecUseDataProtectionKeychain,
+    ]
+
+    /// Whether macOS takes `key` out of a dictionary of this call, where iOS refuses it
+    /// (keychain-semantics §3.3). Its value is not looked at.
+    ///
+    /// `kSecMatchItemList` and others that say which items are meant are not among them: without
+    /// them a call would change or delete items that its caller left out.
+    private func isPassedOver(_ key: String) -> Bool {
+        switch call {
+        case .add: false
+        case .copyMatching: reference != nil && Self.keysPassedOverBesideReference.contains(key)
+        case .update, .delete: Self.keysPassedOverInWrites.contains(key)
+        }
+    }
+
+    private static let keysPassedOverBesideReference: Set<String> = [
+        kSecAttrSynchronizable, kSecAttrModificationDate,
+    ]
+
+    private static let keysPassedOverInWrites: Set<String> = [
+        kSecReturnData, kSecReturnAttributes, kSecReturnRef, kSecReturnPersistentRef,
+        kSecValueData, kSecAttrAccess, kSecMatchLimit, kSecMatchCaseInsensitive,
+        kSecMatchDiacriticInsensitive, kSecMatchWidthInsensitive, kSecMatchTrustedOnly,
+        kSecMatchValidOnDate, kSecMatchEmailAddressIfPresent, kSecMatchSubjectContains,
+        kSecMatchSubjectStartsWith, kSecMatchSubjectEndsWith, kSecMatchSubjectWholeString,
     ]
 
     /// A request that contradicts itself or has a value of a wrong type.

@@ -11,7 +11,7 @@ import Testing
 @Suite struct `A dictionary of anything` {
     static let documented: Set<OSStatus> = [
         errSecSuccess, errSecParam, errSecNoSuchAttr, errSecNoSuchClass, errSecUnimplemented,
-        errSecMissingEntitlement,
+        errSecMissingEntitlement, errSecItemNotFound,
     ]
 
     @Test(arguments: 0..<8)

@@ -60,6 +60,26 @@ import Testing
             ]),
         Rule("§7 nobody may be asked", [.add("a"), .delete(["u_AuthUI": "u_AuthUIF"]), .left()]),
         Rule("§7 an unlimited number", [.add("a"), .delete(["m_Limit": -1]), .left()]),
+        Rule(
+            "§3.3 macOS: match keys that narrow no search for passwords have no effect",
+            ["m_Limit", "m_CaseInsensitive", "m_SubjectContains", "m_TrustedOnly"].flatMap {
+                [
+                    .add("a"), .add("b"), .add("c"), .delete(["acct": "b", $0: 1]),
+                    .left("a", "c"), .delete([$0: "m_LimitAll"]), .left(),
+                ]
+            }),
+        Rule(
+            "§3.3 macOS: a limit of one deletes every match, a limit of 0, too",
+            [
+                .add("a"), .add("b"), .delete(["m_Limit": "m_LimitOne"]), .left(),
+                .add("a"), .add("b"), .delete(["m_Limit": 0]), .left(),
+            ]),
+        Rule(
+            "§3.3 macOS: the types of what has no effect are not looked at",
+            [
+                .add("a"), .delete(["m_Limit": true, "r_Data": 1, "v_Data": "a", "acls": 1]),
+                .left(),
+            ]),
         Rule("§7 the key is free", [.add("a"), .delete([:]), .add("a"), .left("a")]),
     ]
 
@@ -68,11 +88,12 @@ import Testing
     }
 
     private static let refused: [(String, [String: any Sendable], OSStatus)] = [
-        ("§7 a limit of one", ["m_Limit": "m_LimitOne"], -50),
-        ("§7 a limit of all", ["m_Limit": "m_LimitAll"], -50),
-        ("§7 a limit as number", ["m_Limit": 1], -50),
-        ("§7 another negative number", ["m_Limit": -2], -50),
-        ("§7 a match key", ["m_CaseInsensitive": true], -50),
+        ("§7 a list that names the items", ["m_ItemList": [Data()]], -50),
+        ("§7 a list of keychains", ["m_SearchList": ["a"]], -50),
+        ("§7 issuers", ["m_Issuers": [Data()]], -50), ("§7 a policy", ["m_Policy": 1], -50),
+        ("§7 a host", ["m_HostOrSubdomainOfHost": "a"], -50),
+        ("§7 an unknown match key", ["m_X": true], -50),
+        ("§7 an unknown return key", ["r_X": true], -50),
         ("§7 skipping", ["u_AuthUI": "u_AuthUIS"], -50),
         ("§7 a reference of 12 bytes", ["v_PersistentRef": old], -50),
         ("§7 one of 12 bytes and attributes", ["v_PersistentRef": old, "acct": "a"], -50),

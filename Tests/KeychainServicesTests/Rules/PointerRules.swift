@@ -35,11 +35,13 @@ import Testing
                     flags.merging(["acct": "none", "m_Limit": limit]) { $1 }, errSecItemNotFound)
             }
         } + faults
+        + [Row("a key", ["class": kSecClassKey as String, "r_Ref": true], errSecItemNotFound)]
 
     static let additions: [Row] =
         flags.map { flags in
             Row("§3.9 a duplicate, \(flags.keys.sorted())", flags, errSecDuplicateItem)
         } + faults
+        + [Row("a key", ["class": kSecClassKey as String, "r_Ref": true], errSecUnimplemented)]
 
     /// What no call takes.
     private static let faults: [Row] = [
@@ -47,7 +49,6 @@ import Testing
         Row("§3.1 a flag that is a number", ["r_Data": 1], errSecParam),
         Row("§3.2 an unknown class", ["class": "x", "r_Data": true], errSecNoSuchClass),
         Row("§5 a foreign group", ["agrp": "foreign", "r_Data": true], errSecMissingEntitlement),
-        Row("a key", ["class": kSecClassKey, "r_Ref": true], errSecUnimplemented),
     ]
 
     @Test(arguments: searches)

@@ -93,9 +93,9 @@ import Testing
         Row(
             "§3.2 a boxed class", ["class": AnyHashable("genp")],
             -25300, 0, -25300, -25303, -25300),
-        Row("issue: a key", ["class": "keys"], -4, -4, -4, -25303, -4),
-        Row("issue: a certificate", ["class": "cert"], -4, -4, -4, -25303, -4),
-        Row("issue: an identity", ["class": "idnt"], -4, -4, -4, -25303, -4),
+        Row("issue: a key", ["class": "keys"], -25300, -4, -25300, -25303, -25300),
+        Row("issue: a certificate", ["class": "cert"], -25300, -4, -25300, -25303, -25300),
+        Row("issue: an identity", ["class": "idnt"], -25300, -4, -25300, -25303, -25300),
         Row("§3.2 a server", ["srvr": "a"], -25303, -25303, -25303, -25303, -25303),
         Row("§3.2 a port", ["port": 1], -25303, -25303, -25303, -25303, -25303),
         Row("§3.2 a key's tag", ["atag": "a"], -25303, -25303, -25303, -25303, -25303),
@@ -107,26 +107,29 @@ import Testing
         Row("§3.3 a protection class", ["pdmn": "ck"], -25300, 0, -25300, 0, -25300),
         Row("§3.3 dates", ["cdat": Date(), "mdat": Date()], -25300, 0, -25300, 0, -25300),
         Row("§3.3 a value", ["v_Data": Data()], -25300, 0, -25300, 0, -25300),
-        Row("§3.3 a value of text", ["v_Data": "a"], -50, -50, -50, -50, -50),
-        Row("§3.3 a value of null", ["v_Data": NSNull()], -50, -50, -50, -50, -50),
-        Row("§3.3 a value of number", ["v_Data": 1], -50, -50, -50, -50, -50),
+        Row("§3.3 a value of text", ["v_Data": "a"], -50, -50, -25300, -50, -25300),
+        Row("§3.3 a value of null", ["v_Data": NSNull()], -50, -50, -25300, -50, -25300),
+        Row("§3.3 a value of number", ["v_Data": 1], -50, -50, -25300, -50, -25300),
         Row("§3.3 a boxed value", ["v_Data": AnyHashable(Data())], -25300, 0, -25300, 0, -25300),
         Row("§3.3 an object", ["v_Ref": NSObject()], -50, -50, -50, -25303, -50),
-        Row("§3.3 one", ["m_Limit": "m_LimitOne"], -25300, -50, -50, -25303, -50),
-        Row("§3.3 all", ["m_Limit": "m_LimitAll"], -25300, -50, -50, -25303, -50),
-        Row("§7 all as number", ["m_Limit": -1], -25300, -50, -50, -25303, -25300),
-        Row("§3.3 case", ["m_CaseInsensitive": true], -25300, -50, -50, -25303, -50),
-        Row("§3.3 data", ["r_Data": true], -25300, 0, -50, -25303, -25300),
-        Row("§3.3 attributes", ["r_Attributes": true], -25300, 0, -50, -25303, -25300),
-        Row("§3.3 an object back", ["r_Ref": true], -25300, 0, -50, -25303, -25300),
-        Row("§3.3 a reference", ["r_PersistentRef": true], -25300, 0, -50, -25303, -25300),
+        Row("§3.3 one", ["m_Limit": "m_LimitOne"], -25300, -50, -25300, -25303, -25300),
+        Row("§3.3 all", ["m_Limit": "m_LimitAll"], -25300, -50, -25300, -25303, -25300),
+        Row("§7 all as number", ["m_Limit": -1], -25300, -50, -25300, -25303, -25300),
+        Row("§3.3 a list of items", ["m_ItemList": ["a"]], -25300, -50, -50, -25303, -50),
+        Row("§1.2 macOS: who may", ["acls": 1], -25303, -25303, -25300, -25303, -25300),
+        Row("§3.3 case", ["m_CaseInsensitive": true], -25300, -50, -25300, -25303, -25300),
+        Row("§3.3 data", ["r_Data": true], -25300, 0, -25300, -25303, -25300),
+        Row("§3.3 attributes", ["r_Attributes": true], -25300, 0, -25300, -25303, -25300),
+        Row("§3.3 an object back", ["r_Ref": true], -25300, 0, -25300, -25303, -25300),
+        Row("§3.3 a reference", ["r_PersistentRef": true], -25300, 0, -25300, -25303, -25300),
         Row("§3.3 no data", ["r_Data": false], -25300, 0, -25300, -25303, -25300),
-        Row("§3.3 data, boxed", ["r_Data": AnyHashable(true)], -25300, 0, -50, -25303, -25300),
+        Row("§3.3 data, boxed", ["r_Data": AnyHashable(true)], -25300, 0, -25300, -25303, -25300),
+        Row("§3.3 data, as object", ["r_Data": kCFBooleanTrue], -25300, 0, -25300, -25303, -25300),
+        Row("§3.3 data, a number", ["r_Data": 1], -50, -50, -25300, -25303, -25300),
         Row(
-            "§3.3 data, as object", ["r_Data": kCFBooleanTrue], -25300, 0, -50, -25303, -25300),
-        Row("§3.3 data, a number", ["r_Data": 1], -50, -50, -50, -25303, -50),
-        Row("§3.3 data, no number", ["r_Data": NSNumber(value: 0)], -50, -50, -50, -25303, -50),
-        Row("§3.3 data, a text", ["r_Data": "true"], -50, -50, -50, -25303, -50),
+            "§3.3 data, no number", ["r_Data": NSNumber(value: 0)], -50, -50, -25300, -25303, -25300
+        ),
+        Row("§3.3 data, a text", ["r_Data": "true"], -50, -50, -25300, -25303, -25300),
         Row("§3.3 items", ["u_ItemList": ["a"]], -50, -50, -50, -25303, -50),
         Row("§3.3 asking", ["u_AuthUI": "u_AuthUIA"], -25300, 0, -25300, -25303, -25300),
         Row("§3.3 not asking", ["u_AuthUI": "u_AuthUIF"], -25300, 0, -25300, -25303, -25300),
@@ -139,19 +142,23 @@ import Testing
 
     // §3.6 and others: the type counts in every call, where the key is one of the call's at all.
     static let pairs: [Row] = [
-        Row("§3.6 true for a limit", ["m_Limit": true], -50, -50, -50, -25303, -50),
-        Row("§3.6 text for a limit", ["m_Limit": "1"], -50, -50, -50, -25303, -50),
+        Row("§3.6 true for a limit", ["m_Limit": true], -50, -50, -25300, -25303, -25300),
+        Row("§3.6 text for a limit", ["m_Limit": "1"], -50, -50, -25300, -25303, -25300),
         Row("§3.6 issuers", ["m_Issuers": [Data()]], -4, -50, -50, -25303, -50),
         Row("§3.6 a policy", ["m_Policy": NSObject()], -50, -50, -50, -25303, -50),
         Row("§3.6 a host", ["m_HostOrSubdomainOfHost": "a"], -4, -50, -50, -25303, -50),
-        Row("§3.6 trust", ["m_TrustedOnly": true], -25300, -50, -50, -25303, -50),
-        Row("§3.6 no trust", ["m_TrustedOnly": "a"], -50, -50, -50, -25303, -50),
-        Row("§3.6 a date", ["m_ValidOnDate": Date()], -25300, -50, -50, -25303, -50),
-        Row("§3.6 null for a date", ["m_ValidOnDate": NSNull()], -25300, -50, -50, -25303, -50),
-        Row("§3.6 text for a date", ["m_ValidOnDate": "a"], -50, -50, -50, -25303, -50),
-        Row("§3.6 an address", ["m_EmailAddressIfPresent": "a"], -25300, -50, -50, -25303, -50),
-        Row("§3.6 no address", ["m_EmailAddressIfPresent": 1], -50, -50, -50, -25303, -50),
-        Row("§3.6 a subject", ["m_SubjectContains": 1], -25300, -50, -50, -25303, -50),
+        Row("§3.6 trust", ["m_TrustedOnly": true], -25300, -50, -25300, -25303, -25300),
+        Row("§3.6 no trust", ["m_TrustedOnly": "a"], -50, -50, -25300, -25303, -25300),
+        Row("§3.6 a date", ["m_ValidOnDate": Date()], -25300, -50, -25300, -25303, -25300),
+        Row(
+            "§3.6 null for a date", ["m_ValidOnDate": NSNull()], -25300, -50, -25300, -25303, -25300
+        ),
+        Row("§3.6 text for a date", ["m_ValidOnDate": "a"], -50, -50, -25300, -25303, -25300),
+        Row(
+            "§3.6 an address", ["m_EmailAddressIfPresent": "a"], -25300, -50, -25300, -25303, -25300
+        ),
+        Row("§3.6 no address", ["m_EmailAddressIfPresent": 1], -50, -50, -25300, -25303, -25300),
+        Row("§3.6 a subject", ["m_SubjectContains": 1], -25300, -50, -25300, -25303, -25300),
         Row("§3.6 items", ["m_ItemList": []], -25300, -50, -50, -25303, -50),
     ]
 
@@ -251,6 +258,7 @@ import Testing
             [
                 .copy(["class": "xxxx", "aaaa": 1], -25306), .copy(["class": nil, "aaaa": 1], -50),
                 .add(["class": "keys", "aaaa": 1], .status(-4)),
+                .copy(["class": "keys", "aaaa": 1], -25300),
             ]),
         Rule(
             "§3.1 of two faults the one whose key sorts first is reported",
@@ -263,7 +271,7 @@ import Testing
         Rule(
             "§6 the query goes before the changes",
             [
-                .update(["r_Data": true], ["zzzz": 1], -50),
+                .update(["r_X": true], ["zzzz": 1], -50),
                 .update(["zzzz": 1], ["labl": NSNull()], -25303),
             ]),
     ]

@@ -55,9 +55,20 @@ import Testing
             ]),
         Rule(
             "§8.2 with an attribute: refused in a search alone",
-            ["acct": "a", "sync": false, "agrp": "first", "pdmn": "ak", "labl": "x"].map {
+            ["acct": "a", "cdat": Date(), "agrp": "first", "pdmn": "ak", "labl": "x"].map {
                 .copy(["v_PersistentRef": Data("genp".utf8) + Data(count: 16), $0: $1], -50)
             }),
+        Rule(
+            "§3.3 macOS: the flag and the date of change beside it have no effect in a search",
+            [
+                .add("a"), .reference("a", [:]),
+                .copy(["v_PersistentRef": Kept("a"), "sync": true, "r_Data": true], .value("a")),
+                .copy(
+                    ["v_PersistentRef": Kept("a"), "mdat": Date.distantPast, "r_Data": true],
+                    .value("a")),
+                .update(["v_PersistentRef": Kept("a"), "sync": true], [:], -25300),
+                .delete(["v_PersistentRef": Kept("a"), "mdat": Date.distantPast], -25300),
+            ]),
         Rule(
             "§3.3 in add: without effect",
             [

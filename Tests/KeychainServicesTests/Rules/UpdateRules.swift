@@ -76,6 +76,15 @@ import Testing
                 .copy(["labl": "x", "m_Limit": -1, "r_Data": true], .values(["a"])),
             ]),
         Rule(
+            "§3.3 macOS: return flags and match keys that narrow nothing have no effect",
+            [
+                .add("a"), .add("b"),
+                .update(["r_Data": true, "r_Ref": 1, "m_Limit": "m_LimitOne"], ["labl": "x"]),
+                .copy(["labl": "x", "m_Limit": -1, "r_Data": true], .values(["a", "b"])),
+                .update(["m_CaseInsensitive": true, "acct": "a"], ["labl": "y"]),
+                .copy(["labl": "y", "m_Limit": -1, "r_Data": true], .values(["a"])),
+            ]),
+        Rule(
             "§6 return flags that are false",
             [.add("a"), .update(["r_Data": false, "u_AuthUI": "u_AuthUIF"], ["labl": "x"])]),
     ]
@@ -156,9 +165,10 @@ import Testing
         Refusal("§6 one fault beside what is right", [:], ["labl": "x", "zzzz": 1], -25303),
         Refusal("§6 a foreign group", [:], ["agrp": "foreign"], -34018),
         Refusal("decided: akpu without a passcode", [:], ["pdmn": "akpu"], -25291),
-        Refusal("§6 a return flag", ["r_Data": true], ["labl": "x"], -50),
-        Refusal("§6 a limit", ["m_Limit": "m_LimitAll"], ["labl": "x"], -50),
-        Refusal("§6 all as number", ["m_Limit": -1], ["labl": "x"], -50),
+        Refusal("§6 an unknown return flag", ["r_X": true], ["labl": "x"], -50),
+        Refusal("§6 an unknown match key", ["m_X": true], ["labl": "x"], -50),
+        Refusal("§6 a list that names the items", ["m_ItemList": ["a"]], ["labl": "x"], -50),
+        Refusal("§6 a host", ["m_HostOrSubdomainOfHost": "a"], ["labl": "x"], -50),
         Refusal("§6 skipping", ["u_AuthUI": "u_AuthUIS"], ["labl": "x"], -50),
         Refusal("§6 a list of items", ["u_ItemList": ["a"]], ["labl": "x"], -50),
         Refusal(
