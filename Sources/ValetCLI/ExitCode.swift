@@ -31,7 +31,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
         case .usage:
             "the command line or the value is wrong, or nobody can be asked"
         case .damaged: "what is stored is damaged or was changed"
-        case .alreadyThere: "there is a secret of that name already"
+        case .alreadyThere: "there is a secret or a file of that name already"
         case .locked: "the keychain is locked or busy: try again later"
         case .denied:
             "access is denied: to a group or the files, for a wrong passcode or passphrase, or by "

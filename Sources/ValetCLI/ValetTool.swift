@@ -74,10 +74,12 @@ package enum ValetTool {
         DeviceBindCommand.self, DeviceUnbindCommand.self, RotateCommand.self,
         BackupCreateCommand.self,
         BackupListCommand.self, BackupVerifyCommand.self, BackupRestoreCommand.self,
+        EntitlementsInitCommand.self,
     ]
 
     /// The groups that commands of two words are in.
-    private static let groups: [GroupDeclaration] = KeyGroups.all + [BackupOptions.group]
+    private static let groups: [GroupDeclaration] =
+        KeyGroups.all + [BackupOptions.group, EntitlementsInitCommand.group]
 
     /// What the command takes and does.
     static let declaration = ToolDeclaration(

@@ -15,6 +15,10 @@ import Testing
         try await Scenario.run("identity.app_outranks")
     }
 
+    @Test func `is the one in the Info.plist that the command writes`() async throws {
+        try await Scenario.run("identity.named_by_bundle")
+    }
+
     @Test func `is what the command stores things for`() async throws {
         try await Scenario.run("identity.set_down")
     }

@@ -41,6 +41,92 @@ import Testing
         #expect(identity.source == .flatpak)
     }
 
+    static let bundlePaths = [
+        "/opt/mail/bin/Contents/Info.plist", "/opt/mail/bin/Resources/Info.plist",
+        "/opt/mail/bin/Support Files/Info.plist", "/opt/mail/bin/Info.plist",
+    ]
+
+    @Test(arguments: bundlePaths.indices)
+    func `is the first bundle that Foundation finds, before the executable`(_ first: Int) throws {
+        var files: [String: String] = [:]
+        for path in Self.bundlePaths[first...] { files[path] = list(["CFBundleIdentifier": path]) }
+        let identity = try resolve(files: files)
+        #expect(identity.caller.applicationIdentifier == Self.bundlePaths[first])
+        #expect(identity.caller.accessGroups == [AccessGroup(Self.bundlePaths[first])])
+        #expect(identity.source == .bundle(path: Self.bundlePaths[first]))
+    }
+
+    @Test func `is the bundle that the program is packaged in`() throws {
+        let program = "/opt/Mail.app/Contents/Linux/mail"
+        let files = [
+            "/opt/Mail.app/Contents/Info.plist": list(["CFBundleIdentifier": "outer"]),
+            "/opt/Mail.app/Contents/Linux/Contents/Info.plist": list(["CFBundleIdentifier": "x"]),
+        ]
+        let resolver = IdentityResolver(
+            environment: [:], executablePath: program,
+            readFile: { (path) throws(KeychainFailure) in files[path].map { Data($0.utf8) } })
+        #expect(try resolver.resolve().caller.applicationIdentifier == "outer")
+    }
+
+    @Test func `is the Flatpak, and the snap, before the bundle`() throws {
+        let bundle = [Self.bundlePaths[0]: list(["CFBundleIdentifier": "b"])]
+        let snap = try resolve(environment: ["SNAP_NAME": "post"], files: bundle)
+        #expect(snap.caller.applicationIdentifier == "post")
+        let info = ["/.flatpak-info": "[Application]\nname=org.example.Mail\n"]
+        let flatpak = try resolve(files: bundle.merging(info) { $1 })
+        #expect(flatpak.caller.applicationIdentifier == "org.example.Mail")
+    }
+
+    @Test func `is the bundle with the groups of a file that has no identifier`() throws {
+        let identity = try resolve(files: [
+            Self.beside: list(["keychain-access-groups": ["g"]]),
+            Self.bundlePaths[0]: list(["CFBundleIdentifier": "b"]),
+        ])
+        #expect(identity.caller.accessGroups == [AccessGroup("g"), AccessGroup("b")])
+        #expect(identity.source == .entitlements(path: Self.beside))
+    }
+
+    @Test(arguments: [
+        ["CFBundleIdentifier": "b", "CFBundleExecutable": "other"], ["CFBundleName": "b"],
+    ])
+    func `is no bundle without identifier, and none of another program`(
+        _ contents: [String: String]
+    ) throws {
+        let identity = try resolve(files: [Self.bundlePaths[0]: list(contents)])
+        #expect(identity.caller.applicationIdentifier == "mail")
+        #expect(identity.source == .executableName)
+    }
+
+    @Test func `is the bundle of this very program`() throws {
+        let contents = ["CFBundleIdentifier": "b", "CFBundleExecutable": "mail"]
+        let identity = try resolve(files: [Self.bundlePaths[3]: list(contents)])
+        #expect(identity.caller.applicationIdentifier == "b")
+    }
+
+    @Test(
+        arguments: [
+            ["CFBundleIdentifier": "$(PRODUCT_BUNDLE_IDENTIFIER)"], ["CFBundleIdentifier": ""],
+            ["CFBundleIdentifier": 1], ["CFBundleExecutable": [1]],
+        ] as [[String: any Sendable]])
+    func `is not guessed when a bundle says nonsense`(_ contents: [String: any Sendable]) {
+        let error = #expect(throws: KeychainFailure.self) {
+            _ = try resolve(files: [Self.bundlePaths[0]: list(contents)])
+        }
+        #expect(error?.code == .invalidRequest)
+        #expect(error?.path == Self.bundlePaths[0])
+    }
+
+    @Test func `is not guessed when a bundle cannot be trusted`() {
+        let resolver = IdentityResolver(
+            environment: ["HOME": "/home/u"], executablePath: Self.program,
+            readFile: { (path) throws(KeychainFailure) in
+                guard path == Self.bundlePaths[0] else { return nil }
+                throw KeychainFailure(.insecureFiles, during: "test", path: path)
+            })
+        let error = #expect(throws: KeychainFailure.self) { _ = try resolver.resolve() }
+        #expect(error?.code == .insecureFiles)
+    }
+
     @Test func `is what entitlements declare before everything else`() throws {
         let identity = try resolve(
             environment: ["SNAP_NAME": "post"],

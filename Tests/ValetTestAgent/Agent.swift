@@ -63,6 +63,7 @@ import Valet
         case "gets": for _ in 0..<(Int(words[0]) ?? 0) { _ = try valet.object(forKey: words[1]) }
         case "identity":
             return try KeychainSession.current().caller.applicationIdentifier
+        case "bundle": return Bundle.main.bundleIdentifier ?? "none"
         case "close": try KeychainSession.current().store.close()
         case "work": return try Worker(name: words[0], log: words[1]).run(seconds: words[2])
         case "threads": return Worker.crowd(name: words[0], threadCount: 4, count: words[1])

@@ -16,6 +16,8 @@ package struct ApplicationIdentity: Hashable, Sendable {
         case entitlements(path: String)
         case flatpak
         case snap
+        /// The `Info.plist` at this path.
+        case bundle(path: String)
         case executableName
     }
 

@@ -30,15 +30,7 @@ extension Entitlements {
     /// - Throws: `invalidRequest` if it is not a property list, or a value is of a wrong type,
     ///   empty, or a build setting that was never replaced.
     init(propertyList bytes: Data, path: String) throws(KeychainFailure) {
-        guard PropertyListShape.isDecodable([UInt8](bytes)) else {
-            throw Self.invalid("this property list is nested too deeply, or damaged", path)
-        }
-        let contents: Contents
-        do {
-            contents = try PropertyListDecoder().decode(Contents.self, from: bytes)
-        } catch {
-            throw Self.invalid(Self.message(for: error), path)
-        }
+        let contents = try Self.decoded(Contents.self, from: bytes, path: path)
         applicationIdentifier = contents.applicationIdentifier ?? contents.macIdentifier
         keychainGroups = contents.keychainGroups ?? []
         associatedIdentifiers = contents.associatedIdentifiers ?? []
@@ -46,6 +38,20 @@ extension Entitlements {
         let names = keychainGroups + associatedIdentifiers + applicationGroups
         for name in names + [applicationIdentifier].compactMap({ $0 }) {
             try Self.check(name, path)
+        }
+    }
+
+    /// The values of a property list, unless it is nested so deeply that decoding it is dangerous.
+    static func decoded<Value: Decodable>(
+        _ type: Value.Type, from bytes: Data, path: String
+    ) throws(KeychainFailure) -> Value {
+        guard PropertyListShape.isDecodable([UInt8](bytes)) else {
+            throw invalid("this property list is nested too deeply, or damaged", path)
+        }
+        do {
+            return try PropertyListDecoder().decode(type, from: bytes)
+        } catch {
+            throw invalid(message(for: error), path)
         }
     }
 
@@ -75,7 +81,8 @@ extension Entitlements {
         return "this is not a property list with a dictionary"
     }
 
-    private static func check(_ name: String, _ path: String) throws(KeychainFailure) {
+    /// Throws `invalidRequest` for a name that names nothing.
+    static func check(_ name: String, _ path: String) throws(KeychainFailure) {
         if name.isEmpty { throw invalid("a name is empty", path) }
         // As in `$(AppIdentifierPrefix)`, which Apple's tools replace when they sign.
         if name.contains("$(") { throw invalid("a name has a variable that nobody replaced", path) }

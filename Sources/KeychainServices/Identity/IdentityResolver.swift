@@ -13,7 +13,8 @@ struct IdentityResolver {
     /// The contents of a file; nil if there is none. Throws if it cannot be trusted or read.
     let readFile: (String) throws(KeychainFailure) -> Data?
 
-    /// The identity, by the first of: entitlements, Flatpak, Snap, the executable's name.
+    /// The identity, by the first of: entitlements, Flatpak, Snap, `Info.plist`, the executable's
+    /// name.
     func resolve() throws(KeychainFailure) -> ApplicationIdentity {
         let declared = try entitlements()
         let (identifier, source) = try identifier(declared?.entitlements)
@@ -88,6 +89,7 @@ struct IdentityResolver {
         for variable in ["SNAP_INSTANCE_NAME", "SNAP_NAME"] {
             if let name = environment[variable], !name.isEmpty { return (name, .snap) }
         }
+        if let bundle = try bundle() { return bundle }
         guard let name = executableName else {
             throw KeychainFailure(
                 .invalidRequest, during: Self.operation,
@@ -100,6 +102,21 @@ struct IdentityResolver {
     private func flatpakName() throws(KeychainFailure) -> String? {
         guard let bytes = try readFile(TrustedFile.flatpakInfoPath) else { return nil }
         return FlatpakInfo.applicationName(in: String(decoding: bytes, as: UTF8.self))
+    }
+
+    /// The identifier of the bundle that Foundation makes of the program and what is beside it.
+    private func bundle() throws(KeychainFailure) -> (String, ApplicationIdentity.Source)? {
+        guard let executablePath else { return nil }
+        for path in BundleInformation.paths(ofProgram: executablePath) {
+            guard let bytes = try readFile(path) else { continue }
+            let information = try BundleInformation(propertyList: bytes, path: path)
+            // Programs often share a folder: a list for one of them does not name the others.
+            guard let identifier = information.identifier,
+                [nil, executableName].contains(information.executable)
+            else { return nil }
+            return (identifier, .bundle(path: path))
+        }
+        return nil
     }
 
     private var executableName: String? {

@@ -55,6 +55,31 @@ def replaced(world):
     world.doctor()
 
 
+def named_by_bundle(world):
+    """The Info.plist that the command writes names a program, for Foundation and the keychain."""
+    folder = f"{world.folder}/bin"
+    os.makedirs(folder)
+    for name in ("mailer", "other"):
+        shutil.copy(support.AGENT, f"{folder}/{name}")
+    words = ["entitlements", "init", f"{folder}/mailer", "com.example.mailer"]
+    outcome = world.run(*words, prefix=["sh", "-c", 'umask 0; exec "$@"', "sh"])
+    expect(outcome.code == 0, "init", outcome)
+    expect(world.run(*words).code == 73, "a second init")
+    agent = world.agent(program=f"{folder}/mailer")
+    expect(agent.do("bundle") == "com.example.mailer", "Foundation", agent.do("bundle"))
+    expect(agent.do("identity") == "com.example.mailer", "the keychain", agent.do("identity"))
+    agent.do("set token value")
+    agent.end()
+    other = world.agent(program=f"{folder}/other")
+    expect(other.do("identity") == "other", "a program beside it", other.do("identity"))
+    other.end()
+    os.chmod(f"{folder}/Contents/Info.plist", 0o664)
+    refused = world.agent(program=f"{folder}/mailer")
+    answer = refused.ask("identity")
+    expect("others may write the file" in answer, "a file that others may write", answer)
+    refused.end()
+
+
 ENTITLEMENTS = """<?xml version="1.0" encoding="UTF-8"?>
 <plist version="1.0"><dict>
 <key>application-identifier</key><string>declared</string>

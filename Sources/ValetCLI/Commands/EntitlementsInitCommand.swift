@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import KeychainModel
+internal import KeychainServices
+
+/// `valet entitlements init PROGRAM IDENTIFIER`.
+struct EntitlementsInitCommand: Command {
+    static let group = GroupDeclaration(
+        name: "entitlements", abstract: "say what a program is called",
+        discussion: [
+            "Linux programs have no signature. A program's identifier is what its code or its "
+                + "entitlements file declares, else the id of its Flatpak or Snap, else the "
+                + "identifier in its Info.plist, else the name of its file."
+        ],
+        examples: [
+            (
+                "valet entitlements init .build/release/mail com.example.mail",
+                "The program mail finds its items under com.example.mail."
+            )
+        ])
+
+    private static let program = ArgumentDeclaration(
+        name: "PROGRAM", help: "the executable that the Info.plist is about")
+    private static let identifier = ArgumentDeclaration(
+        name: "IDENTIFIER", help: "letters, digits, hyphens and periods, as com.example.mail")
+    private static let name = OptionDeclaration(
+        name: "name", valueName: "NAME", help: "CFBundleName (default: the executable's name)")
+    private static let version = OptionDeclaration(
+        name: "bundle-version", valueName: "VERSION",
+        help: "CFBundleVersion and CFBundleShortVersionString", defaultValue: "1.0")
+    private static let force = OptionDeclaration(
+        name: "force", letter: "f", help: "replace an existing file")
+
+    static let declaration = CommandDeclaration(
+        name: "entitlements init", abstract: "write the Info.plist that names a program",
+        discussion: [
+            "Writes Contents/Info.plist beside PROGRAM; for a program in X.app/Contents/Linux, "
+                + "X.app/Contents/Info.plist. Foundation reads it: Bundle.main.bundleIdentifier is "
+                + "nil on Linux without such a file. The keychain takes the application's "
+                + "identifier from it, unless something of a higher rank declares one.",
+            "The identifier is for PROGRAM alone, even if other programs are beside it. "
+                + "Bundle.main of those reads the same file. A program that had items under its "
+                + "former identifier does not find them under the new one.",
+        ],
+        arguments: [program, identifier],
+        options: [name, version, force],
+        exitCodes: [
+            (.notFound, "there is no such program"),
+            (.alreadyThere, "the program has an Info.plist already"),
+        ],
+        examples: group.examples)
+
+    private let program: String
+    private let information: BundleInformation
+    private let isReplacing: Bool
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        guard let program = values[Self.program], !program.isEmpty else {
+            throw .usage("PROGRAM is empty")
+        }
+        let identifier = values[Self.identifier] ?? ""
+        guard !identifier.isEmpty, identifier.utf8.allSatisfy(Self.isAllowed) else {
+            throw .usage(
+                "IDENTIFIER must be letters, digits, hyphens and periods",
+                hint: "a reversed domain name is customary: com.example.mail")
+        }
+        self.program = URL(fileURLWithPath: program).resolvingSymlinksInPath().path
+        var information = BundleInformation(
+            identifier: identifier, executable: URL(fileURLWithPath: self.program).lastPathComponent
+        )
+        if let name = values[Self.name] { information.name = name }
+        if let version = values[Self.version] { information.version = version }
+        self.information = information
+        isReplacing = values.has(Self.force)
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let facts = try? FileManager.default.attributesOfItem(atPath: program)
+        guard facts?[.type] as? FileAttributeType == .typeRegular else {
+            throw CLIError(
+                .notFound, "there is no program at \(quoted(program))",
+                hint: "build it first, and give the path of the executable")
+        }
+        let present = BundleInformation.paths(ofProgram: program)
+            .first(where: FileManager.default.fileExists)
+        if let present, !isReplacing { throw Self.alreadyThere(present) }
+        let path = BundleInformation.pathToCreate(forProgram: program)
+        try write(to: path)
+        context.console.note("valet: wrote \(quoted(path))")
+        return .success
+    }
+
+    private func write(to path: String) throws(CLIError) {
+        let file = URL(fileURLWithPath: path)
+        do {
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o755])
+            try information.propertyList().write(
+                to: file, options: isReplacing ? .atomic : .withoutOverwriting)
+            // Whatever the umask says: programs refuse a list that others can write.
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+        } catch CocoaError.fileWriteFileExists {
+            throw Self.alreadyThere(path)
+        } catch {
+            throw CLIError(
+                .failure, "could not write \(quoted(path)): \(error.localizedDescription)")
+        }
+    }
+
+    private static func alreadyThere(_ path: String) -> CLIError {
+        CLIError(
+            .alreadyThere, "the program has an Info.plist already: \(quoted(path))",
+            hint: "--force replaces it")
+    }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+}
