@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Store
+
+// Stores, reads and deletes; prints what it found.
+let store = Store(service: Bundle.main.bundleIdentifier ?? "demo")
+do {
+    try store.set("value", for: "key")
+    let found = try store.text(for: "key")
+    try store.removeAll()
+    print(found ?? "nothing", try store.text(for: "key") ?? "nothing")
+} catch let error as StoreError where error.status == errSecNotAvailable {
+    print("no keychain: \(error.message)")
+}
