@@ -35,6 +35,8 @@ final class EngineSlot: Sendable {
     private let activeCalls = Atomic<Int>(0)
     /// The keychain that was open last.
     private let last = Mutex<KeychainID?>(nil)
+    /// Settings are read once: asking for the ids of the process takes longer than reading an item.
+    private let hasCheckedSettings = Atomic<Bool>(false)
     private let isUsable: Bool
     private let openSlots: OpenSlots
 
@@ -107,7 +109,10 @@ final class EngineSlot: Sendable {
     }
 
     private func current(_ call: EngineCall) throws(KeychainFailure) -> Engine? {
-        if call.checksSettings { try LockStates.checkSetting(during: call.operation) }
+        if call.checksSettings, !hasCheckedSettings.load(ordering: .relaxed) {
+            try LockStates.checkSetting(during: call.operation)
+            hasCheckedSettings.store(true, ordering: .relaxed)
+        }
         if let known = engine.withLock({ $0 }) {
             let isInPlace = try translating(call.operation) {
                 try call.isOfItems ? known.wasInPlaceRecently() : known.isInPlace()
