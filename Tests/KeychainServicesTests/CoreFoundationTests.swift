@@ -66,4 +66,14 @@ import Testing
         ]
         for (flag, bits) in flags { #expect(flag.rawValue == bits) }
     }
+
+    @Test func `are read by CoreFoundation's calls`() {
+        let data = Data([1, 2, 3]) as CFData
+        #expect(CFDataGetLength(data) == 3 && CFDataGetLength(nil) == 0)
+        #expect(unsafe CFDataGetBytePtr(data)?[2] == 3)
+        #expect(unsafe CFDataGetBytePtr(Data() as CFData) == nil)
+        #expect(CFArrayGetCount(["a", "b"] as CFArray) == 2 && CFArrayGetCount(nil) == 0)
+        #expect(CFStringGetLength("ä" as CFString) == 1 && CFStringGetLength(nil) == 0)
+        #expect(CFHash("a" as CFString) == CFHash("a" as CFString) && CFHash(nil) == 0)
+    }
 }

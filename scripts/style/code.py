@@ -19,7 +19,8 @@ _RELEASES = ("sqlite3_finalize", "sqlite3_close(?:_v2)?", "sodium_free", "Esys_F
              "library.unref", "library.closeUnref")
 # One file each: the calls that write through a pointer, the system's calls on macOS, and the
 # kernel's on keys.
-_UNSAFE_FILES = ("Sources/CoreFoundationNames/CFDictionaryCalls.swift",
+_UNSAFE_FILES = ("Sources/CoreFoundationNames/CFAccessors.swift",
+                 "Sources/CoreFoundationNames/CFDictionaryCalls.swift",
                  "Sources/CoreFoundationNames/SecItemCalls.swift",
                  "Sources/LockState/KernelKeyring.swift",
                  "Sources/SecItem/AccessControl/SecAccessControlCreate.swift",
@@ -166,7 +167,8 @@ def _documentation(file):
         line = file.line_at(match.end())
         text = file.code_lines[line - 1]
         # The overload that the compiler prefers has the documentation.
-        if _SELF_EVIDENT.match(text) or text.startswith("@_disfavoredOverload public let "):
+        is_overload = re.match("@_disfavoredOverload (?:public|package) let ", text)
+        if _SELF_EVIDENT.match(text) or is_overload:
             continue
         if not any(text.startswith("///") for text in _above(file, line, _OBJECTIVE_C)):
             yield line, "documentation", "a public or package declaration without `///`"

@@ -4,13 +4,13 @@
 
 // Values of kSecAttrAuthenticationType; four characters each. Others are stored as well.
 
-// The same texts as objects, which the compiler prefers, are documented in CoreFoundationNames.
+// For the parser alone: CoreFoundationNames has the objects that programs use.
 
-@_disfavoredOverload public let kSecAttrAuthenticationTypeNTLM = "ntlm"
-@_disfavoredOverload public let kSecAttrAuthenticationTypeMSN = "msna"
-@_disfavoredOverload public let kSecAttrAuthenticationTypeDPA = "dpaa"
-@_disfavoredOverload public let kSecAttrAuthenticationTypeRPA = "rpaa"
-@_disfavoredOverload public let kSecAttrAuthenticationTypeHTTPBasic = "http"
-@_disfavoredOverload public let kSecAttrAuthenticationTypeHTTPDigest = "httd"
-@_disfavoredOverload public let kSecAttrAuthenticationTypeHTMLForm = "form"
-@_disfavoredOverload public let kSecAttrAuthenticationTypeDefault = "dflt"
+@_disfavoredOverload package let kSecAttrAuthenticationTypeNTLM = "ntlm"
+@_disfavoredOverload package let kSecAttrAuthenticationTypeMSN = "msna"
+@_disfavoredOverload package let kSecAttrAuthenticationTypeDPA = "dpaa"
+@_disfavoredOverload package let kSecAttrAuthenticationTypeRPA = "rpaa"
+@_disfavoredOverload package let kSecAttrAuthenticationTypeHTTPBasic = "http"
+@_disfavoredOverload package let kSecAttrAuthenticationTypeHTTPDigest = "httd"
+@_disfavoredOverload package let kSecAttrAuthenticationTypeHTMLForm = "form"
+@_disfavoredOverload package let kSecAttrAuthenticationTypeDefault = "dflt"
