@@ -125,7 +125,7 @@ guard ProcessInfo.processInfo.environment["VALET_HOME"] != nil else {
     exit(64)
 }
 var failed = vaultFailures() + accountFailures() + settingsFailures()
-failed += idiomFailures()
+failed += idiomFailures() + ownTypeFailures()
 failed += try helperFailures()
 failed += try await bookFailures()
 for claim in failed { print("wrappers: error: it is not so that \(claim)") }
