@@ -5,6 +5,11 @@ internal import KeychainModel
 
 // The call in the shape it has on Apple's systems, with the pointer to its error.
 
+/// What memory comes from. No instance exists: calls take nil.
+public final class CFAllocator: Sendable {
+    private init() {}
+}
+
 /// Makes an access control (keychain-semantics §10.2). Nothing is looked up: it may ask for what
 /// this machine does not have.
 ///
