@@ -291,7 +291,9 @@ def while_opening(world):
         for agent in agents:
             answer = agent.answer()
             keys = set(answer.split())
-            expect(answer.startswith("ok"), answer)
+            # The device key may be that of the other folder, if both are exchanged twice in between.
+            if not answer.startswith("error keyUnavailable"):
+                expect(answer.startswith("ok"), answer)
             expect(not ("key" in keys and "theirs-0" in keys), "of both:", keys)
             agent.do("close")
         turn += 1
