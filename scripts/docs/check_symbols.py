@@ -2,7 +2,8 @@
 """usage: python3 check_symbols.py FOLDER
 
 Fails if a public symbol in the symbol graphs of FOLDER has no documentation. What the compiler
-makes, or a type inherits, has none of its own and is left out.
+makes, or a type inherits, has none of its own and is left out. So have the texts of constants in
+SecItem, which CoreFoundationNames documents as objects.
 """
 
 import copy
@@ -39,13 +40,17 @@ def main(folder):
     if not graphs:
         sys.exit(f"docs: error: there are no symbol graphs in {folder}")
     bare, count = [], 0
-    for path in graphs:
-        graph = json.loads(path.read_text(encoding="utf-8"))
+    contents = {path: json.loads(path.read_text(encoding="utf-8")) for path in graphs}
+    objects = {symbol["names"]["title"] for path, graph in contents.items()
+               if path.name == "CoreFoundationNames.symbols.json"
+               for symbol in graph["symbols"] if "docComment" in symbol}
+    for path, graph in contents.items():
         count += len(graph["symbols"])
         module = path.name.removesuffix(".symbols.json")
         if not sees(graph):
             sys.exit(f"docs: error: the check cannot see into {path.name}")
-        bare += [f"{module}: {name}" for name in undocumented(graph)]
+        bare += [f"{module}: {name}" for name in undocumented(graph)
+                 if not (module == "SecItem" and name in objects)]
     if bare:
         print("\n".join(bare), file=sys.stderr)
         sys.exit(f"docs: error: {len(bare)} public symbols have no documentation")
