@@ -21,7 +21,7 @@ PAGES = {
     "valet/choosinganaccessibility": "What becomes of an item",
     "valet/valet": "Storing and reading",
     "valet/valet/setobjects(_:)": "all of them, or none",
-    "keychainservices/keychain": "The keychain of this process",
+    "keychainservices/valetkeychain": "The keychain of this process",
 }
 
 
