@@ -16,11 +16,12 @@ internal import SecItem
 /// A password of a server: found by server, account, protocol, port and path.
 @safe nonisolated(unsafe) public let kSecClassInternetPassword = constant(
     SecItem.kSecClassInternetPassword)
-/// A certificate. Every call answers `errSecUnimplemented`.
+/// A certificate. None is kept: searches find nothing, adding is `errSecUnimplemented`.
 @safe nonisolated(unsafe) public let kSecClassCertificate = constant(SecItem.kSecClassCertificate)
-/// A cryptographic key. Every call answers `errSecUnimplemented`.
+/// A cryptographic key. None is kept: searches find nothing, adding is `errSecUnimplemented`.
 @safe nonisolated(unsafe) public let kSecClassKey = constant(SecItem.kSecClassKey)
-/// A certificate with its private key. Every call answers `errSecUnimplemented`.
+/// A certificate with its private key. None is kept: searches find nothing, adding is
+/// `errSecUnimplemented`.
 @safe nonisolated(unsafe) public let kSecClassIdentity = constant(SecItem.kSecClassIdentity)
 
 // Attributes of passwords. The strings are those of Apple's systems and part of stored data.
