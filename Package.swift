@@ -15,22 +15,54 @@ let strict: [SwiftSetting] =
         .strictMemorySafety(),
     ] + (isStrict ? [.treatAllWarnings(as: .error)] : [])
 
-func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+// What code imports under its own name. No package graph may have two targets of one name, so that
+// all others have a prefix, which their folders do not have.
+let productNames: Set = ["Valet", "KeychainSwift", "LocalAuthentication", "Security"]
+
+func targetName(_ folder: String) -> String {
+    productNames.contains(folder) || folder.hasPrefix("Valet") ? folder : "Valet" + folder
 }
 
-func tests(
-    _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []
+func dependencies(_ folders: [String]) -> [Target.Dependency] {
+    folders.map { .target(name: targetName($0)) }
+}
+
+func system(_ folder: String, pkgConfig: String? = nil, apt: String? = nil) -> Target {
+    .systemLibrary(
+        name: targetName(folder), path: "Sources/" + folder, pkgConfig: pkgConfig,
+        providers: apt.map { [.apt([$0])] })
+}
+
+/// `optional`: folders of modules that the library needs only with a trait, by that trait.
+func library(
+    _ folder: String, _ folders: [String] = [], optional: [String: String] = [:]
 ) -> Target {
-    .testTarget(
-        name: name + "Tests", dependencies: dependencies + [.target(name: name)],
-        exclude: exclude, swiftSettings: strict)
+    .target(
+        name: targetName(folder),
+        dependencies: dependencies(folders)
+            + optional.map {
+                .target(name: targetName($0.value), condition: .when(traits: [$0.key]))
+            },
+        path: "Sources/" + folder, swiftSettings: strict)
 }
 
-// The headers of tpm2-tss, which nobody needs who builds without the trait.
-let tpm2: Target.Dependency = .target(name: "CTPM2", condition: .when(traits: ["TPM"]))
-let fingerprint: Target.Dependency = .target(
-    name: "Fingerprint", condition: .when(traits: ["Fingerprint"]))
+func testSupport(_ folder: String, _ folders: [String] = []) -> Target {
+    .target(
+        name: targetName(folder), dependencies: dependencies(folders), path: "Tests/" + folder,
+        swiftSettings: strict)
+}
+
+func testAgent(_ folder: String, _ folders: [String]) -> Target {
+    .executableTarget(
+        name: targetName(folder), dependencies: dependencies(folders), path: "Tests/" + folder,
+        swiftSettings: strict)
+}
+
+func tests(_ subject: String, _ folders: [String], exclude: [String] = []) -> Target {
+    .testTarget(
+        name: targetName(subject + "Tests"), dependencies: dependencies([subject] + folders),
+        path: "Tests/\(subject)Tests", exclude: exclude, swiftSettings: strict)
+}
 
 // In dependency order; docs/ARCHITECTURE.md says what each module may use.
 var targets: [Target] = [library("KeychainModel")]
@@ -47,19 +79,18 @@ var products: [Product] = [
         .executable(name: "valet", targets: ["ValetCommand"]),
     ]
     targets += [
-        .systemLibrary(
-            name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
-        .systemLibrary(
-            name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-        .systemLibrary(name: "CLinux"),
-        .systemLibrary(name: "CTPM2", providers: [.apt(["libtss2-dev"])]),
+        system("CSodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
+        system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
+        system("CLinux"),
+        system("CTPM2", apt: "libtss2-dev"),
         library("SecretMemory", ["CSodium", "CLinux"]),
         library("Sealing", ["CSodium", "SecretMemory"]),
         library("Database", ["CSQLite", "CLinux"]),
         library("UserPresence", ["CLinux", "Database", "SecretMemory"]),
         library("SystemBus", ["Database"]),
         library("Fingerprint", ["Database", "Sealing", "SystemBus"]),
-        library("TPM", [tpm2, "CLinux", "Database", "SecretMemory", "Sealing"]),
+        library(
+            "TPM", ["CLinux", "Database", "SecretMemory", "Sealing"], optional: ["TPM": "CTPM2"]),
         library("Keybag", ["KeychainModel", "SecretMemory", "Sealing"]),
         library(
             "LockState",
@@ -75,8 +106,7 @@ var products: [Product] = [
             "KeychainServices",
             [
                 "Database", "KeychainModel", "KeychainStore", "SecretMemory", "UserPresence",
-                fingerprint,
-            ]),
+            ], optional: ["Fingerprint": "Fingerprint"]),
         library(
             "SecItem",
             ["Database", "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory"]),
@@ -108,11 +138,9 @@ var products: [Product] = [
             ]),
         .executableTarget(
             name: "ValetCommand", dependencies: ["ValetCLI"], swiftSettings: strict),
-        .target(name: "CForkSupport", path: "Tests/CForkSupport"),
-        .target(name: "TestValues", path: "Tests/TestValues", swiftSettings: strict),
-        .target(
-            name: "TestSupport", dependencies: ["KeychainServices"], path: "Tests/TestSupport",
-            swiftSettings: strict),
+        testSupport("CForkSupport"),
+        testSupport("TestValues"),
+        testSupport("TestSupport", ["KeychainServices"]),
         tests("Database", ["TestValues"]),
         tests("SecretMemory", ["CForkSupport"]),
         tests(
@@ -125,12 +153,8 @@ var products: [Product] = [
                 "SecretMemory", "SystemBus", "TestValues", "UserPresence", "ValetTestAgent",
             ]),
         tests("Sealing", ["SecretMemory", "TestValues"]),
-        .executableTarget(
-            name: "TPMTestAgent", dependencies: ["Database", "SecretMemory", "TPM"],
-            path: "Tests/TPMTestAgent", swiftSettings: strict),
-        .target(
-            name: "TPMSupport", dependencies: ["Database", "Sealing", "TPM", "TestValues"],
-            path: "Tests/TPMSupport", swiftSettings: strict),
+        testAgent("TPMTestAgent", ["Database", "SecretMemory", "TPM"]),
+        testSupport("TPMSupport", ["Database", "Sealing", "TPM", "TestValues"]),
         tests(
             "TPM",
             [
@@ -138,14 +162,8 @@ var products: [Product] = [
             ]),
         tests("KeychainModel", ["TestValues"]),
         tests("Keybag", ["KeychainModel", "SecretMemory", "Sealing", "TestValues"]),
-        .target(
-            name: "LockStateSupport",
-            dependencies: ["KeychainModel", "Keybag", "LockState", "Sealing"],
-            path: "Tests/LockStateSupport", swiftSettings: strict),
-        .executableTarget(
-            name: "LockStateTestAgent",
-            dependencies: ["CLinux", "LockState", "LockStateSupport", "Sealing"],
-            path: "Tests/LockStateTestAgent", swiftSettings: strict),
+        testSupport("LockStateSupport", ["KeychainModel", "Keybag", "LockState", "Sealing"]),
+        testAgent("LockStateTestAgent", ["CLinux", "LockState", "LockStateSupport", "Sealing"]),
         tests("Backup", ["Database", "KeychainModel", "SecretMemory", "Sealing", "TestValues"]),
         tests(
             "LockState",
@@ -191,17 +209,17 @@ var products: [Product] = [
                 "TPM", "TPMSupport", "TestValues", "UserPresence", "ValetCommand",
             ],
             exclude: ["scripts", "terminal.py"]),
-        .executableTarget(
-            name: "ValetTestAgent",
-            dependencies: [
+        testAgent(
+            "ValetTestAgent",
+            [
                 "CForkSupport", "CoreFoundationNames", "Database", "Fingerprint", "KeychainModel",
                 "KeychainServices", "KeychainStore", "SecItem", "SecretMemory", "TPM",
                 "UserPresence", "Valet",
-            ],
-            path: "Tests/ValetTestAgent", swiftSettings: strict),
+            ]),
         .testTarget(
-            name: "IntegrationTests", dependencies: ["ValetCommand", "ValetTestAgent"],
-            exclude: ["scenarios"], swiftSettings: strict),
+            name: targetName("IntegrationTests"),
+            dependencies: dependencies(["ValetCommand", "ValetTestAgent"]),
+            path: "Tests/IntegrationTests", exclude: ["scenarios"], swiftSettings: strict),
     ]
 #else
     let valet = library("Valet", ["KeychainModel", "SecItemRequests"])

@@ -33,9 +33,8 @@ symbol_graphs() {
     modules="$(scripts/build --show-bin-path)/Modules"
     triple="$(swiftc -print-target-info | sed -n 's/^ *"triple": "\(.*\)",$/\1/p' | head -n 1)"
     for map in Sources/*/module.modulemap; do maps+=(-Xcc "-fmodule-map-file=$PWD/$map"); done
-    for module in KeychainModel KeychainServices SecItem CoreFoundationNames Valet KeychainSwift \
-        ValetTesting; do
-        [[ -d Sources/$module ]] || continue
+    for module in Valet{KeychainModel,KeychainServices,SecItem,CoreFoundationNames,Testing} \
+        Valet KeychainSwift; do
         swift-symbolgraph-extract -module-name "$module" -target "$triple" -I "$modules" \
             "${maps[@]}" -minimum-access-level public -skip-synthesized-members \
             -emit-extension-block-symbols -output-dir "$graphs"

@@ -71,7 +71,7 @@ as_ordinary_user() {
     # Without what needs two users: that is run as root.
     exec env -u REQUIRE_ALL TMPDIR="$own" HOME="$own" VALET_HOME="$own/home" "${ordinary[@]}" \
         "$(dirname "$VALET_TEST_COMMAND")/ValetPackageTests.xctest" \
-        --testing-library swift-testing --filter '^LockStateTests'
+        --testing-library swift-testing --filter '^ValetLockStateTests'
 }
 if ((EUID == 0 && $# == 0)); then
     if "${ordinary[@]}" test -x "$VALET_TEST_COMMAND" -a -r Tests/Vectors; then

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
+internal import ValetKeychainModel
 
 /// The attributes of an item as a backup has them, its access group among them: docs/FORMAT.md
 /// §11.3.

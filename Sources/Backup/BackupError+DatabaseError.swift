@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
+internal import ValetDatabase
 
 extension BackupError {
     /// What a failure of a file means for the backup in it.

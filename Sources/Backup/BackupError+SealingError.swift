@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Sealing
+internal import ValetSealing
 
 extension BackupError {
     /// What a failure to unwrap or to open means for the backup at `path`.

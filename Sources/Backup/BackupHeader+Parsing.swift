@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Sealing
+internal import ValetSealing
 
 extension BackupHeader {
     /// Reads the header off the first bytes of a file, at most 236.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Sealing
+internal import ValetSealing
 
 /// The first 236 bytes of a backup: docs/FORMAT.md §11.1.
 struct BackupHeader: Equatable, Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import KeychainModel
-package import SecretMemory
+package import ValetKeychainModel
+package import ValetSecretMemory
 
 /// An item that may leave its device.
 package struct BackupItem: Sendable {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import Sealing
-internal import SecretMemory
+internal import ValetKeychainModel
+internal import ValetSealing
+internal import ValetSecretMemory
 
 /// One reading of a backup, item by item, with one chunk and one item in memory.
 ///

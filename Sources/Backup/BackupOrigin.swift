@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Sealing
+package import ValetSealing
 
 /// Where a backup comes from: what its header says to everybody.
 package struct BackupOrigin: Hashable, Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import Sealing
+internal import ValetDatabase
+internal import ValetSealing
 
 /// An open backup, to be read from its start as often as needed.
 package final class BackupReader: Sendable {

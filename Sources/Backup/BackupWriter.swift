@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import KeychainModel
-package import Sealing
-package import SecretMemory
+internal import ValetDatabase
+internal import ValetKeychainModel
+package import ValetSealing
+package import ValetSecretMemory
 
 /// A backup that is being written. Dropping it before ``finish()`` leaves nothing behind.
 ///

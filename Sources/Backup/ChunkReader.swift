@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import Sealing
-internal import SecretMemory
+internal import ValetDatabase
+internal import ValetSealing
+internal import ValetSecretMemory
 
 /// Opens chunk after chunk and gives out their content: docs/FORMAT.md §11.2.
 struct ChunkReader: ~Copyable {

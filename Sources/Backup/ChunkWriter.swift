@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import Sealing
-internal import SecretMemory
+internal import ValetDatabase
+internal import ValetSealing
+internal import ValetSecretMemory
 
 /// Cuts content into chunks and writes them, sealed: docs/FORMAT.md §11.2.
 struct ChunkWriter: ~Copyable {

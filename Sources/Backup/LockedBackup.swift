@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import Sealing
-package import SecretMemory
+internal import ValetDatabase
+internal import ValetSealing
+package import ValetSecretMemory
 
 /// A backup file whose header is sound, and whose passphrase has not been given yet.
 package struct LockedBackup: Sendable {

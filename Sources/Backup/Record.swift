@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import Sealing
-internal import SecretMemory
+internal import ValetKeychainModel
+internal import ValetSealing
+internal import ValetSecretMemory
 
 /// What the content of a backup is made of: docs/FORMAT.md §11.3.
 enum RecordKind: UInt8 {

@@ -29,10 +29,12 @@ extension NSMutableDictionary {
         }
     }
 
-    /// Sets a value whose key is an object that can be copied.
+    /// Sets a value whose key is an object that can be copied, and has to be hashable, too.
     @_disfavoredOverload
     public func setObject(_ object: Any, forKey key: any NSCopying) {
-        guard let key = key as? NSObject else { return }
+        guard let key = key as? AnyHashable else {
+            preconditionFailure("a dictionary's key of type \(type(of: key)) is not hashable")
+        }
         setObject(object, forKey: key)
     }
 

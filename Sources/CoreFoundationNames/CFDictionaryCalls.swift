@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
-public import SecItem
+public import ValetSecItem
 
 // CoreFoundation's calls on dictionaries, as code translated from C builds and reads requests.
 // Keys and values are objects, whatever callbacks a call is given.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
-internal import KeychainServices
-public import SecItem
+internal import ValetKeychainServices
+public import ValetSecItem
 
 // What code for Apple's systems asks an error that a call left behind.
 

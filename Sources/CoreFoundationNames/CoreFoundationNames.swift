@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
-public import SecItem
+public import ValetSecItem
 
 // The types of CoreFoundation, by the names that code for Apple's systems uses. Each is the
 // Foundation class that Apple's systems bridge it to without a cast (docs/decisions/0057).

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
-public import KeychainServices
-internal import SecItem
+public import ValetKeychainServices
+internal import ValetSecItem
 
 // The four calls with the dictionaries that code for Apple's systems passes. What each does and
 // returns is documented at the call of the same name that takes a Swift dictionary.

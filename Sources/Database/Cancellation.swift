@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
 internal import Glibc
 internal import Synchronization
+internal import ValetCLinux
 
 /// Tells a thread that waits that nobody wants its answer any more.
 ///

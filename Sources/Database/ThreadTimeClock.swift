@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
 internal import Glibc
+internal import ValetCLinux
 
 /// The processor time that the calling thread has used: how much work something is, however busy
 /// the machine is with other work.

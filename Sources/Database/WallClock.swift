@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
 internal import Glibc
+internal import ValetCLinux
 
 /// The time of day, which may be wrong and may jump: for dates, never for waiting.
 package enum WallClock {

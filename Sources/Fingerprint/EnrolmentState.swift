@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Sealing
+internal import ValetSealing
 
 /// Which fingers a user had enrolled on a reader, as bytes to compare with those of a later day.
 ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import SystemBus
+internal import ValetSystemBus
 
 extension FingerprintError {
     /// What an error of the bus, or one of fprintd that came over it, means for the finger.

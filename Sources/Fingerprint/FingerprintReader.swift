@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Database
-package import SystemBus
+package import ValetDatabase
+package import ValetSystemBus
 
 /// The fingerprint readers of this machine, as fprintd has them.
 ///

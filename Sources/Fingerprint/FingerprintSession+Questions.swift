@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import SystemBus
+internal import ValetSystemBus
 
 /// What fprintd is asked: its methods, with their answers as values.
 extension FingerprintSession {

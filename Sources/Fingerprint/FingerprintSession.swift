@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import SystemBus
+internal import ValetDatabase
+internal import ValetSystemBus
 
 /// One conversation with fprintd, on a connection of its own.
 ///

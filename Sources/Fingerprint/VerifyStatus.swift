@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import SystemBus
+internal import ValetSystemBus
 
 /// What fprintd says of a scan, in its signal `VerifyStatus`.
 enum VerifyStatus: Equatable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Sealing
+package import ValetSealing
 
 /// A protector of whichever kind a keychain has.
 package enum AnyProtector: Protector, ~Copyable, Sendable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Sealing
+package import ValetSealing
 
 /// How a passcode or a password is stretched: the body of record 0x0110 (docs/FORMAT.md §4.2), 25
 /// bytes.

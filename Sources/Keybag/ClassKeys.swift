@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import KeychainModel
-package import Sealing
+package import ValetKeychainModel
+package import ValetSealing
 
 /// What seals and opens the items of one protection class in one epoch.
 package final class ClassKeys: Sendable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Sealing
+package import ValetSealing
 
 /// The protector that needs nobody: the device secret alone.
 package struct DeviceProtector: Protector, ~Copyable, Sendable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Sealing
+package import ValetSealing
 
 /// Where a TPM keeps the erasure secret of a keychain, and what it is read with: record 0x0122,
 /// docs/FORMAT.md §4.9.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import KeychainModel
+package import ValetKeychainModel
 
 /// Keys that come and go together as a keychain is locked and unlocked: docs/FORMAT.md §4.7.
 package enum KeyScope: CaseIterable, Hashable, Sendable {

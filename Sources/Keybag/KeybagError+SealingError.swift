@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Sealing
+internal import ValetSealing
 
 extension KeybagError {
     /// What a failed unwrap means for the keybag.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import KeychainModel
+package import ValetKeychainModel
 
 /// What a record of a keybag holds (docs/FORMAT.md §4.2).
 package enum KeybagTag: Hashable, Sendable, Comparable, CaseIterable {

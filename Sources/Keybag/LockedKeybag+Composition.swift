@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
+internal import ValetKeychainModel
 
 /// Which records there have to be: docs/FORMAT.md §4.2, the column "present".
 extension LockedKeybag {

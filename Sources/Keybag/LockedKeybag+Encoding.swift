@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Sealing
+internal import ValetSealing
 
 /// docs/FORMAT.md §4.1.
 extension LockedKeybag {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-package import Sealing
+internal import ValetKeychainModel
+package import ValetSealing
 
 extension LockedKeybag {
     /// Makes the keybag of a new keychain or epoch, with random keys throughout. The key of items

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Sealing
+package import ValetSealing
 
 /// Presence pairs: docs/FORMAT.md §4.2, records 0x0401 and 0x0402.
 extension LockedKeybag {

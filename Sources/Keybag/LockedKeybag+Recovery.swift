@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Sealing
+package import ValetSealing
 
 /// docs/FORMAT.md §4.6.
 extension LockedKeybag {

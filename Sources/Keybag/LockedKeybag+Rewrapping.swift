@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import KeychainModel
-package import Sealing
+package import ValetKeychainModel
+package import ValetSealing
 
 /// An epoch that gives way to the next: docs/FORMAT.md §4.4.
 extension LockedKeybag {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-package import Sealing
+internal import ValetKeychainModel
+package import ValetSealing
 
 extension LockedKeybag {
     /// Opens the keybag: every class that it has a key of.

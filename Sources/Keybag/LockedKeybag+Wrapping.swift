@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import Sealing
+internal import ValetKeychainModel
+internal import ValetSealing
 
 /// The places that wrapped keys are bound to: docs/FORMAT.md §4.2.
 extension LockedKeybag {

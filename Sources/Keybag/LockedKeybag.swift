@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Sealing
+package import ValetSealing
 
 /// The wrapped keys of one epoch, as they are stored.
 ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import SecretMemory
+package import ValetSecretMemory
 
 /// What a person typed to open a keychain, from 1 to 1,024 bytes.
 ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Sealing
+package import ValetSealing
 
 /// The protector that needs the device secret and a passcode: docs/FORMAT.md §4.2, §4.5.
 ///

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Sealing
-package import SecretMemory
 internal import Synchronization
+package import ValetSealing
+package import ValetSecretMemory
 
 /// The opened presence pairs of one epoch; they lie in guarded memory and are wiped with the last
 /// owner.

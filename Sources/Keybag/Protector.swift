@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Sealing
+package import ValetSealing
 
 /// A way to open a keybag: something that yields the key under which the root key is wrapped.
 package protocol Protector: ~Copyable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import SecretMemory
+package import ValetSecretMemory
 
 /// The text on paper: docs/FORMAT.md §4.6.
 extension RecoveryKey {

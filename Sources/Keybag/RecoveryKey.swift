@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Sealing
-internal import SecretMemory
+package import ValetSealing
+internal import ValetSecretMemory
 
 /// What a person keeps on paper, to open a keychain whose device secret or passcode is lost.
 ///

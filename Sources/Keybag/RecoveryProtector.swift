@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Sealing
+package import ValetSealing
 
 /// What opens a keybag whose device secret or passcode is lost: the recovery key and, if it is
 /// still there, the device secret.

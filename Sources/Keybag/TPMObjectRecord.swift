@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Sealing
+internal import ValetSealing
 
 /// A sealed object of a TPM, in records 0x0120 and 0x0121 (docs/FORMAT.md §4.8). What is in its
 /// areas only a TPM can tell; here its outer form is checked.

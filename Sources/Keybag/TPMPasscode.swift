@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Sealing
-package import SecretMemory
+package import ValetSealing
+package import ValetSecretMemory
 
 /// A passcode that was stretched for a TPM: it gives the authorization value that the TPM is asked
 /// with, and then, with what the TPM gave out, a ``TPMProtector``. docs/FORMAT.md §4.2, §4.8.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Sealing
+package import ValetSealing
 
 /// The protector that needs the device secret, a passcode and what a TPM gives out for it:
 /// docs/FORMAT.md §4.2, §4.8. Nothing is wrapped under the passcode alone, so that a thief of the

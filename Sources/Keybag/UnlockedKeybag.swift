@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import KeychainModel
-package import Sealing
+package import ValetKeychainModel
+package import ValetSealing
 
 /// The opened keys of one epoch; they lie in guarded memory and are wiped with the last owner.
 ///

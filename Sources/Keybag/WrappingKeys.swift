@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import Sealing
+internal import ValetKeychainModel
+internal import ValetSealing
 
 /// What the keys of one epoch are wrapped under: docs/FORMAT.md §4.2.
 struct WrappingKeys: ~Copyable {

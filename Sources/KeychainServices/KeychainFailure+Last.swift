@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-public import KeychainModel
+public import ValetKeychainModel
 
 // A module that re-exports one of these two names brings the member `last`, too, under
 // `MemberImportVisibility`.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import KeychainModel
-package import KeychainStore
-package import SecretMemory
+package import ValetKeychainModel
+package import ValetKeychainStore
+package import ValetSecretMemory
 
 /// Searches.
 extension KeychainSession {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import KeychainModel
-package import KeychainStore
-package import SecretMemory
-internal import UserPresence
+package import ValetKeychainModel
+package import ValetKeychainStore
+package import ValetSecretMemory
+internal import ValetUserPresence
 
 /// One application's view of one keychain: the typed request that everything else is made of.
 ///

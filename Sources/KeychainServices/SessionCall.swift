@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import KeychainModel
-package import KeychainStore
+package import ValetKeychainModel
+package import ValetKeychainStore
 
 /// A call for items, as a ``CallScript`` is told of it.
 package enum SessionCall: Hashable, Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
 internal import Synchronization
+internal import ValetKeychainModel
 
 /// Another session in place of the process's, for the length of a closure: what `ValetTesting` is
 /// made of, and nothing else uses.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import SecretMemory
 internal import Synchronization
+internal import ValetSecretMemory
 
 /// The session of this process, once it was asked for.
 final class SessionSlot: Sendable {

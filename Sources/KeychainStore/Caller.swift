@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import KeychainModel
+package import ValetKeychainModel
 
 /// The application on whose behalf a call is made.
 package struct Caller: Hashable, Sendable {

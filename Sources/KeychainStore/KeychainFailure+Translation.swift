@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Backup
-internal import Database
-internal import Keybag
-internal import KeychainModel
-internal import LockState
+internal import ValetBackup
+internal import ValetDatabase
+internal import ValetKeybag
+internal import ValetKeychainModel
+internal import ValetLockState
 
 /// Runs `body` and turns what lower modules throw into a failure of `operation`.
 ///

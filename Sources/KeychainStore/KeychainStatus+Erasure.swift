@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import Keybag
-internal import KeychainModel
-internal import Sealing
-internal import TPM
+internal import ValetDatabase
+internal import ValetKeybag
+internal import ValetKeychainModel
+internal import ValetSealing
+internal import ValetTPM
 
 /// What there is to know of a keychain's erasure secret: docs/FORMAT.md §4.9.
 package struct ErasureSummary: Hashable, Sendable {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-package import KeychainModel
-internal import TPM
+internal import ValetDatabase
+package import ValetKeychainModel
+internal import ValetTPM
 
 /// What a TPM that keeps a keychain's keys says of itself.
 package struct TPMSummary: Hashable, Sendable {

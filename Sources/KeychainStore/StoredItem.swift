@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import KeychainModel
-package import SecretMemory
+package import ValetKeychainModel
+package import ValetSecretMemory
 
 /// An item as it was read: its attributes and, if asked for, its value.
 package struct StoredItem: Sendable {

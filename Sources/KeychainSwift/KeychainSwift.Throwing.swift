@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
-public import KeychainModel
+public import ValetKeychainModel
 
 extension KeychainSwift {
     /// The methods of ``KeychainSwift``, as they throw what goes wrong.

@@ -3,7 +3,7 @@
 // `KeychainSwift` keeps text, bytes and Booleans by key, and answers with result codes.
 
 public import Foundation
-internal import KeychainModel
+internal import ValetKeychainModel
 
 /// A keychain of an application: text, bytes and Booleans by key.
 ///

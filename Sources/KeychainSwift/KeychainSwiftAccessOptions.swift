@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
+internal import ValetKeychainModel
 
 /// When an item of ``KeychainSwift`` may be read, and whether it may leave the device.
 public enum KeychainSwiftAccessOptions: Sendable {

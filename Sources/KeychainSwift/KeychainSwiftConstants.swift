@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import SecItemRequests
+internal import ValetKeychainModel
+internal import ValetSecItemRequests
 
 /// The keys and values of SecItem dictionaries, as text.
 public struct KeychainSwiftConstants: Sendable {

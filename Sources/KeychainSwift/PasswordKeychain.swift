@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
+internal import ValetKeychainModel
 
 /// What the class asks of the keychain that the platform has.
 protocol PasswordKeychain: Sendable {

@@ -2,17 +2,17 @@
 
 // Exported, so that importers of this module have the members of the type that it shows, too,
 // under `MemberImportVisibility`.
-@_exported public import struct KeychainModel.KeychainFailure
+@_exported public import struct ValetKeychainModel.KeychainFailure
 
 #if !canImport(Darwin)
     // Foundation has these two names on Apple's systems: code that compares `lastResultCode` with
     // `noErr` imports nothing for them.
-    @_exported public import let KeychainServices.noErr
-    @_exported public import typealias KeychainServices.OSStatus
+    @_exported public import let ValetKeychainServices.noErr
+    @_exported public import typealias ValetKeychainServices.OSStatus
 #endif
 
 /// Why a keychain call failed, in full: code, operation, path, system error, hint.
-public typealias KeychainFailure = KeychainModel.KeychainFailure
+public typealias KeychainFailure = ValetKeychainModel.KeychainFailure
 
 /// What differs between the systems.
 enum Platform {

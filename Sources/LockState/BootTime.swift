@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
-internal import Database
 internal import Glibc
-internal import Sealing
+internal import ValetCLinux
+internal import ValetDatabase
+internal import ValetSealing
 
 /// A moment on the clock that starts with the machine, runs on while it sleeps and cannot be set
 /// (`CLOCK_BOOTTIME`).

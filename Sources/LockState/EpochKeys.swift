@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Keybag
-package import Sealing
+package import ValetKeybag
+package import ValetSealing
 
 /// The opened keys of one epoch, with what the epoch is recognised by.
 package struct EpochKeys: Sendable {

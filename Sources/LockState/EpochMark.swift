@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Sealing
+package import ValetSealing
 
 /// What an epoch of keys is recognised by.
 package struct EpochMark: Hashable, Sendable {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
-internal import Database
 internal import Glibc
-internal import SecretMemory
+internal import ValetCLinux
+internal import ValetDatabase
+internal import ValetSecretMemory
 
 /// The number by which the kernel knows a key.
 struct KeySerial: Hashable, Sendable {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Keybag
-internal import KeychainModel
-internal import Sealing
-internal import SecretMemory
+internal import ValetKeybag
+internal import ValetKeychainModel
+internal import ValetSealing
+internal import ValetSecretMemory
 
 /// docs/FORMAT.md §10.4.
 extension KeyPayload {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Keybag
-internal import KeychainModel
-internal import Sealing
+internal import ValetKeybag
+internal import ValetKeychainModel
+internal import ValetSealing
 
 /// The keys of one scope, of one epoch or two, as they lie in the kernel: docs/FORMAT.md §10.4.
 final class KeyPayload: Sendable {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Keybag
-internal import KeychainModel
-internal import Sealing
+internal import ValetKeybag
+internal import ValetKeychainModel
+internal import ValetSealing
 
 /// Each scope has a payload of its own: docs/FORMAT.md §10.4.
 extension KeyScope {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
 internal import Glibc
-internal import Keybag
-internal import Sealing
-internal import SecretMemory
 internal import Synchronization
+internal import ValetDatabase
+internal import ValetKeybag
+internal import ValetSealing
+internal import ValetSecretMemory
 
 /// The marks that opened keys are bound to: one for each scope. A lock changes them.
 struct LockMarks: Hashable, Sendable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
+internal import ValetDatabase
 
 /// Keeps the opened keys of a keychain where every process of the user finds them, for as long as
 /// it is unlocked.

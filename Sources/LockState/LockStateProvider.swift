@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
 internal import Glibc
-internal import Sealing
+internal import ValetDatabase
+internal import ValetSealing
 
 /// Where the opened keys of a keychain lie, and why there.
 ///

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Keybag
-package import Sealing
 internal import Synchronization
+internal import ValetKeybag
+package import ValetSealing
 
 /// The lock state of one keychain with a passcode; safe to use from any thread.
 ///

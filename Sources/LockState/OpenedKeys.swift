@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Keybag
-package import Sealing
+internal import ValetKeybag
+package import ValetSealing
 
 /// The keys that are open: of one epoch, or of two while one gives way to the next.
 package final class OpenedKeys: Sendable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Sealing
+internal import ValetSealing
 
 /// Writes one value after another into guarded memory, big endian.
 struct PayloadWriter {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Sealing
-internal import SecretMemory
 internal import Synchronization
+internal import ValetSealing
+internal import ValetSecretMemory
 
 /// The opened keys of one keychain in this process alone: for services, and where keys cannot be
 /// shared.

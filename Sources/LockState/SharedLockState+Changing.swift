@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
 internal import Glibc
-internal import Keybag
-internal import Sealing
-internal import SecretMemory
+internal import ValetDatabase
+internal import ValetKeybag
+internal import ValetSealing
+internal import ValetSecretMemory
 
 /// Unlocking, and other keys in the place of those that are open: docs/FORMAT.md §10.6.
 ///

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
 internal import Glibc
-internal import Keybag
-internal import Sealing
-internal import SecretMemory
 internal import Synchronization
+internal import ValetDatabase
+internal import ValetKeybag
+internal import ValetSealing
+internal import ValetSecretMemory
 
 /// The opened keys of one keychain where every process of the user finds them: sealed in the
 /// kernel, under a key from a file of the user's and a mark in the keychain's folder.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
 internal import Glibc
-internal import Keybag
-internal import Sealing
-internal import SecretMemory
+internal import ValetDatabase
+internal import ValetKeybag
+internal import ValetSealing
+internal import ValetSecretMemory
 
 /// What sharing keys are bound to beside the mark of their scope: the keychain, this run of the
 /// machine, and the user.

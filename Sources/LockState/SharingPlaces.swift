@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
 internal import Glibc
-internal import Keybag
-internal import Sealing
+internal import ValetDatabase
+internal import ValetKeybag
+internal import ValetSealing
 
 /// Where the keys that open the payloads of one keychain lie: docs/FORMAT.md §10.3.
 package struct SharingPlaces: Hashable, Sendable {

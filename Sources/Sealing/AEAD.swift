@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import SecretMemory
+package import ValetSecretMemory
 
 /// Sealing of data: XChaCha20-Poly1305 with a random nonce of 192 bits.
 ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import SecretMemory
+internal import ValetSecretMemory
 
 /// A fixed number of bytes that are not secret, with a name that keeps them apart from others.
 ///

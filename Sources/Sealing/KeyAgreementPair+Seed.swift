@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import SecretMemory
+package import ValetSecretMemory
 
 extension KeyAgreementPair {
     /// The pair that a secret seed of any length gives, always the same.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import SecretMemory
+internal import ValetSecretMemory
 
 /// An X25519 pair of keys (RFC 7748): what is sealed to the public half, the secret half opens.
 package struct KeyAgreementPair: ~Copyable, Sendable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import SecretMemory
+internal import ValetSecretMemory
 
 /// Wrapping of keys under keys. Format: keys and states, 1.1.
 package enum KeyWrap {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import SecretMemory
+internal import ValetSecretMemory
 
 /// `H(K; context, parts…)`: BLAKE2b-256 keyed with K over the length-prefixed context and parts.
 ///

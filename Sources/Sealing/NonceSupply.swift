@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import SecretMemory
+internal import ValetSecretMemory
 
 /// Random nonces, each handed out once: three are made at a time, because asking for random bytes
 /// costs a system call, and a row has three sealed parts.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import SecretMemory
+package import ValetSecretMemory
 
 /// Padding to a multiple of a step, so that sealed bytes tell less about the plaintext's length.
 ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import SecretMemory
+internal import ValetSecretMemory
 
 extension PassphraseKDF {
     /// The most memory that calibration asks for, in KiB: 256 MiB. More would keep small machines

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import SecretMemory
+package import ValetSecretMemory
 
 /// Stretching of what a person types into a key: Argon2id, version 1.3, one lane (RFC 9106).
 package enum PassphraseKDF {

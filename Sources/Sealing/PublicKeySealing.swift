@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import SecretMemory
+package import ValetSecretMemory
 
 /// Sealing to a public key: sealing needs no secret, and cannot open what was sealed.
 ///

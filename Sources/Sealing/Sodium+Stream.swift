@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CSodium
-internal import SecretMemory
+internal import ValetCSodium
+internal import ValetSecretMemory
 
 /// The secretstream of XChaCha20-Poly1305. A chunk is one byte with its tag, sealed, ‖ ciphertext
 /// ‖ MAC 16.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CSodium
-internal import SecretMemory
+internal import ValetCSodium
+internal import ValetSecretMemory
 
 /// libsodium, called safely: with `Sodium+Stream.swift` the only file of this module that names it
 /// or touches a pointer.

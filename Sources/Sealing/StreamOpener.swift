@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import SecretMemory
+package import ValetSecretMemory
 
 /// The opening end of a stream.
 package struct StreamOpener: ~Copyable, Sendable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import SecretMemory
+internal import ValetSecretMemory
 
 /// The sealing end of a stream.
 package struct StreamSealer: ~Copyable, Sendable {

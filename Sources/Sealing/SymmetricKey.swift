@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import SecretMemory
+package import ValetSecretMemory
 
 /// A secret key of 256 bits with one purpose.
 package struct SymmetricKey<P: KeyPurpose>: ~Copyable, Sendable {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
-public import KeychainServices
-internal import SecretMemory
+internal import ValetKeychainModel
+public import ValetKeychainServices
+internal import ValetSecretMemory
 
 // The calls in the shape they have on Apple's systems: the one place with pointers. Their codes may
 // be passed over, as there.

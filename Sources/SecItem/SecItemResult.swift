@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
-internal import KeychainStore
+internal import ValetKeychainModel
+internal import ValetKeychainStore
 
 /// The shape of what a call gives back (keychain-semantics §3.7–§3.9).
 struct SecItemResult {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-package import KeychainModel
-package import KeychainServices
-internal import KeychainStore
-internal import SecretMemory
+package import ValetKeychainModel
+package import ValetKeychainServices
+internal import ValetKeychainStore
+internal import ValetSecretMemory
 
 /// The four calls without their C shape: dictionaries in, objects or failures out.
 package struct SecItemService: Sendable {

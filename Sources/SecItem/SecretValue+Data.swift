@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Foundation
-package import KeychainModel
-package import SecretMemory
+package import ValetKeychainModel
+package import ValetSecretMemory
 
 extension SecretValue {
     /// How many copies of a value there are while it is stored: this one, padded, sealed, and

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-package import KeychainModel
+package import ValetKeychainModel
 
 extension ItemQuery {
     /// The query as a SecItem dictionary, without what is to be returned and without the limit:

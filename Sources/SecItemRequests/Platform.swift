@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
+internal import ValetKeychainModel
 
 #if canImport(Darwin) || VALET_APPLE_BRANCHES
     internal import Security
 #else
-    internal import CoreFoundationNames
-    internal import SecItem
+    internal import ValetCoreFoundationNames
+    internal import ValetSecItem
 #endif
 
 /// The SecItem functions of this system.

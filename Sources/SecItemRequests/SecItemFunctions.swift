@@ -2,7 +2,7 @@
 
 // `SecItemRequests` speaks typed requests as the dictionaries of the SecItem functions.
 
-package import KeychainModel
+package import ValetKeychainModel
 
 /// The four SecItem functions: dictionaries in; an `OSStatus`, and what was asked for, out.
 package protocol SecItemFunctions: Sendable {

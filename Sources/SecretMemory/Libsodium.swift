@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CSodium
+internal import ValetCSodium
 
 /// libsodium's initialisation: it chooses the implementations that fit the processor, once.
 enum Libsodium {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CSodium
+internal import ValetCSodium
 
 /// Random bytes of libsodium, which asks the kernel: fit for keys, and different after a fork.
 package enum Randomness {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CSodium
 internal import Glibc
 internal import Synchronization
+internal import ValetCSodium
 
 /// The one piece of guarded memory that the secrets of this process share.
 ///

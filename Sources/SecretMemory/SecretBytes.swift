@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CSodium
+internal import ValetCSodium
 
 /// Bytes that nobody else should see, and the only carrier of such bytes.
 ///

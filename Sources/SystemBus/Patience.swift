@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Database
 internal import Glibc
+package import ValetDatabase
 
 /// How long somebody waits: until a deadline, or until they want the answer no more.
 package struct Patience: Sendable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import SecretMemory
+package import ValetSecretMemory
 
 /// Where in a TPM an erasure secret is kept: an index of the range that is the owner's to give.
 ///

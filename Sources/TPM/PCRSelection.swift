@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Sealing
+internal import ValetSealing
 
 /// Which platform configuration registers, all of the SHA-256 bank, an object is bound to.
 package struct PCRSelection: Hashable, Sendable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Sealing
+internal import ValetSealing
 
 /// A secret that one TPM gives out: what is stored of it, which opens nothing elsewhere.
 ///

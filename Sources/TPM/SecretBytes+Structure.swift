@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if TPM
-    internal import CTPM2
-    internal import SecretMemory
+    internal import ValetCTPM2
+    internal import ValetSecretMemory
 
     /// Structures of tpm2-tss that hold secrets, in guarded memory.
     extension SecretBytes {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if TPM
-    internal import CTPM2
+    internal import ValetCTPM2
 
     /// The key under which our objects lie in the TPM: the persistent one where the machine has it,
     /// else one that is made from the TCG's template, the same each time until the TPM is cleared.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if TPM
-    internal import CTPM2
+    internal import ValetCTPM2
     internal import Glibc
 
     /// A structure that ESYS allocated. It is wiped before it is freed: some hold secrets.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Sealing
+internal import ValetSealing
 
 /// Commands in bytes: ESYS disposes only of what it made itself.
 extension TPMChannel {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
-internal import Database
 internal import Glibc
+internal import ValetCLinux
+internal import ValetDatabase
 
 /// An open way to a TPM: a command goes in, its answer comes out, all within the deadline.
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if TPM
-    internal import CTPM2
+    internal import ValetCTPM2
 
     /// What the TPM says about itself: TPM 2.0 Library part 3, 30.2.
     extension TPMContext {

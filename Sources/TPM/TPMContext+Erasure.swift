@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if TPM
-    internal import CTPM2
-    internal import SecretMemory
+    internal import ValetCTPM2
+    internal import ValetSecretMemory
 
     /// A secret in the TPM's own memory, which can be destroyed for certain.
     ///

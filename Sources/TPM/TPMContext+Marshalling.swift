@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if TPM
-    internal import CTPM2
+    internal import ValetCTPM2
 
     /// Areas of objects to bytes and back, by tpm2-tss's own code.
     extension TPMContext {

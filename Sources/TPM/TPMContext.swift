@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if TPM
-    internal import CTPM2
-    internal import Database
+    internal import ValetCTPM2
+    internal import ValetDatabase
 
     /// One visit to a TPM: ESYS, and the channel beneath it. Objects and sessions keep it alive.
     @safe final class TPMContext {

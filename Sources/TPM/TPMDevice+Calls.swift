@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if TPM
-    package import Database
-    package import SecretMemory
+    package import ValetDatabase
+    package import ValetSecretMemory
 
     /// Every call opens the way to the TPM and leaves nothing in it. All throw ``TPMError``, each
     /// what it names and: `libraryMissing`, `noDevice`, `noPermission`, `timedOut`,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if TPM
-    internal import CTPM2
+    internal import ValetCTPM2
 
     /// What ESYS knows by a handle, and how it dies.
     @safe struct TPMObject: ~Copyable {

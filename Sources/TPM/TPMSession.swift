@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if TPM
-    internal import CTPM2
+    internal import ValetCTPM2
 
     /// A session whose key only the TPM with the storage root key can know, and in which secrets
     /// travel encrypted (AES-128 in CFB): nobody who listens on the bus, or stands in it, reads

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if TPM
-    internal import CTPM2
+    internal import ValetCTPM2
 
     /// A channel in the form in which ESYS takes one: TSS 2.0 TCTI, 3.2.
     @safe final class TPMTransport {

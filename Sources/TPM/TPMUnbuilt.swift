@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if !TPM
-    package import Database
-    package import SecretMemory
+    package import ValetDatabase
+    package import ValetSecretMemory
 
     // The calls of TPMDevice+Calls.swift in a program that was built without the trait: callers
     // need to know nothing of it.

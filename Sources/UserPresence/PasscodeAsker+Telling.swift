@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Database
+package import ValetDatabase
 
 /// Telling a person to do something else than type.
 extension PasscodeAsker {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import SecretMemory
+internal import ValetSecretMemory
 
 /// What a person is asked, and what counts as an answer.
 ///

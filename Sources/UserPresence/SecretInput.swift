@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
 internal import Glibc
-package import SecretMemory
+internal import ValetDatabase
+package import ValetSecretMemory
 
 /// Secret bytes that are being read, in guarded memory up to 4 KiB.
 package struct SecretInput: ~Copyable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
+internal import ValetKeychainModel
 
 extension Accessibility: CustomStringConvertible {
     /// The name that stored services end in, such as `AccessibleWhenUnlocked`; it never changes.

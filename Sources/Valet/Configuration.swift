@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
+internal import ValetKeychainModel
 
 /// What was asked for when a valet was made.
 struct Configuration: Hashable, Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
+internal import ValetKeychainModel
 
 /// What a valet asks of the keychain that the platform has.
 protocol KeychainBackend: Sendable {

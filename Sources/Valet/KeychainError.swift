@@ -2,7 +2,7 @@
 
 // `Valet` keeps secrets by key in sandboxes that an application names.
 
-internal import KeychainModel
+internal import ValetKeychainModel
 
 extension KeychainError: CustomStringConvertible {
     /// The error that `status`, an `OSStatus` of the SecItem functions, amounts to.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
-internal import SecItemRequests
+internal import ValetKeychainModel
+internal import ValetSecItemRequests
 
 /// The rules of migrations that need no keychain.
 enum Migration {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
+internal import ValetKeychainModel
 
 /// Where a migration stores what it found.
 struct MigrationDestination {

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-public import KeychainModel
-internal import SecItemRequests
+public import ValetKeychainModel
+internal import ValetSecItemRequests
 
 // Exported, so that importers of this module have the members of the types that it shows, too,
 // under `MemberImportVisibility`; one by one, because the rest of these modules is not for them.
-@_exported public import struct KeychainModel.KeychainFailure
+@_exported public import struct ValetKeychainModel.KeychainFailure
 
 #if canImport(Darwin) || VALET_APPLE_BRANCHES
     #if !os(tvOS)
         internal import LocalAuthentication
     #endif
 #else
-    public import KeychainServices
-    internal import SecItem
-    internal import SecretMemory
+    public import ValetKeychainServices
+    internal import ValetSecItem
+    internal import ValetSecretMemory
 
-    @_exported public import enum KeychainServices.ValetKeychain
+    @_exported public import enum ValetKeychainServices.ValetKeychain
 #endif
 
 /// Why a keychain call failed, in full: code, operation, path, system error, hint.
-public typealias KeychainFailure = KeychainModel.KeychainFailure
+public typealias KeychainFailure = ValetKeychainModel.KeychainFailure
 
 #if !(canImport(Darwin) || VALET_APPLE_BRANCHES)
     /// The keychain of this process: who the application is.
-    public typealias ValetKeychain = KeychainServices.ValetKeychain
+    public typealias ValetKeychain = ValetKeychainServices.ValetKeychain
 #endif
 
 #if !(canImport(Darwin) || VALET_APPLE_BRANCHES)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
-internal import SecItemRequests
+internal import ValetKeychainModel
+internal import ValetSecItemRequests
 
 extension SecItemKeychain {
     /// Sets all items. The system has no transactions, so that what was set is set back when a

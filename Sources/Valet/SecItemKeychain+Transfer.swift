@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
-internal import SecItemRequests
+internal import ValetKeychainModel
+internal import ValetSecItemRequests
 
 extension SecItemKeychain {
     /// The items that a dictionary finds; values are read one by one.

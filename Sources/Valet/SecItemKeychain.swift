@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
-internal import SecItemRequests
+internal import ValetKeychainModel
+internal import ValetSecItemRequests
 
 /// A keychain that is asked through the SecItem functions: the one of Apple's systems.
 struct SecItemKeychain: KeychainBackend {

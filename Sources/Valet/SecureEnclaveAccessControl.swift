@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
+internal import ValetKeychainModel
 
 extension SecureEnclaveAccessControl: CustomStringConvertible {
     /// What stored services end in; it never changes.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
-internal import KeychainModel
+internal import ValetKeychainModel
 
 // The declaration stands in this file because its Objective-C name is an attribute under `#if`.
 

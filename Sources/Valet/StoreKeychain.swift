@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
-internal import KeychainServices
-internal import KeychainStore
-internal import SecItem
-internal import SecItemRequests
-internal import SecretMemory
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
+internal import ValetSecItem
+internal import ValetSecItemRequests
+internal import ValetSecretMemory
 
 /// The embedded keychain, asked by typed requests.
 struct StoreKeychain: KeychainBackend {

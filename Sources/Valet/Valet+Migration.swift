@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
-internal import SecItemRequests
+internal import ValetKeychainModel
+internal import ValetSecItemRequests
 
 extension Valet {
     /// Copies the generic passwords that a query finds into this valet, as `compactMap` has them.

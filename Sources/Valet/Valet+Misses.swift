@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
+internal import ValetKeychainModel
 
 extension Valet {
     /// Keeps a failure as the thread's last one; a miss with a hint where the key is instead.

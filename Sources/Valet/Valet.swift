@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
-internal import KeychainModel
+internal import ValetKeychainModel
 
 extension Valet {
     /// Whether the keychain works here, which is tried by reading a canary, and by writing it

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
+internal import ValetKeychainModel
 
 extension AccessControl {
     /// What it takes to read the item, as `list` shows it; nil if it takes nothing.

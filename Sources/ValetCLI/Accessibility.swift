@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
+internal import ValetKeychainModel
 
 /// The accessibilities that the command offers, as it spells them.
 enum Accessibility: String, CaseIterable, Sendable {

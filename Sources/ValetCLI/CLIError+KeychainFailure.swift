@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import KeychainModel
+internal import ValetKeychainModel
 
 extension CLIError {
     /// What a person is told about a failure of the keychain.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import UserPresence
+internal import ValetUserPresence
 
 extension CLIError {
     /// What it means for a command that nobody answered.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import SecretMemory
+internal import ValetSecretMemory
 
 /// Where a command reads and writes: ``Terminal``, or a stand-in for it.
 protocol Console {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainStore
+internal import ValetKeychainStore
 
 /// Where a device key comes from, as the command spells it.
 extension DeviceKeyPlace {

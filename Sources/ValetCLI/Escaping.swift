@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import UserPresence
+internal import ValetUserPresence
 
 /// Makes text safe to show: one line that no terminal acts on.
 enum Escaping {

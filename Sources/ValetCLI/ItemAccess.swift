@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import KeychainServices
-internal import KeychainStore
-internal import SecretMemory
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
+internal import ValetSecretMemory
 
 /// What verbs ask of a keychain: ``KeychainSession``, or a stand-in for it.
 protocol ItemAccess {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import KeychainStore
+internal import ValetKeychainModel
+internal import ValetKeychainStore
 
 /// What keeps an item: a valet, or a program with a service or a server of its own.
 struct ItemOwner: Hashable, Sendable {

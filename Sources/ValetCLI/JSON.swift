@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import UserPresence
+internal import ValetUserPresence
 
 /// A JSON value on its way out. Members keep their order.
 indirect enum JSON: Hashable, Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import KeychainStore
+internal import ValetKeychainModel
+internal import ValetKeychainStore
 
 /// Says on a terminal how far a long work has come; says nothing anywhere else, or of a short one.
 final class ProgressLine {

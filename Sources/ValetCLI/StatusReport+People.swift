@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainStore
+internal import ValetKeychainStore
 
 /// What is shown of how people are told apart from thieves: docs/THREAT-MODEL.md, "What each thief
 /// gets".

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainStore
+internal import ValetKeychainStore
 
 /// What is shown of a TPM that keeps a keychain's keys.
 extension StatusReport {

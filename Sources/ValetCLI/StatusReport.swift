@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainStore
+internal import ValetKeychainStore
 
 /// Facts that a verb shows, in order: a line of text for each, or a member of a JSON object.
 struct StatusReport: Sendable {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
 internal import Glibc
-internal import SecretMemory
-internal import UserPresence
+internal import ValetCLinux
+internal import ValetSecretMemory
+internal import ValetUserPresence
 
 /// The console of this process: its three standard streams, and a person at a terminal.
 struct Terminal: Console {

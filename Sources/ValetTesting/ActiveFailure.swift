@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
-internal import KeychainServices
-internal import KeychainStore
 internal import Synchronization
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
 
 /// A failure that is in effect, with the number of calls that it has met.
 final class ActiveFailure: Sendable {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import KeychainServices
-internal import KeychainStore
 internal import Synchronization
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
 
 /// What comes before each call to one temporary keychain: the failures in effect, and its end.
 final class FailureScript: CallScript {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import KeychainServices
-internal import KeychainStore
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
 
 /// A call, and what a keychain in some state would answer to it (docs/TESTING.md).
 struct MetCall {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import KeychainServices
-internal import KeychainStore
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
 
 /// What failures let a keychain say of itself, when it is asked and when it tells.
 ///

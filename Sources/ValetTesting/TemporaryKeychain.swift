@@ -3,9 +3,9 @@
 // `ValetTesting` gives tests of applications keychains of their own.
 
 internal import Foundation
-internal import KeychainModel
-internal import KeychainServices
-internal import KeychainStore
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
 
 /// A keychain for the length of a test, with which `Valet`, `KeychainSwift` and the SecItem
 /// functions work in place of the user's.

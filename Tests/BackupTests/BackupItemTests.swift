@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
-import SecretMemory
 import Testing
+import ValetKeychainModel
+import ValetSecretMemory
 
-@testable import Backup
+@testable import ValetBackup
 
 @Suite struct `An item for a backup` {
     private func code(

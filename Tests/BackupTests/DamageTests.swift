@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import Sealing
-import TestValues
 import Testing
+import ValetSealing
+import ValetTestValues
 
-@testable import Backup
+@testable import ValetBackup
 
 /// A file whose bytes a test changes while a reader has it open.
 private struct ChangingFile {

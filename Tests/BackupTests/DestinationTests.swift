@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import TestValues
 import Testing
+import ValetTestValues
 
-@testable import Backup
+@testable import ValetBackup
 
 @Suite struct `Where a backup goes` {
     let folder: TestFolder

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
-import Sealing
-import TestValues
 import Testing
+import ValetKeychainModel
+import ValetSealing
+import ValetTestValues
 
-@testable import Backup
+@testable import ValetBackup
 
 @Suite struct `Any bytes` {
     @Test func `are refused as a header, or give the same bytes again`() throws {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import TestValues
 import Testing
+import ValetTestValues
 
-@testable import Backup
+@testable import ValetBackup
 
 /// Each in a process of its own: the limits, and what is measured, are those of a process.
 @Suite struct `A process with a backup` {

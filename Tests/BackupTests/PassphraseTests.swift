@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Sealing
-import SecretMemory
-import TestValues
 import Testing
+import ValetSealing
+import ValetSecretMemory
+import ValetTestValues
 
-@testable import Backup
+@testable import ValetBackup
 
 @Suite struct `The passphrase of a backup` {
     let folder: TestFolder

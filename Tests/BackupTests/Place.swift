@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import TestValues
+import ValetTestValues
 
 /// A small disk in memory, which takes root and a kernel that lets root mount. With `REQUIRE_ALL=1`
 /// it may not be missing.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
-import SecretMemory
-import TestValues
 import Testing
+import ValetKeychainModel
+import ValetSecretMemory
+import ValetTestValues
 
-@testable import Backup
+@testable import ValetBackup
 
 @Suite struct `What was put into a backup` {
     let folder: TestFolder

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import KeychainModel
-import Sealing
-import SecretMemory
+import ValetDatabase
+import ValetKeychainModel
+import ValetSealing
+import ValetSecretMemory
 
-@testable import Backup
+@testable import ValetBackup
 
 /// Backups at a cost that tests can wait for.
 enum TestBackup {

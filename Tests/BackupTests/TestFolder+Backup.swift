@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import TestValues
+import ValetTestValues
 
 extension TestFolder {
     private static let backup = "keys.backup"

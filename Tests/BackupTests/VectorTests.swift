@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
-import Sealing
-import TestValues
 import Testing
+import ValetKeychainModel
+import ValetSealing
+import ValetTestValues
 
-@testable import Backup
+@testable import ValetBackup
 
 @Suite struct `A backup that another program wrote` {
     @Test(arguments: try Vector.backup("file"))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import TestValues
 import Testing
+import ValetTestValues
 
-@testable import Database
+@testable import ValetDatabase
 
 /// The lines of /proc/locks that this process holds on a file, by any of SQLite's locks.
 func locksOfThisProcess(on path: String) throws -> [String] {

@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@testable import Database
+@testable import ValetDatabase
 
 @Suite struct `A cancellation` {
     private func isReadable(_ cancellation: Cancellation, _ milliseconds: Int32 = 0) -> Bool {

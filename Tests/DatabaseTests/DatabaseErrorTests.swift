@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@testable import Database
+@testable import ValetDatabase
 
 @Suite struct `A database error` {
     @Test(

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import TestValues
 import Testing
+import ValetTestValues
 
-@testable import Database
+@testable import ValetDatabase
 
 /// Tests run side by side in one process: numbers are taken by `dup2` at one moment, and never
 /// free for another test.

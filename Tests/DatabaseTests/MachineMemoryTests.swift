@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import Database
+@testable import ValetDatabase
 
 @Suite struct `The memory that a process may have` {
     private static let gibibyte: UInt64 = 1 << 30

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import TestValues
 import Testing
+import ValetTestValues
 
-@testable import Database
+@testable import ValetDatabase
 
 /// The folder `home`, beside which another is that can take its place.
 @Suite struct `A folder that was replaced` {

@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import Database
+@testable import ValetDatabase
 
 @Suite struct `The clock of a thread's processor time` {
     /// Passes as if another program had the processor: this thread waits, and works little.

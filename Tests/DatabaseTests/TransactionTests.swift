@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import TestValues
 import Testing
+import ValetTestValues
 
-@testable import Database
+@testable import ValetDatabase
 
 @Suite struct `A transaction` {
     let folder: TestFolder

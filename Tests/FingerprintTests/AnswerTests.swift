@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import SystemBus
 import Testing
+import ValetSystemBus
 
-@testable import Fingerprint
+@testable import ValetFingerprint
 
 @Suite struct `An answer of fprintd` {
     @Test(

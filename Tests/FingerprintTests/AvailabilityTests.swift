@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import SystemBus
-import TestValues
 import Testing
+import ValetDatabase
+import ValetSystemBus
+import ValetTestValues
 
-@testable import Fingerprint
+@testable import ValetFingerprint
 
 /// Why a finger could not be verified; `nil` if it could.
 func failure(

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import KeychainServices
-import KeychainStore
-import SecItem
-import SecretMemory
-import TestValues
 import Testing
-import UserPresence
+import ValetDatabase
+import ValetKeychainServices
+import ValetKeychainStore
+import ValetSecItem
+import ValetSecretMemory
+import ValetTestValues
+import ValetUserPresence
 
-@testable import Fingerprint
+@testable import ValetFingerprint
 
 @Suite(.serialized, .needsReader) struct `A context at a reader of this machine` {
     private let folder = FileManager.default.temporaryDirectory

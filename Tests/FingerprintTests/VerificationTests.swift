@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import SystemBus
 import Testing
+import ValetDatabase
+import ValetSystemBus
 
-@testable import Fingerprint
+@testable import ValetFingerprint
 
 /// What a verification led to, and what the person was told meanwhile.
 struct Verification: Equatable {

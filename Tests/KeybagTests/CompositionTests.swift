@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
-import Sealing
 import Testing
+import ValetKeychainModel
+import ValetSealing
 
-@testable import Keybag
+@testable import ValetKeybag
 
 /// docs/FORMAT.md §4.2, the column "present".
 @Suite struct `The records of a keybag` {
@@ -28,7 +28,7 @@ import Testing
     private static let optional: Set<KeybagTag> = [.syncCircle]
 
     private func code(_ keybag: LockedKeybag) -> KeybagError.Code? {
-        KeybagTests.code { _ = try LockedKeybag(parsing: keybag.encoded) }
+        ValetKeybagTests.code { _ = try LockedKeybag(parsing: keybag.encoded) }
     }
 
     @Test func `are those of its protector`() throws {
@@ -62,7 +62,8 @@ import Testing
             for kind in ProtectorKind.allCases where kind != sample.protector {
                 var bytes = sample.encoded
                 bytes[34] = kind.rawValue
-                #expect(KeybagTests.code { _ = try LockedKeybag(parsing: bytes) } == .malformed)
+                #expect(
+                    ValetKeybagTests.code { _ = try LockedKeybag(parsing: bytes) } == .malformed)
             }
         }
     }
@@ -71,12 +72,12 @@ import Testing
         for sample in try Self.samples() where sample.deviceSource != .tpm {
             var bytes = sample.encoded
             bytes[35] = DeviceSource.tpm.rawValue
-            #expect(KeybagTests.code { _ = try LockedKeybag(parsing: bytes) } == .malformed)
+            #expect(ValetKeybagTests.code { _ = try LockedKeybag(parsing: bytes) } == .malformed)
             var changed = sample
             changed.records[.tpmDeviceObject] = TPMSample.object
             bytes = changed.encoded
             bytes[35] = DeviceSource.tpm.rawValue
-            #expect(KeybagTests.code { _ = try LockedKeybag(parsing: bytes) } == nil)
+            #expect(ValetKeybagTests.code { _ = try LockedKeybag(parsing: bytes) } == nil)
         }
     }
 
@@ -95,7 +96,7 @@ import Testing
         keybag.records[.argon2] = body + [lanes]
         #expect(code(keybag) == .malformed)
         #expect(
-            KeybagTests.code { _ = try Argon2Record(parsing: body + [lanes]) } == .malformed)
+            ValetKeybagTests.code { _ = try Argon2Record(parsing: body + [lanes]) } == .malformed)
     }
 
     @Test func `hold a cost in 25 bytes`() throws {
@@ -104,7 +105,7 @@ import Testing
         #expect(try Argon2Record(parsing: record.bytes) == record)
         for bytes in [record.bytes.dropLast(), record.bytes + [0]] {
             #expect(
-                KeybagTests.code { _ = try Argon2Record(parsing: Array(bytes)) } == .malformed)
+                ValetKeybagTests.code { _ = try Argon2Record(parsing: Array(bytes)) } == .malformed)
         }
     }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
-import Sealing
-import SecretMemory
+import ValetKeychainModel
+import ValetSealing
+import ValetSecretMemory
 
-@testable import Keybag
+@testable import ValetKeybag
 
 extension SecretBytes {
     /// A copy, to compare with.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
-import Sealing
-import TestValues
 import Testing
+import ValetKeychainModel
+import ValetSealing
+import ValetTestValues
 
-@testable import Keybag
+@testable import ValetKeybag
 
 @Suite struct `Parsing a keybag` {
     let sample: TestKeybag
@@ -17,7 +17,7 @@ import Testing
     }
 
     private func code(_ bytes: [UInt8]) -> KeybagError.Code? {
-        KeybagTests.code { _ = try LockedKeybag(parsing: bytes) }
+        ValetKeybagTests.code { _ = try LockedKeybag(parsing: bytes) }
     }
 
     @Test(arguments: [1, 2, UInt64.max], [DeviceSource.file, .credential, .path])

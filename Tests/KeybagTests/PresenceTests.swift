@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
-import Sealing
-import SecretMemory
 import Testing
+import ValetKeychainModel
+import ValetSealing
+import ValetSecretMemory
 
-@testable import Keybag
+@testable import ValetKeybag
 
 /// docs/FORMAT.md §4.2, records 0x0401 and 0x0402.
 @Suite struct `The presence pairs of a keybag` {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import SecretMemory
-import TestValues
 import Testing
+import ValetSecretMemory
+import ValetTestValues
 
-@testable import Keybag
+@testable import ValetKeybag
 
 @Suite struct `A recovery key` {
     /// The text of one.
     let text = RecoveryKey([UInt8](repeating: 0x5a, count: 20)).text.array
 
     private func code(_ text: [UInt8]) -> KeybagError.Code? {
-        KeybagTests.code { _ = try RecoveryKey(parsing: text.span) }
+        ValetKeybagTests.code { _ = try RecoveryKey(parsing: text.span) }
     }
 
     @Test func `is ten groups of four characters`() {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
-import Sealing
-import SecretMemory
+import ValetKeychainModel
+import ValetSealing
+import ValetSecretMemory
 
-@testable import Keybag
+@testable import ValetKeybag
 
 /// A keybag with a passcode and a TPM, without a TPM: what one would give out is made up.
 struct TPMSample {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
-import Sealing
-import SecretMemory
 import Testing
+import ValetKeychainModel
+import ValetSealing
+import ValetSecretMemory
 
-@testable import Keybag
+@testable import ValetKeybag
 
 @Suite struct `A keybag behind a TPM` {
     let sample: TPMSample

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
-import Sealing
-import SecretMemory
 import Testing
+import ValetKeychainModel
+import ValetSealing
+import ValetSecretMemory
 
-@testable import Keybag
+@testable import ValetKeybag
 
 @Suite struct `Unlocking a keybag` {
     let sample: TestKeybag
@@ -120,7 +120,7 @@ import Testing
     }
 
     private func code(_ keybag: LockedKeybag) -> KeybagError.Code? {
-        KeybagTests.code { _ = try sample.unlock(keybag) }
+        ValetKeybagTests.code { _ = try sample.unlock(keybag) }
     }
 
     @Test(arguments: wraps)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
-import Sealing
 import Testing
+import ValetKeychainModel
+import ValetSealing
 
-@testable import Keybag
+@testable import ValetKeybag
 
 @Suite struct `An unlocked keybag` {
     private func subkey<P>(_ key: borrowing SymmetricKey<P>) throws -> SymmetricKey<P> {

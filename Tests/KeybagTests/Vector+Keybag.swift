@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TestValues
+import ValetTestValues
 
-@testable import Keybag
+@testable import ValetKeybag
 
 extension Vector {
     /// Runs `body`, which must do what the file says: end well, or throw that very code.

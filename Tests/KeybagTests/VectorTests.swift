@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
-import Sealing
-import SecretMemory
-import TestValues
 import Testing
+import ValetKeychainModel
+import ValetSealing
+import ValetSecretMemory
+import ValetTestValues
 
-@testable import Keybag
+@testable import ValetKeybag
 
 /// The bytes of docs/FORMAT.md, made by a program that knows nothing but that page.
 @Suite struct `The vectors of passcodes and recovery keys` {

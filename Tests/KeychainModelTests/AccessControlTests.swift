@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
 import Testing
+import ValetKeychainModel
 
 /// keychain-semantics §10.1–§10.3.
 @Suite struct `An access control` {

@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import KeychainModel
+@testable import ValetKeychainModel
 
 @Suite struct `A family of attributes` {
     /// What a family makes of an input; nil where it refuses it.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
-import TestValues
 import Testing
+import ValetKeychainModel
+import ValetTestValues
 
 /// docs/FORMAT.md §5.3.
 @Suite struct `A list of attributes` {

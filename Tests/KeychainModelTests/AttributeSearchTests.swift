@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import KeychainModel
+@testable import ValetKeychainModel
 
 @Suite struct `Comparing values of an attribute` {
     struct Row: Sendable {

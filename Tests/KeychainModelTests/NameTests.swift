@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import KeychainModel
+@testable import ValetKeychainModel
 
 @Suite struct `A persistent reference's bytes` {
     @Test(arguments: ItemClass.allCases)

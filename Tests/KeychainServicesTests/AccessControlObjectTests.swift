@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
 import Security
 import Testing
+import ValetKeychainModel
 
-@testable import KeychainServices
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetSecItem
 
 /// keychain-semantics §10.1–§10.3, §3.4.
 @Suite struct `Access control objects` {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
 import Testing
+import ValetKeychainModel
 
-@testable import KeychainServices
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetSecItem
 
 @Suite struct `A request to add` {
     @Test func `has the defaults of a local item`() throws {

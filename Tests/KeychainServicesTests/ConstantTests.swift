@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainServices
-import SecItem
 import Testing
+import ValetKeychainServices
+import ValetSecItem
 
 /// keychain-semantics §1: what every constant is, trailing blanks included.
 @Suite struct `The constants` {

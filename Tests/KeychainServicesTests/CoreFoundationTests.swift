@@ -76,4 +76,22 @@ import Testing
         #expect(CFStringGetLength("ä" as CFString) == 1 && CFStringGetLength(nil) == 0)
         #expect(CFHash("a" as CFString) == CFHash("a" as CFString) && CFHash(nil) == 0)
     }
+
+    @Test func `A request whose key is not a text is refused`() {
+        let query = NSMutableDictionary(dictionary: [kSecClass: kSecClassGenericPassword])
+        query[NSNumber(value: 1)] = "a"
+        #expect(SecItemCopyMatching(query, nil) == errSecParam)
+        #expect(SecItemDelete(query) == errSecParam)
+        #expect(SecItemAdd(query, nil) == errSecParam)
+        query.removeObject(forKey: NSNumber(value: 1))
+        let changes: NSDictionary = [NSNumber(value: 1): "a"]
+        #expect(SecItemUpdate(query, changes) == errSecNoSuchAttr)
+    }
+
+    @Test func `A dictionary takes an object that can be copied as a key`() {
+        let request = NSMutableDictionary()
+        request.setObject("a", forKey: kSecAttrAccount as NSString as any NSCopying)
+        request.setObject("b", forKey: NSNumber(value: 1) as any NSCopying)
+        #expect(request[kSecAttrAccount] as? String == "a" && request.count == 2)
+    }
 }

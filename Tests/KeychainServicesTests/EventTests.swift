@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
-import KeychainStore
 import Testing
+import ValetKeychainModel
+import ValetKeychainStore
 
-@testable import KeychainServices
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetSecItem
 
 /// The lines of keys-and-states §1.5 that are about a keychain as a whole.
 private enum KeychainEvent: String, CaseIterable {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
 import Security
 import Testing
+import ValetKeychainModel
 
-@testable import KeychainServices
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetSecItem
 
 @Suite struct `The keys of a dictionary` {
     /// keychain-semantics §3.1, §3.2: the same in a search and when adding.

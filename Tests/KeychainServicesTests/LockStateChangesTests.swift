@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
 import Testing
+import ValetKeychainModel
 
-@testable import KeychainServices
-@testable import KeychainStore
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetKeychainStore
+@testable import ValetSecItem
 
 @Suite(.timeLimit(.minutes(20))) struct `The changes of the lock state` {
     @Test func `begin with the present, and tell of each lock and unlock`() async throws {

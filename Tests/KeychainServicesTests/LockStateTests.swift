@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
 import Testing
+import ValetKeychainModel
 
-@testable import KeychainServices
-@testable import KeychainStore
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetKeychainStore
+@testable import ValetSecItem
 
 @Suite struct `The lock state` {
     private let keychain = LockableKeychain()

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
-import KeychainServices
-import SecItem
 import Testing
+import ValetKeychainModel
+import ValetKeychainServices
+import ValetSecItem
 
 /// keychain-semantics §4.
 @Suite struct `Synchronizable items` {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TestSupport
 import Testing
+import ValetTestSupport
 
 @Suite struct `The process of these tests` {
     /// Else what is tried with the embedded keychain would be left out without a word.

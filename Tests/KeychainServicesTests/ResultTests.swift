@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
-import SecretMemory
 import Testing
+import ValetKeychainModel
+import ValetSecretMemory
 
-@testable import KeychainServices
-@testable import KeychainStore
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetKeychainStore
+@testable import ValetSecItem
 
 @Suite struct `What a search gives back` {
     @Test func `is the value for data`() {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
-import KeychainStore
-import SecretMemory
+import ValetKeychainModel
+import ValetKeychainStore
+import ValetSecretMemory
 
-@testable import KeychainServices
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetSecItem
 
 /// A keychain in one of the states, with the items of every operation.
 final class StateFixture: Sendable {

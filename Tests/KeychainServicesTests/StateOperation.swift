@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
-import KeychainStore
-import SecretMemory
+import ValetKeychainModel
+import ValetKeychainStore
+import ValetSecretMemory
 
-@testable import KeychainServices
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetSecItem
 
 /// A call about items of one class; each has a service of its own to find them in.
 enum StateOperation: String, CaseIterable, Sendable {

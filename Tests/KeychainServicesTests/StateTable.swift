@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
+import ValetKeychainModel
 
 /// The states of keys-and-states §1.5, of which Z, K and I are those of a keychain without a
 /// passcode.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
-import KeychainStore
 import Testing
+import ValetKeychainModel
+import ValetKeychainStore
 
-@testable import KeychainServices
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetSecItem
 
 /// keys-and-states §1.5 and keychain-semantics §9, cell by cell.
 @Suite struct `Every call in every state` {

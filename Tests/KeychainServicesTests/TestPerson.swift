@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import KeychainModel
-import KeychainStore
-import SecretMemory
 import Synchronization
 import Testing
+import ValetDatabase
+import ValetKeychainModel
+import ValetKeychainStore
+import ValetSecretMemory
 
-@testable import KeychainServices
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetSecItem
 
 /// A person who does what the test says, and counts how often they were asked.
 final class TestPerson: AuthenticationContext {

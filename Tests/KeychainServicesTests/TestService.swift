@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainServices
-import SecItem
-import TestSupport
+import ValetKeychainServices
+import ValetSecItem
+import ValetTestSupport
 
 /// The keychain of this process: a temporary one, with an identity that has two groups.
 enum TestKeychain {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
 import Testing
+import ValetKeychainModel
 
-@testable import KeychainServices
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetSecItem
 
 @Suite final class `A file that says who is asking` {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)

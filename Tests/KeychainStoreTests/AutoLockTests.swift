@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import KeychainModel
-import LockState
 import Testing
+import ValetDatabase
+import ValetKeychainModel
+import ValetLockState
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// A keychain that locks itself when it is not used. All these tests wait for the clock of the
 /// machine, and for nothing else: how fast they are does not matter.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
-import Sealing
-import SecretMemory
 import Testing
+import ValetKeychainModel
+import ValetSealing
+import ValetSecretMemory
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 @Suite struct `A backup of a keychain` {
     let file = BackupPath()

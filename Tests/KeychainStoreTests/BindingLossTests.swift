@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import KeychainModel
-import SecretMemory
-import TPM
-import TPMSupport
-import TestValues
 import Testing
+import ValetDatabase
+import ValetKeychainModel
+import ValetSecretMemory
+import ValetTPM
+import ValetTPMSupport
+import ValetTestValues
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// keys-and-states §1.5, state K: a TPM that is lost, or does not want.
 @Suite(.enabled(if: Swtpm.isThere, Swtpm.isMissing)) struct `A keychain whose TPM fails it` {

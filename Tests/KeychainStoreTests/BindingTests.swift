@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import KeychainModel
-import LockState
-import TPM
-import TPMSupport
 import Testing
+import ValetDatabase
+import ValetKeychainModel
+import ValetLockState
+import ValetTPM
+import ValetTPMSupport
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// keys-and-states §1.2, rows D, T and Kpass; docs/FORMAT.md §4.8.
 @Suite(.enabled(if: Swtpm.isThere, Swtpm.isMissing)) struct `A keychain bound to a TPM` {

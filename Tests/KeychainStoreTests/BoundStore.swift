@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import KeychainModel
-import LockState
 import Synchronization
-import TPM
-import TPMSupport
-import TestValues
 import Testing
+import ValetDatabase
+import ValetKeychainModel
+import ValetLockState
+import ValetTPM
+import ValetTPMSupport
+import ValetTestValues
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// A keychain with a TPM of its own, and something in between that counts what the TPM is asked.
 final class BoundStore {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import KeychainModel
-import LockState
-import SecretMemory
 import Testing
+import ValetDatabase
+import ValetKeychainModel
+import ValetLockState
+import ValetSecretMemory
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// A keychain with a passcode. No key of it stays in the kernel.
 private final class LockableStore {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
-import KeychainModel
 import Testing
+import ValetDatabase
+import ValetKeychainModel
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 @Suite struct `A damaged item` {
     let keychain = TestStore()

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import KeychainModel
-import SecretMemory
 import Testing
+import ValetDatabase
+import ValetKeychainModel
+import ValetSecretMemory
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// docs/FORMAT.md §4.4: what the old keys do not open, nothing opens later.
 @Suite struct `A change of keys of a keychain with damaged items` {

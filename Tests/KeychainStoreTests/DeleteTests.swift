@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
 import Testing
+import ValetKeychainModel
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// keychain-semantics §7.
 @Suite struct `Deleting items` {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
 import Testing
+import ValetKeychainModel
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// Columns that nobody has vouched for before the names in the row are open.
 @Suite struct `A row that says it is another sort of item` {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Dispatch
 import Foundation
-import Keybag
-import KeychainModel
-import LockState
-import Sealing
-import SecretMemory
 import Synchronization
 import Testing
+import ValetDatabase
+import ValetKeybag
+import ValetKeychainModel
+import ValetLockState
+import ValetSealing
+import ValetSecretMemory
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// Keys that are published for another epoch than the database has: keys-and-states §1.6.
 @Suite(.serialized) struct `Keys of an epoch that is about to begin` {

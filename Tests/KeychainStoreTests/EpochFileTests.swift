@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import Keybag
-import KeychainModel
-import Sealing
-import SecretMemory
 import Testing
+import ValetKeybag
+import ValetKeychainModel
+import ValetSealing
+import ValetSecretMemory
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// What lies beside the device key while keys are changed, and what somebody put there.
 @Suite struct `The folder of the device key` {

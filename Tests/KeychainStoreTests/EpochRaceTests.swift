@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Dispatch
 import Foundation
-import KeychainModel
-import SecretMemory
 import Synchronization
 import Testing
+import ValetDatabase
+import ValetKeychainModel
+import ValetSecretMemory
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// Readers and writers, on threads and on connections and keys of their own, beside who changes
 /// what is open.

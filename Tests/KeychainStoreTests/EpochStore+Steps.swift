@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
-import KeychainModel
-import SecretMemory
 import Testing
+import ValetDatabase
+import ValetKeychainModel
+import ValetSecretMemory
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// Epoch changes in single steps.
 extension EpochStore {

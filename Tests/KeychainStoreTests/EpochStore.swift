@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
-import LockState
-import Sealing
-import SecretMemory
-import TPM
 import Testing
+import ValetKeychainModel
+import ValetLockState
+import ValetSealing
+import ValetSecretMemory
+import ValetTPM
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// A keychain whose keys are changed, in a temporary folder. No key of it stays in the kernel.
 final class EpochStore {

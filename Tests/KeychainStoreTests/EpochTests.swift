@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import KeychainModel
-import SecretMemory
 import Testing
+import ValetDatabase
+import ValetKeychainModel
+import ValetSecretMemory
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 @Suite struct `New keys for a keychain` {
     let epochs = EpochStore()

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import KeychainModel
-import TPM
-import TPMSupport
 import Testing
+import ValetDatabase
+import ValetKeychainModel
+import ValetTPM
+import ValetTPMSupport
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// docs/FORMAT.md §4.9: what is made before an epoch, and destroyed after one.
 @Suite(.enabled(if: Swtpm.isThere, Swtpm.isMissing)) struct `What is left of erasure secrets` {

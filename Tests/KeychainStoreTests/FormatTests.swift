@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
-import Keybag
-import KeychainModel
-import Sealing
 import Testing
+import ValetDatabase
+import ValetKeybag
+import ValetKeychainModel
+import ValetSealing
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// docs/FORMAT.md §7.
 @Suite struct `A keychain of a later version` {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import KeychainModel
-import Sealing
 import Testing
+import ValetDatabase
+import ValetKeychainModel
+import ValetSealing
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// Bytes that are changed in what follows from the rows: `doctor --repair-indexes`.
 @Suite struct `A keychain with a damaged index` {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
 import Testing
+import ValetKeychainModel
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// docs/decisions/0018, 0019: half a backup of a locked keychain would be taken for one.
 @Suite struct `Backup and restore of a keychain that is locked` {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import Keybag
-import KeychainModel
-import LockState
-import Sealing
 import Testing
+import ValetDatabase
+import ValetKeybag
+import ValetKeychainModel
+import ValetLockState
+import ValetSealing
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// A keychain with a passcode, limits, and an item of each class.
 private struct Locked {

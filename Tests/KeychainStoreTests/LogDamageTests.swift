@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import KeychainModel
 import Testing
+import ValetDatabase
+import ValetKeychainModel
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// docs/decisions/0016-damaged-log.md.
 @Suite final class `A log with a flipped byte` {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import KeychainModel
 import Synchronization
 import Testing
+import ValetDatabase
+import ValetKeychainModel
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// More items than one transaction deletes: docs/decisions/0051-many-items.md.
 @Suite struct `Deleting many items` {

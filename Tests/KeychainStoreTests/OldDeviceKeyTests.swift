@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import KeychainModel
-import Sealing
-import SecretMemory
 import Testing
+import ValetDatabase
+import ValetKeychainModel
+import ValetSealing
+import ValetSecretMemory
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// docs/FORMAT.md §4.4, step 5: what is erased beside the device key, and what never is.
 @Suite struct `A file with the name of a device key` {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
-import Sealing
-import SecretMemory
 import Testing
+import ValetKeychainModel
+import ValetSealing
+import ValetSecretMemory
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// What a call for an item with a password comes to.
 enum Sealed: Equatable, CustomTestStringConvertible {

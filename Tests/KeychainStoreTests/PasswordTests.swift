@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Keybag
-import KeychainModel
-import Sealing
-import SecretMemory
 import Testing
+import ValetKeybag
+import ValetKeychainModel
+import ValetSealing
+import ValetSecretMemory
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// docs/FORMAT.md §5.5, decision 56.
 @Suite struct `An item with an application's password` {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Keybag
-import KeychainModel
-import Sealing
-import SecretMemory
-import TestValues
 import Testing
+import ValetKeybag
+import ValetKeychainModel
+import ValetSealing
+import ValetSecretMemory
+import ValetTestValues
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// docs/FORMAT.md §5.5, made by a program that knows nothing but that page.
 @Suite struct `The vectors of items with a password` {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
-import KeychainModel
-import LockState
-import Sealing
-import SecretMemory
 import Testing
+import ValetDatabase
+import ValetKeychainModel
+import ValetLockState
+import ValetSealing
+import ValetSecretMemory
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// docs/FORMAT.md §4.4: rows whose values are sealed to a pair of keys.
 @Suite struct `New keys for items that need a person` {

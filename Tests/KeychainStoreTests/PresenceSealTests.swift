@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
-import Keybag
-import KeychainModel
-import Sealing
-import SecretMemory
 import Testing
+import ValetDatabase
+import ValetKeybag
+import ValetKeychainModel
+import ValetSealing
+import ValetSecretMemory
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// docs/FORMAT.md §5.2: values that are sealed twice.
 @Suite struct `The seal of an item that needs a person` {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
-import SecretMemory
 import Testing
+import ValetKeychainModel
+import ValetSecretMemory
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// What a call for an item that may need a person comes to.
 enum Reading: Equatable, CustomTestStringConvertible {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import Keybag
-import KeychainModel
-import SecretMemory
 import Testing
+import ValetKeybag
+import ValetKeychainModel
+import ValetSecretMemory
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// keychain-semantics §10, as far as the store has to do with it.
 @Suite struct `An item that needs a person` {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
-import SecretMemory
 import Testing
+import ValetKeychainModel
+import ValetSecretMemory
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// keychain-semantics §6, §10.4, §10.7.
 @Suite struct `Writing where a person is needed` {

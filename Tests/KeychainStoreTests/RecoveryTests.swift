@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Dispatch
 import Foundation
-import Keybag
-import KeychainModel
-import LockState
-import Sealing
-import SecretMemory
 import Synchronization
 import Testing
+import ValetDatabase
+import ValetKeybag
+import ValetKeychainModel
+import ValetLockState
+import ValetSealing
+import ValetSecretMemory
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// docs/FORMAT.md §4.6: new keys from the first transaction on.
 @Suite final class `A recovery in the middle of a change of keys` {

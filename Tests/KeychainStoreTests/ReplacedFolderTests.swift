@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
 import Testing
+import ValetKeychainModel
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// Two folders with a keychain each, of which one is at the path that a store has.
 @Suite struct `A keychain whose folder is replaced` {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import KeychainModel
 import Synchronization
 import Testing
+import ValetDatabase
+import ValetKeychainModel
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// Set once, by any thread.
 final class Flag: Sendable {

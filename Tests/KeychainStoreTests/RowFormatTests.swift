@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
-import Sealing
-import SecretMemory
-import TestValues
 import Testing
+import ValetKeychainModel
+import ValetSealing
+import ValetSecretMemory
+import ValetTestValues
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// docs/FORMAT.md §6.4.
 @Suite struct `The column of hashes` {

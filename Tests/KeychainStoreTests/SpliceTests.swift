@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
 import Testing
+import ValetKeychainModel
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// What somebody without a key may try on the row of item 1; item 2 is another of its service.
 struct Splice: Sendable, CustomTestStringConvertible {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
-import Keybag
-import KeychainModel
-import Sealing
 import Testing
+import ValetDatabase
+import ValetKeybag
+import ValetKeychainModel
+import ValetSealing
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// What an attacker without a key can do to the files.
 extension TestStore {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import KeychainModel
-import SecretMemory
 import Synchronization
+import ValetDatabase
+import ValetKeychainModel
+import ValetSecretMemory
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 /// A keychain in a temporary folder, which goes with the object.
 final class TestStore: Sendable {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
 import Synchronization
-import TestValues
 import Testing
+import ValetKeychainModel
+import ValetTestValues
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 @Suite(.serialized) struct `Many threads` {
     let keychain = TestStore()

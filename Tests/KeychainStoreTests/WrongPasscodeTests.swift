@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
 import Synchronization
 import Testing
+import ValetKeychainModel
 
-@testable import KeychainStore
+@testable import ValetKeychainStore
 
 @Suite struct `Wrong passcodes` {
     private func keychain() throws -> EpochStore {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainServices
-internal import SecItem
-internal import TestSupport
 internal import Testing
 internal import Valet
+internal import ValetKeychainServices
+internal import ValetSecItem
+internal import ValetTestSupport
 internal import ValetTesting
 
 @testable internal import KeychainSwift

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainServices
-internal import SecItem
-internal import TestSupport
 internal import Testing
+internal import ValetKeychainServices
+internal import ValetSecItem
+internal import ValetTestSupport
 
 @testable internal import KeychainSwift
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainServices
-internal import SecItem
 internal import Testing
+internal import ValetKeychainServices
+internal import ValetSecItem
 
 @testable internal import KeychainSwift
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Keybag
-internal import KeychainModel
-package import LockState
-package import Sealing
+internal import ValetKeybag
+internal import ValetKeychainModel
+package import ValetLockState
+package import ValetSealing
 
 /// Keys that any process can make again: each is a hash of its place.
 package struct SampleKeys: Sendable {

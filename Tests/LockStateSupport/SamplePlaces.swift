@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-package import LockState
-package import Sealing
+package import ValetLockState
+package import ValetSealing
 
 /// Folders of keychains for tests, which processes of one user find by the keychain's id.
 package enum SamplePlaces {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CLinux
 import Foundation
-import LockState
-import LockStateSupport
-import Sealing
 import Synchronization
+import ValetCLinux
+import ValetLockState
+import ValetLockStateSupport
+import ValetSealing
 
 /// A process that locks, unlocks and reads keychains for tests: a line of words in, a line out.
 @main struct Agent {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import Keybag
-import LockStateSupport
-import Sealing
 import Synchronization
 import Testing
+import ValetKeybag
+import ValetLockStateSupport
+import ValetSealing
 
-@testable import LockState
+@testable import ValetLockState
 
 @Suite struct `The time for which a keychain is unlocked` {
     private func moment(_ milliseconds: UInt64?) -> BootTime? {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CLinux
-import Database
 import Foundation
-import Keybag
-import LockStateSupport
-import Sealing
 import Testing
+import ValetCLinux
+import ValetDatabase
+import ValetKeybag
+import ValetLockStateSupport
+import ValetSealing
 
-@testable import LockState
+@testable import ValetLockState
 
 extension Kernel {
     /// What another process of the user can do that sees the kernel's keyrings, but not the folders

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import Keybag
-import LockStateSupport
-import Sealing
-import SecretMemory
 import Testing
+import ValetDatabase
+import ValetKeybag
+import ValetLockStateSupport
+import ValetSealing
+import ValetSecretMemory
 
-@testable import LockState
+@testable import ValetLockState
 
 /// A keychain whose keys are shared, and are gone with it.
 final class KernelSample: Sendable {

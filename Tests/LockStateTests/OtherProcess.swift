@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import LockState
 import Synchronization
 import Testing
+import ValetLockState
 
 /// The user of the other processes.
 enum User: CaseIterable {
@@ -47,7 +47,7 @@ final class OtherProcess {
     /// The program, where every user can run it.
     private static let program: String = {
         let built = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-            .appendingPathComponent("LockStateTestAgent")
+            .appendingPathComponent("ValetLockStateTestAgent")
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("valet-lock-state-\(UUID().uuidString)")
         let copy = folder.appendingPathComponent("agent")

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Keybag
-import KeychainModel
-import LockStateSupport
-import Sealing
-import SecretMemory
-import TestValues
 import Testing
+import ValetKeybag
+import ValetKeychainModel
+import ValetLockStateSupport
+import ValetSealing
+import ValetSecretMemory
+import ValetTestValues
 
-@testable import LockState
+@testable import ValetLockState
 
 private func copy(_ bytes: Span<UInt8>) -> [UInt8] { bytes.indices.map { bytes[$0] } }
 

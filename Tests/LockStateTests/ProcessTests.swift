@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CForkSupport
-import LockStateSupport
-import Sealing
 import Synchronization
 import Testing
+import ValetCForkSupport
+import ValetLockStateSupport
+import ValetSealing
 
-@testable import LockState
+@testable import ValetLockState
 
 /// A clock that stands still until it is moved.
 final class TestClock: Sendable {

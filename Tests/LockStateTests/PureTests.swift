@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import LockState
+@testable import ValetLockState
 
 /// docs/FORMAT.md §10.7.
 @Suite struct `The place of opened keys` {

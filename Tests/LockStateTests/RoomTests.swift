@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import Keybag
-import Sealing
 import Testing
+import ValetKeybag
+import ValetSealing
 
-@testable import LockState
+@testable import ValetLockState
 
 extension Kernel {
     @Suite(.enabled(if: Requirement.root, "needs root, to become a user of its own"))

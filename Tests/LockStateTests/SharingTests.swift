@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import Keybag
-import LockStateSupport
-import Sealing
 import Testing
+import ValetKeybag
+import ValetLockStateSupport
+import ValetSealing
 
-@testable import LockState
+@testable import ValetLockState
 
 extension Kernel {
     @Suite struct `Keys in the kernel, seen by another process` {

@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import Sealing
+@testable import ValetSealing
 
 @Suite struct `A reader of bytes` {
     private struct Refusal: Error, Equatable {}

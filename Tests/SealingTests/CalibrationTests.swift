@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import SecretMemory
 import Synchronization
 import Testing
+import ValetSecretMemory
 
-@testable import Sealing
+@testable import ValetSealing
 
 @Suite struct `Calibrating the cost of a passphrase` {
     /// A machine that takes so many nanoseconds for a pass over a KiB, and has so much memory.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TestValues
 import Testing
+import ValetTestValues
 
-@testable import Sealing
+@testable import ValetSealing
 
 @Suite struct `A wrapped key` {
     private let binding = WrapBinding(.classKey, keychainID: .random(), epoch: Epoch(4))

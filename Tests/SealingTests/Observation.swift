@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import SecretMemory
+import ValetSecretMemory
 
-@testable import Sealing
+@testable import ValetSealing
 
 extension SecretBytes {
     /// A copy, to compare with.

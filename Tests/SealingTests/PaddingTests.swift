@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import SecretMemory
 import Testing
+import ValetSecretMemory
 
-@testable import Sealing
+@testable import ValetSealing
 
 @Suite struct `Padded plaintext` {
     @Test(arguments: [(0, 16), (1, 16), (15, 16), (16, 32), (17, 32), (64, 80)])

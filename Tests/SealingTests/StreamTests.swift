@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import SecretMemory
-import TestValues
 import Testing
+import ValetSecretMemory
+import ValetTestValues
 
-@testable import Sealing
+@testable import ValetSealing
 
 @Suite struct `A stream of sealed chunks` {
     private func open(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TestValues
+import ValetTestValues
 
-@testable import Sealing
+@testable import ValetSealing
 
 extension Vector {
     /// All vectors of one operation of this module, which are at least one.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
 internal import Testing
+internal import ValetKeychainModel
 
-@testable internal import SecItemRequests
+@testable internal import ValetSecItemRequests
 
 private func hashable(_ dictionary: [String: Any]) -> [String: AnyHashable] {
     dictionary.compactMapValues { $0 as? AnyHashable }

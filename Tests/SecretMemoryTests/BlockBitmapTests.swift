@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import SecretMemory
+@testable import ValetSecretMemory
 
 @Suite struct `A bitmap of blocks` {
     @Test(arguments: [1, 2, 3, 5, 8, 31, 32, 33, 63, 64])

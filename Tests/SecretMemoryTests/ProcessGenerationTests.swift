@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CForkSupport
-import SecretMemory
 import Testing
+import ValetCForkSupport
+import ValetSecretMemory
 
 @Suite struct `The generation of a process` {
     @Test func `stays the same within one process`() {

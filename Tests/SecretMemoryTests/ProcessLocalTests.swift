@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CForkSupport
-import SecretMemory
 import Synchronization
 import Testing
+import ValetCForkSupport
+import ValetSecretMemory
 
 @Suite struct `A value that each process has its own of` {
     private final class Box: Sendable {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CForkSupport
 import Foundation
 import Testing
+import ValetCForkSupport
 
-@testable import SecretMemory
+@testable import ValetSecretMemory
 
 // One at a time: what one test sees in a free block, another must not be writing there.
 @Suite(.serialized) struct `The arena of secrets` {

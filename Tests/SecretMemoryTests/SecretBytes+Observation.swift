@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import SecretMemory
+@testable import ValetSecretMemory
 
 extension SecretBytes {
     /// A copy, to compare with.

@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import SecretMemory
+@testable import ValetSecretMemory
 
 @Suite struct `Secret bytes` {
     private struct Refusal: Error {}

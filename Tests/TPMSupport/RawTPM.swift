@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import Sealing
+internal import ValetSealing
 
 /// Speaks to a TPM in plain bytes, without tpm2-tss: what tests do to a TPM, and how they count
 /// what is left in it.

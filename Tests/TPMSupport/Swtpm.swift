@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
 internal import Foundation
-package import TPM
-package import TestValues
+internal import ValetDatabase
+package import ValetTPM
+package import ValetTestValues
 
 /// A TPM of a test's own: Debian's swtpm, in a temporary folder, on a socket.
 package final class Swtpm {

@@ -2,7 +2,7 @@
 
 internal import Foundation
 internal import Synchronization
-package import TestValues
+package import ValetTestValues
 
 /// Stands between a client and a TPM, and answers some commands itself.
 package final class TPMProxy: Sendable {

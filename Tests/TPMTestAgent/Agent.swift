@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
-import SecretMemory
-import TPM
+import ValetDatabase
+import ValetSecretMemory
+import ValetTPM
 
-/// A process that uses a TPM for tests: `TPMTestAgent SOCKET VERB [COUNT]`, one line out.
+/// A process that uses a TPM for tests: `ValetTPMTestAgent SOCKET VERB [COUNT]`, one line out.
 @main struct Agent {
     static func main() {
         let words = CommandLine.arguments

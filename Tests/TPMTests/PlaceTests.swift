@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import SecretMemory
-import TPMSupport
-import TestValues
 import Testing
+import ValetDatabase
+import ValetSecretMemory
+import ValetTPMSupport
+import ValetTestValues
 
-@testable import TPM
+@testable import ValetTPM
 
 @Suite(.enabled(if: TPMDevice.isBuilt, Swtpm.isMissing)) struct `Looking for a TPM` {
     private let folder: TestFolder

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
-import SecretMemory
-import TPMSupport
-import TestValues
 import Testing
+import ValetDatabase
+import ValetSecretMemory
+import ValetTPMSupport
+import ValetTestValues
 
-@testable import TPM
+@testable import ValetTPM
 
 @Suite(.enabled(if: Swtpm.isThere, Swtpm.isMissing)) struct `Sealing in a TPM` {
     private let folder: TestFolder

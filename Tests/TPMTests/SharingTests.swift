@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import SecretMemory
 import Synchronization
-import TPMSupport
-import TestValues
 import Testing
+import ValetDatabase
+import ValetSecretMemory
+import ValetTPMSupport
+import ValetTestValues
 
-@testable import TPM
+@testable import ValetTPM
 
 @Suite(.enabled(if: Swtpm.isThere, Swtpm.isMissing)) struct `A TPM that others use` {
     private let folder: TestFolder

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainServices
+internal import ValetKeychainServices
 
 /// The keychain and the identity of the process that runs the tests.
 ///

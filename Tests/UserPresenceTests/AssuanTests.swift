@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import SecretMemory
 import Testing
+import ValetSecretMemory
 
-@testable import UserPresence
+@testable import ValetUserPresence
 
 @Suite struct `A line of a pinentry` {
     private func parse(_ text: String) -> AssuanLine? {

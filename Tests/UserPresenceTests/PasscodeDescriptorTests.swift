@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import SecretMemory
 import Testing
+import ValetDatabase
+import ValetSecretMemory
 
-@testable import UserPresence
+@testable import ValetUserPresence
 
 @Suite struct `A descriptor that gives a passcode` {
     /// A pipe that holds `text`, and whose writing end is closed.

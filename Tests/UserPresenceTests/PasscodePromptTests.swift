@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import SecretMemory
 import Testing
+import ValetSecretMemory
 
-@testable import UserPresence
+@testable import ValetUserPresence
 
 /// Answers from a list, and remembers what it was asked.
 private struct ScriptedPrompter: ~Copyable, Prompter {

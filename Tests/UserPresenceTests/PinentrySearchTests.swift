@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Testing
+import ValetDatabase
 
-@testable import UserPresence
+@testable import ValetUserPresence
 
 @Suite struct `The search for a pinentry program` {
     private func search(

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import SecretMemory
-import TestValues
 import Testing
+import ValetDatabase
+import ValetSecretMemory
+import ValetTestValues
 
-@testable import UserPresence
+@testable import ValetUserPresence
 
 @Suite(.serialized) struct `A pinentry program` {
     @Test(

@@ -2,7 +2,7 @@
 
 import Foundation
 import Testing
-import UserPresence
+import ValetUserPresence
 
 @testable import ValetCLI
 

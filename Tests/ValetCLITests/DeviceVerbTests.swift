@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
-import KeychainStore
 import Testing
+import ValetKeychainModel
+import ValetKeychainStore
 
 @testable import ValetCLI
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import KeychainModel
 import Testing
+import ValetKeychainModel
 
 @testable import ValetCLI
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
 import Testing
+import ValetKeychainModel
 
 @testable import ValetCLI
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
-import KeychainStore
 import Testing
+import ValetKeychainModel
+import ValetKeychainStore
 
 @testable import ValetCLI
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TestValues
 import Testing
+import ValetTestValues
 
 @testable import ValetCLI
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
-import KeychainStore
-import TPM
-import TPMSupport
 import Testing
+import ValetKeychainModel
+import ValetKeychainStore
+import ValetTPM
+import ValetTPMSupport
 
 @testable import ValetCLI
 

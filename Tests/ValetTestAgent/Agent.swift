@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
-import KeychainServices
-import KeychainStore
-import SecretMemory
 import Valet
+import ValetKeychainModel
+import ValetKeychainServices
+import ValetKeychainStore
+import ValetSecretMemory
 
 /// A program that uses the keychain for as long as its tests like.
 ///

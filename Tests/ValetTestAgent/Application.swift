@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CoreFoundationNames
 import Foundation
-import KeychainModel
-import KeychainServices
-import KeychainStore
-import SecItem
-import SecretMemory
 import Synchronization
 import Valet
+import ValetCoreFoundationNames
+import ValetKeychainModel
+import ValetKeychainServices
+import ValetKeychainStore
+import ValetSecItem
+import ValetSecretMemory
 
 /// Locks, unlocks and waits, through the API that applications have: the words after `app`.
 enum Application {

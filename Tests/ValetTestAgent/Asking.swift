@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import SecretMemory
-import UserPresence
+import ValetDatabase
+import ValetSecretMemory
+import ValetUserPresence
 
 /// Asks for a passcode, and tells what it left behind.
 enum Asking {

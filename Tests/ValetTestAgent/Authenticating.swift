@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CoreFoundationNames
 import Foundation
-import KeychainServices
-import SecItem
 import Synchronization
 import Valet
+import ValetCoreFoundationNames
+import ValetKeychainServices
+import ValetSecItem
 
 /// What takes a person, and what does not, through the API that applications have.
 enum Authenticating {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
-import KeychainServices
-import KeychainStore
-import SecretMemory
-import TPM
+import ValetKeychainModel
+import ValetKeychainServices
+import ValetKeychainStore
+import ValetSecretMemory
+import ValetTPM
 
 /// Changes the keys of a keychain, as fast as a passcode may be stretched.
 ///

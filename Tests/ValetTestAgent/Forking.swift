@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CForkSupport
 import Foundation
-import KeychainModel
-import KeychainServices
 import Synchronization
 import Valet
+import ValetCForkSupport
+import ValetKeychainModel
+import ValetKeychainServices
 
 /// Uses the keychain in a child that was forked and never calls `exec`.
 enum Forking {

@@ -2,9 +2,9 @@
 
 import Dispatch
 import Foundation
-import KeychainModel
-import KeychainServices
 import Valet
+import ValetKeychainModel
+import ValetKeychainServices
 
 /// Reads, unlocks and locks again and again, and records when each call began and ended: a scenario
 /// compares what several processes were answered.

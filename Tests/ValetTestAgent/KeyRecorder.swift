@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
 import Synchronization
 import Valet
+import ValetKeychainModel
 
 /// Remembers what it is told of a valet's keys.
 final class KeyRecorder: Sendable {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
-import KeychainServices
-import KeychainStore
-import SecretMemory
 import Synchronization
+import ValetKeychainModel
+import ValetKeychainServices
+import ValetKeychainStore
+import ValetSecretMemory
 
 /// Lets the library handle a secret that nothing else in the process has ever seen.
 enum Leak {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
-import KeychainServices
 import Valet
+import ValetKeychainModel
+import ValetKeychainServices
 
 /// What a reader sees while others lock the keychain.
 enum Locking {

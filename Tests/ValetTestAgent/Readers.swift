@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
-import Fingerprint
+import ValetDatabase
+import ValetFingerprint
 
 /// Looks for a fingerprint reader as an application would.
 enum Readers {

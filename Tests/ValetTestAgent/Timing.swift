@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
-import KeychainServices
-import KeychainStore
-import SecretMemory
+import ValetKeychainModel
+import ValetKeychainServices
+import ValetKeychainStore
+import ValetSecretMemory
 
 /// How long calls take, in milliseconds, for `scripts/benchmark-presence`: `time VERB …`.
 ///

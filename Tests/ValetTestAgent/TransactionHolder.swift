@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import KeychainModel
-import KeychainServices
-import KeychainStore
 import Valet
+import ValetDatabase
+import ValetKeychainModel
+import ValetKeychainServices
+import ValetKeychainStore
 
 /// Stands still in the middle of a write: inside a transaction, with the keychain's lock.
 final class TransactionHolder {

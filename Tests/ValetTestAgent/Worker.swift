@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
-import KeychainServices
-import KeychainStore
 import Synchronization
 import Valet
+import ValetKeychainModel
+import ValetKeychainServices
+import ValetKeychainStore
 
 /// Adds and removes as fast as it can, and records what was acknowledged.
 struct Worker {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
-internal import KeychainServices
-internal import KeychainStore
 internal import KeychainSwift
-internal import SecretMemory
 internal import Security
 internal import Testing
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
+internal import ValetSecretMemory
 internal import ValetTesting
 
 /// A keychain that is brought into the state itself, to compare with.

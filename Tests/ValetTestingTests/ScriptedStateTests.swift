@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import KeychainServices
 internal import Security
 internal import Testing
+internal import ValetKeychainModel
+internal import ValetKeychainServices
 internal import ValetTesting
 
 /// What a failure lets an empty keychain say of itself.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
-internal import KeychainServices
 internal import KeychainSwift
 internal import Security
 internal import Testing
 internal import Valet
+internal import ValetKeychainModel
+internal import ValetKeychainServices
 internal import ValetTesting
 
 /// One way of storing and reading a text under a key.

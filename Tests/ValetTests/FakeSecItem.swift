@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
-internal import KeychainServices
-internal import SecItem
-internal import SecItemRequests
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetSecItem
+internal import ValetSecItemRequests
 
 @testable internal import Valet
 

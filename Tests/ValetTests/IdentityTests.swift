@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
 internal import Testing
+internal import ValetKeychainModel
 
 @testable internal import Valet
 

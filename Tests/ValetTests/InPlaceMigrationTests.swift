@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
-internal import KeychainServices
-internal import TestSupport
-internal import TestValues
 internal import Testing
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetTestSupport
+internal import ValetTestValues
 
 @testable internal import Valet
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
-internal import SecItemRequests
 internal import Testing
+internal import ValetKeychainModel
+internal import ValetSecItemRequests
 
 @testable internal import Valet
 

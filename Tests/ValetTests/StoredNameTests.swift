@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
 internal import Testing
+internal import ValetKeychainModel
 
 @testable internal import Valet
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
-internal import KeychainServices
-internal import SecItemRequests
-internal import TestSupport
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetSecItemRequests
+internal import ValetTestSupport
 
 @testable internal import Valet
 

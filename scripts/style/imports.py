@@ -33,6 +33,8 @@ ALLOWED = {
                 " Foundation",
     "ValetCommand": "ValetCLI",
 }
+# The folders in Sources.
+FOLDERS = set(ALLOWED).union(*(names.split() for names in ALLOWED.values())) - {"Testing"}
 # The names that code for Apple's systems imports.
 RE_EXPORTS = ("LocalAuthentication", "Security")
 ANYWHERE = {"Glibc", "Synchronization"}
@@ -67,9 +69,15 @@ _IMPORT = (r"^[ \t]*((?:@\w+(?:\([^)]*\))?\s+)*)"
 _TARGET = r'library\(\s*"(\w+)"\s*,\s*\[([^\]]*)\]'
 
 
+def folder(module):
+    """The folder of a module, which lacks the prefix that makes the module's name unique."""
+    return module[5:] if module.startswith("Valet") and module[5:] in FOLDERS else module
+
+
 def check(file):
     for line, match in file.matches(_IMPORT):
-        attributes, access, name, member = match.groups()
+        attributes, access, imported, member = match.groups()
+        name = folder(imported)
         is_exported = file.module in RE_EXPORTS or (file.path, name, member) in EXPORTED
         if "@_exported" in attributes and not is_exported:
             yield line, "exported-import", f"only {' and '.join(RE_EXPORTS)} re-export"
@@ -77,13 +85,13 @@ def check(file):
             yield line, "spi", "@_spi is not used"
         is_testable = file.module == name + "Tests" or (file.module, name) in TESTABLE
         if "@testable" in attributes and not is_testable:
-            yield line, "testable", f"@testable {name} belongs into Tests/{name}Tests"
+            yield line, "testable", f"@testable {imported} belongs into Tests/{name}Tests"
         if file.top != "Sources":
             continue
         if not _is_allowed(file, name):
             yield line, "import", f"{file.module} may not import {name}"
         elif re.match(r"C[A-Z]", name) and access != "internal":
-            yield line, "c-import", f"a C module is imported by `internal import {name}`"
+            yield line, "c-import", f"a C module is imported by `internal import {imported}`"
 
 
 def check_manifest(text):

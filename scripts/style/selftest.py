@@ -57,21 +57,23 @@ _BAD = {
     "release": [(_DATABASE, "sqlite3_close_v2(a)\nsqlite3_close(b)\n"),
                 (_DATABASE, "sqlite3_finalize(a)\nsqlite3_finalize(b)\n"),
                 ("Sources/SecretMemory/A.swift", "sodium_free(a)\nsodium_free(b)\n")],
-    "import": [(_MODEL, "import Foundation\n"), ("Sources/Keybag/A.swift", "import Database\n"),
+    "import": [(_MODEL, "import Foundation\n"),
+               ("Sources/Keybag/A.swift", "import ValetDatabase\n"),
                ("Sources/Valet/Valet.swift", "import Security\n"),
                ("Sources/ValetCLI/A.swift", "package import struct Valet.Valet\n"),
-               ("Sources/Keybag/B.swift", "internal import CSodium\n")],
-    "c-import": [(_DATABASE, "import CSQLite\n"), (_DATABASE, "package import CSQLite\n")],
+               ("Sources/Keybag/B.swift", "internal import ValetCSodium\n")],
+    "c-import": [(_DATABASE, "import ValetCSQLite\n"),
+                 (_DATABASE, "package import ValetCSQLite\n")],
     "module": [("Sources/Novelty/A.swift", "")],
     "manifest": [("Package.swift", 'library("Keybag", ["KeychainModel", "Database"]),\n')],
     "exported-import": [(_DATABASE, "@_exported import Glibc\n"),
                         ("Sources/KeychainSwift/Platform.swift",
-                         "@_exported public import KeychainServices\n"),
+                         "@_exported public import ValetKeychainServices\n"),
                         ("Sources/KeychainSwift/A.swift",
-                         "@_exported public import let KeychainServices.noErr\n")],
+                         "@_exported public import let ValetKeychainServices.noErr\n")],
     "spi": [(_DATABASE, "@_spi(Private) import Glibc\n")],
-    "testable": [("Tests/KeybagTests/A.swift", "@testable import Database\n"),
-                 ("Tests/KeybagTests/A.swift", "@testable import KeychainStore\n")],
+    "testable": [("Tests/KeybagTests/A.swift", "@testable import ValetDatabase\n"),
+                 ("Tests/KeybagTests/A.swift", "@testable import ValetKeychainStore\n")],
     "todo": [(_MODEL, "// TODO: later\n"), (_MODEL, "/* one\n   FIXME two */\n")],
     "dead-code": [(_MODEL, f"// {line}\n") for line in (
         "let a = 1", "package func f() {", "if a == b {", "}", "return f(a, b)", "a.b(c(1), 2)",
@@ -102,7 +104,7 @@ _GOOD = [
     (_MODEL, "// Sendable because the lock guards it, whatever\n// the thread.\n@safe\n"
              "final class A: @unchecked Sendable {}\n"),
     (_MODEL, 'let a = """\n    could not UPDATE\n    """\nlet b = "cannot open \\(c)"\n'),
-    ("Sources/Sealing/A.swift", "internal import CSodium\nlet a = unsafe b\n"
+    ("Sources/Sealing/A.swift", "internal import ValetCSodium\nlet a = unsafe b\n"
                                 "// sodium_free(a) is elsewhere.\n"),
     (_DATABASE, '// A PRAGMA takes no parameter.\nlet a = "PRAGMA b = \\(c)"\n'),
     ("Sources/Database/B.swift", "import Glibc\n// sqlite3_finalize(a) is called below.\n"
@@ -111,18 +113,18 @@ _GOOD = [
     ("Sources/SecItemRequests/Platform.swift",
      "#if os(Linux)\n#else\n    import Security\n#endif\nlet a = unsafe b\n"),
     ("Sources/KeychainSwift/Platform.swift",
-     "@_exported public import let KeychainServices.noErr\n"),
+     "@_exported public import let ValetKeychainServices.noErr\n"),
     ("Sources/CoreFoundationNames/CoreFoundationNames.swift",
      "let a: CFBoolean! = b\n"
      "/// A\n@safe nonisolated(unsafe) public let kCFNull: CFString = b\n"),
-    ("Sources/TPM/A.swift", "// A\n\n#if TPM\n    internal import CTPM2\n#endif\n"),
+    ("Sources/TPM/A.swift", "// A\n\n#if TPM\n    internal import ValetCTPM2\n#endif\n"),
     ("Sources/TPM/B.swift", "#if !TPM\nlet a = 1\n#endif\n"),
     ("Benchmarks/Package.swift", "raw:// swift-tools-version: 6.3\n" + _SPDX),
-    ("Tests/KeychainStoreTests/A.swift", "@testable import Keybag\n"),
+    ("Tests/KeychainStoreTests/A.swift", "@testable import ValetKeybag\n"),
     ("Sources/Valet/Valet+ObjectiveC.swift",
      "/// A\n#if canImport(ObjectiveC)\n    @objc(A)\n#endif\npublic class A {}\n"),
-    ("Sources/Security/Security.swift", "@_exported public import KeychainServices\n"),
-    ("Tests/KeybagTests/A.swift", "@testable import Keybag\nlet a = b!\n"
+    ("Sources/Security/Security.swift", "@_exported public import ValetKeychainServices\n"),
+    ("Tests/KeybagTests/A.swift", "@testable import ValetKeybag\nlet a = b!\n"
                                   "@Suite struct `A keybag` { @Test func `opens`() {} }\n"),
     ("docs/THREAT-MODEL.md", "## Promises\n| promise | checked |\n|---|---|\n"
                              "| kept | Test: `opens` |\n"

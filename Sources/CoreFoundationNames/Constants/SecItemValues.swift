@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
-internal import SecItem
+internal import ValetSecItem
 
 // What attributes and keys take, and the names that are not public on Apple's systems, as objects.
 // Nothing changes them, which the compiler cannot know of this type.
@@ -10,217 +10,249 @@ internal import SecItem
 
 /// While the keychain is unlocked: the default.
 @safe nonisolated(unsafe) public let kSecAttrAccessibleWhenUnlocked = constant(
-    SecItem.kSecAttrAccessibleWhenUnlocked)
+    ValetSecItem.kSecAttrAccessibleWhenUnlocked)
 /// From the first unlocking after a start of the machine on.
 @safe nonisolated(unsafe) public let kSecAttrAccessibleAfterFirstUnlock = constant(
-    SecItem.kSecAttrAccessibleAfterFirstUnlock)
+    ValetSecItem.kSecAttrAccessibleAfterFirstUnlock)
 /// At any time. Retired; kept so that its items can be migrated.
 @safe nonisolated(unsafe) public let kSecAttrAccessibleAlways = constant(
-    SecItem.kSecAttrAccessibleAlways)
+    ValetSecItem.kSecAttrAccessibleAlways)
 /// While the keychain is unlocked, and on no other device.
 @safe nonisolated(unsafe) public let kSecAttrAccessibleWhenUnlockedThisDeviceOnly = constant(
-    SecItem.kSecAttrAccessibleWhenUnlockedThisDeviceOnly)
+    ValetSecItem.kSecAttrAccessibleWhenUnlockedThisDeviceOnly)
 /// From the first unlocking after a start on, and on no other device.
 @safe nonisolated(unsafe) public let kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly = constant(
-    SecItem.kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly)
+    ValetSecItem.kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly)
 /// At any time, and on no other device. Retired; kept so that its items can be migrated.
 @safe nonisolated(unsafe) public let kSecAttrAccessibleAlwaysThisDeviceOnly = constant(
-    SecItem.kSecAttrAccessibleAlwaysThisDeviceOnly)
+    ValetSecItem.kSecAttrAccessibleAlwaysThisDeviceOnly)
 /// While the keychain is unlocked and has a passcode, and on no other device.
 @safe nonisolated(unsafe) public let kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly = constant(
-    SecItem.kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly)
+    ValetSecItem.kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly)
 
 // Values of kSecAttrAuthenticationType; four characters each. Others are stored as well.
 
 /// How the server authenticates: NTLM.
 @safe nonisolated(unsafe) public let kSecAttrAuthenticationTypeNTLM = constant(
-    SecItem.kSecAttrAuthenticationTypeNTLM)
+    ValetSecItem.kSecAttrAuthenticationTypeNTLM)
 /// How the server authenticates: that of MSN.
 @safe nonisolated(unsafe) public let kSecAttrAuthenticationTypeMSN = constant(
-    SecItem.kSecAttrAuthenticationTypeMSN)
+    ValetSecItem.kSecAttrAuthenticationTypeMSN)
 /// How the server authenticates: distributed password authentication.
 @safe nonisolated(unsafe) public let kSecAttrAuthenticationTypeDPA = constant(
-    SecItem.kSecAttrAuthenticationTypeDPA)
+    ValetSecItem.kSecAttrAuthenticationTypeDPA)
 /// How the server authenticates: remote password authentication.
 @safe nonisolated(unsafe) public let kSecAttrAuthenticationTypeRPA = constant(
-    SecItem.kSecAttrAuthenticationTypeRPA)
+    ValetSecItem.kSecAttrAuthenticationTypeRPA)
 /// How the server authenticates: HTTP's basic.
 @safe nonisolated(unsafe) public let kSecAttrAuthenticationTypeHTTPBasic = constant(
-    SecItem.kSecAttrAuthenticationTypeHTTPBasic)
+    ValetSecItem.kSecAttrAuthenticationTypeHTTPBasic)
 /// How the server authenticates: HTTP's digest.
 @safe nonisolated(unsafe) public let kSecAttrAuthenticationTypeHTTPDigest = constant(
-    SecItem.kSecAttrAuthenticationTypeHTTPDigest)
+    ValetSecItem.kSecAttrAuthenticationTypeHTTPDigest)
 /// How the server authenticates: a form on a page.
 @safe nonisolated(unsafe) public let kSecAttrAuthenticationTypeHTMLForm = constant(
-    SecItem.kSecAttrAuthenticationTypeHTMLForm)
+    ValetSecItem.kSecAttrAuthenticationTypeHTMLForm)
 /// How the server authenticates: whatever the server prefers.
 @safe nonisolated(unsafe) public let kSecAttrAuthenticationTypeDefault = constant(
-    SecItem.kSecAttrAuthenticationTypeDefault)
+    ValetSecItem.kSecAttrAuthenticationTypeDefault)
 
 // Values of kSecAttrProtocol; four characters each, blanks included. Others are stored as well.
 
 /// The protocol of an internet password: FTP.
-@safe nonisolated(unsafe) public let kSecAttrProtocolFTP = constant(SecItem.kSecAttrProtocolFTP)
+@safe nonisolated(unsafe) public let kSecAttrProtocolFTP = constant(
+    ValetSecItem.kSecAttrProtocolFTP)
 /// The protocol of an internet password: an account for FTP.
 @safe nonisolated(unsafe) public let kSecAttrProtocolFTPAccount = constant(
-    SecItem.kSecAttrProtocolFTPAccount)
+    ValetSecItem.kSecAttrProtocolFTPAccount)
 /// The protocol of an internet password: HTTP.
-@safe nonisolated(unsafe) public let kSecAttrProtocolHTTP = constant(SecItem.kSecAttrProtocolHTTP)
+@safe nonisolated(unsafe) public let kSecAttrProtocolHTTP = constant(
+    ValetSecItem.kSecAttrProtocolHTTP)
 /// The protocol of an internet password: IRC.
-@safe nonisolated(unsafe) public let kSecAttrProtocolIRC = constant(SecItem.kSecAttrProtocolIRC)
+@safe nonisolated(unsafe) public let kSecAttrProtocolIRC = constant(
+    ValetSecItem.kSecAttrProtocolIRC)
 /// The protocol of an internet password: NNTP.
-@safe nonisolated(unsafe) public let kSecAttrProtocolNNTP = constant(SecItem.kSecAttrProtocolNNTP)
+@safe nonisolated(unsafe) public let kSecAttrProtocolNNTP = constant(
+    ValetSecItem.kSecAttrProtocolNNTP)
 /// The protocol of an internet password: POP3.
-@safe nonisolated(unsafe) public let kSecAttrProtocolPOP3 = constant(SecItem.kSecAttrProtocolPOP3)
+@safe nonisolated(unsafe) public let kSecAttrProtocolPOP3 = constant(
+    ValetSecItem.kSecAttrProtocolPOP3)
 /// The protocol of an internet password: SMTP.
-@safe nonisolated(unsafe) public let kSecAttrProtocolSMTP = constant(SecItem.kSecAttrProtocolSMTP)
+@safe nonisolated(unsafe) public let kSecAttrProtocolSMTP = constant(
+    ValetSecItem.kSecAttrProtocolSMTP)
 /// The protocol of an internet password: SOCKS.
-@safe nonisolated(unsafe) public let kSecAttrProtocolSOCKS = constant(SecItem.kSecAttrProtocolSOCKS)
+@safe nonisolated(unsafe) public let kSecAttrProtocolSOCKS = constant(
+    ValetSecItem.kSecAttrProtocolSOCKS)
 /// The protocol of an internet password: IMAP.
-@safe nonisolated(unsafe) public let kSecAttrProtocolIMAP = constant(SecItem.kSecAttrProtocolIMAP)
+@safe nonisolated(unsafe) public let kSecAttrProtocolIMAP = constant(
+    ValetSecItem.kSecAttrProtocolIMAP)
 /// The protocol of an internet password: LDAP.
-@safe nonisolated(unsafe) public let kSecAttrProtocolLDAP = constant(SecItem.kSecAttrProtocolLDAP)
+@safe nonisolated(unsafe) public let kSecAttrProtocolLDAP = constant(
+    ValetSecItem.kSecAttrProtocolLDAP)
 /// The protocol of an internet password: AppleTalk.
 @safe nonisolated(unsafe) public let kSecAttrProtocolAppleTalk = constant(
-    SecItem.kSecAttrProtocolAppleTalk)
+    ValetSecItem.kSecAttrProtocolAppleTalk)
 /// The protocol of an internet password: AFP.
-@safe nonisolated(unsafe) public let kSecAttrProtocolAFP = constant(SecItem.kSecAttrProtocolAFP)
+@safe nonisolated(unsafe) public let kSecAttrProtocolAFP = constant(
+    ValetSecItem.kSecAttrProtocolAFP)
 /// The protocol of an internet password: Telnet.
 @safe nonisolated(unsafe) public let kSecAttrProtocolTelnet = constant(
-    SecItem.kSecAttrProtocolTelnet)
+    ValetSecItem.kSecAttrProtocolTelnet)
 /// The protocol of an internet password: SSH.
-@safe nonisolated(unsafe) public let kSecAttrProtocolSSH = constant(SecItem.kSecAttrProtocolSSH)
+@safe nonisolated(unsafe) public let kSecAttrProtocolSSH = constant(
+    ValetSecItem.kSecAttrProtocolSSH)
 /// The protocol of an internet password: FTP over TLS.
-@safe nonisolated(unsafe) public let kSecAttrProtocolFTPS = constant(SecItem.kSecAttrProtocolFTPS)
+@safe nonisolated(unsafe) public let kSecAttrProtocolFTPS = constant(
+    ValetSecItem.kSecAttrProtocolFTPS)
 /// The protocol of an internet password: HTTP over TLS.
-@safe nonisolated(unsafe) public let kSecAttrProtocolHTTPS = constant(SecItem.kSecAttrProtocolHTTPS)
+@safe nonisolated(unsafe) public let kSecAttrProtocolHTTPS = constant(
+    ValetSecItem.kSecAttrProtocolHTTPS)
 /// The protocol of an internet password: an HTTP proxy.
 @safe nonisolated(unsafe) public let kSecAttrProtocolHTTPProxy = constant(
-    SecItem.kSecAttrProtocolHTTPProxy)
+    ValetSecItem.kSecAttrProtocolHTTPProxy)
 /// The protocol of an internet password: an HTTPS proxy.
 @safe nonisolated(unsafe) public let kSecAttrProtocolHTTPSProxy = constant(
-    SecItem.kSecAttrProtocolHTTPSProxy)
+    ValetSecItem.kSecAttrProtocolHTTPSProxy)
 /// The protocol of an internet password: an FTP proxy.
 @safe nonisolated(unsafe) public let kSecAttrProtocolFTPProxy = constant(
-    SecItem.kSecAttrProtocolFTPProxy)
+    ValetSecItem.kSecAttrProtocolFTPProxy)
 /// The protocol of an internet password: SMB.
-@safe nonisolated(unsafe) public let kSecAttrProtocolSMB = constant(SecItem.kSecAttrProtocolSMB)
+@safe nonisolated(unsafe) public let kSecAttrProtocolSMB = constant(
+    ValetSecItem.kSecAttrProtocolSMB)
 /// The protocol of an internet password: RTSP.
-@safe nonisolated(unsafe) public let kSecAttrProtocolRTSP = constant(SecItem.kSecAttrProtocolRTSP)
+@safe nonisolated(unsafe) public let kSecAttrProtocolRTSP = constant(
+    ValetSecItem.kSecAttrProtocolRTSP)
 /// The protocol of an internet password: an RTSP proxy.
 @safe nonisolated(unsafe) public let kSecAttrProtocolRTSPProxy = constant(
-    SecItem.kSecAttrProtocolRTSPProxy)
+    ValetSecItem.kSecAttrProtocolRTSPProxy)
 /// The protocol of an internet password: DAAP.
-@safe nonisolated(unsafe) public let kSecAttrProtocolDAAP = constant(SecItem.kSecAttrProtocolDAAP)
+@safe nonisolated(unsafe) public let kSecAttrProtocolDAAP = constant(
+    ValetSecItem.kSecAttrProtocolDAAP)
 /// The protocol of an internet password: remote Apple events.
-@safe nonisolated(unsafe) public let kSecAttrProtocolEPPC = constant(SecItem.kSecAttrProtocolEPPC)
+@safe nonisolated(unsafe) public let kSecAttrProtocolEPPC = constant(
+    ValetSecItem.kSecAttrProtocolEPPC)
 /// The protocol of an internet password: IPP.
-@safe nonisolated(unsafe) public let kSecAttrProtocolIPP = constant(SecItem.kSecAttrProtocolIPP)
+@safe nonisolated(unsafe) public let kSecAttrProtocolIPP = constant(
+    ValetSecItem.kSecAttrProtocolIPP)
 /// The protocol of an internet password: NNTP over TLS.
-@safe nonisolated(unsafe) public let kSecAttrProtocolNNTPS = constant(SecItem.kSecAttrProtocolNNTPS)
+@safe nonisolated(unsafe) public let kSecAttrProtocolNNTPS = constant(
+    ValetSecItem.kSecAttrProtocolNNTPS)
 /// The protocol of an internet password: LDAP over TLS.
-@safe nonisolated(unsafe) public let kSecAttrProtocolLDAPS = constant(SecItem.kSecAttrProtocolLDAPS)
+@safe nonisolated(unsafe) public let kSecAttrProtocolLDAPS = constant(
+    ValetSecItem.kSecAttrProtocolLDAPS)
 /// The protocol of an internet password: Telnet over TLS.
 @safe nonisolated(unsafe) public let kSecAttrProtocolTelnetS = constant(
-    SecItem.kSecAttrProtocolTelnetS)
+    ValetSecItem.kSecAttrProtocolTelnetS)
 /// The protocol of an internet password: IMAP over TLS.
-@safe nonisolated(unsafe) public let kSecAttrProtocolIMAPS = constant(SecItem.kSecAttrProtocolIMAPS)
+@safe nonisolated(unsafe) public let kSecAttrProtocolIMAPS = constant(
+    ValetSecItem.kSecAttrProtocolIMAPS)
 /// The protocol of an internet password: IRC over TLS.
-@safe nonisolated(unsafe) public let kSecAttrProtocolIRCS = constant(SecItem.kSecAttrProtocolIRCS)
+@safe nonisolated(unsafe) public let kSecAttrProtocolIRCS = constant(
+    ValetSecItem.kSecAttrProtocolIRCS)
 /// The protocol of an internet password: POP3 over TLS.
-@safe nonisolated(unsafe) public let kSecAttrProtocolPOP3S = constant(SecItem.kSecAttrProtocolPOP3S)
+@safe nonisolated(unsafe) public let kSecAttrProtocolPOP3S = constant(
+    ValetSecItem.kSecAttrProtocolPOP3S)
 
 // Values of the attributes of keys: names only, so that code builds.
 
 /// A public key.
 @safe nonisolated(unsafe) public let kSecAttrKeyClassPublic = constant(
-    SecItem.kSecAttrKeyClassPublic)
+    ValetSecItem.kSecAttrKeyClassPublic)
 /// A private key.
 @safe nonisolated(unsafe) public let kSecAttrKeyClassPrivate = constant(
-    SecItem.kSecAttrKeyClassPrivate)
+    ValetSecItem.kSecAttrKeyClassPrivate)
 /// A symmetric key.
 @safe nonisolated(unsafe) public let kSecAttrKeyClassSymmetric = constant(
-    SecItem.kSecAttrKeyClassSymmetric)
+    ValetSecItem.kSecAttrKeyClassSymmetric)
 /// RSA.
-@safe nonisolated(unsafe) public let kSecAttrKeyTypeRSA = constant(SecItem.kSecAttrKeyTypeRSA)
+@safe nonisolated(unsafe) public let kSecAttrKeyTypeRSA = constant(ValetSecItem.kSecAttrKeyTypeRSA)
 /// DSA.
-@safe nonisolated(unsafe) public let kSecAttrKeyTypeDSA = constant(SecItem.kSecAttrKeyTypeDSA)
+@safe nonisolated(unsafe) public let kSecAttrKeyTypeDSA = constant(ValetSecItem.kSecAttrKeyTypeDSA)
 /// Elliptic curves.
-@safe nonisolated(unsafe) public let kSecAttrKeyTypeEC = constant(SecItem.kSecAttrKeyTypeEC)
+@safe nonisolated(unsafe) public let kSecAttrKeyTypeEC = constant(ValetSecItem.kSecAttrKeyTypeEC)
 /// Elliptic curves, for signing.
-@safe nonisolated(unsafe) public let kSecAttrKeyTypeECDSA = constant(SecItem.kSecAttrKeyTypeECDSA)
+@safe nonisolated(unsafe) public let kSecAttrKeyTypeECDSA = constant(
+    ValetSecItem.kSecAttrKeyTypeECDSA)
 /// Elliptic curves over prime fields.
 @safe nonisolated(unsafe) public let kSecAttrKeyTypeECSECPrimeRandom = constant(
-    SecItem.kSecAttrKeyTypeECSECPrimeRandom)
+    ValetSecItem.kSecAttrKeyTypeECSECPrimeRandom)
 /// AES.
-@safe nonisolated(unsafe) public let kSecAttrKeyTypeAES = constant(SecItem.kSecAttrKeyTypeAES)
+@safe nonisolated(unsafe) public let kSecAttrKeyTypeAES = constant(ValetSecItem.kSecAttrKeyTypeAES)
 /// DES.
-@safe nonisolated(unsafe) public let kSecAttrKeyTypeDES = constant(SecItem.kSecAttrKeyTypeDES)
+@safe nonisolated(unsafe) public let kSecAttrKeyTypeDES = constant(ValetSecItem.kSecAttrKeyTypeDES)
 /// Triple DES.
-@safe nonisolated(unsafe) public let kSecAttrKeyType3DES = constant(SecItem.kSecAttrKeyType3DES)
+@safe nonisolated(unsafe) public let kSecAttrKeyType3DES = constant(
+    ValetSecItem.kSecAttrKeyType3DES)
 /// RC2.
-@safe nonisolated(unsafe) public let kSecAttrKeyTypeRC2 = constant(SecItem.kSecAttrKeyTypeRC2)
+@safe nonisolated(unsafe) public let kSecAttrKeyTypeRC2 = constant(ValetSecItem.kSecAttrKeyTypeRC2)
 /// RC4.
-@safe nonisolated(unsafe) public let kSecAttrKeyTypeRC4 = constant(SecItem.kSecAttrKeyTypeRC4)
+@safe nonisolated(unsafe) public let kSecAttrKeyTypeRC4 = constant(ValetSecItem.kSecAttrKeyTypeRC4)
 /// CAST.
-@safe nonisolated(unsafe) public let kSecAttrKeyTypeCAST = constant(SecItem.kSecAttrKeyTypeCAST)
+@safe nonisolated(unsafe) public let kSecAttrKeyTypeCAST = constant(
+    ValetSecItem.kSecAttrKeyTypeCAST)
 /// ML-KEM.
-@safe nonisolated(unsafe) public let kSecAttrKeyTypeMLKEM = constant(SecItem.kSecAttrKeyTypeMLKEM)
+@safe nonisolated(unsafe) public let kSecAttrKeyTypeMLKEM = constant(
+    ValetSecItem.kSecAttrKeyTypeMLKEM)
 /// ML-DSA.
-@safe nonisolated(unsafe) public let kSecAttrKeyTypeMLDSA = constant(SecItem.kSecAttrKeyTypeMLDSA)
+@safe nonisolated(unsafe) public let kSecAttrKeyTypeMLDSA = constant(
+    ValetSecItem.kSecAttrKeyTypeMLDSA)
 /// Ed25519.
 @safe nonisolated(unsafe) public let kSecAttrKeyTypeEd25519 = constant(
-    SecItem.kSecAttrKeyTypeEd25519)
+    ValetSecItem.kSecAttrKeyTypeEd25519)
 /// X25519.
-@safe nonisolated(unsafe) public let kSecAttrKeyTypeX25519 = constant(SecItem.kSecAttrKeyTypeX25519)
+@safe nonisolated(unsafe) public let kSecAttrKeyTypeX25519 = constant(
+    ValetSecItem.kSecAttrKeyTypeX25519)
 /// Ed448.
-@safe nonisolated(unsafe) public let kSecAttrKeyTypeEd448 = constant(SecItem.kSecAttrKeyTypeEd448)
+@safe nonisolated(unsafe) public let kSecAttrKeyTypeEd448 = constant(
+    ValetSecItem.kSecAttrKeyTypeEd448)
 /// X448.
-@safe nonisolated(unsafe) public let kSecAttrKeyTypeX448 = constant(SecItem.kSecAttrKeyTypeX448)
+@safe nonisolated(unsafe) public let kSecAttrKeyTypeX448 = constant(
+    ValetSecItem.kSecAttrKeyTypeX448)
 /// Kyber.
-@safe nonisolated(unsafe) public let kSecAttrKeyTypeKyber = constant(SecItem.kSecAttrKeyTypeKyber)
+@safe nonisolated(unsafe) public let kSecAttrKeyTypeKyber = constant(
+    ValetSecItem.kSecAttrKeyTypeKyber)
 /// Elliptic curves over prime fields, in the public key accelerator.
 @safe nonisolated(unsafe) public let kSecAttrKeyTypeECSECPrimeRandomPKA = constant(
-    SecItem.kSecAttrKeyTypeECSECPrimeRandomPKA)
+    ValetSecItem.kSecAttrKeyTypeECSECPrimeRandomPKA)
 /// The key by which a Secure Enclave vouches.
 @safe nonisolated(unsafe) public let kSecAttrKeyTypeSecureEnclaveAttestation = constant(
-    SecItem.kSecAttrKeyTypeSecureEnclaveAttestation)
+    ValetSecItem.kSecAttrKeyTypeSecureEnclaveAttestation)
 /// The key by which a Secure Enclave vouches without a name.
 @safe nonisolated(unsafe) public let kSecAttrKeyTypeSecureEnclaveAnonymousAttestation = constant(
-    SecItem.kSecAttrKeyTypeSecureEnclaveAnonymousAttestation)
+    ValetSecItem.kSecAttrKeyTypeSecureEnclaveAnonymousAttestation)
 /// Kyber-768.
 @safe nonisolated(unsafe) public let kSecAttrKeySizeKyber768 = constant(
-    SecItem.kSecAttrKeySizeKyber768)
+    ValetSecItem.kSecAttrKeySizeKyber768)
 /// Kyber-1024.
 @safe nonisolated(unsafe) public let kSecAttrKeySizeKyber1024 = constant(
-    SecItem.kSecAttrKeySizeKyber1024)
+    ValetSecItem.kSecAttrKeySizeKyber1024)
 /// ML-KEM-768.
 @safe nonisolated(unsafe) public let kSecAttrKeySizeMLKEM768 = constant(
-    SecItem.kSecAttrKeySizeMLKEM768)
+    ValetSecItem.kSecAttrKeySizeMLKEM768)
 /// ML-KEM-1024.
 @safe nonisolated(unsafe) public let kSecAttrKeySizeMLKEM1024 = constant(
-    SecItem.kSecAttrKeySizeMLKEM1024)
+    ValetSecItem.kSecAttrKeySizeMLKEM1024)
 /// ML-DSA-65.
 @safe nonisolated(unsafe) public let kSecAttrKeySizeMLDSA65 = constant(
-    SecItem.kSecAttrKeySizeMLDSA65)
+    ValetSecItem.kSecAttrKeySizeMLDSA65)
 /// ML-DSA-87.
 @safe nonisolated(unsafe) public let kSecAttrKeySizeMLDSA87 = constant(
-    SecItem.kSecAttrKeySizeMLDSA87)
+    ValetSecItem.kSecAttrKeySizeMLDSA87)
 /// HMAC with SHA-1.
 @safe nonisolated(unsafe) public let kSecAttrPRFHmacAlgSHA1 = constant(
-    SecItem.kSecAttrPRFHmacAlgSHA1)
+    ValetSecItem.kSecAttrPRFHmacAlgSHA1)
 /// HMAC with SHA-224.
 @safe nonisolated(unsafe) public let kSecAttrPRFHmacAlgSHA224 = constant(
-    SecItem.kSecAttrPRFHmacAlgSHA224)
+    ValetSecItem.kSecAttrPRFHmacAlgSHA224)
 /// HMAC with SHA-256.
 @safe nonisolated(unsafe) public let kSecAttrPRFHmacAlgSHA256 = constant(
-    SecItem.kSecAttrPRFHmacAlgSHA256)
+    ValetSecItem.kSecAttrPRFHmacAlgSHA256)
 /// HMAC with SHA-384.
 @safe nonisolated(unsafe) public let kSecAttrPRFHmacAlgSHA384 = constant(
-    SecItem.kSecAttrPRFHmacAlgSHA384)
+    ValetSecItem.kSecAttrPRFHmacAlgSHA384)
 /// HMAC with SHA-512.
 @safe nonisolated(unsafe) public let kSecAttrPRFHmacAlgSHA512 = constant(
-    SecItem.kSecAttrPRFHmacAlgSHA512)
+    ValetSecItem.kSecAttrPRFHmacAlgSHA512)
 
 // Names that only Apple's own programs use: no password has these attributes
 // (`errSecNoSuchAttr`), and no call takes the other keys (`errSecParam`). Names only, so that code
@@ -228,120 +260,127 @@ internal import SecItem
 
 /// Passwords that people share; no class that a call takes.
 @safe nonisolated(unsafe) public let kSecClassAppleSharePassword = constant(
-    SecItem.kSecClassAppleSharePassword)
+    ValetSecItem.kSecClassAppleSharePassword)
 /// ``kSecAttrAccessibleAlways`` by the name that did not become deprecated.
 @safe nonisolated(unsafe) public let kSecAttrAccessibleAlwaysPrivate = constant(
-    SecItem.kSecAttrAccessibleAlwaysPrivate)
+    ValetSecItem.kSecAttrAccessibleAlwaysPrivate)
 /// ``kSecAttrAccessibleAlwaysThisDeviceOnly`` by the name that did not become deprecated.
 @safe nonisolated(unsafe) public let kSecAttrAccessibleAlwaysThisDeviceOnlyPrivate = constant(
-    SecItem.kSecAttrAccessibleAlwaysThisDeviceOnlyPrivate)
+    ValetSecItem.kSecAttrAccessibleAlwaysThisDeviceOnlyPrivate)
 /// Readable until the machine starts again; no class of items.
 @safe nonisolated(unsafe) public let kSecAttrAccessibleUntilReboot = constant(
-    SecItem.kSecAttrAccessibleUntilReboot)
+    ValetSecItem.kSecAttrAccessibleUntilReboot)
 /// Whether the row stands for an item that was deleted.
-@safe nonisolated(unsafe) public let kSecAttrTombstone = constant(SecItem.kSecAttrTombstone)
+@safe nonisolated(unsafe) public let kSecAttrTombstone = constant(ValetSecItem.kSecAttrTombstone)
 /// The user of the machine that the item is for.
-@safe nonisolated(unsafe) public let kSecAttrMultiUser = constant(SecItem.kSecAttrMultiUser)
+@safe nonisolated(unsafe) public let kSecAttrMultiUser = constant(ValetSecItem.kSecAttrMultiUser)
 /// What the row is called among devices.
-@safe nonisolated(unsafe) public let kSecAttrUUID = constant(SecItem.kSecAttrUUID)
+@safe nonisolated(unsafe) public let kSecAttrUUID = constant(ValetSecItem.kSecAttrUUID)
 /// The random part of the persistent reference.
 @safe nonisolated(unsafe) public let kSecAttrPersistentReference = constant(
-    SecItem.kSecAttrPersistentReference)
+    ValetSecItem.kSecAttrPersistentReference)
 /// Whether the item is bound to the system.
-@safe nonisolated(unsafe) public let kSecAttrSysBound = constant(SecItem.kSecAttrSysBound)
+@safe nonisolated(unsafe) public let kSecAttrSysBound = constant(ValetSecItem.kSecAttrSysBound)
 /// A digest of the item.
-@safe nonisolated(unsafe) public let kSecAttrSHA1 = constant(SecItem.kSecAttrSHA1)
+@safe nonisolated(unsafe) public let kSecAttrSHA1 = constant(ValetSecItem.kSecAttrSHA1)
 /// `kSecUseDataProtectionKeychain` by its older name.
-@safe nonisolated(unsafe) public let kSecAttrNoLegacy = constant(SecItem.kSecAttrNoLegacy)
+@safe nonisolated(unsafe) public let kSecAttrNoLegacy = constant(ValetSecItem.kSecAttrNoLegacy)
 /// The group of people that share the item.
-@safe nonisolated(unsafe) public let kSecAttrSharingGroup = constant(SecItem.kSecAttrSharingGroup)
+@safe nonisolated(unsafe) public let kSecAttrSharingGroup = constant(
+    ValetSecItem.kSecAttrSharingGroup)
 /// No such group.
 @safe nonisolated(unsafe) public let kSecAttrSharingGroupNone = constant(
-    SecItem.kSecAttrSharingGroupNone)
+    ValetSecItem.kSecAttrSharingGroupNone)
 /// Whether the name among devices follows from the attributes.
 @safe nonisolated(unsafe) public let kSecAttrDeriveSyncIDFromItemAttributes = constant(
-    SecItem.kSecAttrDeriveSyncIDFromItemAttributes)
+    ValetSecItem.kSecAttrDeriveSyncIDFromItemAttributes)
 /// A service's number, readable by the server.
 @safe nonisolated(unsafe) public let kSecAttrPCSPlaintextServiceIdentifier = constant(
-    SecItem.kSecAttrPCSPlaintextServiceIdentifier)
+    ValetSecItem.kSecAttrPCSPlaintextServiceIdentifier)
 /// A service's public key, readable by the server.
 @safe nonisolated(unsafe) public let kSecAttrPCSPlaintextPublicKey = constant(
-    SecItem.kSecAttrPCSPlaintextPublicKey)
+    ValetSecItem.kSecAttrPCSPlaintextPublicKey)
 /// A service's identity, readable by the server.
 @safe nonisolated(unsafe) public let kSecAttrPCSPlaintextPublicIdentity = constant(
-    SecItem.kSecAttrPCSPlaintextPublicIdentity)
+    ValetSecItem.kSecAttrPCSPlaintextPublicIdentity)
 /// Notes beside an internet password.
 @safe nonisolated(unsafe) public let kSecDataInetExtraNotes = constant(
-    SecItem.kSecDataInetExtraNotes)
+    ValetSecItem.kSecDataInetExtraNotes)
 /// Earlier values of an internet password.
 @safe nonisolated(unsafe) public let kSecDataInetExtraHistory = constant(
-    SecItem.kSecDataInetExtraHistory)
+    ValetSecItem.kSecDataInetExtraHistory)
 /// Whatever else goes with an internet password.
 @safe nonisolated(unsafe) public let kSecDataInetExtraClientDefined0 = constant(
-    SecItem.kSecDataInetExtraClientDefined0)
+    ValetSecItem.kSecDataInetExtraClientDefined0)
 /// Whatever else goes with an internet password.
 @safe nonisolated(unsafe) public let kSecDataInetExtraClientDefined1 = constant(
-    SecItem.kSecDataInetExtraClientDefined1)
+    ValetSecItem.kSecDataInetExtraClientDefined1)
 /// Whatever else goes with an internet password.
 @safe nonisolated(unsafe) public let kSecDataInetExtraClientDefined2 = constant(
-    SecItem.kSecDataInetExtraClientDefined2)
+    ValetSecItem.kSecDataInetExtraClientDefined2)
 /// Whatever else goes with an internet password.
 @safe nonisolated(unsafe) public let kSecDataInetExtraClientDefined3 = constant(
-    SecItem.kSecDataInetExtraClientDefined3)
+    ValetSecItem.kSecDataInetExtraClientDefined3)
 /// The volume of a file server.
-@safe nonisolated(unsafe) public let kSecAttrVolume = constant(SecItem.kSecAttrVolume)
+@safe nonisolated(unsafe) public let kSecAttrVolume = constant(ValetSecItem.kSecAttrVolume)
 /// The address of a file server.
-@safe nonisolated(unsafe) public let kSecAttrAddress = constant(SecItem.kSecAttrAddress)
+@safe nonisolated(unsafe) public let kSecAttrAddress = constant(ValetSecItem.kSecAttrAddress)
 /// The signature of a file server.
 @safe nonisolated(unsafe) public let kSecAttrAFPServerSignature = constant(
-    SecItem.kSecAttrAFPServerSignature)
+    ValetSecItem.kSecAttrAFPServerSignature)
 /// The type of a list of revoked certificates.
-@safe nonisolated(unsafe) public let kSecAttrCRLType = constant(SecItem.kSecAttrCRLType)
+@safe nonisolated(unsafe) public let kSecAttrCRLType = constant(ValetSecItem.kSecAttrCRLType)
 /// The encoding of a list of revoked certificates.
-@safe nonisolated(unsafe) public let kSecAttrCRLEncoding = constant(SecItem.kSecAttrCRLEncoding)
+@safe nonisolated(unsafe) public let kSecAttrCRLEncoding = constant(
+    ValetSecItem.kSecAttrCRLEncoding)
 /// A password in what a call about shared web credentials returns.
-@safe nonisolated(unsafe) public let kSecSharedPassword = constant(SecItem.kSecSharedPassword)
+@safe nonisolated(unsafe) public let kSecSharedPassword = constant(ValetSecItem.kSecSharedPassword)
 /// Whether to leave a mark where an item was deleted.
-@safe nonisolated(unsafe) public let kSecUseTombstones = constant(SecItem.kSecUseTombstones)
+@safe nonisolated(unsafe) public let kSecUseTombstones = constant(ValetSecItem.kSecUseTombstones)
 /// What a person has proved already, as bytes.
 @safe nonisolated(unsafe) public let kSecUseCredentialReference = constant(
-    SecItem.kSecUseCredentialReference)
+    ValetSecItem.kSecUseCredentialReference)
 /// Whether to use the keychain of the system.
-@safe nonisolated(unsafe) public let kSecUseSystemKeychain = constant(SecItem.kSecUseSystemKeychain)
+@safe nonisolated(unsafe) public let kSecUseSystemKeychain = constant(
+    ValetSecItem.kSecUseSystemKeychain)
 /// Whether to use the keychain of the system for every caller.
 @safe nonisolated(unsafe) public let kSecUseSystemKeychainAlways = constant(
-    SecItem.kSecUseSystemKeychainAlways)
+    ValetSecItem.kSecUseSystemKeychainAlways)
 /// `kSecUseSystemKeychainAlways` by its longer name.
 @safe nonisolated(unsafe) public let kSecUseSystemKeychainAlwaysDarwinOSOnlyUnavailableOnMacOS =
-    constant(SecItem.kSecUseSystemKeychainAlwaysDarwinOSOnlyUnavailableOnMacOS)
+    constant(ValetSecItem.kSecUseSystemKeychainAlwaysDarwinOSOnlyUnavailableOnMacOS)
 /// Whether to use a keychain of those that share a device.
 @safe nonisolated(unsafe) public let kSecUseSyncBubbleKeychain = constant(
-    SecItem.kSecUseSyncBubbleKeychain)
+    ValetSecItem.kSecUseSyncBubbleKeychain)
 /// The program that a person is told of.
-@safe nonisolated(unsafe) public let kSecUseCallerName = constant(SecItem.kSecUseCallerName)
+@safe nonisolated(unsafe) public let kSecUseCallerName = constant(ValetSecItem.kSecUseCallerName)
 /// Whether the items of tokens come as they are.
-@safe nonisolated(unsafe) public let kSecUseTokenRawItems = constant(SecItem.kSecUseTokenRawItems)
+@safe nonisolated(unsafe) public let kSecUseTokenRawItems = constant(
+    ValetSecItem.kSecUseTokenRawItems)
 /// Whether certificates come with their issuers.
 @safe nonisolated(unsafe) public let kSecUseCertificatesWithMatchIssuers = constant(
-    SecItem.kSecUseCertificatesWithMatchIssuers)
+    ValetSecItem.kSecUseCertificatesWithMatchIssuers)
 /// The access group of those that synchronize items.
 @safe nonisolated(unsafe) public let kSOSInternalAccessGroup = constant(
-    SecItem.kSOSInternalAccessGroup)
+    ValetSecItem.kSOSInternalAccessGroup)
 
 // Keys of calls that import PKCS#12 files. Those calls are not offered.
 
 /// The passphrase of a PKCS#12 file that is imported.
 @safe nonisolated(unsafe) public let kSecImportExportPassphrase = constant(
-    SecItem.kSecImportExportPassphrase)
+    ValetSecItem.kSecImportExportPassphrase)
 /// The label of an item that was imported.
-@safe nonisolated(unsafe) public let kSecImportItemLabel = constant(SecItem.kSecImportItemLabel)
+@safe nonisolated(unsafe) public let kSecImportItemLabel = constant(
+    ValetSecItem.kSecImportItemLabel)
 /// The key identifier of an item that was imported.
-@safe nonisolated(unsafe) public let kSecImportItemKeyID = constant(SecItem.kSecImportItemKeyID)
+@safe nonisolated(unsafe) public let kSecImportItemKeyID = constant(
+    ValetSecItem.kSecImportItemKeyID)
 /// The trust object of an item that was imported.
-@safe nonisolated(unsafe) public let kSecImportItemTrust = constant(SecItem.kSecImportItemTrust)
+@safe nonisolated(unsafe) public let kSecImportItemTrust = constant(
+    ValetSecItem.kSecImportItemTrust)
 /// The certificates that came with an item that was imported.
 @safe nonisolated(unsafe) public let kSecImportItemCertChain = constant(
-    SecItem.kSecImportItemCertChain)
+    ValetSecItem.kSecImportItemCertChain)
 /// The identity that was imported.
 @safe nonisolated(unsafe) public let kSecImportItemIdentity = constant(
-    SecItem.kSecImportItemIdentity)
+    ValetSecItem.kSecImportItemIdentity)

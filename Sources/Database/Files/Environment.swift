@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
 internal import Glibc
+internal import ValetCLinux
 
 /// The variables that the process may believe: none, if it has more rights than its caller.
 package struct Environment: Sendable {

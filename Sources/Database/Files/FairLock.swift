@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
 internal import Glibc
 internal import Synchronization
+internal import ValetCLinux
 
 /// A lock for the threads of one process, granted in order of arrival, with a deadline.
 package final class FairLock: Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
 internal import Glibc
+internal import ValetCLinux
 
 /// An open file. Dropping it closes it.
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
 internal import Glibc
+internal import ValetCLinux
 
 extension KeychainDirectory {
     /// `path` without symbolic links and detours; as it is, if nothing is there.

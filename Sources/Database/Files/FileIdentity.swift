@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
 internal import Glibc
+internal import ValetCLinux
 
 /// Which file it is, and its size, as found by a check.
 package struct FileIdentity: Hashable, Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
 internal import Glibc
+internal import ValetCLinux
 
 /// What the kernel says about the file system of a folder.
 package struct FileSystem: Hashable, Sendable {

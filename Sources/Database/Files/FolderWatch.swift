@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
 internal import Glibc
 internal import Synchronization
+internal import ValetCLinux
 
 /// Waits until names in some folders come, go or are touched: inotify(7), with an eventfd(2) beside
 /// it for this process's own reasons to wake up.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
 internal import Glibc
+internal import ValetCLinux
 
 /// A file that somebody else keeps for this process: a systemd credential, a mounted secret.
 ///

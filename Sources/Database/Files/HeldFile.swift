@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
 internal import Glibc
+internal import ValetCLinux
 
 /// A small file of the user's own that stays open, to be read and changed in place. Opened keys are
 /// shared through such files.

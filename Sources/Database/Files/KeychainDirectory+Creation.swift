@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
 internal import Glibc
+internal import ValetCLinux
 
 extension KeychainDirectory {
     /// Opens a handle of the folder at `path`, whose last component must not be a symbolic link.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
 internal import Glibc
+internal import ValetCLinux
 
 extension KeychainDirectory {
     /// Creates a small file with all its contents: after a crash it is whole or not there.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
 internal import Glibc
+internal import ValetCLinux
 
 /// Whether paths, and the handle, still lead to what is open. The handle of a folder goes with the
 /// folder: a look through it alone does not show that the folder was moved away and

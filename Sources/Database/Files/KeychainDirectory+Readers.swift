@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
 internal import Glibc
+internal import ValetCLinux
 
 /// Another process that is in the middle of reading a database.
 package struct DatabaseReader: Hashable, Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
 internal import Glibc
+internal import ValetCLinux
 
 extension KeychainDirectory {
     /// Lends the contents of a small file, then wipes the memory that held them.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
 internal import Glibc
+internal import ValetCLinux
 
 /// The folder of a keychain, held by a handle that cannot be exchanged behind our back.
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
 internal import Glibc
+internal import ValetCLinux
 
 /// The lock file: held by every writer, every checkpointer, and every closer of a writing
 /// connection.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
 internal import Glibc
+internal import ValetCLinux
 
 /// Bytes that are written once, then read once in the same order. They lie in memory up to a limit,
 /// beyond it in a file without a name: whatever ends the process, nothing of them is left.

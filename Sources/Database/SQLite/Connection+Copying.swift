@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CSQLite
+internal import ValetCSQLite
 
 extension Connection {
     /// Writes a compact copy of the database, as of one moment, to a new file of mode 0600.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CSQLite
+internal import ValetCSQLite
 
 extension Connection {
     /// The CREATE statements of the database, exactly as they were written, sorted.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CSQLite
+internal import ValetCSQLite
 
 /// Commits that SQLite does not see, because a frame before them was damaged: decision 16.
 extension Connection {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CSQLite
 internal import Glibc
 internal import Synchronization
+internal import ValetCSQLite
 
 /// Files of SQLite's that somebody else has closed: docs/decisions/0049-lost-descriptors.md.
 extension Connection {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CSQLite
+internal import ValetCSQLite
 
 extension Connection {
     /// Sets everything that DESIGN §3 asks for; what SQLite offers as a call is not a PRAGMA, to

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CSQLite
 internal import Glibc
+internal import ValetCSQLite
 
 /// SQLite's way to the files, as one connection has it: SQLite's own, but for sleeping.
 ///

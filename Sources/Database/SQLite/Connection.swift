@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CSQLite
 internal import Glibc
+internal import ValetCSQLite
 
 /// One open SQLite database.
 ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CSQLite
+internal import ValetCSQLite
 
 /// Making and releasing SQLite's statements, for the owners of their handles.
 enum PreparedStatement {

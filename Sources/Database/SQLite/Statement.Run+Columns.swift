@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CSQLite
+internal import ValetCSQLite
 
 /// Columns of the row that ``Statement/Run/step()`` went to, counted from 0.
 ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CSQLite
+internal import ValetCSQLite
 
 extension Statement {
     /// One run of a statement: bind, step, read. Dropping it resets the statement.

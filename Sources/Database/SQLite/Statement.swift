@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CSQLite
+internal import ValetCSQLite
 
 /// One SQL statement, compiled at its first use and kept for the life of its connection.
 ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CSQLite
+internal import ValetCSQLite
 
 /// The statements of transactions, prepared once.
 ///

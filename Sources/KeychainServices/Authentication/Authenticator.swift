@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Database
-package import KeychainModel
-package import KeychainStore
+package import ValetDatabase
+package import ValetKeychainModel
+package import ValetKeychainStore
 
 /// Asks a person to prove who they are.
 ///

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import KeychainModel
-internal import KeychainStore
+internal import ValetDatabase
+internal import ValetKeychainModel
+internal import ValetKeychainStore
 
 /// Asking for what a call needs, outside the store, and asking the store again.
 extension KeychainSession {

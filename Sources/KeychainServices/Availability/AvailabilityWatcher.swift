@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
-internal import KeychainStore
-internal import SecretMemory
 internal import Synchronization
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSecretMemory
 
 /// What was found out about a keychain, each time that it changed; a slow reader gets the latest.
 typealias AvailabilityUpdates = AsyncStream<Result<KeychainAvailability, KeychainFailure>>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import KeychainStore
-internal import SecretMemory
 internal import Synchronization
-internal import UserPresence
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSecretMemory
+internal import ValetUserPresence
 
 /// The passcode that `$VALET_PASSCODE_FD` brings to a process which unlocks for itself alone: read
 /// once, at the first call that meets a locked keychain.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import UserPresence
+internal import ValetKeychainModel
+internal import ValetUserPresence
 
 extension KeychainFailure {
     /// What it means for `operation` that there is no passcode.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import KeychainStore
-internal import SecretMemory
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSecretMemory
 
 /// Locking, for applications: beside the calls for items, on Linux only.
 ///

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-public import KeychainModel
-internal import KeychainStore
-internal import SecretMemory
+public import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSecretMemory
 
 extension ValetKeychain {
     /// Unlocks the keychain with its passcode: for every process of the user, or, where the lock

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import KeychainModel
-internal import KeychainStore
-internal import SecretMemory
+public import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSecretMemory
 
 extension ValetKeychain {
     /// Waits until items of an accessibility can be read.

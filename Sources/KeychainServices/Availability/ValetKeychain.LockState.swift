@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainStore
+internal import ValetKeychainStore
 
 extension ValetKeychain {
     /// How far the keychain can be used at one moment.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainStore
+internal import ValetKeychainStore
 
 extension ValetKeychain {
     /// What a thief of the disk has to overcome: docs/THREAT-MODEL.md says what each level gives.

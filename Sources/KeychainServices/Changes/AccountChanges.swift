@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import KeychainModel
-package import KeychainStore
-internal import SecretMemory
+package import ValetKeychainModel
+package import ValetKeychainStore
+internal import ValetSecretMemory
 
 extension KeychainSession {
     /// What becomes of the items of `service` after this call; nothing that is written later is

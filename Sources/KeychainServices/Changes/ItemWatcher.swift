@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
-internal import KeychainStore
-internal import SecretMemory
 internal import Synchronization
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSecretMemory
 
 /// Tells that there may be something to look at; two that nobody has heard are one.
 typealias ItemSignals = AsyncStream<Void>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Fingerprint
-    package import Database
-    package import Fingerprint
-    package import UserPresence
+    package import ValetDatabase
+    package import ValetFingerprint
+    package import ValetUserPresence
 
     /// The fingers that fprintd verifies, as authentication needs them.
     package struct FingerprintBiometry: BiometryReader {

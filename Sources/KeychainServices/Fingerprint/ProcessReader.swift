@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Fingerprint
-    internal import Fingerprint
+    internal import ValetFingerprint
 
     /// The reader of fingers that this process has.
     enum ProcessReader {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-package import KeychainModel
-package import KeychainStore
 internal import Synchronization
+package import ValetKeychainModel
+package import ValetKeychainStore
 
 /// The identity of this process for the keychain, and where it comes from (DESIGN §3 "Who is
 /// asking").

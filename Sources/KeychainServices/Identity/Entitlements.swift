@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
+internal import ValetKeychainModel
 
 /// What an application declares about itself in a property list of Apple's form.
 struct Entitlements: Hashable {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
-internal import KeychainStore
+internal import ValetKeychainModel
+internal import ValetKeychainStore
 
 /// Finds out who a process is, from what surrounds it.
 struct IdentityResolver {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-public import KeychainModel
+public import ValetKeychainModel
 
 /// The keychain of this process.
 public enum ValetKeychain {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import KeychainStore
-package import UserPresence
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+package import ValetUserPresence
 
 /// What a person is asked with.
 package struct AuthenticationMeans: Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import KeychainModel
-package import UserPresence
+package import ValetKeychainModel
+package import ValetUserPresence
 
 /// Why nobody was authenticated: what `LAError` and `KeychainFailure` are made of
 /// (keychain-semantics §10.6).

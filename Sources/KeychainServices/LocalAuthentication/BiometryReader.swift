@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Database
-package import UserPresence
+package import ValetDatabase
+package import ValetUserPresence
 
 /// The readers of fingers, as far as authentication needs them.
 ///

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Database
 package import Foundation
-package import KeychainModel
-package import KeychainStore
-package import SecretMemory
 internal import Synchronization
-internal import UserPresence
+package import ValetDatabase
+package import ValetKeychainModel
+package import ValetKeychainStore
+package import ValetSecretMemory
+internal import ValetUserPresence
 
 /// What an `LAContext` knows, and how it asks: one question at a time.
 package final class ContextState: Sendable {

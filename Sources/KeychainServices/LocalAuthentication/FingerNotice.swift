@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
 internal import Foundation
 internal import Synchronization
-internal import UserPresence
+internal import ValetDatabase
+internal import ValetUserPresence
 
 /// What a person is shown while a reader waits for their finger, and what they do about it.
 ///

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import KeychainModel
-internal import KeychainStore
-internal import SecretMemory
-internal import UserPresence
+internal import ValetDatabase
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSecretMemory
+internal import ValetUserPresence
 
 /// Gets an application's password: the credential that the application has set, else what a person
 /// types (keychain-semantics §10.4). Stretches it outside of every transaction and lock.

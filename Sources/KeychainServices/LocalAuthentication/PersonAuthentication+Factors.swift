@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import KeychainModel
-internal import KeychainStore
-internal import SecretMemory
-internal import UserPresence
+internal import ValetDatabase
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSecretMemory
+internal import ValetUserPresence
 
 extension PersonAuthentication {
     /// - Parameter hasOther: Whether the person may prefer the passcode.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import SecretMemory
-internal import UserPresence
+internal import ValetDatabase
+internal import ValetSecretMemory
+internal import ValetUserPresence
 
 /// How one call asks a person for what they type: a passcode, or an application's password.
 struct SecretQuestion {

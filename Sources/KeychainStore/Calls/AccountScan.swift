@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import KeychainModel
-internal import Sealing
+internal import ValetDatabase
+internal import ValetKeychainModel
+internal import ValetSealing
 
 /// A walk over the rows of a service's items in one group and one epoch; opens names alone.
 struct AccountScan {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Backup
-package import KeychainModel
-internal import Sealing
-package import SecretMemory
+internal import ValetBackup
+package import ValetKeychainModel
+internal import ValetSealing
+package import ValetSecretMemory
 
 /// A backup file that is open, and whose passphrase has not been given yet.
 package struct BackupFile: Sendable {

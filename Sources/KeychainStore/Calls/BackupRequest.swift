@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Sealing
+package import ValetSealing
 
 /// Where a backup is to go, and what is asked of it.
 package struct BackupRequest: Sendable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
+internal import ValetDatabase
 
 /// What `doctor` says about readers.
 extension Engine {

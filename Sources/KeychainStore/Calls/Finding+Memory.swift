@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import SecretMemory
+internal import ValetSecretMemory
 
 extension Finding {
     /// Whether the memory that programs of this user keep secrets in stays out of the swap. How

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-package import KeychainModel
-internal import Sealing
+internal import ValetDatabase
+package import ValetKeychainModel
+internal import ValetSealing
 
 /// The accounts of a service.
 package struct FoundAccounts: Sendable {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Backup
-internal import Database
-internal import Keybag
-package import KeychainModel
-internal import Sealing
-package import SecretMemory
+internal import ValetBackup
+internal import ValetDatabase
+internal import ValetKeybag
+package import ValetKeychainModel
+internal import ValetSealing
+package import ValetSecretMemory
 
 /// docs/FORMAT.md §11.
 extension ItemStore {

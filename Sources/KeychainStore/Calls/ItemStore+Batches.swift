@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-package import KeychainModel
-package import SecretMemory
+internal import ValetDatabase
+package import ValetKeychainModel
+package import ValetSecretMemory
 
 /// Several items in one transaction.
 extension ItemStore {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import Keybag
-package import KeychainModel
-internal import Sealing
-package import SecretMemory
+internal import ValetDatabase
+internal import ValetKeybag
+package import ValetKeychainModel
+internal import ValetSealing
+package import ValetSecretMemory
 
 /// Answers that a command needs before it asks a person for more.
 extension ItemStore {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-package import KeychainModel
-package import SecretMemory
+internal import ValetDatabase
+package import ValetKeychainModel
+package import ValetSecretMemory
 
 /// What a search found.
 package struct FoundItems: Sendable {

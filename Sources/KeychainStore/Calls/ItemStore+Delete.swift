@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import KeychainModel
+package import ValetKeychainModel
 
 /// keychain-semantics §7, §4.4.
 extension ItemStore {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-package import KeychainModel
-internal import Sealing
-internal import SecretMemory
+internal import ValetDatabase
+package import ValetKeychainModel
+internal import ValetSealing
+internal import ValetSecretMemory
 
 extension ItemStore {
     private static let diagnosing = "examine the keychain"

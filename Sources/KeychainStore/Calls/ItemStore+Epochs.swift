@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import Keybag
-package import KeychainModel
-internal import LockState
-internal import Sealing
-internal import SecretMemory
-internal import TPM
+internal import ValetDatabase
+internal import ValetKeybag
+package import ValetKeychainModel
+internal import ValetLockState
+internal import ValetSealing
+internal import ValetSecretMemory
+internal import ValetTPM
 
 /// Where the device secret of a keychain is to come from.
 package enum DeviceKeyPlace: CaseIterable, Hashable, Sendable {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import Keybag
-package import KeychainModel
-internal import LockState
-internal import Sealing
+internal import ValetDatabase
+internal import ValetKeybag
+package import ValetKeychainModel
+internal import ValetLockState
+internal import ValetSealing
 
 /// keys-and-states §1.5, §1.6.
 extension ItemStore {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import Keybag
-internal import KeychainModel
-internal import Sealing
-internal import SecretMemory
+internal import ValetDatabase
+internal import ValetKeybag
+internal import ValetKeychainModel
+internal import ValetSealing
+internal import ValetSecretMemory
 
 /// Which program uses which application identifier: a guard against accidents (DESIGN §3).
 extension ItemStore {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import Keybag
-package import KeychainModel
-internal import LockState
-internal import Sealing
-package import SecretMemory
-internal import TPM
+internal import ValetDatabase
+internal import ValetKeybag
+package import ValetKeychainModel
+internal import ValetLockState
+internal import ValetSealing
+package import ValetSecretMemory
+internal import ValetTPM
 
 /// The key on paper: docs/FORMAT.md §4.6.
 extension ItemStore {

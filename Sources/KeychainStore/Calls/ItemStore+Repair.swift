@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-package import KeychainModel
+internal import ValetDatabase
+package import ValetKeychainModel
 
 /// What became of a repair.
 package struct IndexRepair: Hashable, Sendable {

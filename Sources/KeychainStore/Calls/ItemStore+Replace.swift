@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import KeychainModel
+package import ValetKeychainModel
 
 /// Storing under a name that may lead to several items, or to one of another protection class.
 extension ItemStore {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Backup
-internal import Database
-package import KeychainModel
-internal import Sealing
-internal import SecretMemory
+internal import ValetBackup
+internal import ValetDatabase
+package import ValetKeychainModel
+internal import ValetSealing
+internal import ValetSecretMemory
 
 /// docs/FORMAT.md §11.4.
 extension ItemStore {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-package import KeychainModel
+internal import ValetDatabase
+package import ValetKeychainModel
 
 /// What becomes of damaged rows when keys are changed: docs/FORMAT.md §4.4.
 extension ItemStore {

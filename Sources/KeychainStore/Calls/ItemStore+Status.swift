@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import Keybag
-package import KeychainModel
-internal import LockState
-internal import Sealing
-internal import TPM
+internal import ValetDatabase
+internal import ValetKeybag
+package import ValetKeychainModel
+internal import ValetLockState
+internal import ValetSealing
+internal import ValetTPM
 
 extension ItemStore {
     private static let inspecting = "read the keychain's status"

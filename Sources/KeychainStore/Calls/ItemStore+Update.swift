@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Keybag
-package import KeychainModel
-internal import Sealing
-package import SecretMemory
+internal import ValetKeybag
+package import ValetKeychainModel
+internal import ValetSealing
+package import ValetSecretMemory
 
 /// keychain-semantics §6.
 extension ItemStore {

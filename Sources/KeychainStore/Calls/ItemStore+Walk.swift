@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-package import KeychainModel
+internal import ValetDatabase
+package import ValetKeychainModel
 
 /// A walk over the items that match a query, some at a time: for queries that match many.
 ///

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import KeychainModel
-internal import Sealing
+internal import ValetDatabase
+internal import ValetKeychainModel
+internal import ValetSealing
 
 extension KeychainState {
     /// The rows that match what of `query` can be seen without opening them.

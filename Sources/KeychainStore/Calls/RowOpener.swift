@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import SecretMemory
+internal import ValetKeychainModel
+internal import ValetSecretMemory
 
 /// Opens what a search found, as far as the call needs it, and compares it with the query again.
 struct RowOpener {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import KeychainModel
-internal import Sealing
-internal import SecretMemory
+internal import ValetDatabase
+internal import ValetKeychainModel
+internal import ValetSealing
+internal import ValetSecretMemory
 
 /// A query in one access group, turned into the hashes that rows of one epoch are found by.
 struct Search {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import KeychainModel
+internal import ValetDatabase
+internal import ValetKeychainModel
 
 /// Commits that are lost because the log was damaged: docs/decisions/0016-damaged-log.md.
 extension Engine {

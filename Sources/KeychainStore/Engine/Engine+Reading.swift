@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import KeychainModel
-internal import LockState
+internal import ValetDatabase
+internal import ValetKeychainModel
+internal import ValetLockState
 
 extension Engine {
     /// Runs `body` in one read transaction, with the keys that belong to what it sees.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import LockState
+internal import ValetDatabase
+internal import ValetLockState
 
 /// Auto-lock: docs/decisions/0020-auto-lock.md.
 extension Engine {

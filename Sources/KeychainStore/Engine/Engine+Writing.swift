@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import KeychainModel
+internal import ValetDatabase
+internal import ValetKeychainModel
 
 extension Engine {
     /// The log is taken over when it has so many pages: the more, the more often a page has

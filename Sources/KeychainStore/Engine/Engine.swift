@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
 internal import Glibc
-internal import KeychainModel
-internal import LockState
-internal import Sealing
 internal import Synchronization
+internal import ValetDatabase
+internal import ValetKeychainModel
+internal import ValetLockState
+internal import ValetSealing
 
 /// A keychain that this process has opened: its files, connections and opened keys.
 final class Engine: Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import SecretMemory
 internal import Synchronization
+internal import ValetSecretMemory
 
 /// The engines of this process, one for each keychain that a store of it uses.
 ///

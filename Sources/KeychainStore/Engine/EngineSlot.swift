@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import KeychainModel
-internal import Sealing
 internal import Synchronization
+internal import ValetDatabase
+internal import ValetKeychainModel
+internal import ValetSealing
 
 /// A call that takes the engine of a keychain.
 struct EngineCall {

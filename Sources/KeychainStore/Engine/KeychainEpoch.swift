@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Keybag
-internal import KeychainModel
-internal import Sealing
+internal import ValetKeybag
+internal import ValetKeychainModel
+internal import ValetSealing
 
 /// The opened keys of one epoch, and the ids of those that are not open.
 struct KeychainEpoch: Sendable {

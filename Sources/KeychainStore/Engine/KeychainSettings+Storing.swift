@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import Keybag
-internal import Sealing
+internal import ValetDatabase
+internal import ValetKeybag
+internal import ValetSealing
 
 extension KeychainSettings {
     /// Stores the settings of a new keychain.

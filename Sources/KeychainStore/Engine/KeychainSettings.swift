@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import KeychainModel
-internal import Sealing
+internal import ValetDatabase
+internal import ValetKeychainModel
+internal import ValetSealing
 
 /// The one row of table `keychain`: docs/FORMAT.md §7.
 struct KeychainSettings: Hashable, Sendable {

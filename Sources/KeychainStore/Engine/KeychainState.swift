@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Keybag
-internal import KeychainModel
-internal import LockState
-internal import Sealing
 internal import Synchronization
+internal import ValetKeybag
+internal import ValetKeychainModel
+internal import ValetLockState
+internal import ValetSealing
 
 /// What a process knows of a keychain, with the keys that are open.
 ///

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import KeychainModel
-internal import LockState
-internal import Sealing
-internal import SecretMemory
 internal import Synchronization
+internal import ValetDatabase
+internal import ValetKeychainModel
+internal import ValetLockState
+internal import ValetSealing
+internal import ValetSecretMemory
 
 /// The lock states of this process, one for each keychain and folder that it has met: keys that are
 /// open in this process alone outlive the closing of the keychain's files.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
+internal import ValetKeychainModel
 
 /// What a read by name needs of a row, sealed as it is in the database.
 struct ValueRow {

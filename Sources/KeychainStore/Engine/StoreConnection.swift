@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
+internal import ValetDatabase
 
 /// One connection with the statements of the store, each compiled at its first use.
 // Sendable because one thread at a time has it: the pool hands it out and takes it back.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import TPM
+internal import ValetTPM
 
 /// An epoch change that somebody has begun, with what the rest of it takes. It lives as long as the
 /// call that began it: docs/FORMAT.md §4.7.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import Keybag
-internal import KeychainModel
-internal import Sealing
+internal import ValetDatabase
+internal import ValetKeybag
+internal import ValetKeychainModel
+internal import ValetSealing
 
 /// What happens to device keys at the end of an epoch change: docs/FORMAT.md §4.4, step 5.
 extension DeviceKeyFolder {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
 internal import Glibc
-internal import Keybag
-internal import KeychainModel
-internal import Sealing
+internal import ValetDatabase
+internal import ValetKeybag
+internal import ValetKeychainModel
+internal import ValetSealing
 
 /// The folder that device keys lie in, as one keychain sees it: docs/FORMAT.md §4.4.
 ///

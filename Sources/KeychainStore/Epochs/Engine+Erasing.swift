@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import Keybag
-internal import KeychainModel
-internal import LockState
-internal import Sealing
+internal import ValetDatabase
+internal import ValetKeybag
+internal import ValetKeychainModel
+internal import ValetLockState
+internal import ValetSealing
 
 /// The end of an epoch change: docs/FORMAT.md §4.4, step 5.
 extension Engine {

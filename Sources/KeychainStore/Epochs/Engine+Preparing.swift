@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import Keybag
-internal import KeychainModel
-internal import LockState
-internal import Sealing
-internal import SecretMemory
-internal import TPM
+internal import ValetDatabase
+internal import ValetKeybag
+internal import ValetKeychainModel
+internal import ValetLockState
+internal import ValetSealing
+internal import ValetSecretMemory
+internal import ValetTPM
 
 /// What is wanted of the next epoch.
 struct NextEpoch {

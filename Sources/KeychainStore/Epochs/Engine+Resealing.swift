@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import KeychainModel
-internal import LockState
-internal import Sealing
+internal import ValetDatabase
+internal import ValetKeychainModel
+internal import ValetLockState
+internal import ValetSealing
 
 /// The rest of an epoch change, from wherever it was left: docs/FORMAT.md §4.4, steps 3 to 5.
 extension Engine {

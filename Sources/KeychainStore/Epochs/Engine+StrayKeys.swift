@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import Keybag
-internal import KeychainModel
-internal import Sealing
+internal import ValetDatabase
+internal import ValetKeybag
+internal import ValetKeychainModel
+internal import ValetSealing
 
 /// Device keys that nothing needs, and what else has their names.
 extension Engine {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Keybag
-internal import KeychainModel
-internal import LockState
-internal import Sealing
-internal import SecretMemory
-internal import TPM
+internal import ValetKeybag
+internal import ValetKeychainModel
+internal import ValetLockState
+internal import ValetSealing
+internal import ValetSecretMemory
+internal import ValetTPM
 
 /// What opens a keychain whose keys are to be changed.
 enum KeychainOpener: ~Copyable {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Keybag
-internal import LockState
-internal import Sealing
+internal import ValetKeybag
+internal import ValetLockState
+internal import ValetSealing
 
 /// Keys that are published in a transaction that has not been committed: docs/FORMAT.md §4.4. All
 /// of it under the lock of writers.

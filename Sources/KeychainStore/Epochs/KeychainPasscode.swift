@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Keybag
-package import KeychainModel
-package import SecretMemory
+internal import ValetKeybag
+package import ValetKeychainModel
+package import ValetSecretMemory
 
 /// A passcode that somebody typed, from 1 to 1,024 bytes; it lies in guarded memory, and is wiped
 /// with its last owner.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import KeychainModel
-package import SecretMemory
+package import ValetKeychainModel
+package import ValetSecretMemory
 
 /// The authorization value of a TPM's owner, from 1 to 64 bytes; it lies in guarded memory, is
 /// wiped with the last that holds it, and is stored nowhere.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import KeychainModel
 internal import Synchronization
+internal import ValetDatabase
+internal import ValetKeychainModel
 
 /// Makes a process that tries passcodes of a keychain wait: longer each time, up to three seconds.
 final class WrongPasscodes: Sendable {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import Sealing
-internal import SecretMemory
+internal import ValetKeychainModel
+internal import ValetSealing
+internal import ValetSecretMemory
 
 /// The contents of `device.key`: docs/FORMAT.md §3.1.
 struct DeviceKeyFile: ~Copyable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import KeychainModel
+internal import ValetDatabase
+internal import ValetKeychainModel
 
 extension DeviceSecretSource {
     /// Makes sure that the file which `$VALET_DEVICE_KEY_FILE` names is not one of our own: those

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import Keybag
-internal import KeychainModel
-internal import Sealing
-internal import SecretMemory
-internal import TPM
+internal import ValetDatabase
+internal import ValetKeybag
+internal import ValetKeychainModel
+internal import ValetSealing
+internal import ValetSecretMemory
+internal import ValetTPM
 
 /// The half of a device secret that a TPM's owner can have destroyed: docs/FORMAT.md §4.9.
 extension DeviceSecretSource {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Keybag
-internal import Sealing
 internal import Synchronization
+internal import ValetKeybag
+internal import ValetSealing
 
 /// The device secret that a TPM gave out last, for a process that needs it again: asking the TPM
 /// takes long. Of a keychain with a passcode only its id is kept, since nothing but the next unlock

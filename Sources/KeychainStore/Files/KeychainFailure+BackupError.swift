@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Backup
-internal import KeychainModel
+internal import ValetBackup
+internal import ValetKeychainModel
 
 extension KeychainFailure {
     /// What a failure of a backup file means for `operation`.

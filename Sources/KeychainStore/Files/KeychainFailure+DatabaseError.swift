@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
 internal import Glibc
-internal import KeychainModel
+internal import ValetDatabase
+internal import ValetKeychainModel
 
 extension KeychainFailure {
     /// What a failure of the files or of SQLite means for `operation`.

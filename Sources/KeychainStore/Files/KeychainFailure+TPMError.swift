@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import TPM
+internal import ValetKeychainModel
+internal import ValetTPM
 
 extension KeychainFailure {
     /// What helps where a TPM never gives out the keychain's secrets again.

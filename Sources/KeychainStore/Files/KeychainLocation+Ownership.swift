@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import KeychainModel
+internal import ValetDatabase
+internal import ValetKeychainModel
 
 /// What nobody but the keychain itself may write, or even open.
 extension KeychainLocation {

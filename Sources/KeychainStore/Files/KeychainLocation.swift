@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-package import KeychainModel
-package import TPM
+internal import ValetDatabase
+package import ValetKeychainModel
+package import ValetTPM
 
 /// Where a keychain's files lie (DESIGN §3, "Where it lives").
 package struct KeychainLocation: Hashable, Sendable {

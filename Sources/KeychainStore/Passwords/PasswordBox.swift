@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Keybag
-internal import KeychainModel
-internal import Sealing
-internal import SecretMemory
+internal import ValetKeybag
+internal import ValetKeychainModel
+internal import ValetSealing
+internal import ValetSecretMemory
 
 /// A value that is sealed under an application's password: docs/FORMAT.md §5.5. It is what the row
 /// seals in the value's place.

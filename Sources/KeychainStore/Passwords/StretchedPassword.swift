@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Keybag
-package import KeychainModel
-internal import Sealing
-package import SecretMemory
+internal import ValetKeybag
+package import ValetKeychainModel
+internal import ValetSealing
+package import ValetSecretMemory
 
 /// An application's password, stretched with one salt at one cost: docs/FORMAT.md §5.5. Wiped with
 /// its last owner.

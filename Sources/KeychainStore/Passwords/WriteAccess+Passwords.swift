@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import SecretMemory
+internal import ValetKeychainModel
+internal import ValetSecretMemory
 
 /// Values that are sealed under an application's password, in a write transaction. No password is
 /// stretched here.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Keybag
-package import KeychainModel
+internal import ValetKeybag
+package import ValetKeychainModel
 
 extension AccessControl {
     /// The pair of keys to which values of such items are sealed; nil for items that need nobody.

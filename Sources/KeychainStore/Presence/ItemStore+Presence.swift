@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import Keybag
-package import KeychainModel
-internal import LockState
-package import SecretMemory
+internal import ValetDatabase
+internal import ValetKeybag
+package import ValetKeychainModel
+internal import ValetLockState
+package import ValetSecretMemory
 
 /// Proofs of what a person gave: keychain-semantics §10.
 extension ItemStore {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import Keybag
-internal import KeychainModel
+internal import ValetDatabase
+internal import ValetKeybag
+internal import ValetKeychainModel
 
 extension ItemStore {
     /// Whether a proof is of this keychain's present keys. After a change of keys it is not, and

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Keybag
-package import KeychainModel
-internal import Sealing
+internal import ValetKeybag
+package import ValetKeychainModel
+internal import ValetSealing
 
 /// What a call brings along for items that need a person.
 package struct PersonAccess: Sendable {

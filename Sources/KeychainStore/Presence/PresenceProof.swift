@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Keybag
-package import KeychainModel
-internal import Sealing
 internal import Synchronization
+internal import ValetKeybag
+package import ValetKeychainModel
+internal import ValetSealing
 
 /// That a person was there: what they have shown, and the secrets which that opens.
 ///

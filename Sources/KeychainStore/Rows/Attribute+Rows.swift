@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
+internal import ValetKeychainModel
 
 extension Attribute {
     /// Whether a row keeps a hash of this attribute for searches: docs/FORMAT.md §6.4.

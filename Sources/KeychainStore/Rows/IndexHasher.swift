@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Keybag
-internal import KeychainModel
-internal import Sealing
+internal import ValetKeybag
+internal import ValetKeychainModel
+internal import ValetSealing
 
 /// Computes the hashes by which rows are found: docs/FORMAT.md §6.
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import Sealing
+internal import ValetKeychainModel
+internal import ValetSealing
 
 /// The hashes of one item by which it is found without opening it: docs/FORMAT.md §6.
 struct IndexHashes: Hashable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Keybag
-internal import KeychainModel
+internal import ValetKeybag
+internal import ValetKeychainModel
 
 /// What a row says of its item without a key: docs/FORMAT.md §5.
 struct RowFlags: OptionSet, Hashable, Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import Sealing
+internal import ValetKeychainModel
+internal import ValetSealing
 
 /// When a row's value may be opened, and what sort of row it is.
 struct RowKind: Sendable {

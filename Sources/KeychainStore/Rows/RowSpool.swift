@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import KeychainModel
-internal import Sealing
+internal import ValetDatabase
+internal import ValetKeychainModel
+internal import ValetSealing
 
 /// All rows as one moment had them, sealed as they are, read in one short transaction.
 ///

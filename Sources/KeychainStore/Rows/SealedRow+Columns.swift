@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import KeychainModel
-internal import Sealing
+internal import ValetDatabase
+internal import ValetKeychainModel
+internal import ValetSealing
 
 extension SealedRow {
     /// Reads the row that `run` is at, of a statement that selects all columns of `item`.

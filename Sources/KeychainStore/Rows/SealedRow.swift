@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Sealing
+internal import ValetSealing
 
 /// A row as SQLite holds it; nothing in it has been opened.
 struct SealedRow: Sendable {

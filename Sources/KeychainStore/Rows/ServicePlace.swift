@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import Sealing
 internal import Synchronization
+internal import ValetKeychainModel
+internal import ValetSealing
 
 /// The hashes by which the row of one item is found.
 struct ItemPlace: Hashable, Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-internal import KeychainModel
+internal import ValetDatabase
+internal import ValetKeychainModel
 
 extension Engine {
     /// Tells watchers of the keychain that its lock state may have changed.

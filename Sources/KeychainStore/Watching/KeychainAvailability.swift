@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import KeychainModel
-internal import LockState
+package import ValetKeychainModel
+internal import ValetLockState
 
 /// Which items of a keychain can be read at one moment.
 package struct KeychainAvailability: Hashable, Sendable {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-package import KeychainModel
-internal import SecretMemory
 internal import Synchronization
+internal import ValetDatabase
+package import ValetKeychainModel
+internal import ValetSecretMemory
 
 /// Waits until the lock state of a keychain may have changed, in whatever process.
 ///

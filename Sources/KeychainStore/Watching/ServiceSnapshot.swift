@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
-package import KeychainModel
-internal import Sealing
+internal import ValetDatabase
+package import ValetKeychainModel
+internal import ValetSealing
 
 /// What became of the items of a service between two looks.
 package enum AccountChange: Hashable, Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
-package import KeychainModel
+package import ValetKeychainModel
 
 /// When an item may be read, and what it demands of a person (`kSecAttrAccessControl`).
 ///

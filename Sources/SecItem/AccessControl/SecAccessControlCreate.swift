@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
-internal import KeychainModel
+internal import ValetKeychainModel
 
 // The call in the shape it has on Apple's systems, with the pointer to its error.
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import KeychainServices
+public import ValetKeychainServices
 
 // Codes that the calls answer, or that programs compare with (keychain-semantics §1.9).
 

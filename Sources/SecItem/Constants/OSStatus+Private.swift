@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import KeychainServices
+public import ValetKeychainServices
 
 // Codes without a public text, and names for `errSecParam` and others that only Apple's own
 // programs use: so that code builds (keychain-semantics §1.8, §1.9).

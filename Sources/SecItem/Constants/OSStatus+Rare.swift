@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import KeychainServices
+public import ValetKeychainServices
 
 // Codes that no call on passwords answers: names only, so that code builds.
 

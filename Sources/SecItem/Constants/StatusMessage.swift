@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainServices
+internal import ValetKeychainServices
 
 /// What each code says, for people to read.
 enum StatusMessage {

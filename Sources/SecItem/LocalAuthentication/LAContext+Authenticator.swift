@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Database
 internal import Foundation
-package import KeychainModel
-package import KeychainServices
-package import KeychainStore
+package import ValetDatabase
+package import ValetKeychainModel
+package import ValetKeychainServices
+package import ValetKeychainStore
 
 extension LAContext: AuthenticationContext {
     /// Proves what items demand, for the holder of this context.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
 public import Foundation
-internal import KeychainModel
-package import KeychainServices
-package import KeychainStore
-internal import SecretMemory
+internal import ValetDatabase
+internal import ValetKeychainModel
+package import ValetKeychainServices
+package import ValetKeychainStore
+internal import ValetSecretMemory
 
 /// Authenticates a person, and remembers it for as long as it lives.
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
+internal import ValetKeychainModel
 
 extension AttributeInput {
     /// What a caller put into a dictionary, seen as a type that attributes know.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
+internal import ValetKeychainModel
 
 /// What a dictionary says of the class of items, by name or by a persistent reference.
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
+internal import ValetKeychainModel
 
 // Attributes: keys of four characters (keychain-semantics §2.1, §3.1).
 extension RequestDictionary {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
-internal import KeychainServices
+internal import ValetKeychainModel
+internal import ValetKeychainServices
 
 // What to return, where values are, whom to ask (keychain-semantics §3.1, §10.5).
 extension RequestDictionary {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
+internal import ValetKeychainModel
 
 // What a search matches beside attributes (keychain-semantics §3.6).
 extension RequestDictionary {

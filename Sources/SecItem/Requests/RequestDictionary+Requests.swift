@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
-internal import KeychainServices
+internal import ValetKeychainModel
+internal import ValetKeychainServices
 
 // What each call makes of a dictionary, and what it refuses (keychain-semantics §3.3).
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
+internal import ValetKeychainModel
 
 /// The contents of a dictionary, each key understood on its own (keychain-semantics §3.1).
 ///

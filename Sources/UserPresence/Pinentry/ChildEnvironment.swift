@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
+internal import ValetDatabase
 
 /// What a pinentry program gets to know of the environment.
 enum ChildEnvironment {

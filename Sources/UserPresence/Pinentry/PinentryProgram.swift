@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
 internal import Glibc
-internal import SecretMemory
+internal import ValetDatabase
+internal import ValetSecretMemory
 
 /// A pinentry program, and what it may use.
 struct PinentryProgram {

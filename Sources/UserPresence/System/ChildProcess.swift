@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
-internal import Database
 internal import Glibc
+internal import ValetCLinux
+internal import ValetDatabase
 
 /// A program that was started, with a pipe to its standard input and one from its output.
 ///

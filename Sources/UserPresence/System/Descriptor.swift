@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
-internal import Database
 internal import Glibc
+internal import ValetCLinux
+internal import ValetDatabase
 
 /// An open descriptor. Dropping it closes it.
 struct Descriptor: ~Copyable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
 internal import Glibc
+internal import ValetCLinux
 
 /// A pipe whose ends die on exec and are none of the standard streams.
 struct Pipe: ~Copyable {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
-internal import Database
 internal import Glibc
 internal import Synchronization
+internal import ValetCLinux
+internal import ValetDatabase
 
 /// Takes the signals that would end or stop the process, for as long as a question is open.
 ///

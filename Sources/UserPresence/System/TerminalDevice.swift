@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Database
 internal import Glibc
+package import ValetDatabase
 
 /// The terminal that a person sits at.
 package struct TerminalDevice: ~Copyable {

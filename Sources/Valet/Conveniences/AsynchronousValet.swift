@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
-internal import KeychainModel
+internal import ValetKeychainModel
 
 @available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
 extension Valet {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
+internal import ValetKeychainModel
 
 /// A value that one thread at a time may touch: `Mutex` came to Apple's systems late.
 // Sendable because the lock is held wherever the value is touched.

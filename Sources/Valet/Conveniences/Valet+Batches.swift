@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
-internal import KeychainModel
+internal import ValetKeychainModel
 
 extension Valet {
     /// The bytes that are stored under each of `keys`, all as they were at one moment.

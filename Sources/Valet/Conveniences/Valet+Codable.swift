@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
+internal import ValetKeychainModel
 
 extension Valet {
     /// Stores `value` under `key`, in place of what was there.

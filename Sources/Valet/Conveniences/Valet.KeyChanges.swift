@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import KeychainModel
-internal import KeychainServices
-internal import KeychainStore
+public import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
 
 extension Valet {
     /// What becomes of this valet's keys after this call, in whatever process; never values.

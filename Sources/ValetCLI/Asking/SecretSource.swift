@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import SecretMemory
-internal import UserPresence
+internal import ValetSecretMemory
+internal import ValetUserPresence
 
 /// Answers questions for secrets: ``PasscodeAsker``, or a stand-in for it.
 protocol SecretSource {

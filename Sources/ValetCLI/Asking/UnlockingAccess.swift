@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import KeychainStore
-internal import SecretMemory
-internal import UserPresence
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSecretMemory
+internal import ValetUserPresence
 
 /// A keychain that is unlocked for this process alone when a verb meets it locked, where opened
 /// keys stay in each process. Where they are shared nobody is asked: that is `valet unlock`.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import SecretMemory
-internal import UserPresence
+internal import ValetKeychainModel
+internal import ValetSecretMemory
+internal import ValetUserPresence
 
 /// The argument and options that verbs about items share.
 enum ItemOptions {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import UserPresence
+internal import ValetUserPresence
 
 /// The options that verbs about passcodes and keys share, and their groups.
 enum KeyOptions {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import KeychainStore
-internal import UserPresence
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetUserPresence
 
 /// `valet backup create FILE`.
 struct BackupCreateCommand: Command {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import KeychainStore
+internal import ValetKeychainModel
+internal import ValetKeychainStore
 
 /// `valet backup verify FILE`.
 struct BackupVerifyCommand: Command {

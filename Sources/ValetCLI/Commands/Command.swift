@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import KeychainStore
-internal import SecretMemory
-internal import UserPresence
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSecretMemory
+internal import ValetUserPresence
 
 /// One verb.
 protocol Command: Sendable {

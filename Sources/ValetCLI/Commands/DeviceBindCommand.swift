@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import KeychainServices
-internal import KeychainStore
-internal import UserPresence
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
+internal import ValetUserPresence
 
 /// `valet device bind`.
 struct DeviceBindCommand: Command {

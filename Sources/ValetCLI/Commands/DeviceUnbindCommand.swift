@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import KeychainStore
-internal import UserPresence
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetUserPresence
 
 /// `valet device unbind`.
 struct DeviceUnbindCommand: Command {

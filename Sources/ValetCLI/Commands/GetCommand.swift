@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import KeychainModel
-internal import SecretMemory
+internal import ValetKeychainModel
+internal import ValetSecretMemory
 
 /// `valet get KEY`.
 struct GetCommand: Command {

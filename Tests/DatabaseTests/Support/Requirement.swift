@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import TestValues
 import Testing
+import ValetTestValues
 
 /// What a test may miss on a developer's machine. With `REQUIRE_ALL=1` nothing may be missing.
 enum Requirement {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import TestValues
+import ValetDatabase
+import ValetTestValues
 
 extension TestFolder {
     /// The folder as the module sees it.

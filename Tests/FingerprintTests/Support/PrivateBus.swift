@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import SystemBus
-import TestValues
+import ValetDatabase
+import ValetSystemBus
+import ValetTestValues
 
 /// A message bus of the test's own, in a temporary folder. Dropping it ends it.
 final class PrivateBus {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import SystemBus
-import TestValues
+import ValetDatabase
+import ValetSystemBus
+import ValetTestValues
 
-@testable import Fingerprint
+@testable import ValetFingerprint
 
 /// The real fprintd with libfprint's virtual reader, and polkitd, on a bus of their own. Dropping
 /// it ends all of them.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
-import KeychainStore
-import TestValues
 import Testing
+import ValetKeychainModel
+import ValetKeychainStore
+import ValetTestValues
 
-@testable import KeychainServices
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetSecItem
 
 /// Random calls in a keychain. `VALET_FUZZ_ROUNDS` makes each seed's more than 1000.
 @Suite struct `Calls with any dictionary` {

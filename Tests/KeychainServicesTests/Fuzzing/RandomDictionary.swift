@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
-import TestValues
+import ValetKeychainModel
+import ValetTestValues
 
-@testable import KeychainServices
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetSecItem
 
 extension [String: Any] {
     /// A dictionary of keys and values right and wrong.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import KeychainModel
-import KeychainStore
-import TestValues
 import Testing
+import ValetDatabase
+import ValetKeychainModel
+import ValetKeychainStore
+import ValetTestValues
 
-@testable import KeychainServices
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetSecItem
 
 @Suite struct `A context with a reader of fingers` {
     private func person(

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
-import KeychainStore
 import Security
-import TestValues
 import Testing
+import ValetKeychainModel
+import ValetKeychainStore
+import ValetTestValues
 
-@testable import KeychainServices
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetSecItem
 
 /// Calls for an item that needs a person, with a context that asks a scripted one.
 private struct ContextCalls {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import KeychainModel
-import KeychainStore
-import SecretMemory
-import TestValues
 import Testing
+import ValetDatabase
+import ValetKeychainModel
+import ValetKeychainStore
+import ValetSecretMemory
+import ValetTestValues
 
-@testable import KeychainServices
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetSecItem
 
 @Suite struct `What a context remembers` {
     @Test func `is what was proved, and no other context knows it`() throws {

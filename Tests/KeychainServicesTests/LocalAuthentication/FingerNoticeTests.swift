@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import TestValues
 import Testing
+import ValetTestValues
 
-@testable import KeychainServices
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetSecItem
 
 /// In a window, which the scripted pinentry stands for; on a terminal: `person.py`.
 @Suite struct `Who is to put a finger on a reader` {

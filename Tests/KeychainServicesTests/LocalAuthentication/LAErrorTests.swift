@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
 import LocalAuthentication
 import Testing
+import ValetKeychainModel
 
 // No `@testable`: the tests see what applications do.
 @Suite struct `Errors of local authentication` {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
-import TestValues
 import Testing
+import ValetKeychainModel
+import ValetTestValues
 
-@testable import KeychainServices
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetSecItem
 
 @Suite struct `A context that asks for the passcode` {
     @Test func `is told the right one`() throws {

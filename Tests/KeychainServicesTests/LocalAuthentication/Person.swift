@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import KeychainModel
-import KeychainStore
-import SecretMemory
 import Synchronization
-import TestValues
 import Testing
-import UserPresence
+import ValetDatabase
+import ValetKeychainModel
+import ValetKeychainStore
+import ValetSecretMemory
+import ValetTestValues
+import ValetUserPresence
 
-@testable import KeychainServices
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetSecItem
 
 /// A keychain, and a person who answers by a script.
 struct Person {

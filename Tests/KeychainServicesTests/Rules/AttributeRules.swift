@@ -3,8 +3,8 @@
 import Foundation
 import Testing
 
-@testable import KeychainServices
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetSecItem
 
 /// keychain-semantics §2: what is compared, what is unique, what is the default.
 @Suite struct `The rules of attributes` {

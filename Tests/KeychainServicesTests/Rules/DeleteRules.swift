@@ -3,8 +3,8 @@
 import Foundation
 import Testing
 
-@testable import KeychainServices
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetSecItem
 
 /// keychain-semantics §7.
 @Suite struct `The rules of deleting` {

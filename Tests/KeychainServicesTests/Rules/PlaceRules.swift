@@ -4,8 +4,8 @@ import Foundation
 import Security
 import Testing
 
-@testable import KeychainServices
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetSecItem
 
 /// keychain-semantics §4: items that are synchronized, and items that are not.
 @Suite struct `The rules of synchronizing` {

@@ -4,8 +4,8 @@ import Foundation
 import Security
 import Testing
 
-@testable import KeychainServices
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetSecItem
 
 /// keychain-semantics §3.1–§3.6, §3.10: which dictionaries are requests.
 @Suite struct `The rules of queries` {

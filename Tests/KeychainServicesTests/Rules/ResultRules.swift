@@ -3,8 +3,8 @@
 import Foundation
 import Testing
 
-@testable import KeychainServices
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetSecItem
 
 /// keychain-semantics §3.7–§3.9: what the calls give back.
 @Suite struct `The rules of results` {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
 import Testing
+import ValetKeychainModel
 
-@testable import KeychainServices
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetSecItem
 
 /// A rule of keychain-semantics as data: calls in an empty keychain, and what each answers.
 struct Rule: Sendable, CustomTestStringConvertible {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
-import KeychainStore
+import ValetKeychainModel
+import ValetKeychainStore
 
-@testable import KeychainServices
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetSecItem
 
 /// A keychain in a folder of its own, for the calls of one rule; its keys go with it.
 final class RuleKeychain {

@@ -3,8 +3,8 @@
 import Foundation
 import Testing
 
-@testable import KeychainServices
-@testable import SecItem
+@testable import ValetKeychainServices
+@testable import ValetSecItem
 
 /// keychain-semantics §2.2, column Upd: what an update may set, of either class.
 @Suite struct `The rules of what can be updated` {

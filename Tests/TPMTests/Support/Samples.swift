@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import SecretMemory
-import TPMSupport
 import Testing
+import ValetDatabase
+import ValetSecretMemory
+import ValetTPMSupport
 
-@testable import TPM
+@testable import ValetTPM
 
 extension Swtpm {
     /// What a test that cannot run says.
@@ -80,7 +80,7 @@ struct OtherProcess {
 
     init(_ arguments: String...) throws {
         process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
-            .deletingLastPathComponent().appendingPathComponent("TPMTestAgent")
+            .deletingLastPathComponent().appendingPathComponent("ValetTPMTestAgent")
         process.arguments = arguments
         process.standardOutput = output
         process.standardError = errors

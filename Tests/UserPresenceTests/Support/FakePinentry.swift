@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import SecretMemory
-import TestValues
+import ValetDatabase
+import ValetSecretMemory
+import ValetTestValues
 
-@testable import UserPresence
+@testable import ValetUserPresence
 
 /// What asking led to.
 enum Outcome: Equatable {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Database
 import Foundation
-import KeychainModel
-import KeychainStore
-import SecretMemory
-import UserPresence
+import ValetDatabase
+import ValetKeychainModel
+import ValetKeychainStore
+import ValetSecretMemory
+import ValetUserPresence
 
 @testable import ValetCLI
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KeychainModel
-import KeychainStore
-import SecretMemory
+import ValetKeychainModel
+import ValetKeychainStore
+import ValetSecretMemory
 
 @testable import ValetCLI
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KeychainModel
-import KeychainServices
-import KeychainStore
-import SecretMemory
-import TPM
 import Testing
-import UserPresence
+import ValetKeychainModel
+import ValetKeychainServices
+import ValetKeychainStore
+import ValetSecretMemory
+import ValetTPM
+import ValetUserPresence
 
 @testable import ValetCLI
 

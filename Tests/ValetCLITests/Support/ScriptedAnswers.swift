@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import SecretMemory
-import UserPresence
+import ValetSecretMemory
+import ValetUserPresence
 
 @testable import ValetCLI
 

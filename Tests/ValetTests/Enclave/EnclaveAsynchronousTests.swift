@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
-internal import TestValues
 internal import Testing
+internal import ValetKeychainModel
+internal import ValetTestValues
 
 @testable internal import Valet
 

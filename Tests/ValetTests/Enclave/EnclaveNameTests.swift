@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
-internal import SecItemRequests
-internal import TestValues
 internal import Testing
+internal import ValetKeychainModel
+internal import ValetSecItemRequests
+internal import ValetTestValues
 
 @testable internal import Valet
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Database
 internal import Foundation
-internal import KeychainModel
-internal import KeychainServices
-internal import KeychainStore
-internal import SecItem
-internal import SecItemRequests
-internal import SecretMemory
 internal import Synchronization
-internal import TestValues
-internal import UserPresence
+internal import ValetDatabase
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
+internal import ValetSecItem
+internal import ValetSecItemRequests
+internal import ValetSecretMemory
+internal import ValetTestValues
+internal import ValetUserPresence
 
 @testable internal import Valet
 

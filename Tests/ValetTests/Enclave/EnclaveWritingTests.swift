@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import KeychainModel
-internal import KeychainServices
-internal import TestValues
 internal import Testing
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetTestValues
 
 @testable internal import Valet
 
