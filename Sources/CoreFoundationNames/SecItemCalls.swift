@@ -7,7 +7,7 @@ internal import ValetSecItem
 // The four calls with the dictionaries that code for Apple's systems passes. What each does and
 // returns is documented at the call of the same name that takes a Swift dictionary.
 
-/// Adds an item (keychain-semantics §2–§5).
+/// Adds an item (spec/secitem.md §2–§5).
 ///
 /// - Parameters:
 ///   - attributes: `kSecClass`, attributes, `kSecValueData`, and what to return.
@@ -22,7 +22,7 @@ public func SecItemAdd(
     unsafe SecItemAdd(attributes.request, result)
 }
 
-/// Finds items: one unless `kSecMatchLimit` says otherwise (keychain-semantics §3).
+/// Finds items: one unless `kSecMatchLimit` says otherwise (spec/secitem.md §3).
 ///
 /// - Parameters:
 ///   - query: `kSecClass` or `kSecValuePersistentRef`, attributes to match, what to return.
@@ -35,7 +35,7 @@ public func SecItemCopyMatching(
     unsafe SecItemCopyMatching(query.request, result)
 }
 
-/// Changes every item that matches, or none (keychain-semantics §6).
+/// Changes every item that matches, or none (spec/secitem.md §6).
 ///
 /// - Parameters:
 ///   - query: `kSecClass` or `kSecValuePersistentRef`, attributes to match.
@@ -49,7 +49,7 @@ public func SecItemUpdate(
     SecItemUpdate(query.request, attributesToUpdate.request)
 }
 
-/// Deletes every item that matches (keychain-semantics §7).
+/// Deletes every item that matches (spec/secitem.md §7).
 ///
 /// - Parameter query: `kSecClass` or `kSecValuePersistentRef`, attributes to match.
 /// - Returns: `errSecSuccess`, `errSecItemNotFound`, or as `SecItemAdd`.

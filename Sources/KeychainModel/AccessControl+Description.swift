@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The text that `CFCopyDescription` gives (keychain-semantics §10.3).
+/// The text that `CFCopyDescription` gives (spec/secitem.md §10.3).
 extension AccessControl: CustomStringConvertible {
     /// The class, then which operation takes what.
     package var description: String { description(ofClass: protectionClass.code) }
@@ -13,7 +13,7 @@ extension AccessControl: CustomStringConvertible {
         return "<SecAccessControlRef: \(parts.joined(separator: ";"))>"
     }
 
-    /// keychain-semantics §10.3, the table; in the order of the names.
+    /// spec/secitem.md §10.3, the table; in the order of the names.
     private var operations: [(name: String, rule: String)] {
         let isOfKey = constraints.contains(.privateKeyUsage)
         let rule = rule

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// What reading an item demands of a person, and when it may be read (`kSecAttrAccessControl`;
-/// keychain-semantics §10).
+/// spec/secitem.md §10).
 ///
 /// Two are equal when they mean the same, however they were spelled: ``init(_:_:)`` brings the
 /// constraints into one form.
 package struct AccessControl: Hashable, Sendable {
-    /// What a person has to prove: the bits of keychain-semantics §10.1.
+    /// What a person has to prove: the bits of spec/secitem.md §10.1.
     package struct Constraints: OptionSet, Hashable, Sendable {
         /// The bits, as `SecAccessControlCreateFlags` and docs/FORMAT.md §5.4 have them.
         package let rawValue: UInt32
@@ -46,7 +46,7 @@ package struct AccessControl: Hashable, Sendable {
         ])
     }
 
-    /// Why constraints cannot be put together (errSecParam; keychain-semantics §10.2).
+    /// Why constraints cannot be put together (errSecParam; spec/secitem.md §10.2).
     package enum Contradiction: Error, Hashable, Sendable {
         /// `or` and `and` at once.
         case orWithAnd
@@ -61,7 +61,7 @@ package struct AccessControl: Hashable, Sendable {
     /// In normal form: no unknown bits; `or` or `and` only, and always, with two single ones.
     package let constraints: Constraints
     /// Whether this names a class and nothing else, as items without an access control have it:
-    /// such a one is never equal to one that was made (keychain-semantics §3.4).
+    /// such a one is never equal to one that was made (spec/secitem.md §3.4).
     package let isPlain: Bool
     /// What the fingers were that were enrolled when the item was added: set in stored items with
     /// `biometryCurrentSet`, and nowhere else. At most 255 bytes, compared byte by byte.

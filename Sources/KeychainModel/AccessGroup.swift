@@ -5,7 +5,7 @@ package struct AccessGroup: Hashable, Sendable {
     /// The name, as entitlements spell it.
     package let rawValue: String
 
-    /// The group of that name. Names compare exactly (keychain-semantics §5.1).
+    /// The group of that name. Names compare exactly (spec/secitem.md §5.1).
     package init(_ rawValue: String) {
         self.rawValue = rawValue
     }

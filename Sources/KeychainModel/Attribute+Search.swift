@@ -20,7 +20,7 @@ extension Attribute {
     /// The normalised form of `value` for this attribute; nil for values that are never searched.
     ///
     /// Text and data compare by bytes, numbers given for text attributes by their four
-    /// native bytes, numbers as numbers (keychain-semantics §2.1).
+    /// native bytes, numbers as numbers (spec/secitem.md §2.1).
     package func searchKey(for value: AttributeValue) -> SearchKey? {
         switch (family, value) {
         case (.accessControl, _), (_, .accessControl): nil

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An attribute of a password item, named by its four-character code (keychain-semantics §1.2).
+/// An attribute of a password item, named by its four-character code (spec/secitem.md §1.2).
 package enum Attribute: String, CaseIterable, Hashable, Sendable {
     case account = "acct"
     case service = "svce"
@@ -31,7 +31,7 @@ package enum Attribute: String, CaseIterable, Hashable, Sendable {
     case creationDate = "cdat"
     case modificationDate = "mdat"
 
-    /// How values of this attribute are converted and compared (keychain-semantics §2.1).
+    /// How values of this attribute are converted and compared (spec/secitem.md §2.1).
     package var family: AttributeFamily {
         switch self {
         case .account, .service, .generic, .securityDomain, .server, .authenticationType, .path,
@@ -46,7 +46,7 @@ package enum Attribute: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Whether items of `itemClass` can have this attribute (keychain-semantics §2.2).
+    /// Whether items of `itemClass` can have this attribute (spec/secitem.md §2.2).
     package func exists(in itemClass: ItemClass) -> Bool {
         switch self {
         case .service, .generic: itemClass == .genericPassword

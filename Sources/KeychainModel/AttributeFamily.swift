@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The group of attributes that convert and compare alike (keychain-semantics §2.1).
+/// The group of attributes that convert and compare alike (spec/secitem.md §2.1).
 package enum AttributeFamily: Hashable, Sendable {
     case blob, number, string, date, accessControl
 

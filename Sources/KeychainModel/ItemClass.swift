@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What kind of secret an item is (`kSecClass`; keychain-semantics §1.1).
+/// What kind of secret an item is (`kSecClass`; spec/secitem.md §1.1).
 ///
 /// The raw values are stored in rows: docs/FORMAT.md §5.
 package enum ItemClass: UInt8, CaseIterable, Hashable, Sendable {
@@ -26,7 +26,7 @@ package enum ItemClass: UInt8, CaseIterable, Hashable, Sendable {
 
     /// The attributes that, with access group and synchronizable flag, make an item unique.
     ///
-    /// In the order in which they are hashed: keychain-semantics §2.3, docs/FORMAT.md §6.2.
+    /// In the order in which they are hashed: spec/secitem.md §2.3, docs/FORMAT.md §6.2.
     package var primaryKeyAttributes: [Attribute] {
         switch self {
         case .genericPassword: Self.genericPasswordKey

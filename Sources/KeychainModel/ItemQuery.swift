@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A typed search for items (keychain-semantics §3, §4.1, §5.2).
+/// A typed search for items (spec/secitem.md §3, §4.1, §5.2).
 package struct ItemQuery: Hashable, Sendable {
     /// Which of the local and the synchronized items are searched.
     package enum Synchronizable: Hashable, Sendable {

@@ -6,7 +6,7 @@ extension KeychainFailure {
 }
 
 extension KeychainFailure.Code {
-    /// keychain-semantics §1.8, §1.9.
+    /// spec/secitem.md §1.8, §1.9.
     package var status: Int32 {
         switch self {
         case .itemNotFound: -25300

@@ -18,7 +18,7 @@ package struct NewItem: Hashable, Sendable {
         didSet { if let accessControl { protectionClass = accessControl.protectionClass } }
     }
 
-    /// An item of `itemClass`, by default local and `whenUnlocked` (keychain-semantics §2.4).
+    /// An item of `itemClass`, by default local and `whenUnlocked` (spec/secitem.md §2.4).
     package init(
         _ itemClass: ItemClass, attributes: [Attribute: AttributeValue],
         accessGroup: AccessGroup? = nil, isSynchronizable: Bool = false,
@@ -32,7 +32,7 @@ package struct NewItem: Hashable, Sendable {
     }
 }
 
-/// What an update sets; everything else of an item stays (keychain-semantics §6).
+/// What an update sets; everything else of an item stays (spec/secitem.md §6).
 package struct ItemChanges: Hashable, Sendable {
     /// New values by attribute; those not named stay.
     package var attributes: [Attribute: AttributeValue]

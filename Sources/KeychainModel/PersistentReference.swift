@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A name of an item that outlives its attributes (keychain-semantics §8).
+/// A name of an item that outlives its attributes (spec/secitem.md §8).
 package struct PersistentReference: Hashable, Sendable {
     /// 20 bytes: the four ASCII characters of the class and the 16 bytes of the item's id.
     package static let byteCount = 20

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// When an item may be read (`kSecAttrAccessible…`; keychain-semantics §1.3, §9).
+/// When an item may be read (`kSecAttrAccessible…`; spec/secitem.md §1.3, §9).
 ///
 /// The raw values are stored in rows: docs/FORMAT.md §5.
 package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {

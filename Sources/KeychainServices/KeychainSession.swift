@@ -83,7 +83,7 @@ package struct KeychainSession: Sendable {
     }
 
     /// Like ``add(_:value:_:)``, with a rule for an item that exists already: `demanding` reports
-    /// a duplicate only to callers that may read it (keychain-semantics §10.4).
+    /// a duplicate only to callers that may read it (spec/secitem.md §10.4).
     package func add(
         _ item: NewItem, value: SecretValue?, _ policy: AuthenticationPolicy,
         _ rule: PersonAccess.Rule

@@ -2,12 +2,12 @@
 
 /// What there is to know about a keychain without opening an item.
 package struct KeychainStatus: Sendable {
-    /// keys-and-states §1.5.
+    /// spec/keys-and-states.md §5.
     package enum State: String, CaseIterable, Sendable {
         case absent, incomplete, keyUnavailable, noPasscode, beforeFirstUnlock, unlocked, locked
     }
 
-    /// What a thief of the disk has to overcome (DESIGN §3).
+    /// What a thief of the disk has to overcome (spec/keys-and-states.md §1).
     package enum ProtectionLevel: String, CaseIterable, Sendable {
         case file, credential, passcode, tpm
         case tpmAndPasscode = "tpm+passcode"

@@ -8,7 +8,7 @@ internal import ValetSecretMemory
 // The calls in the shape they have on Apple's systems: the one place with pointers. Their codes may
 // be passed over, as there.
 
-/// Adds an item (keychain-semantics §2–§5).
+/// Adds an item (spec/secitem.md §2–§5).
 ///
 /// - Parameters:
 ///   - attributes: `kSecClass`, attributes, `kSecValueData`, and what to return.
@@ -26,7 +26,7 @@ public func SecItemAdd(
     }
 }
 
-/// Finds items: one unless `kSecMatchLimit` says otherwise (keychain-semantics §3).
+/// Finds items: one unless `kSecMatchLimit` says otherwise (spec/secitem.md §3).
 ///
 /// - Parameters:
 ///   - query: `kSecClass` or `kSecValuePersistentRef`, attributes to match, what to return.
@@ -42,7 +42,7 @@ public func SecItemCopyMatching(
     }
 }
 
-/// Changes every item that matches, or none (keychain-semantics §6).
+/// Changes every item that matches, or none (spec/secitem.md §6).
 ///
 /// - Parameters:
 ///   - query: `kSecClass` or `kSecValuePersistentRef`, attributes to match.
@@ -59,7 +59,7 @@ public func SecItemUpdate(
     }
 }
 
-/// Deletes every item that matches (keychain-semantics §7): all or none, if no more than 1,000 come
+/// Deletes every item that matches (spec/secitem.md §7): all or none, if no more than 1,000 come
 /// into question. More are deleted in batches; after a failure another call deletes the rest, and
 /// `KeychainFailure.last` says how many are gone.
 ///

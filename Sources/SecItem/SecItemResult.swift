@@ -4,7 +4,7 @@ internal import Foundation
 internal import ValetKeychainModel
 internal import ValetKeychainStore
 
-/// The shape of what a call gives back (keychain-semantics §3.7–§3.9).
+/// The shape of what a call gives back (spec/secitem.md §3.7–§3.9).
 struct SecItemResult {
     let returning: ReturnedParts
     let isList: Bool
@@ -66,7 +66,7 @@ struct SecItemResult {
 }
 
 extension StoredItem {
-    /// The attributes as a dictionary (keychain-semantics §3.8).
+    /// The attributes as a dictionary (spec/secitem.md §3.8).
     var attributeDictionary: [String: Any] {
         var result: [String: Any] = [:]
         for (attribute, value) in attributes where !isUnsaid(attribute, value) {

@@ -65,7 +65,7 @@ package struct SecItemService: Sendable {
         try session().delete(request.query)
     }
 
-    /// keychain-semantics §5.2, whether there is a keychain or not.
+    /// spec/secitem.md §5.2, whether there is a keychain or not.
     private func check(
         _ group: AccessGroup?, _ call: SecItemCall
     ) throws(KeychainFailure) {

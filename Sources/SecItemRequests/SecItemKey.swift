@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The strings that the `kSec…` constants stand for (keychain-semantics §1.1, §1.6, §1.7).
+/// The strings that the `kSec…` constants stand for (spec/secitem.md §1.1, §1.6, §1.7).
 package enum SecItemKey {
     /// `kSecClass`.
     package static let itemClass = "class"

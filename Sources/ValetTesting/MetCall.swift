@@ -108,7 +108,7 @@ struct MetCall {
 
 extension ProtectionClass {
     /// Whether items of the class are out of reach while the keychain is locked
-    /// (keys-and-states §1.5).
+    /// (spec/keys-and-states.md §5).
     fileprivate var isClosed: Bool {
         switch self {
         case .whenUnlocked, .whenUnlockedThisDeviceOnly, .whenPasscodeSetThisDeviceOnly: true

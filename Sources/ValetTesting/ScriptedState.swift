@@ -34,7 +34,7 @@ struct ScriptedState {
         return found.map(scripted)
     }
 
-    /// The device key is looked for first, then what was opened (keys-and-states §1.5).
+    /// The device key is looked for first, then what was opened (spec/keys-and-states.md §5).
     private func scripted(_ found: KeychainAvailability) -> KeychainAvailability {
         var found = found
         if kinds.contains(.keyUnavailable) {

@@ -33,7 +33,7 @@ import Testing
     }
 }
 
-/// keys-and-states §3, test 6.
+/// spec/keys-and-states.md §8, case 6.
 @Suite struct `A change of keys` {
     static let changes = [
         "setting", "changing", "removing", "rotating", "rotating_with_passcode",
@@ -83,7 +83,7 @@ import Testing
     }
 }
 
-/// keys-and-states §3, tests 3 and 4.
+/// spec/keys-and-states.md §8, cases 3 and 4.
 @Suite struct `Keys that were changed` {
     @Test func `leave nothing on the disk that opens a key in use`() async throws {
         try await Scenario.run("remnants.on_disk")

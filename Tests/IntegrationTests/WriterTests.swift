@@ -38,14 +38,14 @@ import Testing
     }
 }
 
-/// keys-and-states §3, test 16.
+/// spec/keys-and-states.md §8, case 16.
 @Suite struct `Programs of an earlier version` {
     @Test func `write and read no more once a later one demands it`() async throws {
         try await Scenario.run("writers.newer_program")
     }
 }
 
-/// keys-and-states §3, tests 5, 7 and 16.
+/// spec/keys-and-states.md §8, cases 5, 7 and 16.
 @Suite struct `A change of all keys` {
     @Test func `keeps nobody beyond a deadline`() async throws {
         try await Scenario.run("rotations.beside_others")

@@ -3,7 +3,7 @@
 import Testing
 import ValetKeychainModel
 
-/// keychain-semantics §10.1–§10.3.
+/// spec/secitem.md §10.1–§10.3.
 @Suite struct `An access control` {
     typealias Constraints = AccessControl.Constraints
     typealias Factors = AccessControl.Factors
@@ -91,7 +91,7 @@ import ValetKeychainModel
         #expect(demand.isNothing == ways.contains([]))
     }
 
-    /// keychain-semantics §10.7.
+    /// spec/secitem.md §10.7.
     @Test func `counts no finger of another enrolment than its own`() throws {
         let bound = try AccessControl(.whenUnlocked, .biometryCurrentSet).bound(to: [1, 2])
         #expect(!bound.demand(enrolled: [[1, 2]]).isImpossible)

@@ -12,7 +12,7 @@ import Testing
         let value: AttributeValue?
     }
 
-    /// keychain-semantics §2.1, row by row.
+    /// spec/secitem.md §2.1, row by row.
     static let rows = [
         Row(family: .blob, input: .text("a"), value: .text("a")),
         Row(family: .blob, input: .bytes([1]), value: .bytes([1])),
@@ -63,7 +63,7 @@ import Testing
         #expect((try? row.family.value(from: row.input)) == row.value)
     }
 
-    /// keychain-semantics §2.2.
+    /// spec/secitem.md §2.2.
     @Test(
         arguments: [
             (.number, ["ptcl", "port", "sync", "crtr", "type", "scrp", "invi", "nega", "cusi"]),

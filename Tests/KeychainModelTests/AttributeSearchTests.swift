@@ -12,7 +12,7 @@ import Testing
         let isMatch: Bool
     }
 
-    /// keychain-semantics §2.1 "Consequences".
+    /// spec/secitem.md §2.1 "Consequences".
     @Test(arguments: [
         Row(attribute: .account, wanted: .text("a"), stored: .bytes([0x61]), isMatch: true),
         Row(attribute: .account, wanted: .text("a"), stored: .text("A"), isMatch: false),
@@ -38,7 +38,7 @@ import Testing
         #expect(row.attribute.matches(row.stored, row.wanted) == row.isMatch)
     }
 
-    /// keychain-semantics §2.2.
+    /// spec/secitem.md §2.2.
     @Test func `knows which class has which`() {
         let generic = Set(Attribute.allCases.filter { $0.exists(in: .genericPassword) })
         let internet = Set(Attribute.allCases.filter { $0.exists(in: .internetPassword) })
@@ -49,7 +49,7 @@ import Testing
             ])
     }
 
-    /// keychain-semantics §2.3.
+    /// spec/secitem.md §2.3.
     @Test(arguments: ItemClass.allCases)
     func `has a default for all that makes an item unique`(_ itemClass: ItemClass) {
         for attribute in itemClass.primaryKeyAttributes {

@@ -8,7 +8,7 @@ import ValetKeychainModel
 @testable import ValetKeychainServices
 @testable import ValetSecItem
 
-/// keychain-semantics §10.1–§10.3, §3.4.
+/// spec/secitem.md §10.1–§10.3, §3.4.
 @Suite struct `Access control objects` {
     static let bits: [(SecAccessControlCreateFlags, UInt)] = [
         (.userPresence, 0x1), (.biometryAny, 0x2), (.touchIDAny, 0x2),
@@ -17,7 +17,7 @@ import ValetKeychainModel
         (.privateKeyUsage, 0x4000_0000), (.applicationPassword, 0x8000_0000),
     ]
 
-    /// keychain-semantics §10.1.
+    /// spec/secitem.md §10.1.
     @Test(arguments: bits)
     func `have the bits of Apple's`(_ flag: SecAccessControlCreateFlags, _ bits: UInt) {
         #expect(flag.rawValue == bits)
@@ -39,7 +39,7 @@ import ValetKeychainModel
         ("ak", [.userPresence, .companion]), ("f", [.or, .and]),
     ]
 
-    /// keychain-semantics §10.2.
+    /// spec/secitem.md §10.2.
     @Test(arguments: refusals)
     func `are refused with an error`(
         _ protection: String, _ flags: SecAccessControlCreateFlags
@@ -66,7 +66,7 @@ import ValetKeychainModel
         #expect(none == nil)
     }
 
-    /// keychain-semantics §1.3: accepted by an access control, and by no item.
+    /// spec/secitem.md §1.3: accepted by an access control, and by no item.
     @Test func `are made for the class that no item can have, and no item takes them`() throws {
         let code: String = kSecAttrAccessibleUntilReboot
         let made = try #require(Self.object(.userPresence, code))
@@ -105,7 +105,7 @@ import ValetKeychainModel
         SecAccessControlCreateWithFlags(nil, protection, flags, nil)
     }
 
-    /// keychain-semantics §3.4: an object that was made excludes a class beside it, even the same.
+    /// spec/secitem.md §3.4: an object that was made excludes a class beside it, even the same.
     @Test(arguments: SecItemCall.allCases)
     func `exclude a class beside them in every call`(_ call: SecItemCall) {
         let pair: [String: Any] = [kSecAttrAccessible: "ak"]
@@ -124,7 +124,7 @@ import ValetKeychainModel
         #expect(parseStatus(call, genericPassword + boxed) == errSecSuccess)
     }
 
-    /// keychain-semantics §6, §10.6.
+    /// spec/secitem.md §6, §10.6.
     @Test func `exclude a class and synchronizing in what an update sets`() {
         let made: [String: Any] = [kSecAttrAccessControl: Self.object(.userPresence) as Any]
         #expect(changesStatus(made) == errSecSuccess)
@@ -134,7 +134,7 @@ import ValetKeychainModel
         #expect(changesStatus([kSecAttrAccessControl: "text"]) == errSecParam)
     }
 
-    /// keychain-semantics §3.3: they do not filter; §3.8: what an item without one has.
+    /// spec/secitem.md §3.3: they do not filter; §3.8: what an item without one has.
     @Test func `do not filter, and come back from items that have none`() throws {
         let service = TestService()
         #expect(service.add("a", "1") == errSecSuccess)

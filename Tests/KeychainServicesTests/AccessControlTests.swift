@@ -8,13 +8,13 @@ import ValetKeychainStore
 @testable import ValetKeychainServices
 @testable import ValetSecItem
 
-/// keychain-semantics §10.4–§10.7.
+/// spec/secitem.md §10.4–§10.7.
 @Suite struct `Items with an access control` {
     let calls: GuardedCalls
 
     init() throws { calls = try GuardedCalls() }
 
-    /// keychain-semantics §10.4: which calls ask.
+    /// spec/secitem.md §10.4: which calls ask.
     @Test(
         arguments: [
             [:], [kSecReturnData: true], [kSecReturnAttributes: true],
@@ -77,7 +77,7 @@ import ValetKeychainStore
         #expect(calls.value("a").text == "value")
     }
 
-    /// One row of keychain-semantics §10.6 and §10.7.
+    /// One row of spec/secitem.md §10.6 and §10.7.
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let flags: SecAccessControlCreateFlags
@@ -155,7 +155,7 @@ import ValetKeychainStore
         #expect(person.questions.count == 20)
     }
 
-    /// keychain-semantics §10.5.
+    /// spec/secitem.md §10.5.
     @Test func `are asked for in the words of the request`() throws {
         try calls.add("a", .devicePasscode)
         let person = TestPerson.typing
@@ -178,7 +178,7 @@ import ValetKeychainStore
         #expect(calls.value("a", TestPerson(), fail).status == errSecInteractionNotAllowed)
     }
 
-    /// keychain-semantics §10.5: left out; nothing left is nothing found.
+    /// spec/secitem.md §10.5: left out; nothing left is nothing found.
     @Test func `are left out where they are to be skipped`() throws {
         try calls.add("a", .devicePasscode)
         let skip: [String: Any] = [kSecUseAuthenticationUI: kSecUseAuthenticationUISkip]
@@ -208,7 +208,7 @@ import ValetKeychainStore
         #expect(person.questions.map(\.count) == [2])
     }
 
-    /// keychain-semantics §10.7.
+    /// spec/secitem.md §10.7.
     @Test func `of other fingers make way, and are deleted`() throws {
         #expect(try calls.add("a", .biometryCurrentSet, TestPerson()) == errSecSuccess)
         let changed = TestPerson(.init(touchesReader: true, enrolment: [2]))
@@ -224,7 +224,7 @@ import ValetKeychainStore
         #expect(calls.delete("a") == errSecSuccess)
     }
 
-    /// keychain-semantics §10.7: what a context remembers is older than the item.
+    /// spec/secitem.md §10.7: what a context remembers is older than the item.
     @Test func `are no less there for a context that remembers other fingers`() throws {
         let person = TestPerson(.init(touchesReader: true, remembers: true))
         try calls.add("first", .biometryCurrentSet, person)
@@ -250,7 +250,7 @@ import ValetKeychainStore
         #expect(person.questions.count == 1)
     }
 
-    /// keychain-semantics §10.7: a reader that was unplugged may come back.
+    /// spec/secitem.md §10.7: a reader that was unplugged may come back.
     @Test func `stay while their reader is away, whatever another has`() throws {
         let (own, other) = (TestPerson.enrolment(1, 7), TestPerson.enrolment(2, 7))
         let query = ItemQuery(.genericPassword, attributes: [.account: .text("a")])
@@ -281,7 +281,7 @@ import ValetKeychainStore
         #expect(calls.value("a", both).text == "value")
     }
 
-    /// keychain-semantics §10.3, §10.6; what cannot be bound is not added.
+    /// spec/secitem.md §10.3, §10.6; what cannot be bound is not added.
     @Test func `are not added if nobody could ever read them`() throws {
         #expect(try calls.add("a", .privateKeyUsage) == errSecAuthFailed)
         #expect(try calls.add("a", [.privateKeyUsage, .userPresence]) == errSecAuthFailed)
@@ -296,7 +296,7 @@ import ValetKeychainStore
         #expect(calls.copy("a").status == errSecItemNotFound)
     }
 
-    /// keychain-semantics §9.5, §10.6.
+    /// spec/secitem.md §9.5, §10.6.
     @Test func `are not added without a passcode`() throws {
         let keychain = LockableKeychain()
         let service = SecItemService { () throws(KeychainFailure) in keychain.session }
@@ -313,7 +313,7 @@ import ValetKeychainStore
         }
     }
 
-    /// keychain-semantics §3.8.
+    /// spec/secitem.md §3.8.
     @Test func `come back with the access control they were given`() throws {
         let flags: [SecAccessControlCreateFlags] = [
             [], .userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode,

@@ -23,7 +23,7 @@ import ValetKeychainModel
         #expect(try AddRequest(genericPassword + [kSecValueData: Data()]).value == Data())
     }
 
-    /// keychain-semantics §2.5.
+    /// spec/secitem.md §2.5.
     @Test func `leaves dates to the keychain`() throws {
         let dates: [String: Any] = [kSecAttrCreationDate: Date(), kSecAttrModificationDate: Date()]
         #expect(try AddRequest(genericPassword + dates).item.attributes.isEmpty)
@@ -37,7 +37,7 @@ import ValetKeychainModel
 }
 
 @Suite struct `A request to update` {
-    /// keychain-semantics §6.
+    /// spec/secitem.md §6.
     @Test func `changes what it names`() throws {
         let changes: [String: Any] = [
             kSecAttrAccount: "b", kSecAttrAccessible: kSecAttrAccessibleAlways,
@@ -62,7 +62,7 @@ import ValetKeychainModel
         #expect(try UpdateRequest(genericPassword, [:]).changes == ItemChanges())
     }
 
-    /// keychain-semantics §6.
+    /// spec/secitem.md §6.
     @Test(arguments: [
         StatusRow("null for a value", [kSecValueData: NSNull()], errSecParam),
         StatusRow("text for a value", [kSecValueData: "a"], errSecParam),

@@ -14,7 +14,7 @@ import ValetSecItem
         #expect(service.value("a") == "secret")
     }
 
-    /// keychain-semantics §2.3.
+    /// spec/secitem.md §2.3.
     @Test func `fails when its primary key is taken`() {
         service.add("a", "1")
         #expect(service.add("a", "2", [kSecAttrLabel: "other"]) == errSecDuplicateItem)
@@ -22,14 +22,14 @@ import ValetSecItem
         #expect(KeychainFailure.last?.code != nil)
     }
 
-    /// keychain-semantics §0 rule 2, §2.3: none of these is part of the key.
+    /// spec/secitem.md §0 rule 2, §2.3: none of these is part of the key.
     @Test(arguments: ["labl", "gena", "desc", "icmt", "crtr", "type", "invi", "nega", "alis"])
     func `is a duplicate whatever else differs`(_ attribute: String) {
         #expect(service.add("a", "1", [attribute: "1"]) == errSecSuccess)
         #expect(service.add("a", "2", [attribute: "2"]) == errSecDuplicateItem)
     }
 
-    /// keychain-semantics §2.3.
+    /// spec/secitem.md §2.3.
     @Test(arguments: ["acct", "sdmn", "ptcl", "atyp", "port", "path"])
     func `is no duplicate if its internet key differs`(_ attribute: String) {
         #expect(SecItemAdd(service.internet([attribute: "1"]), nil) == errSecSuccess)
@@ -37,7 +37,7 @@ import ValetSecItem
         #expect(SecItemAdd(service.internet([attribute: "2"]), nil) == errSecDuplicateItem)
     }
 
-    /// keychain-semantics §2.1: text and data with the same bytes are the same key.
+    /// spec/secitem.md §2.1: text and data with the same bytes are the same key.
     @Test func `compares keys by their bytes`() {
         #expect(service.add("a", "1") == errSecSuccess)
         let same = service.generic([kSecAttrAccount: Data("a".utf8)])
@@ -45,14 +45,14 @@ import ValetSecItem
         #expect(service.add("A", "2") == errSecSuccess)
     }
 
-    /// keychain-semantics §2.3: what is missing of the key is empty.
+    /// spec/secitem.md §2.3: what is missing of the key is empty.
     @Test func `without an account has the empty one`() {
         #expect(SecItemAdd(service.generic(), nil) == errSecSuccess)
         #expect(service.add("", "1") == errSecDuplicateItem)
         #expect(service.accounts() == [""])
     }
 
-    /// keychain-semantics §2.1: what is given comes back with its type.
+    /// spec/secitem.md §2.1: what is given comes back with its type.
     @Test func `keeps the types of attributes`() throws {
         let given: [String: Any] = [
             kSecAttrGeneric: Data([1, 2]), kSecAttrLabel: "label", kSecAttrComment: 7,
@@ -70,7 +70,7 @@ import ValetSecItem
         #expect(attributes[kSecAttrDescription] as? String == "")
     }
 
-    /// keychain-semantics §3.8.
+    /// spec/secitem.md §3.8.
     @Test func `gives an internet password its defaults`() throws {
         #expect(SecItemAdd(service.internet(), nil) == errSecSuccess)
         let object = copy(service.internet([kSecReturnAttributes: true])).object
@@ -83,7 +83,7 @@ import ValetSecItem
         #expect(attributes[kSecAttrTokenID] == nil)
     }
 
-    /// keychain-semantics §2.5.
+    /// spec/secitem.md §2.5.
     @Test func `sets both dates`() throws {
         let past = Date(timeIntervalSinceReferenceDate: 1)
         service.add("a", "1", [kSecAttrCreationDate: past, kSecAttrModificationDate: past])
@@ -105,7 +105,7 @@ import ValetSecItem
         #expect(service.value("a", [kSecAttrAccessible: accessible]) == "1")
     }
 
-    /// decided.md "Adding to whenPasscodeSetThisDeviceOnly".
+    /// spec/secitem.md §9.5.
     @Test func `needs a passcode for the class of passcodes`() {
         let accessible = kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly
         let status = service.add("a", "1", [kSecAttrAccessible: accessible])
@@ -129,7 +129,7 @@ import ValetSecItem
         #expect(service.value(account) == "1")
     }
 
-    /// keychain-semantics §3.9.
+    /// spec/secitem.md §3.9.
     @Test func `gives back what is asked for`() throws {
         let flags: [String: Any] = [
             kSecReturnData: true, kSecReturnAttributes: true, kSecReturnPersistentRef: true,
@@ -150,7 +150,7 @@ import ValetSecItem
         #expect(object == nil)
     }
 
-    /// keychain-semantics §3.5, with the deviation of §13.
+    /// spec/secitem.md §3.5, with the deviation of §11.
     @Test func `with a limit stores nothing`() {
         #expect(service.add("a", "1", [kSecMatchLimit: kSecMatchLimitOne]) == errSecParam)
         #expect(service.value("a") == nil)

@@ -25,7 +25,7 @@ import ValetKeychainModel
         }
     }
 
-    /// keychain-semantics §2.1; decided.md "Query values may come boxed".
+    /// spec/secitem.md §2.1.
     static let rows = [
         Row("text", "a", .text("a")), Row("NSString", NSString("a"), .text("a")),
         Row("boxed text", AnyHashable("a"), .text("a")),
@@ -64,7 +64,7 @@ import ValetKeychainModel
         #expect(AttributeInput(row.value()) == row.input)
     }
 
-    /// keychain-semantics §2.1, one row per family and type.
+    /// spec/secitem.md §2.1, one row per family and type.
     static let statuses = [
         StatusRow("blob of text", [kSecAttrGeneric: "a"], 0),
         StatusRow("blob of data", [kSecAttrService: Data([0xFF])], 0),

@@ -4,7 +4,7 @@ import Testing
 import ValetKeychainServices
 import ValetSecItem
 
-/// keychain-semantics §1: what every constant is, trailing blanks included.
+/// spec/secitem.md §1: what every constant is, trailing blanks included.
 @Suite struct `The constants` {
     @Test(arguments: attributes + values + keys)
     func `are the texts of Apple's systems`(_ constant: String, _ text: String) {

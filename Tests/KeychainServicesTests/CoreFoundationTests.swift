@@ -55,7 +55,7 @@ import Testing
         #expect(CFBooleanGetValue(kCFBooleanTrue) && !CFBooleanGetValue(kCFBooleanFalse))
     }
 
-    /// keychain-semantics §10.1.
+    /// spec/secitem.md §10.1.
     @Test func `say what a person has to prove in Apple's bits`() {
         let flags: [(SecAccessControlCreateFlags, CFOptionFlags)] = [
             (.userPresence, 0x1), (.biometryAny, 0x2), (.touchIDAny, 0x2),

@@ -9,7 +9,7 @@ import ValetKeychainStore
 @testable import ValetSecItem
 
 @Suite struct `An application's entitlements` {
-    /// keychain-semantics §5.1.
+    /// spec/secitem.md §5.1.
     @Test func `put the groups into their order`() throws {
         let entitlements = try parse(
             """

@@ -8,7 +8,7 @@ import ValetKeychainStore
 @testable import ValetKeychainServices
 @testable import ValetSecItem
 
-/// The lines of keys-and-states §1.5 that are about a keychain as a whole.
+/// The lines of spec/keys-and-states.md §5 that are about a keychain as a whole.
 private enum KeychainEvent: String, CaseIterable {
     case unlock, unlockWrongly, lock, lockAll, setPasscode, changePasscode, removePasscode
 
@@ -27,8 +27,8 @@ private enum KeychainEvent: String, CaseIterable {
     }
 }
 
-/// keys-and-states §1.5, event by state. K and I are those of a keychain with a passcode, before
-/// its first unlock.
+/// spec/keys-and-states.md §5, event by state. K and I are those of a keychain with a passcode,
+/// before its first unlock.
 @Suite struct `What happens to a keychain` {
     /// Z, N, B, U, L, K, I: what the call ends with, and the state it leaves.
     private static let table: [KeychainEvent: String] = [

@@ -8,7 +8,7 @@ import ValetKeychainModel
 @testable import ValetSecItem
 
 @Suite struct `An access group` {
-    /// keychain-semantics §5.2, the row "not a string".
+    /// spec/secitem.md §5.2, the row "not a string".
     @Test(arguments: [
         (SecItemCall.add, errSecParam), (.copyMatching, errSecParam),
         (.update, errSecMissingEntitlement), (.delete, errSecMissingEntitlement),
@@ -43,7 +43,7 @@ import ValetKeychainModel
         [kSecValuePersistentRef: Data(reference.bytes)]
     }
 
-    /// keychain-semantics §3.2, §8.2.
+    /// spec/secitem.md §3.2, §8.2.
     @Test(arguments: [
         StatusRow("too short", [kSecValuePersistentRef: Data("genp".utf8)], errSecParam),
         StatusRow("of the old form", [kSecValuePersistentRef: bytes("genp", 8)], errSecParam),
@@ -82,7 +82,7 @@ import ValetKeychainModel
         #expect(try CopyRequest(Self.dictionary()).search.query == expected)
     }
 
-    /// keychain-semantics §8.2.
+    /// spec/secitem.md §8.2.
     @Test(arguments: [
         StatusRow("an attribute", [kSecAttrAccount: "a"], errSecParam),
         StatusRow("macOS: the flag", [kSecAttrSynchronizable: true], 0),

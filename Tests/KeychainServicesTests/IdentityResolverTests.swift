@@ -135,7 +135,7 @@ import ValetKeychainStore
         #expect(identity.source == .entitlements(path: Self.beside))
     }
 
-    /// DESIGN §3 "Who is asking": the first file that exists decides.
+    /// spec/secitem.md §5.3: the first file that exists decides.
     @Test(arguments: [
         ["/e", beside, ofUser, ofMachine], [beside, ofUser, ofMachine], [ofUser, ofMachine],
         [ofMachine],

@@ -9,7 +9,7 @@ import ValetKeychainModel
 @testable import ValetSecItem
 
 @Suite struct `The keys of a dictionary` {
-    /// keychain-semantics §3.1, §3.2: the same in a search and when adding.
+    /// spec/secitem.md §3.1, §3.2: the same in a search and when adding.
     static let rows = [
         StatusRow("§3.1 an attribute of the class", [kSecAttrAccount: "a"], 0),
         StatusRow("§3.1 four characters that name nothing", ["zzzz": "a"], errSecNoSuchAttr),
@@ -35,10 +35,10 @@ import ValetKeychainModel
         StatusRow("§3.1 another text", ["account": "a"], errSecParam),
         StatusRow("§3.1 empty text", ["": "a"], errSecParam),
         StatusRow("§3.1 the data of an internal reference", ["persistref": Data()], errSecParam),
-        StatusRow("decided: tombstones", ["tomb": 1], errSecNoSuchAttr),
-        StatusRow("decided: persona", ["musr": Data()], errSecNoSuchAttr),
-        StatusRow("decided: app clips", ["clip": 1], errSecNoSuchAttr),
-        StatusRow("decided: the use of tombstones", ["u_Tomb": true], errSecParam),
+        StatusRow("§1.2 tombstones", ["tomb": 1], errSecNoSuchAttr),
+        StatusRow("§1.2 persona", ["musr": Data()], errSecNoSuchAttr),
+        StatusRow("§1.2 app clips", ["clip": 1], errSecNoSuchAttr),
+        StatusRow("§1.7 the use of tombstones", ["u_Tomb": true], errSecParam),
         StatusRow("§3.2 no class", [kSecClass: nil], errSecParam),
         StatusRow("§3.2 an unknown class", [kSecClass: "apls"], errSecNoSuchClass),
         StatusRow("§3.2 a class that is a number", [kSecClass: 1], errSecNoSuchClass),

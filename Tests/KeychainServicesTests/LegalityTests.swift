@@ -12,7 +12,7 @@ import ValetKeychainModel
     struct Row: Sendable, CustomTestStringConvertible {
         let key: String
         let value: @Sendable () -> Any
-        /// In the order of the columns of keychain-semantics §3.3.
+        /// In the order of the columns of spec/secitem.md §3.3.
         let statuses: [OSStatus]
 
         init(
@@ -27,7 +27,7 @@ import ValetKeychainModel
         var testDescription: String { "\(key) = \(value())" }
     }
 
-    /// keychain-semantics §3.3: copy, add, update, what an update sets, delete.
+    /// spec/secitem.md §3.3: copy, add, update, what an update sets, delete.
     static let rows = [
         Row(kSecAttrAccount, "a", [0, 0, 0, 0, 0]),
         Row(kSecAttrSynchronizable, kSecAttrSynchronizableAny, [0, 0, 0, 0, 0]),
@@ -85,7 +85,7 @@ import ValetKeychainModel
         #expect(try CopyRequest(query).search.interaction.prompt == "why")
     }
 
-    /// keychain-semantics §10.5.
+    /// spec/secitem.md §10.5.
     @Test(arguments: [
         (StatusRow("nothing", [:], 0), AuthenticationPolicy.UserInterface.allow),
         (StatusRow("allow", [kSecUseAuthenticationUI: kSecUseAuthenticationUIAllow], 0), .allow),

@@ -6,7 +6,7 @@ import ValetKeychainModel
 import ValetKeychainServices
 import ValetSecItem
 
-/// keychain-semantics §4.
+/// spec/secitem.md §4.
 @Suite struct `Synchronizable items` {
     let service = TestService()
     private let synchronizable: @Sendable () -> [String: Any] = { [kSecAttrSynchronizable: true] }
@@ -61,7 +61,7 @@ import ValetSecItem
         #expect(service.value("a", synchronizable()) == "synchronized")
     }
 
-    /// decided.md: deleted and added again, the reference is another one.
+    /// spec/secitem.md §8.3: deleted and added again, the reference is another one.
     @Test func `get a new reference when added again`() {
         let attributes = service.generic(synchronizable() + [kSecReturnPersistentRef: true])
         let first = add(attributes).object as? Data
@@ -73,7 +73,7 @@ import ValetSecItem
     }
 }
 
-/// keychain-semantics §8.
+/// spec/secitem.md §8.
 @Suite struct `Persistent references` {
     let service = TestService()
 
@@ -128,7 +128,7 @@ import ValetSecItem
     }
 }
 
-/// keychain-semantics §5.
+/// spec/secitem.md §5.
 @Suite(.enabled(if: TestKeychain.isConfigured)) struct `Access groups` {
     let service = TestService()
 

@@ -26,14 +26,14 @@ import ValetSecretMemory
         #expect(found(.persistentReference) as? Data == StoredItem.sampleReference)
     }
 
-    /// keychain-semantics §3.7: passwords have no objects.
+    /// spec/secitem.md §3.7: passwords have no objects.
     @Test(arguments: [ReturnedParts(), .object])
     func `is nothing without flags or for an object`(_ returning: ReturnedParts) {
         #expect(found(returning) == nil)
         #expect((list(returning) as? NSArray)?.count == 0)
     }
 
-    /// keychain-semantics §3.7: flags, and the keys of the dictionary beside attributes.
+    /// spec/secitem.md §3.7: flags, and the keys of the dictionary beside attributes.
     @Test(arguments: [
         Flags([.attributes], [], hasAttributes: true),
         Flags([.data, .attributes], ["v_Data"], hasAttributes: true),
@@ -104,7 +104,7 @@ import ValetSecretMemory
 }
 
 @Suite struct `A dictionary of attributes` {
-    /// keychain-semantics §3.8.
+    /// spec/secitem.md §3.8.
     @Test func `has every attribute with the type it was given`() throws {
         let object = SecItemResult(returning: .attributes, isList: false).found([.sample()])
         let dictionary = try #require(object as? [String: Any])
@@ -138,7 +138,7 @@ import ValetSecretMemory
 }
 
 @Suite struct `What adding gives back` {
-    /// keychain-semantics §3.9.
+    /// spec/secitem.md §3.9.
     @Test(arguments: [ReturnedParts(), .object])
     func `is nothing without flags or for an object`(_ returning: ReturnedParts) {
         #expect(added(returning, Data()) == nil)

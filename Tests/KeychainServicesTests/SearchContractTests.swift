@@ -9,7 +9,7 @@ import ValetSecItem
 @Suite struct `Searching the keychain` {
     let service = TestService()
 
-    /// keychain-semantics §3.7.
+    /// spec/secitem.md §3.7.
     @Test(arguments: [kSecMatchLimitOne, kSecMatchLimitAll])
     func `says when nothing matches, never an empty array`(_ limit: String) {
         let (status, object) = copy(
@@ -30,7 +30,7 @@ import ValetSecItem
         #expect(SecItemCopyMatching(service.generic([kSecReturnData: true]), nil) == errSecSuccess)
     }
 
-    /// keychain-semantics §3.7.
+    /// spec/secitem.md §3.7.
     @Test func `without flags tells whether there is an item`() {
         service.add("a", "1")
         let one = copy(service.generic())
@@ -41,7 +41,7 @@ import ValetSecItem
         #expect((all.object as? NSArray)?.count == 0)
     }
 
-    /// keychain-semantics §3.7: data of items that have none.
+    /// spec/secitem.md §3.7: data of items that have none.
     @Test func `leaves out items without a value`() {
         SecItemAdd(service.generic([kSecAttrAccount: "none"]))
         let one = copy(service.generic([kSecReturnData: true]))
@@ -66,7 +66,7 @@ import ValetSecItem
         #expect(copy(service.generic([kSecMatchLimit: 0])).status == errSecItemNotFound)
     }
 
-    /// keychain-semantics §0 rule 1, §2.1.
+    /// spec/secitem.md §0 rule 1, §2.1.
     @Test(arguments: ["A", "a ", "", "á"])
     func `compares exactly`(_ account: String) {
         service.add("a", "1")
@@ -80,7 +80,7 @@ import ValetSecItem
         #expect(service.value("e\u{301}") == "decomposed")
     }
 
-    /// keychain-semantics §2.2, §3.3: each attribute that is not of the key filters, too.
+    /// spec/secitem.md §2.2, §3.3: each attribute that is not of the key filters, too.
     @Test(arguments: [
         "labl", "gena", "desc", "icmt", "crtr", "type", "scrp", "invi", "nega",
         "cusi", "alis", "prot",
@@ -111,14 +111,14 @@ import ValetSecItem
         #expect(service.accounts([kSecValueData: Data("2".utf8)]) == ["a"])
     }
 
-    /// keychain-semantics §2.1 "443".
+    /// spec/secitem.md §2.1 "443".
     @Test func `compares ports as numbers`() {
         #expect(SecItemAdd(service.internet([kSecAttrPort: "443"]), nil) == errSecSuccess)
         #expect(copy(service.internet([kSecAttrPort: 443])).status == errSecSuccess)
         #expect(copy(service.internet([kSecAttrPort: "0443"])).status == errSecItemNotFound)
     }
 
-    /// keychain-semantics §3.6.
+    /// spec/secitem.md §3.6.
     @Test func `finds passwords of a host's parent domain`() {
         let domain = "\(service.name).example"
         let item: [String: Any] = [kSecAttrServer: domain, kSecAttrAccount: "a"]
@@ -132,7 +132,7 @@ import ValetSecItem
         }
     }
 
-    /// keychain-semantics §3.8: what comes back finds the same item.
+    /// spec/secitem.md §3.8: what comes back finds the same item.
     @Test func `can be done with what a search gave back`() throws {
         service.add("a", "1", [kSecAttrGeneric: Data([1]), kSecAttrCreator: "abcd"])
         service.add("b", "2")
@@ -142,7 +142,7 @@ import ValetSecItem
         #expect(copy(query).object as? Data == Data("1".utf8))
     }
 
-    /// keychain-semantics §3.8: only with an object is there a class.
+    /// spec/secitem.md §3.8: only with an object is there a class.
     @Test func `names the class only beside an object`() {
         service.add("a", "1")
         #expect(service.attributes("a")?[kSecClass] == nil)

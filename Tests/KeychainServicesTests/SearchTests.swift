@@ -16,7 +16,7 @@ import ValetKeychainModel
         var canMatch = true
     }
 
-    /// keychain-semantics §3.6.
+    /// spec/secitem.md §3.6.
     @Test(arguments: [
         Limit(value: { kSecMatchLimitOne }, limit: 1, isList: false),
         Limit(value: { kSecMatchLimitAll }, limit: nil, isList: true),
@@ -41,7 +41,7 @@ import ValetKeychainModel
         #expect(!request.isList)
     }
 
-    /// keychain-semantics §3.6, for generic passwords.
+    /// spec/secitem.md §3.6, for generic passwords.
     @Test(arguments: [
         StatusRow("an unknown limit", [kSecMatchLimit: "m_Limit"], errSecParam),
         StatusRow("a boolean for a limit", [kSecMatchLimit: true], errSecParam),

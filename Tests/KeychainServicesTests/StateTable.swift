@@ -2,7 +2,7 @@
 
 import ValetKeychainModel
 
-/// The states of keys-and-states §1.5, of which Z, K and I are those of a keychain without a
+/// The states of spec/keys-and-states.md §5, of which Z, K and I are those of a keychain without a
 /// passcode.
 enum TableState: Int, CaseIterable {
     case absent, noPasscode, beforeFirstUnlock, unlocked, locked, keyUnavailable, incomplete
@@ -40,88 +40,88 @@ struct StateTable: Sendable {
         "ok": 0, "none": -25300, "twice": -25299, "locked": -25308, "gone": -25291,
     ]
 
-    /// keys-and-states is named where it differs from keychain-semantics: it holds.
+    /// spec/keys-and-states.md is named where it differs from spec/secitem.md: it holds.
     static let all = [
         // Z, N, B, U, L, K, I
         StateTable(
-            .add, "keys-and-states §1.5 add, add akpu; keychain-semantics §9.5",
+            .add, "spec/keys-and-states.md §5 add, add akpu; spec/secitem.md §9.5",
             """
             ak aku:         ok   ok     locked ok     locked gone gone
             akpu:           gone gone   locked ok     locked gone gone
             ck cku dk dku:  ok   ok     locked ok     ok     gone gone
             """),
         StateTable(
-            .addAgain, "keychain-semantics §9.3: locked is checked before duplicates",
+            .addAgain, "spec/secitem.md §9.3: locked is checked before duplicates",
             """
             ak aku:         ok   twice  locked twice  locked gone gone
             akpu:           gone gone   locked twice  locked gone gone
             ck cku dk dku:  ok   twice  locked twice  twice  gone gone
             """),
         StateTable(
-            .addOverOtherClass, "keychain-semantics §2.3: a locked item has its place",
+            .addOverOtherClass, "spec/secitem.md §2.3: a locked item has its place",
             """
             ak aku:         ok   twice  locked twice  twice  gone gone
             akpu:           ok   ok     locked twice  twice  gone gone
             ck cku dk dku:  ok   twice  locked twice  twice  gone gone
             """),
         StateTable(
-            .set, "keys-and-states §1.5 add / update",
+            .set, "spec/keys-and-states.md §5 add / update",
             """
             ak aku:         ok   ok     locked ok     locked gone gone
             akpu:           gone gone   locked ok     locked gone gone
             ck cku dk dku:  ok   ok     locked ok     ok     gone gone
             """),
         StateTable(
-            .updateByKey, "keychain-semantics §9.3 update",
+            .updateByKey, "spec/secitem.md §9.3 update",
             """
             ak aku:         none ok     locked ok     locked gone gone
             akpu:           none none   locked ok     locked gone gone
             ck cku dk dku:  none ok     locked ok     ok     gone gone
             """),
         StateTable(
-            .updateByLabel, "keychain-semantics §9.3 update",
+            .updateByLabel, "spec/secitem.md §9.3 update",
             """
             ak aku:         none ok     locked ok     locked gone gone
             akpu:           none none   locked ok     locked gone gone
             ck cku dk dku:  none ok     locked ok     ok     gone gone
             """),
         StateTable(
-            .updateFromClass, "keys-and-states §1.5 add / update: the item is sealed anew",
+            .updateFromClass, "spec/keys-and-states.md §5 add / update: the item is sealed anew",
             """
             ak aku:         none ok     locked ok     locked gone gone
             akpu:           none none   locked ok     locked gone gone
             ck cku dk dku:  none ok     locked ok     ok     gone gone
             """),
         StateTable(
-            .updateToClass, "keys-and-states §1.5 add / update, add akpu",
+            .updateToClass, "spec/keys-and-states.md §5 add / update, add akpu",
             """
             ak aku:         none ok     locked ok     locked gone gone
             akpu:           none gone   locked ok     locked gone gone
             ck cku dk dku:  none ok     locked ok     ok     gone gone
             """),
         StateTable(
-            .deleteByKey, "keys-and-states §1.5 delete; keychain-semantics §7",
+            .deleteByKey, "spec/keys-and-states.md §5 delete; spec/secitem.md §7",
             """
             ak aku:         none ok     locked ok     ok     gone gone
             akpu:           none none   locked ok     ok     gone gone
             ck cku dk dku:  none ok     locked ok     ok     gone gone
             """),
         StateTable(
-            .deleteByLabel, "keys-and-states §1.5 delete: by index",
+            .deleteByLabel, "spec/keys-and-states.md §5 delete: by index",
             """
             ak aku:         none ok     locked ok     ok     gone gone
             akpu:           none none   locked ok     ok     gone gone
             ck cku dk dku:  none ok     locked ok     ok     gone gone
             """),
         StateTable(
-            .deleteByReference, "keychain-semantics §7 persistent reference",
+            .deleteByReference, "spec/secitem.md §7 persistent reference",
             """
             ak aku:         none ok     locked ok     ok     gone gone
             akpu:           none none   locked ok     ok     gone gone
             ck cku dk dku:  none ok     locked ok     ok     gone gone
             """),
         StateTable(
-            .deleteByDate, "keys-and-states §3, test 15: an attribute without an index",
+            .deleteByDate, "spec/keys-and-states.md §8, case 15: an attribute without an index",
             """
             ak aku:         none ok     locked ok     locked gone gone
             akpu:           none none   locked ok     locked gone gone
@@ -135,93 +135,93 @@ struct StateTable: Sendable {
             ck cku dk dku:  none ok     locked ok     ok     gone gone
             """),
         StateTable(
-            .deleteMissing, "keychain-semantics §7 zero matches",
+            .deleteMissing, "spec/secitem.md §7 zero matches",
             """
             ak aku akpu:    none none   locked none   none   gone gone
             ck cku dk dku:  none none   locked none   none   gone gone
             """),
         StateTable(
-            .copyData, "keys-and-states §1.5 read; keychain-semantics §9.3",
+            .copyData, "spec/keys-and-states.md §5 read; spec/secitem.md §9.3",
             """
             ak aku:         none ok     locked ok     locked gone gone
             akpu:           none none   locked ok     locked gone gone
             ck cku dk dku:  none ok     locked ok     ok     gone gone
             """),
         StateTable(
-            .copyAttributes, "keychain-semantics §9.3 attributes only",
+            .copyAttributes, "spec/secitem.md §9.3 attributes only",
             """
             ak aku:         none ok     locked ok     locked gone gone
             akpu:           none none   locked ok     locked gone gone
             ck cku dk dku:  none ok     locked ok     ok     gone gone
             """),
         StateTable(
-            .exists, "keychain-semantics §9.3 no return flag",
+            .exists, "spec/secitem.md §9.3 no return flag",
             """
             ak aku:         none ok     locked ok     locked gone gone
             akpu:           none none   locked ok     locked gone gone
             ck cku dk dku:  none ok     locked ok     ok     gone gone
             """),
         StateTable(
-            .copyByReference, "keys-and-states §1.5 read; keychain-semantics §8",
+            .copyByReference, "spec/keys-and-states.md §5 read; spec/secitem.md §8",
             """
             ak aku:         none ok     locked ok     locked gone gone
             akpu:           none none   locked ok     locked gone gone
             ck cku dk dku:  none ok     locked ok     ok     gone gone
             """),
         StateTable(
-            .copyAllOfMixedClasses, "keychain-semantics §9.3 limit all: the whole call",
+            .copyAllOfMixedClasses, "spec/secitem.md §9.3 limit all: the whole call",
             """
             ak aku:         none ok     locked ok     locked gone gone
             akpu:           none ok     locked ok     locked gone gone
             ck cku dk dku:  none ok     locked ok     ok     gone gone
             """),
         StateTable(
-            .copyOneBeforeAvailable, "keychain-semantics §9.3 limit one: the first row met",
+            .copyOneBeforeAvailable, "spec/secitem.md §9.3 limit one: the first row met",
             """
             ak aku:         none ok     locked ok     locked gone gone
             akpu:           none ok     locked ok     locked gone gone
             ck cku dk dku:  none ok     locked ok     ok     gone gone
             """),
         StateTable(
-            .copyOneAfterAvailable, "keychain-semantics §9.3 limit one: the first row met",
+            .copyOneAfterAvailable, "spec/secitem.md §9.3 limit one: the first row met",
             """
             ak aku akpu:    none ok     locked ok     ok     gone gone
             ck cku dk dku:  none ok     locked ok     ok     gone gone
             """),
         StateTable(
-            .copyAvailableClass, "keychain-semantics §9.3 explicit pdmn",
+            .copyAvailableClass, "spec/secitem.md §9.3 explicit pdmn",
             """
             ak aku akpu:    none ok     locked ok     ok     gone gone
             ck cku dk dku:  none ok     locked ok     ok     gone gone
             """),
         StateTable(
-            .copyMissing, "keys-and-states §1.5 read, no row matches",
+            .copyMissing, "spec/keys-and-states.md §5 read, no row matches",
             """
             ak aku akpu:    none none   locked none   none   gone gone
             ck cku dk dku:  none none   locked none   none   gone gone
             """),
         StateTable(
-            .typedValue, "keys-and-states §1.5 read",
+            .typedValue, "spec/keys-and-states.md §5 read",
             """
             ak aku:         none ok     locked ok     locked gone gone
             akpu:           none none   locked ok     locked gone gone
             ck cku dk dku:  none ok     locked ok     ok     gone gone
             """),
         StateTable(
-            .typedContains, "keychain-semantics §9.3 no return flag; false is no failure",
+            .typedContains, "spec/secitem.md §9.3 no return flag; false is no failure",
             """
             ak aku:         ok   ok     locked ok     locked gone gone
             akpu:           ok   ok     locked ok     locked gone gone
             ck cku dk dku:  ok   ok     locked ok     ok     gone gone
             """),
         StateTable(
-            .typedMissing, "keys-and-states §1.5 read, no row matches",
+            .typedMissing, "spec/keys-and-states.md §5 read, no row matches",
             """
             ak aku akpu:    none none   locked none   none   gone gone
             ck cku dk dku:  none none   locked none   none   gone gone
             """),
         StateTable(
-            .typedAccounts, "keychain-semantics §9.3 attributes only; none is no failure",
+            .typedAccounts, "spec/secitem.md §9.3 attributes only; none is no failure",
             """
             ak aku:         ok   ok     locked ok     locked gone gone
             akpu:           ok   ok     locked ok     locked gone gone

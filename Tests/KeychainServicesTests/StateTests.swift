@@ -8,7 +8,7 @@ import ValetKeychainStore
 @testable import ValetKeychainServices
 @testable import ValetSecItem
 
-/// keys-and-states §1.5 and keychain-semantics §9, cell by cell.
+/// spec/keys-and-states.md §5 and spec/secitem.md §9, cell by cell.
 @Suite struct `Every call in every state` {
     @Test(arguments: TableState.allCases)
     func `answers as the tables say`(_ state: TableState) throws {
@@ -69,7 +69,7 @@ import ValetKeychainStore
     }
 }
 
-/// keys-and-states §1.5, state K of a keychain with a passcode, and §3, test 15.
+/// spec/keys-and-states.md §5, state K of a keychain with a passcode, and §8, case 15.
 @Suite struct `A locked keychain` {
     let fixture: StateFixture
     let query: [String: Any] = [

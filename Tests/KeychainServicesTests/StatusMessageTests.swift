@@ -12,7 +12,7 @@ import ValetKeychainModel
         #expect(StatusMessage.text(for: code.status) != nil)
     }
 
-    /// keychain-semantics §1.9: codes that no caller sees have no public text.
+    /// spec/secitem.md §1.9: codes that no caller sees have no public text.
     static let wordless: Set<OSStatus> = [
         errSecInternal, errSecPolicyDenied, errSecAuthNeeded, errSecWaitForCallback,
         errSecUpgradePending,

@@ -17,7 +17,7 @@ import ValetKeychainModel
         var testDescription: String { "\(value())" }
     }
 
-    /// keychain-semantics §4.1, §4.2.
+    /// spec/secitem.md §4.1, §4.2.
     static let rows = [
         Row(value: { true }, searched: .synchronizedOnly, stored: true),
         Row(value: { kCFBooleanTrue as Any }, searched: .synchronizedOnly, stored: true),

@@ -6,7 +6,7 @@ import ValetKeychainModel
 import ValetKeychainServices
 import ValetSecItem
 
-/// keychain-semantics §6.
+/// spec/secitem.md §6.
 @Suite struct `Updating items` {
     let service = TestService()
 
@@ -65,7 +65,7 @@ import ValetSecItem
         #expect(service.accounts([kSecAttrLabel: "x"]) == ["a"])
     }
 
-    /// keychain-semantics §2.5: later even if the clock stands still.
+    /// spec/secitem.md §2.5: later even if the clock stands still.
     @Test func `makes the item younger, whatever it changes`() throws {
         service.add("a", "1")
         var previous = try #require(modified("a"))
@@ -119,7 +119,7 @@ import ValetSecItem
     }
 }
 
-/// keychain-semantics §7.
+/// spec/secitem.md §7.
 @Suite struct `Deleting items` {
     let service = TestService()
 

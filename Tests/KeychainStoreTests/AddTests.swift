@@ -5,7 +5,7 @@ import ValetKeychainModel
 
 @testable import ValetKeychainStore
 
-/// keychain-semantics §2.
+/// spec/secitem.md §2.
 @Suite struct `Adding an item` {
     let keychain = TestStore()
 
@@ -131,7 +131,7 @@ import ValetKeychainModel
         let item = NewItem.generic("a", as: .whenPasscodeSetThisDeviceOnly)
         #expect(failure { try keychain.add(item) } == .passcodeNotSet)
         #expect(failure { try keychain.set(item, "v") } == .passcodeNotSet)
-        // Unavailable comes before taken: keychain-semantics §3.10.
+        // Unavailable comes before taken: spec/secitem.md §3.10.
         try keychain.add(.generic("a"))
         #expect(failure { try keychain.add(item) } == .passcodeNotSet)
     }

@@ -11,7 +11,7 @@ import ValetTestValues
 
 @testable import ValetKeychainStore
 
-/// keys-and-states §1.5, state K: a TPM that is lost, or does not want.
+/// spec/keys-and-states.md §5, state K: a TPM that is lost, or does not want.
 @Suite(.enabled(if: Swtpm.isThere, Swtpm.isMissing)) struct `A keychain whose TPM fails it` {
     private let bound: BoundStore
     private let passcode: KeychainPasscode

@@ -10,7 +10,7 @@ import ValetTPMSupport
 
 @testable import ValetKeychainStore
 
-/// keys-and-states §1.2, rows D, T and Kpass; docs/FORMAT.md §4.8.
+/// spec/keys-and-states.md §2, rows D, T and Kpass; docs/FORMAT.md §4.8.
 @Suite(.enabled(if: Swtpm.isThere, Swtpm.isMissing)) struct `A keychain bound to a TPM` {
     private let bound: BoundStore
     private let passcode: KeychainPasscode

@@ -5,7 +5,7 @@ import ValetKeychainModel
 
 @testable import ValetKeychainStore
 
-/// keychain-semantics §7.
+/// spec/secitem.md §7.
 @Suite struct `Deleting items` {
     let keychain = TestStore()
 
@@ -49,7 +49,7 @@ import ValetKeychainModel
     }
 }
 
-/// keychain-semantics §4.4.
+/// spec/secitem.md §4.4.
 @Suite struct `The tombstone of a synchronized item` {
     let keychain = TestStore()
 
@@ -151,7 +151,7 @@ import ValetKeychainModel
     }
 }
 
-/// keychain-semantics §4.1.
+/// spec/secitem.md §4.1.
 @Suite struct `Synchronized items` {
     let keychain = TestStore()
 

@@ -6,7 +6,7 @@ import ValetKeychainModel
 
 @testable import ValetKeychainStore
 
-/// keys-and-states §1.5, state K and I, in the states that they are met in.
+/// spec/keys-and-states.md §5, state K and I, in the states that they are met in.
 @Suite struct `A keychain without its device key` {
     let epochs = EpochStore()
     let passcode: KeychainPasscode

@@ -168,7 +168,7 @@ private final class TestFolder: Sendable {
     }
 }
 
-/// DESIGN §3, "Where it lives".
+/// spec/keys-and-states.md §9.1.
 @Suite struct `Where a keychain lies` {
     struct Row: Sendable {
         let variables: [String: String]

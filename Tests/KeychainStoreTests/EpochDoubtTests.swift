@@ -13,7 +13,7 @@ import ValetSecretMemory
 
 @testable import ValetKeychainStore
 
-/// Keys that are published for another epoch than the database has: keys-and-states §1.6.
+/// Keys that are published for another epoch than the database has: spec/keys-and-states.md §6.
 @Suite(.serialized) struct `Keys of an epoch that is about to begin` {
     let epochs = EpochStore()
     let passcode: KeychainPasscode

@@ -11,7 +11,7 @@ import ValetTestValues
 
 @testable import ValetKeychainStore
 
-/// keys-and-states §1.4; docs/FORMAT.md §4.9.
+/// spec/keys-and-states.md §4; docs/FORMAT.md §4.9.
 @Suite(.enabled(if: Swtpm.isThere, Swtpm.isMissing)) struct `A keychain with an erasure secret` {
     private let bound: BoundStore
     private let passcode: KeychainPasscode

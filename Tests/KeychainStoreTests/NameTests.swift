@@ -54,7 +54,7 @@ import ValetSecretMemory
         #expect(failure { _ = try keychain.value(named: "b") } == .itemNotFound)
     }
 
-    /// keychain-semantics §2.1: names compare byte by byte, and are not normalised.
+    /// spec/secitem.md §2.1: names compare byte by byte, and are not normalised.
     @Test(arguments: [("é", "e\u{301}"), ("a\u{323}\u{307}", "a\u{307}\u{323}"), ("A", "a")])
     func `keeps names apart that look alike`(_ one: String, _ two: String) throws {
         try keychain.add(.generic(one), "1")

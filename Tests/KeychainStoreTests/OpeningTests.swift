@@ -57,7 +57,7 @@ import ValetKeychainModel
         #expect(!keychain.damage().isEmpty)
     }
 
-    /// keys-and-states §3, test 10.
+    /// spec/keys-and-states.md §8, case 10.
     @Test(arguments: ["keychain.db", "device/device.key"])
     func `creates nothing while one of the two files is missing`(_ name: String) throws {
         try move(name, to: "away")
@@ -116,7 +116,7 @@ import ValetKeychainModel
         #expect(files.contains("keychain.db.new") && !files.contains("keychain.db"))
     }
 
-    /// keys-and-states §3, test 9.
+    /// spec/keys-and-states.md §8, case 9.
     @Test func `refuses another keychain's device key and changes nothing`() throws {
         let stranger = TestStore()
         try stranger.add(.generic("a"))

@@ -173,7 +173,7 @@ import ValetSecretMemory
         try expectAll(Self.second)
     }
 
-    /// keychain-semantics §10.7.
+    /// spec/secitem.md §10.7.
     @Test func `end with the passcode, and are counted first`() throws {
         try epochs.add("class", as: .whenPasscodeSetThisDeviceOnly)
         #expect(try epochs.store.itemsThatNeedPasscode() == 6)

@@ -39,7 +39,7 @@ import ValetSecretMemory
         ("V cut", "UPDATE item SET secret = substr(secret, 2) WHERE number = ?1"),
     ]
 
-    /// keys-and-states §3, test 8.
+    /// spec/keys-and-states.md §8, case 8.
     @Test(arguments: splices.indices)
     func `is damaged by a splice`(_ index: Int) throws {
         try epochs.keychain.tamper(Self.splices[index].sql, item.parameter)
@@ -110,7 +110,7 @@ import ValetSecretMemory
         #expect(sizes == [144, 144, 144, 176, 1168, 2160])
     }
 
-    /// keychain-semantics §10.7, §9.2: the class first, then the person.
+    /// spec/secitem.md §10.7, §9.2: the class first, then the person.
     @Test func `takes its class and the proof`() throws {
         try epochs.add("ck", EpochStore.accessControl(.userPresence, as: .afterFirstUnlock))
         let finger = try epochs.fingerProof()

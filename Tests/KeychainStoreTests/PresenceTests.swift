@@ -8,7 +8,7 @@ import ValetSecretMemory
 
 @testable import ValetKeychainStore
 
-/// keychain-semantics §10, as far as the store has to do with it.
+/// spec/secitem.md §10, as far as the store has to do with it.
 @Suite struct `An item that needs a person` {
     typealias Constraints = AccessControl.Constraints
     let epochs: EpochStore
@@ -53,7 +53,7 @@ import ValetSecretMemory
         }
     }
 
-    /// keychain-semantics §10.4.
+    /// spec/secitem.md §10.4.
     @Test(arguments: [[], .attributes, .value, [.attributes, .value]] as [ItemParts])
     func `is demanded whatever is asked for`(_ parts: ItemParts) throws {
         try epochs.add("a", EpochStore.accessControl(.devicePasscode))
@@ -65,7 +65,7 @@ import ValetSecretMemory
         #expect(epochs.look("a", parts, PersonAccess(.skipping, proof: proof)) == value)
     }
 
-    /// keys-and-states §3, test 14.
+    /// spec/keys-and-states.md §8, case 14.
     @Test func `is written, overwritten, found, listed and deleted by nobody in particular`()
         throws
     {
@@ -152,7 +152,7 @@ import ValetSecretMemory
         #expect(epochs.read("a") == .demanded([accessControl]))
     }
 
-    /// keychain-semantics §3.7: the whole call goes through authentication once per access control.
+    /// spec/secitem.md §3.7: the whole call goes through authentication once per access control.
     @Test func `is demanded with all others of a search, each once`() throws {
         let (one, two) = (
             try EpochStore.accessControl(.devicePasscode),
@@ -202,7 +202,7 @@ import ValetSecretMemory
         (.biometryCurrentSet, .authenticationFailed),
     ]
 
-    /// keychain-semantics §10.3, §10.4, §10.6.
+    /// spec/secitem.md §10.3, §10.4, §10.6.
     @Test(arguments: refusals)
     func `is not added if nobody could ever read it`(
         _ constraints: Constraints, _ code: KeychainFailure.Code
@@ -232,7 +232,7 @@ import ValetSecretMemory
                 == .invalidRequest)
     }
 
-    /// keychain-semantics §9.5, §10.6; decided: -25291.
+    /// spec/secitem.md §9.5, §10.6: -25291.
     @Test func `needs a passcode to be added`() throws {
         let keychain = TestStore()
         let accessControl = try EpochStore.accessControl(.userPresence)

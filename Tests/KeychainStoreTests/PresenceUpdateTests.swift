@@ -6,7 +6,7 @@ import ValetSecretMemory
 
 @testable import ValetKeychainStore
 
-/// keychain-semantics §6, §10.4, §10.7.
+/// spec/secitem.md §6, §10.4, §10.7.
 @Suite struct `Writing where a person is needed` {
     let epochs: EpochStore
 
@@ -85,7 +85,7 @@ import ValetSecretMemory
         #expect(epochs.read("a", proof) == .value("value of a"))
     }
 
-    /// keychain-semantics §10.7: changed fingers.
+    /// spec/secitem.md §10.7: changed fingers.
     @Test func `an item of other fingers is gone, and makes way`() throws {
         let accessControl = try EpochStore.accessControl(.biometryCurrentSet, [1])
         try epochs.add("a", accessControl)

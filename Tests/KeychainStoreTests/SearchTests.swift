@@ -91,7 +91,7 @@ import ValetKeychainModel
     }
 }
 
-/// Parts of the key that next to no query names: keychain-semantics §2.3.
+/// Parts of the key that next to no query names: spec/secitem.md §2.3.
 @Suite struct `An item with a view hint or a token` {
     static let variants: [[Attribute: AttributeValue]] = [
         [.syncViewHint: .text("hint")], [.tokenID: .text("token")],
@@ -195,7 +195,7 @@ import ValetKeychainModel
     }
 }
 
-/// keychain-semantics §5.2.
+/// spec/secitem.md §5.2.
 @Suite struct `Access groups` {
     let keychain = TestStore()
     let stranger = Caller(applicationIdentifier: "stranger")
@@ -265,7 +265,7 @@ import ValetKeychainModel
     }
 }
 
-/// keychain-semantics §8.
+/// spec/secitem.md §8.
 @Suite struct `A persistent reference` {
     let keychain = TestStore()
 

@@ -145,7 +145,7 @@ struct Splice: Sendable, CustomTestStringConvertible {
     ]
 }
 
-/// keys-and-states §3, test 8.
+/// spec/keys-and-states.md §8, case 8.
 @Suite struct `A row that was put together from others` {
     let keychain = TestStore()
     let one: StoredItem

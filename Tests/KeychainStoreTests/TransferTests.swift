@@ -118,7 +118,7 @@ import ValetSecretMemory
     }
 }
 
-/// keychain-semantics §10.
+/// spec/secitem.md §10.
 @Suite struct `Changing the class of items that need a person` {
     let epochs: EpochStore
 

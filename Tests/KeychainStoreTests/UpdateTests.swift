@@ -5,7 +5,7 @@ import ValetKeychainModel
 
 @testable import ValetKeychainStore
 
-/// keychain-semantics §6.
+/// spec/secitem.md §6.
 @Suite struct `Updating items` {
     let keychain = TestStore()
 
@@ -135,7 +135,7 @@ import ValetKeychainModel
     }
 }
 
-/// keychain-semantics §2.5.
+/// spec/secitem.md §2.5.
 @Suite struct `The dates of an item` {
     let keychain = TestStore()
 

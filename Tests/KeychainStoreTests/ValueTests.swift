@@ -113,7 +113,7 @@ import ValetSecretMemory
         #expect(keychain.damage() == [])
     }
 
-    /// keychain-semantics §2.1: empty text, empty data and nothing at all.
+    /// spec/secitem.md §2.1: empty text, empty data and nothing at all.
     @Test(arguments: [AttributeValue.text(""), .bytes([])])
     func `that is empty is found as one that was not given`(_ empty: AttributeValue) throws {
         try keychain.add(NewItem(.internetPassword, attributes: [.account: .text("a")]))

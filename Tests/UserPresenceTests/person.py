@@ -638,7 +638,7 @@ def protected_value_takes_a_person(agent):
 
 @case
 def protected_value_is_kept_without_a_person(agent):
-    """keys-and-states, test 14: the program that asks would leave its mark."""
+    """spec/keys-and-states.md §8, case 14: the program that asks would leave its mark."""
     with tempfile.TemporaryDirectory() as folder:
         program = os.path.join(folder, "pinentry")
         os.symlink(FAKE, program)
@@ -654,7 +654,7 @@ def protected_value_is_kept_without_a_person(agent):
 
 @case
 def search_without_a_context_asks_each_time(agent):
-    """keychain-semantics §10.5: each call has a context of its own, and nothing is reused."""
+    """spec/secitem.md §10.5: each call has a context of its own, and nothing is reused."""
     with tempfile.TemporaryDirectory() as folder:
         program = os.path.join(folder, "pinentry")
         os.symlink(FAKE, program)

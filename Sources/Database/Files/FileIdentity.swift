@@ -24,7 +24,7 @@ package struct FileIdentity: Hashable, Sendable {
     }
 }
 
-/// What the files and folders of a keychain must be (DESIGN §3, "Files and locks").
+/// What the files and folders of a keychain must be (spec/keys-and-states.md §9.2).
 enum FileRules {
     /// Refuses what is not a regular file of the user's own, closed to everybody else.
     static func checkFile(

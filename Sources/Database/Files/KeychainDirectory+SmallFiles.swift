@@ -33,7 +33,7 @@ extension KeychainDirectory {
 
     /// Overwrites a file with zeros, puts that on disk, then removes it for good.
     ///
-    /// On a journal or on flash the old bytes may survive elsewhere (keys-and-states §1.4).
+    /// On a journal or on flash the old bytes may survive elsewhere (spec/keys-and-states.md §4).
     ///
     /// - Throws: As ``withContents(of:maxByteCount:_:)``; `diskFull`, `readOnly`.
     package func overwriteAndRemove(_ name: String) throws(DatabaseError) {

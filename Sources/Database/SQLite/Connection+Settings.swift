@@ -3,8 +3,8 @@
 internal import ValetCSQLite
 
 extension Connection {
-    /// Sets everything that DESIGN §3 asks for; what SQLite offers as a call is not a PRAGMA, to
-    /// keep opening fast.
+    /// Sets everything that spec/keys-and-states.md §9.4 asks for; what SQLite offers as a call is
+    /// not a PRAGMA, to keep opening fast.
     func configure(cacheKibibytes: Int) throws(DatabaseError) {
         let database = unsafe try openDatabase("configure the database")
         unsafe lowerLimits(of: database)

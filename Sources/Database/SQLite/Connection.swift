@@ -7,7 +7,8 @@ internal import ValetCSQLite
 ///
 /// A class, because SQLite keeps a pointer to it for two callbacks and its statements share it.
 /// One thread at a time may use a connection with all that was made from it. Dropping the last
-/// reference closes it; that of a writing connection belongs under the lock file (DESIGN §3).
+/// reference closes it; that of a writing connection belongs under the lock file
+/// (spec/keys-and-states.md §9.3).
 @safe package final class Connection {
     /// The path that SQLite has opened, for messages.
     package let path: String

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whether and how a person may be asked for a call (keychain-semantics §10.5).
+/// Whether and how a person may be asked for a call (spec/secitem.md §10.5).
 package struct AuthenticationPolicy: Sendable {
     /// The values of `kSecUseAuthenticationUI`.
     package enum UserInterface: Hashable, Sendable {

@@ -87,7 +87,7 @@ extension Authenticator {
 }
 
 /// An authenticator that an application made and keeps: the value of
-/// `kSecUseAuthenticationContext` (keychain-semantics §10.5).
+/// `kSecUseAuthenticationContext` (spec/secitem.md §10.5).
 ///
 /// One that was invalidated remembers nothing, and its proofs are `authenticationFailed`.
 package protocol AuthenticationContext: AnyObject, Authenticator {}

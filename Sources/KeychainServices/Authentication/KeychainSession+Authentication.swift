@@ -6,7 +6,7 @@ internal import ValetKeychainStore
 
 /// Asking for what a call needs, outside the store, and asking the store again.
 extension KeychainSession {
-    /// How often a call asks, at most (keychain-semantics §10.5).
+    /// How often a call asks, at most (spec/secitem.md §10.5).
     private static var roundCount: Int { 20 }
     /// How long a person may take, all in all.
     private static var patience: Duration { .seconds(60) }

@@ -5,8 +5,8 @@ internal import Synchronization
 package import ValetKeychainModel
 package import ValetKeychainStore
 
-/// The identity of this process for the keychain, and where it comes from (DESIGN §3 "Who is
-/// asking").
+/// The identity of this process for the keychain, and where it comes from (spec/secitem.md
+/// §5.3).
 package struct ApplicationIdentity: Hashable, Sendable {
     /// Where an identity comes from.
     package enum Source: Hashable, Sendable {

@@ -10,7 +10,7 @@ struct Entitlements: Hashable {
     var associatedIdentifiers: [String] = []
     var applicationGroups: [String] = []
 
-    /// The groups in the order that makes the first the default (keychain-semantics §5.1).
+    /// The groups in the order that makes the first the default (spec/secitem.md §5.1).
     func accessGroups(applicationIdentifier: String) -> [AccessGroup] {
         Self.ordered(
             keychainGroups + associatedIdentifiers + [applicationIdentifier] + applicationGroups)

@@ -4,7 +4,7 @@ package import ValetKeychainModel
 package import ValetUserPresence
 
 /// Why nobody was authenticated: what `LAError` and `KeychainFailure` are made of
-/// (keychain-semantics §10.6).
+/// (spec/secitem.md §10.6).
 package enum AuthenticationRefusal: Error {
     /// The person declined.
     case declined

@@ -7,7 +7,7 @@ internal import ValetSecretMemory
 internal import ValetUserPresence
 
 /// Gets an application's password: the credential that the application has set, else what a person
-/// types (keychain-semantics §10.4). Stretches it outside of every transaction and lock.
+/// types (spec/secitem.md §10.4). Stretches it outside of every transaction and lock.
 struct PasswordAuthentication {
     let question: SecretQuestion
     /// The password that the application has given.

@@ -17,7 +17,7 @@ package struct Addition: Sendable {
     }
 }
 
-/// keychain-semantics §2, §3.9.
+/// spec/secitem.md §2, §3.9.
 extension ItemStore {
     private static let adding = "add an item"
     private static let setting = "set an item"
@@ -40,7 +40,7 @@ extension ItemStore {
     }
 
     /// As the other; under ``PersonAccess/Rule/demanding`` an item that has the primary key and
-    /// needs a person takes a proof before it is called a duplicate (keychain-semantics §10.4).
+    /// needs a person takes a proof before it is called a duplicate (spec/secitem.md §10.4).
     ///
     /// An item that is bound to fingers which are enrolled no longer is replaced.
     /// - Throws: As the other; `authenticationFailed` for an access control that nobody can meet,
@@ -147,7 +147,7 @@ extension WriteAccess {
     ) throws(KeychainFailure) -> AccessGroup {
         let group = try caller.group(writing: addition.item.accessGroup, during: operation)
         try check(addition.value)
-        // An unavailable class is reported before a duplicate: keychain-semantics §3.10.
+        // An unavailable class is reported before a duplicate: spec/secitem.md §3.10.
         _ = try state.cipher(addition.item.protectionClass, during: operation)
         if let accessControl = addition.item.accessControl {
             try check(accessControl, isSynchronizable: addition.item.isSynchronizable)
@@ -266,7 +266,7 @@ extension WriteAccess {
 
 extension Moment {
     /// The modification date of what is written now in the place of what was modified `last`: the
-    /// present, or a millisecond after `last` if the clock seems to stand still (keychain-semantics
+    /// present, or a millisecond after `last` if the clock seems to stand still (spec/secitem.md
     /// §2.5). A date that is more than a second ahead is a mistake of the clock then or now, and
     /// is not kept alive: what came after what is told by the logical time.
     func date(after last: Double?) -> Double {

@@ -2,7 +2,7 @@
 
 package import ValetKeychainModel
 
-/// keychain-semantics §7, §4.4.
+/// spec/secitem.md §7, §4.4.
 extension ItemStore {
     static let deleting = "delete items"
 
@@ -128,7 +128,7 @@ extension ItemQuery {
     }
 
     /// Whether the item's server is the host asked for, or a parent domain of it
-    /// (keychain-semantics §3.6).
+    /// (spec/secitem.md §3.6).
     func fitsHost(_ content: ItemContent) -> Bool {
         guard let host = hostOrSubdomainOfHost else { return true }
         guard case .text(let server)? = content.attributes[.server] else { return false }

@@ -20,7 +20,7 @@ package enum DeviceKeyPlace: CaseIterable, Hashable, Sendable {
     case tpm
 }
 
-/// New keys for a keychain: keys-and-states §1.5, §1.6.
+/// New keys for a keychain: spec/keys-and-states.md §5, §6.
 extension ItemStore {
     /// Sets the first passcode; the keychain, which is made if there is none, is unlocked then.
     ///
@@ -38,7 +38,8 @@ extension ItemStore {
             try changeKeys(operation, creating: true, options, to: { _ in next }) {
                 (engine, facts) throws(KeychainFailure) in
                 guard facts.lockState == nil else {
-                    // Without its device key it has another trouble first: §1.5.
+                    // Without its device key it has another trouble first: spec/keys-and-states.md
+                    // §5.
                     try engine.source.check(facts, until: Deadline(after: timeLimit))
                     throw KeychainFailure(
                         .duplicateItem, during: operation, message: "a passcode is set already",

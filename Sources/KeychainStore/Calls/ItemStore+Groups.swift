@@ -2,7 +2,7 @@
 
 package import ValetKeychainModel
 
-/// keychain-semantics §5.2.
+/// spec/secitem.md §5.2.
 extension Caller {
     /// The groups that a search covers.
     ///
@@ -24,7 +24,7 @@ extension Caller {
     package func groups(
         changing group: AccessGroup?, during operation: String
     ) throws(KeychainFailure) -> [AccessGroup] {
-        // A caller without a group to write to has nothing to change (keychain-semantics §5.1).
+        // A caller without a group to write to has nothing to change (spec/secitem.md §5.1).
         let first = try self.group(writing: group, during: operation)
         return group == nil ? accessGroups.filter { $0 != .token } : [first]
     }

@@ -6,7 +6,7 @@ package import ValetKeychainModel
 internal import ValetLockState
 internal import ValetSealing
 
-/// keys-and-states §1.5, §1.6.
+/// spec/keys-and-states.md §5, §6.
 extension ItemStore {
     static let unlocking = "unlock the keychain"
     static let locking = "lock the keychain"
@@ -85,7 +85,7 @@ extension ItemStore {
                 if facts.isBoundToTPM, all {
                     try translating(Self.locking) { try facts.sharedLockState.lock(all: true) }
                 }
-                // As before a log-out, where it does not matter what was open: §1.5.
+                // As before a log-out, where it does not matter what was open: §5.
                 guard !all else { return }
                 throw KeychainFailure(
                     .passcodeNotSet, during: Self.locking,

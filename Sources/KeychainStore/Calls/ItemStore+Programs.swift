@@ -6,7 +6,8 @@ internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSecretMemory
 
-/// Which program uses which application identifier: a guard against accidents (DESIGN §3).
+/// Which program uses which application identifier: a guard against accidents (spec/secitem.md
+/// §5.3).
 extension ItemStore {
     /// As ``writing(_:creating:_:)``, and records the caller's program when it writes first.
     func write<R>(

@@ -5,7 +5,7 @@ package import ValetKeychainModel
 internal import ValetSealing
 package import ValetSecretMemory
 
-/// keychain-semantics §6.
+/// spec/secitem.md §6.
 extension ItemStore {
     private static let updating = "update items"
 
@@ -177,7 +177,7 @@ extension ItemContent {
         if let accessControl = changes.accessControl {
             new.attributes[.accessControl] = accessControl.attributeValue
         } else if changes.protectionClass != nil {
-            // A class alone takes the place of class and access control (keychain-semantics §6).
+            // A class alone takes the place of class and access control (spec/secitem.md §6).
             new.attributes[.accessControl] = nil
         }
         if let group = changes.accessGroup { new.accessGroup = group }

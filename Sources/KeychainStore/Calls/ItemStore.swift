@@ -5,7 +5,7 @@ internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSecretMemory
 
-/// Keeps items: the rules of keychain-semantics over rows that are sealed.
+/// Keeps items: the rules of spec/secitem.md over rows that are sealed.
 ///
 /// One object per keychain and process is enough, and more do no harm; the files are closed when
 /// the last one is dropped. All calls may be made from

@@ -63,7 +63,7 @@ extension Engine {
     }
 
     /// What `failure` comes down to. Where it is that something is locked, and the device key is
-    /// not there, no passcode would help: keys-and-states §1.5, state K.
+    /// not there, no passcode would help: spec/keys-and-states.md §5, state K.
     func reason(for failure: KeychainFailure, _ deadline: Deadline) -> KeychainFailure {
         guard failure.code == .locked, let facts = lastKnownFacts, facts.lockState != nil else {
             return failure

@@ -4,7 +4,7 @@ internal import ValetDatabase
 package import ValetKeychainModel
 package import ValetTPM
 
-/// Where a keychain's files lie (DESIGN §3, "Where it lives").
+/// Where a keychain's files lie (spec/keys-and-states.md §9.1).
 package struct KeychainLocation: Hashable, Sendable {
     /// The folder of the database.
     package let folder: String

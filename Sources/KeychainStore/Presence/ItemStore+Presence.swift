@@ -6,7 +6,7 @@ package import ValetKeychainModel
 internal import ValetLockState
 package import ValetSecretMemory
 
-/// Proofs of what a person gave: keychain-semantics §10.
+/// Proofs of what a person gave: spec/secitem.md §10.
 extension ItemStore {
     private static let proving = "authenticate"
     private static let attemptCount = 3

@@ -84,7 +84,7 @@ enum Verdict {
     /// It is left out.
     case skipped
     /// It is bound to fingers that are enrolled no longer, and nothing else opens it: as good as
-    /// not there (keychain-semantics §10.7).
+    /// not there (spec/secitem.md §10.7).
     case gone
 }
 

@@ -4,7 +4,7 @@ internal import ValetKeychainModel
 
 /// Items that need a person, in a write transaction.
 extension WriteAccess {
-    /// Checks that an item may get an access control (keychain-semantics §10.3, §10.6).
+    /// Checks that an item may get an access control (spec/secitem.md §10.3, §10.6).
     ///
     /// - Throws: ``KeychainFailure``: `invalidRequest` for a synchronizable item,
     ///   `passcodeNotSet`, `authenticationFailed` if nobody could ever meet it.
@@ -48,7 +48,7 @@ extension WriteAccess {
         return access.verdict(on: accessControl, sealedTo: pair, of: recipient)
     }
 
-    /// Before an item is called a duplicate of another: keychain-semantics §10.4.
+    /// Before an item is called a duplicate of another: spec/secitem.md §10.4.
     ///
     /// - Throws: ``AuthenticationDemand``; nothing has been written then.
     func demandProof(for existing: FoundRow?) throws {

@@ -10,7 +10,8 @@ package struct KeychainAvailability: Hashable, Sendable {
         case none, afterFirstUnlock, all
     }
 
-    /// keys-and-states §1.5. Unlocked, a keychain whose device key is gone is still `unlocked`.
+    /// spec/keys-and-states.md §5. Unlocked, a keychain whose device key is gone is still
+    /// `unlocked`.
     package var state: KeychainStatus.State
     /// The level recorded in the keychain; nil while there is none.
     package var level: KeychainStatus.ProtectionLevel?

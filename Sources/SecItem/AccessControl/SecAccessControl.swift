@@ -10,7 +10,7 @@ public final class SecAccessControl: NSObject, Sendable {
     /// What it says.
     package let content: AccessControl
     /// Whether its class is `kSecAttrAccessibleUntilReboot`, which no item can have
-    /// (keychain-semantics §1.3); the class of ``content`` stands in for it.
+    /// (spec/secitem.md §1.3); the class of ``content`` stands in for it.
     let isUntilReboot: Bool
 
     /// The object that says `content`; fingers that it was bound to are the keychain's concern.

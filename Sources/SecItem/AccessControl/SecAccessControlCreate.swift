@@ -10,7 +10,7 @@ public final class CFAllocator: Sendable {
     private init() {}
 }
 
-/// Makes an access control (keychain-semantics §10.2). Nothing is looked up: it may ask for what
+/// Makes an access control (spec/secitem.md §10.2). Nothing is looked up: it may ask for what
 /// this machine does not have.
 ///
 /// - Parameters:

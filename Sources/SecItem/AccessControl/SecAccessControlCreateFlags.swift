@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a person has to prove before an item is given out (keychain-semantics §10.1).
+/// What a person has to prove before an item is given out (spec/secitem.md §10.1).
 ///
 /// Two constraints without ``or`` and ``and`` have to be met both.
 public struct SecAccessControlCreateFlags: OptionSet, Hashable, Sendable {

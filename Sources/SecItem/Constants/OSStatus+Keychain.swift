@@ -2,7 +2,7 @@
 
 public import ValetKeychainServices
 
-// Codes that the calls answer, or that programs compare with (keychain-semantics §1.9).
+// Codes that the calls answer, or that programs compare with (spec/secitem.md §1.9).
 
 /// ``errSecDiskFull`` by its older name.
 public let errSecDskFull: OSStatus = -34

@@ -3,7 +3,7 @@
 public import ValetKeychainServices
 
 // Codes without a public text, and names for `errSecParam` and others that only Apple's own
-// programs use: so that code builds (keychain-semantics §1.8, §1.9).
+// programs use: so that code builds (spec/secitem.md §1.8, §1.9).
 
 /// An internal fault.
 public let errSecInternal: OSStatus = -26276

@@ -7,7 +7,7 @@ extension AttributeInput {
     /// What a caller put into a dictionary, seen as a type that attributes know.
     ///
     /// Values may be boxed in `AnyHashable` or an optional. A boolean is a `Bool` or an `NSNumber`
-    /// made of one; a number 1 is none (keychain-semantics §3.1).
+    /// made of one; a number 1 is none (spec/secitem.md §3.1).
     init(_ value: Any) {
         if let text = value as? String {
             self = .text(text)

@@ -5,7 +5,7 @@ internal import ValetKeychainModel
 
 /// What a dictionary says of the class of items, by name or by a persistent reference.
 ///
-/// keychain-semantics §3.2, §8.
+/// spec/secitem.md §3.2, §8.
 struct ClassAndReference {
     let itemClass: ItemClass
     let reference: PersistentReference?

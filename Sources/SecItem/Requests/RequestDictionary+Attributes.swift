@@ -3,7 +3,7 @@
 internal import Foundation
 internal import ValetKeychainModel
 
-// Attributes: keys of four characters (keychain-semantics §2.1, §3.1).
+// Attributes: keys of four characters (spec/secitem.md §2.1, §3.1).
 extension RequestDictionary {
     mutating func takeAttribute(_ key: String, _ value: Any) throws(KeychainFailure) {
         guard let attribute = Attribute(rawValue: key), attribute.exists(in: itemClass) else {
@@ -26,7 +26,7 @@ extension RequestDictionary {
     /// Checks what the dictionary says of class and access control together.
     ///
     /// One that names a class alone may stand beside that class: it came with the attributes of an
-    /// item (keychain-semantics §3.4).
+    /// item (spec/secitem.md §3.4).
     func checkAccessControl() throws(KeychainFailure) {
         guard let accessControl else { return }
         if let protectionClass, accessControl != AccessControl(plain: protectionClass) {
@@ -63,7 +63,7 @@ extension RequestDictionary {
         if case .text(let name) = input {
             accessGroup = AccessGroup(name)
         } else if isWriteSearch {
-            // keychain-semantics §5.2: whatever is not a group is not one of the caller's groups.
+            // spec/secitem.md §5.2: whatever is not a group is not one of the caller's groups.
             throw call.failure(.missingEntitlement, "kSecAttrAccessGroup is not a string")
         } else if case .text(let name) = try converted(input, for: .accessGroup) {
             accessGroup = AccessGroup(name)

@@ -4,7 +4,7 @@ internal import Foundation
 internal import ValetKeychainModel
 internal import ValetKeychainServices
 
-// What to return, where values are, whom to ask (keychain-semantics §3.1, §10.5).
+// What to return, where values are, whom to ask (spec/secitem.md §3.1, §10.5).
 extension RequestDictionary {
     mutating func takeReturn(_ key: String, _ value: Any) throws(KeychainFailure) {
         guard let part = Self.returnedParts[key] else { throw unknown(key) }

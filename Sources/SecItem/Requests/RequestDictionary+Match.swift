@@ -3,7 +3,7 @@
 internal import Foundation
 internal import ValetKeychainModel
 
-// What a search matches beside attributes (keychain-semantics §3.6).
+// What a search matches beside attributes (spec/secitem.md §3.6).
 extension RequestDictionary {
     mutating func takeMatch(_ key: String, _ value: Any) throws(KeychainFailure) {
         if key == kSecMatchLimit { return limit = try Self.limit(value, in: self) }

@@ -4,7 +4,7 @@ internal import Foundation
 internal import ValetKeychainModel
 internal import ValetKeychainServices
 
-// What each call makes of a dictionary, and what it refuses (keychain-semantics §3.3).
+// What each call makes of a dictionary, and what it refuses (spec/secitem.md §3.3).
 
 /// Throws if the group that a dictionary names, or names not, is not one of the caller's.
 ///

@@ -3,7 +3,7 @@
 internal import Foundation
 internal import ValetKeychainModel
 
-/// The contents of a dictionary, each key understood on its own (keychain-semantics §3.1).
+/// The contents of a dictionary, each key understood on its own (spec/secitem.md §3.1).
 ///
 /// What a call makes of them, and which it refuses, is up to ``SecItemRequest``'s initialisers.
 struct RequestDictionary {
@@ -60,7 +60,7 @@ struct RequestDictionary {
 
     /// Reads the second dictionary of an update, which may hold attributes and a value alone.
     ///
-    /// Every other key is `noSuchAttribute` (keychain-semantics §6).
+    /// Every other key is `noSuchAttribute` (spec/secitem.md §6).
     init(changes dictionary: [String: Any], of itemClass: ItemClass) throws(KeychainFailure) {
         try Self.checkSize(of: dictionary, for: .update)
         self.call = .update
@@ -119,7 +119,7 @@ struct RequestDictionary {
     ]
 
     /// Whether macOS takes `key` out of a dictionary of this call, where iOS refuses it
-    /// (keychain-semantics §3.3). Its value is not looked at.
+    /// (spec/secitem.md §3.3). Its value is not looked at.
     ///
     /// `kSecMatchItemList` and others that say which items are meant are not among them: without
     /// them a call would change or delete items that its caller left out.

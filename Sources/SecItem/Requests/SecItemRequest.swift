@@ -35,7 +35,7 @@ struct SearchRequest: Hashable {
     var interaction: Interaction
 }
 
-/// Whether a person may be asked, and with what words (keychain-semantics §10.5).
+/// Whether a person may be asked, and with what words (spec/secitem.md §10.5).
 struct Interaction: Hashable {
     var userInterface: AuthenticationPolicy.UserInterface = .allow
     var prompt: String?

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kill -9` and refused calls at each step of a change of keys: keys-and-states §3, test 6."""
+"""`kill -9` and refused calls at each step of new keys: spec/keys-and-states.md §8, case 6."""
 
 import collections
 import json

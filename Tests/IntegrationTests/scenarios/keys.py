@@ -40,7 +40,7 @@ def no_device_key(world):
 
 
 def other_device_key(world):
-    """Another keychain's device key: nothing changes on disk (keys-and-states §3, test 9)."""
+    """A foreign device key: nothing changes on disk (spec/keys-and-states.md §8, case 9)."""
     keys = ("a", "b", "c")
     world.fill(*keys)
     other = {"VALET_HOME": f"{world.folder}/other"}
@@ -59,7 +59,7 @@ def other_device_key(world):
 
 
 def lone_files(world):
-    """Twenty processes and one file: errors, no new file (keys-and-states §3, test 10)."""
+    """Twenty processes and one file: errors, no new file (spec/keys-and-states.md §8, case 10)."""
     world.fill("a")
     for missing in ("keychain.db", "device/device.key"):
         for log_too in (False, True):
@@ -171,7 +171,7 @@ def leftover_log(world):
 
 
 def creation_race(world):
-    """Fifty processes do the first `set` at once (keys-and-states §3, test 11)."""
+    """Fifty processes do the first `set` at once (spec/keys-and-states.md §8, case 11)."""
     for umask in (0o000, 0o077):
         world.home = f"{world.folder}/home-{umask:o}"
         begin = time.monotonic()

@@ -41,7 +41,7 @@ def killed_holder(world):
 
 
 def stray_close(world):
-    """Looking at the files drops no lock of the same process (keys-and-states §3, test 1)."""
+    """Looking at the files drops no lock of the process (spec/keys-and-states.md §8, case 1)."""
     world.fill("a")
     holder = world.agent()
     holder.do("keys")

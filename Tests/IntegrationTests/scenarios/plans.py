@@ -20,7 +20,7 @@ OF_ALL = {
 
 
 def of_statements(world):
-    """keys-and-states §3, test 18: what is searched for is found by an index."""
+    """spec/keys-and-states.md §8, case 18: what is searched for is found by an index."""
     world.fill("a")
     world.settle()
     database = sqlite3.connect(world.path("keychain.db"))

@@ -15,7 +15,7 @@ OWN = {"VALET_LOCK_STATE": "process"}
 
 def nobody_needed(world):
     """Adding, overwriting, looking and removing start no program and reach no service, unlocked and
-    locked (keys-and-states §3, test 14)."""
+    locked (spec/keys-and-states.md §8, case 14)."""
     need("strace")
     trace = f"{world.folder}/trace"
     asker = Asker(world)

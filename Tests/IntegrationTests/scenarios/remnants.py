@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What old keys leave on the disk: keys-and-states §3, tests 3 and 4."""
+"""What old keys leave on the disk: spec/keys-and-states.md §8, cases 3 and 4."""
 
 import os
 import shutil

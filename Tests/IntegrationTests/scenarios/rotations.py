@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A change of all keys with others at work beside it: keys-and-states §3, tests 5, 7 and 16."""
+"""A change of all keys beside other processes: spec/keys-and-states.md §8, cases 5, 7, 16."""
 
 import os
 import signal

@@ -39,7 +39,7 @@ def through_errors(world):
 
 
 def warm_reading(world):
-    """A warm read maps no memory and asks no keyring (keys-and-states §3, test 18)."""
+    """A warm read maps no memory and asks no keyring (spec/keys-and-states.md §8, case 18)."""
     need("strace")
     trace = f"{world.folder}/trace"
     agent = world.agent(prefix=("strace", "-o", trace))

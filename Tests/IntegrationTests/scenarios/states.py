@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Locks, passcodes and new keys between processes: keys-and-states §3, tests 5, 12 and 13."""
+"""Locks, passcodes and new keys between processes: spec/keys-and-states.md §8, cases 5, 12, 13."""
 
 import ctypes
 import errno

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many who write at once: keys-and-states §3, test 2."""
+"""Many who write at once: spec/keys-and-states.md §8, case 2."""
 
 import fcntl
 import glob

@@ -47,7 +47,7 @@ private struct ContextCalls {
     }
 }
 
-/// keychain-semantics §10.5.
+/// spec/secitem.md §10.5.
 @Suite struct `An item read with a context` {
     @Test func `needs somebody where the context may ask nobody`() throws {
         let calls = try ContextCalls(Person())
@@ -134,7 +134,7 @@ private struct ContextCalls {
     }
 }
 
-/// keychain-semantics §10.6 and §10.7.
+/// spec/secitem.md §10.6 and §10.7.
 @Suite struct `What a call for an item comes to` {
     /// How a person and a reader are when the item is read; it was added with finger 1 enrolled.
     struct Row: Sendable, CustomTestStringConvertible {
@@ -185,7 +185,7 @@ private struct ContextCalls {
         Row(.biometryCurrentSet, .noReader, gives: failed),
     ]
 
-    /// keychain-semantics §10.7, the columns of each row in turn.
+    /// spec/secitem.md §10.7, the columns of each row in turn.
     static let changes: [Row] = [
         Row(.userPresence, .enrolled([[2]]), [nil], gives: touched),
         Row(.biometryAny, .enrolled([[2]]), [nil], gives: touched),

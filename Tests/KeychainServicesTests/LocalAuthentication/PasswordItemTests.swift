@@ -72,7 +72,7 @@ private struct PasswordCalls {
     var questionCount: Int { person.pinentry.questionCount }
 }
 
-/// keychain-semantics §10.4, decision 56.
+/// spec/secitem.md §10.4, decision 56.
 @Suite struct `A credential for an item with a password` {
     @Test func `opens the item that was added with it, and no other does`() throws {
         let calls = try PasswordCalls()
@@ -227,7 +227,7 @@ private struct PasswordCalls {
     }
 }
 
-/// keychain-semantics §10.6, decision 56.
+/// spec/secitem.md §10.6, decision 56.
 @Suite struct `A person asked for the password of an item` {
     private static let own = ["PIN own", "PIN own"]
 

@@ -6,7 +6,7 @@ import Testing
 @testable import ValetKeychainServices
 @testable import ValetSecItem
 
-/// keychain-semantics §2: what is compared, what is unique, what is the default.
+/// spec/secitem.md §2: what is compared, what is unique, what is the default.
 @Suite struct `The rules of attributes` {
     @Test(arguments: comparison)
     func `say what is equal`(_ rule: Rule) { rule.check() }
@@ -233,7 +233,7 @@ import Testing
                 .add("b", ["pdmn": "dku"]), .copy(["acct": "b", "pdmn": "dku"]),
             ]),
         Rule("§2.1 a class may come as UTF-8", [.add("a", ["pdmn": Data("ck".utf8)])]),
-        Rule("decided: akpu needs a passcode", [.add("a", ["pdmn": "akpu"], -25291), .left()]),
+        Rule("§9.5 akpu needs a passcode", [.add("a", ["pdmn": "akpu"], -25291), .left()]),
     ]
 
     static let dates: [Rule] = [

@@ -8,7 +8,7 @@ import ValetKeychainModel
 @testable import ValetSecItem
 
 extension `The rules of coercion`.Row {
-    /// keychain-semantics §2.1, and decided.md on how values may come boxed.
+    /// spec/secitem.md §2.1, also how values may come boxed.
     static let all = texts + data + numbers + booleans + others
 
     private static let texts: [Self] = [

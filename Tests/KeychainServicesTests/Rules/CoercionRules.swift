@@ -7,7 +7,7 @@ import ValetKeychainModel
 @testable import ValetKeychainServices
 @testable import ValetSecItem
 
-/// keychain-semantics §2.1: every kind of value in every family of attributes.
+/// spec/secitem.md §2.1: every kind of value in every family of attributes.
 @Suite struct `The rules of coercion` {
     /// What the families make of a value; nil for -50.
     struct Row: Sendable, CustomTestStringConvertible {

@@ -6,7 +6,7 @@ import Testing
 @testable import ValetKeychainServices
 @testable import ValetSecItem
 
-/// keychain-semantics §7.
+/// spec/secitem.md §7.
 @Suite struct `The rules of deleting` {
     @Test(arguments: rules)
     func `say what is deleted`(_ rule: Rule) { rule.check() }

@@ -7,7 +7,7 @@ import Testing
 @testable import ValetKeychainServices
 @testable import ValetSecItem
 
-/// keychain-semantics §4: items that are synchronized, and items that are not.
+/// spec/secitem.md §4: items that are synchronized, and items that are not.
 @Suite struct `The rules of synchronizing` {
     @Test(arguments: values + texts + others)
     func `say which items a search is about`(_ rule: Rule) { rule.check() }
@@ -118,7 +118,7 @@ import Testing
     ]
 }
 
-/// keychain-semantics §5: groups.
+/// spec/secitem.md §5: groups.
 @Suite struct `The rules of access groups` {
     @Test(arguments: rules)
     func `say where items go and who finds them`(_ rule: Rule) { rule.check() }

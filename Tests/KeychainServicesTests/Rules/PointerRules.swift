@@ -4,7 +4,7 @@ import Foundation
 import Security
 import Testing
 
-/// keychain-semantics §3.7, §3.9: the variable that a result is for, which a call that fails does
+/// spec/secitem.md §3.7, §3.9: the variable that a result is for, which a call that fails does
 /// not touch.
 @Suite struct `The rules of the variable for a result` {
     /// Keys beside those of the test's own items, and what the call answers.

@@ -7,7 +7,7 @@ import Testing
 @testable import ValetKeychainServices
 @testable import ValetSecItem
 
-/// keychain-semantics §3.1–§3.6, §3.10: which dictionaries are requests.
+/// spec/secitem.md §3.1–§3.6, §3.10: which dictionaries are requests.
 @Suite struct `The rules of queries` {
     /// Dictionaries, and what the four calls and the second dictionary of an update answer in an
     /// empty keychain: copy, add, update, what an update sets, delete.
@@ -93,9 +93,9 @@ import Testing
         Row(
             "§3.2 a boxed class", ["class": AnyHashable("genp")],
             -25300, 0, -25300, -25303, -25300),
-        Row("issue: a key", ["class": "keys"], -25300, -4, -25300, -25303, -25300),
-        Row("issue: a certificate", ["class": "cert"], -25300, -4, -25300, -25303, -25300),
-        Row("issue: an identity", ["class": "idnt"], -25300, -4, -25300, -25303, -25300),
+        Row("§1.1 a key", ["class": "keys"], -25300, -4, -25300, -25303, -25300),
+        Row("§1.1 a certificate", ["class": "cert"], -25300, -4, -25300, -25303, -25300),
+        Row("§1.1 an identity", ["class": "idnt"], -25300, -4, -25300, -25303, -25300),
         Row("§3.2 a server", ["srvr": "a"], -25303, -25303, -25303, -25303, -25303),
         Row("§3.2 a port", ["port": 1], -25303, -25303, -25303, -25303, -25303),
         Row("§3.2 a key's tag", ["atag": "a"], -25303, -25303, -25303, -25303, -25303),
@@ -211,7 +211,7 @@ import Testing
                 .copy(["m_SubjectContains": "x", "m_TrustedOnly": true, "m_SearchList": [1]]),
             ]),
         Rule(
-            "§3.5 match keys in add: refused, and nothing is stored (§13)",
+            "§3.5 match keys in add: refused, and nothing is stored (§11)",
             [.add("a", ["m_Limit": "m_LimitOne"], -50), .left()]),
     ]
 

@@ -6,7 +6,7 @@ import Testing
 @testable import ValetKeychainServices
 @testable import ValetSecItem
 
-/// keychain-semantics §8.
+/// spec/secitem.md §8.
 @Suite struct `The rules of persistent references` {
     @Test(arguments: forms + uses)
     func `say what a reference is`(_ rule: Rule) { rule.check() }
@@ -93,7 +93,7 @@ import Testing
                 .copy(["v_PersistentRef": Kept("a")], -25300),
             ]),
         Rule(
-            "decided: the same for a synchronized item",
+            "§8.3 the same for a synchronized item",
             [
                 .add("a", ["sync": true]), .reference("a", ["sync": true]), .delete(["sync": true]),
                 .add("a", ["sync": true]), .copy(["v_PersistentRef": Kept("a")], -25300),

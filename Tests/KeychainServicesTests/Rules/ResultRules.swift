@@ -6,7 +6,7 @@ import Testing
 @testable import ValetKeychainServices
 @testable import ValetSecItem
 
-/// keychain-semantics §3.7–§3.9: what the calls give back.
+/// spec/secitem.md §3.7–§3.9: what the calls give back.
 @Suite struct `The rules of results` {
     /// A combination of return flags, and the keys of its dictionary beside attributes.
     struct Row: Sendable, CustomTestStringConvertible {
@@ -112,7 +112,7 @@ import Testing
                 .copy(["m_Limit": "m_LimitAll", "r_Data": true], .values(["a", ""])),
             ]),
         Rule(
-            "decided: empty data is a value",
+            "§3.7 empty data is a value",
             [.add(["v_Data": Data()]), .copy(["r_Data": true], .value(""))]),
         Rule(
             "§3.7 a flag that is false is none",

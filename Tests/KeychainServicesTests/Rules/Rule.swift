@@ -7,7 +7,7 @@ import ValetKeychainModel
 @testable import ValetKeychainServices
 @testable import ValetSecItem
 
-/// A rule of keychain-semantics as data: calls in an empty keychain, and what each answers.
+/// A rule of spec/secitem.md as data: calls in an empty keychain, and what each answers.
 struct Rule: Sendable, CustomTestStringConvertible {
     /// The section, and what it says.
     let testDescription: String

@@ -6,7 +6,7 @@ import Testing
 @testable import ValetKeychainServices
 @testable import ValetSecItem
 
-/// keychain-semantics §6.
+/// spec/secitem.md §6.
 @Suite struct `The rules of updating` {
     @Test(arguments: scope + keys)
     func `say what is changed`(_ rule: Rule) { rule.check() }
@@ -164,7 +164,7 @@ import Testing
         Refusal("§6 text for a value", [:], ["v_Data": "a"], -50),
         Refusal("§6 one fault beside what is right", [:], ["labl": "x", "zzzz": 1], -25303),
         Refusal("§6 a foreign group", [:], ["agrp": "foreign"], -34018),
-        Refusal("decided: akpu without a passcode", [:], ["pdmn": "akpu"], -25291),
+        Refusal("§9.5 akpu without a passcode", [:], ["pdmn": "akpu"], -25291),
         Refusal("§6 an unknown return flag", ["r_X": true], ["labl": "x"], -50),
         Refusal("§6 an unknown match key", ["m_X": true], ["labl": "x"], -50),
         Refusal("§6 a list that names the items", ["m_ItemList": ["a"]], ["labl": "x"], -50),

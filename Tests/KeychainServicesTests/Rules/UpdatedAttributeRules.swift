@@ -6,7 +6,7 @@ import Testing
 @testable import ValetKeychainServices
 @testable import ValetSecItem
 
-/// keychain-semantics §2.2, column Upd: what an update may set, of either class.
+/// spec/secitem.md §2.2, column Upd: what an update may set, of either class.
 @Suite struct `The rules of what can be updated` {
     @Test(arguments: genericAttributes + internetAttributes)
     func `say that an attribute can be changed`(_ rule: Rule) { rule.check() }
