@@ -1,18 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs what building and testing need, once; does nothing when all of it is there.
+# Installs the packages that building needs, and with --tests those that testing needs.
 set -euo pipefail
 
 needed_major=6 needed_minor=3
 hint="get Swift $needed_major.$needed_minor or newer from https://www.swift.org/install"
-list="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/packages.txt"
+folder="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+lists=("$folder/packages.txt")
 
 usage() {
     cat <<END
-usage: scripts/bootstrap.sh [--help]
+usage: scripts/bootstrap.sh [--help | --tests]
 
-Checks for Swift $needed_major.$needed_minor or newer and installs the Debian packages named in
-scripts/packages.txt, with sudo when not root. Changes nothing when all are installed.
+Checks for Swift $needed_major.$needed_minor or newer and installs the Debian packages that building
+and running Valet need (scripts/packages.txt), with sudo unless run as root. Changes nothing if all
+of them are installed.
+
+--tests   also installs the packages that tests need (scripts/packages-test.txt)
 END
 }
 
@@ -27,7 +31,7 @@ check_swift() {
     local answer
     answer="$(swift --version 2>&1)" || fail "swift --version fails: $answer" "$hint"
     [[ $answer =~ Swift\ version\ ([0-9]+)\.([0-9]+) ]] \
-        || fail "swift --version says nothing of a version: $answer" "$hint"
+        || fail "swift --version prints no version: $answer" "$hint"
     local major="${BASH_REMATCH[1]}" minor="${BASH_REMATCH[2]}"
     ((major > needed_major || (major == needed_major && minor >= needed_minor))) \
         || fail "Swift $major.$minor is too old" "$hint"
@@ -60,16 +64,17 @@ install_packages() {
 
 case "${1-}" in
     "") ;;
+    --tests) lists+=("$folder/packages-test.txt") ;;
     -h | --help) usage; exit 0 ;;
     *) usage >&2; exit 64 ;;
 esac
 
 command -v swift >/dev/null || fail "there is no swift on the PATH" "$hint"
-mapfile -t wanted < <(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "$list")
-((${#wanted[@]} > 0)) || fail "$list names no package"
+mapfile -t wanted < <(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "${lists[@]}")
+((${#wanted[@]} > 0)) || fail "no package is named in: ${lists[*]}"
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     fail "this script needs Debian, or a system with its apt-get and dpkg-query" \
-        "elsewhere install the counterparts of: ${wanted[*]}"
+        "on other systems install the counterparts of: ${wanted[*]}"
 fi
 mapfile -t missing < <(missing_packages "${wanted[@]}")
 if ((${#missing[@]} > 0)); then install_packages "${missing[@]}"; fi

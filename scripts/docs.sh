@@ -12,8 +12,7 @@ toolchain's docc, from the build in .build, into .build-docs/site. To read it:
     python3 -m http.server --bind 127.0.0.1 --directory .build-docs/site
     http://127.0.0.1:8000/documentation/valet/
 
---check   fails as well if a public symbol is not documented or a link leads nowhere, and, where
-          there is chromium, if a page does not appear in it; with REQUIRE_ALL=1 there has to be
+--check   fails as well if a public symbol is not documented or a link leads nowhere
 END
 }
 
@@ -73,11 +72,4 @@ convert
 printf 'docs: the site is in %s\n' "$site"
 if [[ -n $checks ]]; then
     python3 -B scripts/docs/check_symbols.py "$graphs"
-    if command -v chromium >/dev/null; then
-        python3 -B scripts/docs/check_pages.py "$site"
-    elif [[ ${REQUIRE_ALL-} == 1 ]]; then
-        die "REQUIRE_ALL=1, and there is no chromium to look at pages in: scripts/bootstrap.sh"
-    else
-        echo "docs: there is no chromium: whether the pages appear was not looked at"
-    fi
 fi

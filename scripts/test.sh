@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Sets up and runs every test, away from the keychain of whoever runs it.
+# Runs every test, away from the keychain of the user.
 set -euo pipefail
 
 usage() {
     cat <<'END'
 usage: scripts/test.sh [--help] [ARGUMENT …]
-
-Sets up (scripts/bootstrap.sh), builds with warnings as errors and runs every test; as root those
-of the kernel's keys once more beside them, as an ordinary user.
+Installs what tests need (scripts/bootstrap.sh --tests), builds with warnings as errors and runs
+every test. As root it also runs the tests of the kernel's keys as an ordinary user, at the same
+time.
 ARGUMENTs go to `swift test`, as in: scripts/test.sh --filter KeybagTests
 
 REQUIRE_ALL=1   tests that need more than a plain machine fail instead of being skipped
@@ -20,7 +20,7 @@ case "${1-}" in
 esac
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-scripts/bootstrap.sh
+scripts/bootstrap.sh --tests
 
 # Thousands of keychains come and go: in memory, where there is room and programs may run.
 parent="${TMPDIR:-/tmp}"

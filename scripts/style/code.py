@@ -5,16 +5,15 @@ import re
 
 from . import imports
 
-_DECLARATION = (r"^[ \t]*(?:@\w+(?:\([^)\n]*\))?[ \t]+)*(?:\w+(?:\(\w+\))?[ \t]+)*?"
-                r"(?:public|package|open)\b(?!\()[ \t]+(?!import\b)(?:\w+(?:\(\w+\))?[ \t]+)*?"
+# Of declarations that only this package sees; swift-format looks at the public ones.
+_DECLARATION = (r"^ *(?:@\w+(?:\([^)]*\))? )*package (?:\w+(?:\(\w+\))? )*?"
                 r"(?:struct|class|enum|actor|protocol|func|init|var|let|subscript|typealias)\b")
-# What Hashable and Comparable ask for says the same everywhere; swift-format sees the public ones.
-_SELF_EVIDENT = re.compile(r"[ \t]*package static func (?:==|<) |[ \t]*package func hash\(into ")
-_TYPE = r"(?:struct|class|enum|actor|protocol)[ \t]+\w"
-_PUBLIC_TYPE = (r"^(?:@\w+(?:\([^)\n]*\))?\s+)*(?:\w+[ \t]+)*?(?:public|open)[ \t]+"
-                r"(?:\w+[ \t]+)*?" + _TYPE)
-# What may stand between a declaration and its documentation: an Objective-C name.
-_OBJECTIVE_C = ("#if canImport(ObjectiveC)", "#endif")
+# What Hashable and Comparable ask for says the same everywhere.
+_SELF_EVIDENT = re.compile(r" *package static func (?:==|<) | *package func hash\(into "
+                           # The overload that the compiler prefers has the documentation.
+                           r"|@_disfavoredOverload package let ")
+_PUBLIC_TYPE = (r"^(?:@\w+(?:\([^)]*\))? )*(?:\w+ )*?(?:public|open) (?:\w+ )*?"
+                r"(?:struct|class|enum|actor|protocol) \w")
 _RELEASES = ("sqlite3_finalize", "sqlite3_close(?:_v2)?", "sodium_free", "Esys_FlushContext",
              "library.unref", "library.closeUnref")
 # One file each: the calls that write through a pointer, the system's calls on macOS, and the
@@ -32,18 +31,11 @@ _UNSAFE_FILES = ("Sources/CoreFoundationNames/CFAccessors.swift",
 _UNSAFE_FOLDERS = ("Sources/UserPresence/System/",)
 # CFDictionaryCreate has six parameters.
 _APPLES_PARAMETERS = "Sources/CoreFoundationNames/CFDictionaryCalls.swift"
-# Apple declares these as optional in name only, and code that says so has to build.
-_IMPLICIT = {
-    "Sources/CoreFoundationNames/CoreFoundationNames.swift": r"CF(Boolean|String)!",
-    "Sources/CoreFoundationNames/CFDictionaryCalls.swift": r"CF(Mutable)?Dictionary!",
-    "Sources/CoreFoundationNames/CFErrorAccessors.swift": r"CF(String|Dictionary)!",
-}
 # The modules of which a package trait builds more than what says that it is not built
 # (docs/decisions/0021-traits.md).
 _TRAITS = {"TPM": "TPM", "KeychainServices": "Fingerprint"}
 _PLATFORM = r"Sources/(Valet|KeychainSwift|SecItemRequests)/Platform.swift"
 _SQL = re.compile(r"\b(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA)\b")
-_SQL_LINE = re.compile(r"(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA)\s")
 
 
 def check(file):
@@ -98,12 +90,8 @@ def _sizes(file):
 
 
 def _traps(file):
-    is_implicit = re.compile(_IMPLICIT.get(file.path, r"(?!)"))
-    for line, match in file.matches(r"\b(try!|as!|fatalError\b)|[\w)\]}?>\"](!)(?!=)"):
-        start = file.code.rfind(" ", 0, match.start()) + 1
-        if is_implicit.match(file.code, start):
-            continue
-        yield line, "trap", f"`{match.group(1) or 'postfix !'}` in Sources"
+    for line, _ in file.matches(r"\b(fatalError)\("):
+        yield line, "trap", "`fatalError` in Sources"
 
 
 def _conditions(file):
@@ -112,7 +100,7 @@ def _conditions(file):
                   or file.name.endswith("+ObjectiveC.swift"))
     if is_allowed or _is_behind_trait(file):
         return
-    for line, _ in file.matches(r"^[ \t]*(#(?:if|elseif))\b"):
+    for line, _ in file.matches(r"^ *#(?:if|elseif)\b"):
         yield (line, "condition", "`#if` belongs into Platform.swift or …+ObjectiveC.swift,"
                " or around a whole file of a trait's module")
 
@@ -149,11 +137,11 @@ def _concurrency(file):
             yield line, "unchecked", "@unchecked Sendable without `// Sendable because …` above"
 
 
-def _above(file, line, more=()):
+def _above(file, line):
     """The comment and attribute lines directly above a line, nearest first."""
     for text in reversed(file.lines[: line - 1]):
         text = text.strip()
-        if not text.startswith(("//", "@", *more)):
+        if not text.startswith(("//", "@")):
             return
         yield text
 
@@ -161,28 +149,40 @@ def _above(file, line, more=()):
 def _injection(file):
     """Another keychain in place of the user's is for tests alone (docs/THREAT-MODEL.md)."""
     if file.module not in ("KeychainServices", "ValetTesting"):
-        for line, _ in file.matches(r"\b(SessionOverride|CallScript|script:)"):
+        for line, _ in file.matches(r"\b(?:SessionOverride|CallScript|script: \w+[,)])"):
             yield line, "injection", "only ValetTesting puts a session in another's place"
 
 
 def _documentation(file):
-    for match in re.finditer(_DECLARATION, file.code, re.MULTILINE):
-        line = file.line_at(match.end())
-        text = file.code_lines[line - 1]
-        # The overload that the compiler prefers has the documentation.
-        is_overload = re.match("@_disfavoredOverload (?:public|package) let ", text)
-        if _SELF_EVIDENT.match(text) or is_overload:
+    for line, _ in file.matches(_DECLARATION):
+        if _SELF_EVIDENT.match(file.lines[line - 1]):
             continue
-        if not any(text.startswith("///") for text in _above(file, line, _OBJECTIVE_C)):
-            yield line, "documentation", "a public or package declaration without `///`"
+        if not any(text.startswith("///") for text in _above(file, line)):
+            yield line, "documentation", "a package declaration without `///`"
 
 
 def _sql(file):
-    for literal in file.literals:
-        find = _SQL.search if literal.is_multiline else _SQL_LINE.match
-        if not literal.is_interpolated or not (keyword := find(literal.text)):
-            continue
-        reasons = [text for text in _above(file, literal.line) if "PRAGMA" in text]
-        if not (keyword.group().startswith("PRAGMA") and reasons):
-            yield (literal.line, "sql", "SQL with an interpolation: bind a parameter"
+    for line, text in _literals_with_interpolations(file):
+        reasons = [reason for reason in _above(file, line) if "PRAGMA" in reason]
+        keyword = _SQL.search(text)
+        if keyword and not (keyword.group() == "PRAGMA" and reasons):
+            yield (line, "sql", "SQL with an interpolation: bind a parameter"
                    " (for a PRAGMA, which takes none, say so in a comment above)")
+
+
+def _literals_with_interpolations(file):
+    """The literals, of one or more lines, that have an interpolation, each with its first line."""
+    first, text = 0, ""
+    for number, line in enumerate(file.code_lines, 1):
+        is_border = line.count('"""') % 2 == 1
+        if first:
+            text += line + "\n"
+        elif is_border:
+            first, text = number, line + "\n"
+        elif "\\(" in line:
+            # Messages begin with other words, in lower case.
+            yield number, "".join(re.findall(r'"(?:[A-Z]+ .*)', line))
+        if first and is_border and number > first:
+            if "\\(" in text:
+                yield first, text
+            first, text = 0, ""

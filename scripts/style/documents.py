@@ -7,6 +7,8 @@ import re
 _PROMISES = re.compile(r"#+\s.*\bpromises?\b", re.IGNORECASE)
 _NOT_PROMISES = re.compile(r"#+\s.*\b(?:non-promises?|not)\b", re.IGNORECASE)
 _NAMED = re.compile(r"`([^`]+)`")
+_LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
 def check_changelog(text):
@@ -18,6 +20,28 @@ def check_contributing(text):
     count = len(text.splitlines())
     if count >= 60:
         yield 60, "contributing", f"{count} lines, the stop is 60"
+
+
+def check_links(path, text, root):
+    """Every link to a file leads to one, and every anchor to a heading of it."""
+    for line, content in enumerate(text.splitlines(), 1):
+        for target in _LINK.findall(content):
+            if re.match(r"[a-z]+:", target):
+                continue
+            name, _, anchor = target.partition("#")
+            file = os.path.join(root, os.path.dirname(path), name) if name else \
+                os.path.join(root, path)
+            if not os.path.exists(file):
+                yield line, "link", f"there is no {name}"
+            elif anchor and anchor not in _anchors(file):
+                yield line, "link", f"{name or path} has no heading #{anchor}"
+
+
+def _anchors(file):
+    """The anchors of a Markdown file's headings, as forges make them."""
+    with open(file, encoding="utf-8") as opened:
+        headings = _HEADING.findall(opened.read())
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def check_threat_model(text, tests, root):

@@ -63,8 +63,8 @@ EXPORTED = {("Sources/KeychainSwift/Platform.swift", "KeychainServices", "noErr"
             ("Sources/Valet/Platform.swift", "KeychainServices", "ValetKeychain")}
 
 _KINDS = r"(?:(?:struct|class|enum|protocol|typealias|func|var|let|actor)\s+)?"
-_IMPORT = (r"^[ \t]*((?:@\w+(?:\([^)]*\))?\s+)*)"
-           r"(?:(public|package|internal|fileprivate|private)\s+)?import[ \t]+" + _KINDS
+_IMPORT = (r"^ *((?:@\w+(?:\([^)]*\))? )*)"
+           r"(?:(public|package|internal|fileprivate|private) )?import " + _KINDS
            + r"(\w+)(?:\.(\w+))?")
 _TARGET = r'library\(\s*"(\w+)"\s*,\s*\[([^\]]*)\]'
 

@@ -12,6 +12,7 @@ _SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 _MODEL = "Sources/KeychainModel/Sample.swift"
 _DATABASE = "Sources/Database/Sample.swift"
+_SPEC = ("docs/spec/a.md", "# A\n## 1. One\n### 1.2 Two\n§1 here, and TPM 2.0 part 1, §9.\n")
 _BODY = "func f() {\n" + "    g()\n" * 40 + "}\n"
 
 # rule: [(path, text), …]; Swift text gets its licence line unless it is about that.
@@ -30,10 +31,7 @@ _BAD = {
     "parameters": [(_MODEL, "func f(a: Int, b: [Int: Int], c: (A, B) -> C, d: D<E, F>, e: E,\n"
                             "    f: Int = g(1, 2)\n) {}\n")],
     "public-types": [(_MODEL, "/// A\npublic struct A {}\n/// B\npublic final class B {}\n")],
-    "trap": [(_MODEL, line) for line in (
-        "let a = try! f()\n", "let a = b as! C\n", "let a = b!\n", "let a = b!.c\n",
-        "let a = b[0]!\n", "fatalError()\n", "var a: String!\n", 'let a = "\\(b!)"\n',
-        "let a: CFBoolean! = b\n")],
+    "trap": [(_MODEL, "fatalError()\n"), (_MODEL, "default: fatalError(\"a\")\n")],
     "condition": [(_MODEL, "#if os(Linux)\n#endif\n"),
                   ("Sources/Valet/Valet.swift", "#if canImport(Security)\n#endif\n"),
                   ("Sources/Keybag/A.swift", "#if TPM\n#endif\n"),
@@ -47,9 +45,7 @@ _BAD = {
     "unchecked": [(_MODEL, "final class A: @unchecked Sendable {}\n"),
                   (_MODEL, "// Fine.\nfinal class A: @unchecked Sendable {}\n")],
     "documentation": [(_MODEL, "package struct A {}\n"), (_MODEL, "@safe\npackage init() {}\n"),
-                      (_MODEL, "/// A\npublic struct A {\n    public let b: Int\n}\n"),
-                      ("Sources/Valet/A+ObjectiveC.swift",
-                       "#if canImport(ObjectiveC)\n    @objc(A)\n#endif\npublic class A {}\n")],
+                      (_MODEL, "/// A\npackage struct A {\n    package var b: Int\n}\n")],
     "sql": [(_DATABASE, 'let a = """\n    SELECT \\(b) FROM c\n    """\n'),
             (_DATABASE, 'let a = "PRAGMA user_version = \\(b)"\n')],
     "injection": [("Sources/Valet/A.swift", "SessionOverride.with(session, body)\n"),
@@ -74,7 +70,7 @@ _BAD = {
     "spi": [(_DATABASE, "@_spi(Private) import Glibc\n")],
     "testable": [("Tests/KeybagTests/A.swift", "@testable import ValetDatabase\n"),
                  ("Tests/KeybagTests/A.swift", "@testable import ValetKeychainStore\n")],
-    "todo": [(_MODEL, "// TODO: later\n"), (_MODEL, "/* one\n   FIXME two */\n")],
+    "todo": [(_MODEL, "// TODO: later\n"), (_MODEL, "let a = 1  // FIXME two\n")],
     "dead-code": [(_MODEL, f"// {line}\n") for line in (
         "let a = 1", "package func f() {", "if a == b {", "}", "return f(a, b)", "a.b(c(1), 2)",
         "import Foundation", "try wipe(key)")],
@@ -82,18 +78,23 @@ _BAD = {
                                        "# --help\n" + "true\n" * 100)],
     "help": [("scripts/mute", "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n")],
     "changelog": [("CHANGELOG.md", "# Changelog\n")],
+    "citation": [(_MODEL, "// docs/FORMAT.md §1.\n"), (_MODEL, "// §1 says so.\n"),
+                 (_MODEL, "// RFC 9106 §4.\n\n// Here: §4.\n"), (_MODEL, "// Decision 12.\n"),
+                 [_SPEC, (_MODEL, "// spec/a.md §2, §1.3\n")],
+                 [_SPEC, (_MODEL, "// spec/a.md\n//\nlet b = \"§3 c\"\n")],
+                 [_SPEC, ("docs/b.md", "c.md is read.\n")],
+                 [_SPEC, ("docs/spec/c.md", "## 1. One\na.md §1, §2\n")]],
+    "link": [("README.md", "[a](docs/a.md)\n"), ("docs/b.md", "# B\n[b](#c)\n"),
+             [_SPEC, ("README.md", "[a](docs/spec/a.md#three)\n")]],
     "contributing": [("CONTRIBUTING.md", "line\n" * 60)],
     "promise": [("docs/THREAT-MODEL.md", "## Promises\n- Nothing is lost.\n"),
                 ("docs/THREAT-MODEL.md", "## Promises\n| P1 | kept. Test: `no such test` |\n")],
 }
 
 _GOOD = [
-    (_MODEL, 'let a = "try! b as! c! // let d = 1 \\(e != f) #if os(Linux)"\n'),
-    (_MODEL, 'let a = #"say "b"! \\(c!)"#\nlet d = """\n    fatalError() "quoted"!\n    """\n'),
-    (_MODEL, "/* a /* nested */ b! */\nlet a = !b && c != d && e !== f\n"),
+    (_MODEL, 'let a = "b"  // Is unsafe: fatalError().\n'),
     (_MODEL, "// TODO(#12): read fsync(2).\n// fsync(2)\n// Wipes the key (again).\n"
              "// returns what it read\n// let it be\n// import only what is needed\n"),
-    (_MODEL, "/// ```\n/// let a = b!\n/// ```\nfunc `isn't a trap! //`() { f() }\n"),
     (_MODEL, "func f(a: (A, B) -> C, b: [D: E], c: F<G, H>, d: I = j(1, 2), e: K) {}\n"),
     (_MODEL, "/// P\npackage protocol P {\n    func f(a: Int)\n    var b: Int { get }\n}\n"
              "let a = 1\n"),
@@ -115,16 +116,14 @@ _GOOD = [
     ("Sources/KeychainSwift/Platform.swift",
      "@_exported public import let ValetKeychainServices.noErr\n"),
     ("Sources/CoreFoundationNames/CoreFoundationNames.swift",
-     "let a: CFBoolean! = b\n"
      "/// A\n@safe nonisolated(unsafe) public let kCFNull: CFString = b\n"),
     ("Sources/TPM/A.swift", "// A\n\n#if TPM\n    internal import ValetCTPM2\n#endif\n"),
     ("Sources/TPM/B.swift", "#if !TPM\nlet a = 1\n#endif\n"),
     ("Benchmarks/Package.swift", "raw:// swift-tools-version: 6.3\n" + _SPDX),
     ("Tests/KeychainStoreTests/A.swift", "@testable import ValetKeybag\n"),
-    ("Sources/Valet/Valet+ObjectiveC.swift",
-     "/// A\n#if canImport(ObjectiveC)\n    @objc(A)\n#endif\npublic class A {}\n"),
+    ("Sources/Valet/Valet+ObjectiveC.swift", "#if canImport(ObjectiveC)\n#endif\n"),
     ("Sources/Security/Security.swift", "@_exported public import ValetKeychainServices\n"),
-    ("Tests/KeybagTests/A.swift", "@testable import ValetKeybag\nlet a = b!\n"
+    ("Tests/KeybagTests/A.swift", "@testable import ValetKeybag\n"
                                   "@Suite struct `A keybag` { @Test func `opens`() {} }\n"),
     ("docs/THREAT-MODEL.md", "## Promises\n| promise | checked |\n|---|---|\n"
                              "| kept | Test: `opens` |\n"
@@ -132,6 +131,9 @@ _GOOD = [
                              "## What is not promised\n- Anything else.\n"
                              "## Non-promises\n- More.\n"),
     ("CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n"),
+    ("README.md", "# A B: c?\n[a](docs/spec/a.md#12-two) [b](https://c.d/e.md) [c](#a-b-c)\n"),
+    _SPEC, ("docs/decisions/0002-b.md", "# 2. B\nspec/a.md, §1.\n"),
+    (_MODEL, "// docs/spec/a.md §1, §1.2.\n\n// §1, as RFC 9106\n// §4 has it; decision 2.\n"),
     ("scripts/run", "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n# --help\n"),
 ]
 
@@ -171,7 +173,7 @@ def _findings(sample):
 def _rules():
     """The names of all rules: the first plain string in whatever a check yields."""
     rules = set()
-    for name in ("code.py", "documents.py", "imports.py", "text.py"):
+    for name in ("citations.py", "code.py", "documents.py", "imports.py", "text.py"):
         with open(os.path.join(_FOLDER, name), encoding="utf-8") as file:
             nodes = ast.walk(ast.parse(file.read()))
         for node in nodes:

@@ -39,10 +39,9 @@ def check_script(path, text):
 
 
 def check_comments(file):
-    for comment in file.comments:
-        for match in re.finditer(r"\b(?:TODO|FIXME|XXX)\b", comment.text):
-            if not re.match(r"TODO\(#\d+\)", comment.text[match.start() :]):
-                line = comment.line + comment.text.count("\n", 0, match.start())
-                yield line, "todo", "a TODO names its issue: TODO(#12)"
-        if re.match(r"//(?!/)", comment.text) and _CODE.fullmatch(comment.text[2:].strip()):
-            yield comment.line, "dead-code", "code commented out"
+    for number, text in file.comments():
+        for match in re.finditer(r"\b(?:TODO|FIXME|XXX)\b", text):
+            if not re.match(r"TODO\(#\d+\)", text[match.start():]):
+                yield number, "todo", "a TODO names its issue: TODO(#12)"
+        if re.match(r"//(?!/)", text) and _CODE.fullmatch(text[2:].strip()):
+            yield number, "dead-code", "code commented out"

@@ -3,7 +3,7 @@
 
 import os
 
-from . import code, documents, imports, text
+from . import citations, code, documents, imports, text
 from .swift import SwiftFile
 
 _SOURCES = ("Sources", "Tests", "Benchmarks", "Fuzz")
@@ -37,7 +37,19 @@ def findings(root):
     for path, check in _documents(tests, root).items():
         if os.path.exists(os.path.join(root, path)):
             collect(path, check(_read(root, path)))
+    library = citations.Library(root)
+    for path in _files(root, (*_SOURCES, *_SCRIPTS, "docs", "Examples")):
+        is_sample = "/Fixtures/" in path or path.endswith("style/selftest.py")
+        if path.endswith((".swift", ".h", ".py", ".md")) and not is_sample:
+            collect(path, citations.check(path, _read(root, path), library))
+    for path in _markdown(root):
+        collect(path, documents.check_links(path, _read(root, path), root))
     return sorted(found)
+
+
+def _markdown(root):
+    pages = [path for path in sorted(os.listdir(root)) if path.endswith(".md")]
+    return pages + [path for path in _files(root, ("docs", "Examples")) if path.endswith(".md")]
 
 
 def _documents(tests, root):
