@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: User.allCases)
-    func `is refused when a link stands in it`(_ user: User) async throws {
+    func `A symbolic link in place of a keychain is refused`(_ user: User) async throws {
         try await Scenario.run("places.links", as: user)
     }
 

@@ -29,7 +29,7 @@ import Testing
         try await Scenario.run("plans.of_statements")
     }
 
-    @Test func `keeps neither names nor values in the clear`() async throws {
+    @Test func `The files of a keychain keep neither names nor values in the clear`() async throws {
         try await Scenario.run("silence.in_no_file")
     }
 

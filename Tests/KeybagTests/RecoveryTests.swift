@@ -155,7 +155,7 @@ import ValetSecretMemory
         #expect(code { _ = try sample.recover(RecoveryKey(seed)) } == .noRecoveryKey)
     }
 
-    @Test func `has no key that needs a passcode once that is removed`() throws {
+    @Test func `The next epoch has no key of a passcode that was removed`() throws {
         let secret = Randomness.bytes(32)
         let device = try TestKeybag.protector(secret)
         let next = try LockedKeybag(

@@ -71,7 +71,7 @@ import ValetSecretMemory
             } == .tampered)
     }
 
-    @Test func `has no key that needs a passcode once that is removed`() throws {
+    @Test func `A rewrapped keybag has no key of a passcode that was removed`() throws {
         let secret = Randomness.bytes(32)
         let device = try TestKeybag.protector(secret)
         let keybag = try LockedKeybag(

@@ -19,7 +19,7 @@ import ValetSecretMemory
         return (sample, seed)
     }
 
-    @Test func `does not open with any byte changed`() throws {
+    @Test func `A keybag does not open with any byte changed`() throws {
         let (sample, seed) = try Self.sample()
         let protector = try sample.protector()
         let bytes = sample.locked.encoded

@@ -324,7 +324,7 @@ import ValetSecretMemory
     ]
 
     @Test(arguments: splices.indices)
-    func `is damaged by a splice`(_ index: Int) throws {
+    func `The box of an application's password is damaged by a splice`(_ index: Int) throws {
         let item = try epochs.addSealed("a")
         try epochs.addSealed("b")
         try epochs.keychain.tamper(Self.splices[index].sql, item.parameter)

@@ -41,7 +41,7 @@ import ValetSecretMemory
 
     /// spec/keys-and-states.md §8, case 8.
     @Test(arguments: splices.indices)
-    func `is damaged by a splice`(_ index: Int) throws {
+    func `The seal of an item that needs a person is damaged by a splice`(_ index: Int) throws {
         try epochs.keychain.tamper(Self.splices[index].sql, item.parameter)
         epochs.store.close()
         let proof = try epochs.passcodeProof().adding(epochs.fingerProof())

@@ -178,15 +178,19 @@ private func expectPostponing(_ sample: some IdleSample) throws {
 }
 
 @Suite struct `Idle time in this process` {
-    @Test func `begins anew with a use`() throws { try expectRenewal(ProcessSample()) }
+    @Test func `In one process the idle time begins anew with each use`() throws {
+        try expectRenewal(ProcessSample())
+    }
 
-    @Test func `goes no further than the end`() throws { try expectEnd(ProcessSample()) }
+    @Test func `In one process the idle time goes no further than the end`() throws {
+        try expectEnd(ProcessSample())
+    }
 
     @Test func `stays with the next epoch`() throws {
         try expectKeptByAnotherEpoch(ProcessSample())
     }
 
-    @Test func `passes while somebody only asks`() throws {
+    @Test func `In one process the idle time passes while the state is only asked for`() throws {
         try expectAskingToRenewNothing(ProcessSample())
     }
 
@@ -199,15 +203,19 @@ extension Kernel {
     @Suite struct `Idle time in the kernel` {
         let sample = KernelSample()
 
-        @Test func `begins anew with a use`() throws { try expectRenewal(KernelSample()) }
+        @Test func `In the kernel the idle time begins anew with each use`() throws {
+            try expectRenewal(KernelSample())
+        }
 
-        @Test func `goes no further than the end`() throws { try expectEnd(KernelSample()) }
+        @Test func `In the kernel the idle time goes no further than the end`() throws {
+            try expectEnd(KernelSample())
+        }
 
         @Test func `stays with the next epoch`() throws {
             try expectKeptByAnotherEpoch(KernelSample())
         }
 
-        @Test func `passes while somebody only asks`() throws {
+        @Test func `In the kernel the idle time passes while the state is only asked for`() throws {
             try expectAskingToRenewNothing(KernelSample())
         }
 

@@ -75,7 +75,7 @@ import ValetTestValues
         #expect(halves.count == 100)
     }
 
-    @Test func `does not open with any byte changed`() {
+    @Test func `Sealed data does not open with any byte changed`() {
         let key = ValueSubkey.random()
         let sealed = seal(under: key)
         for index in sealed.indices {

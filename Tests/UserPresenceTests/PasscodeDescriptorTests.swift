@@ -60,7 +60,7 @@ import ValetSecretMemory
         try withPipe("\n") { #expect(read($0, allowsEmpty: true) == .answer("")) }
     }
 
-    @Test func `is waited for until the deadline`() throws {
+    @Test func `A descriptor that gives a passcode is waited for until the deadline`() throws {
         let pipe = Foundation.Pipe()
         try pipe.fileHandleForWriting.write(contentsOf: Data("half".utf8))
         let descriptor = try Self.handedOver(pipe.fileHandleForReading.fileDescriptor)

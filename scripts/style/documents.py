@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules about the documents: what they promise is there. Each yields (line, rule, message)."""
 
+import collections
 import os
 import re
 
-_PROMISES = re.compile(r"#+\s.*\bpromises?\b", re.IGNORECASE)
-_NOT_PROMISES = re.compile(r"#+\s.*\b(?:non-promises?|not)\b", re.IGNORECASE)
 _NAMED = re.compile(r"`([^`]+)`")
+_DEFINED = re.compile(r"\b(?:func|struct|class|enum)\s+`([^`]+)`")
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
@@ -41,50 +41,45 @@ def _anchors(file):
     """The anchors of a Markdown file's headings, as forges make them."""
     with open(file, encoding="utf-8") as opened:
         headings = _HEADING.findall(opened.read())
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return {_anchor(heading) for heading in headings}
 
 
-def check_threat_model(text, tests, root):
-    """Every promise says `Test:`, and what stands in backticks after it is a test or a script."""
-    for line, block in _promises(text):
-        if "Test:" not in block and "Tests:" not in block:
+def _anchor(heading):
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def check_threat_model(text):
+    """Every promise links to the section that names its tests."""
+    for line, heading, block in _items(text):
+        if heading == "Promises" and "](THREAT-MODEL-TESTS.md#" not in block:
+            yield line, "promise", "a promise without a link to its tests"
+
+
+def check_threat_model_tests(text, threats, tests, root):
+    """Every promise says `Test:`, and each name after it is that of one test or of a script. Every
+    section is linked from the threat model."""
+    defined = collections.Counter(name for file in tests for name in _DEFINED.findall(file))
+    for line, _, block in _items(text):
+        if "Test:" not in block:
             yield line, "promise", "a promise without `Test:`"
     for number, line in enumerate(text.splitlines(), 1):
-        for name in _tests_named(line):
-            if not _exists(name, tests, root):
-                yield number, "promise", f"there is no test `{name}`"
+        for part in line.split("Test:")[1:]:
+            for name in _NAMED.findall(part):
+                is_script = "/" in name and os.path.exists(os.path.join(root, name))
+                if not is_script and defined[name] != 1:
+                    yield number, "promise", f"{defined[name]} tests are called `{name}`, not one"
+        if line.startswith("## ") and f"(THREAT-MODEL-TESTS.md#{_anchor(line[3:])})" not in threats:
+            yield number, "promise", "a section that no promise of THREAT-MODEL.md links to"
 
 
-def _promises(text):
-    """The list items and table rows under headings about promises, each with its first line."""
-    blocks, is_promise = [], False
-    lines = text.splitlines()
-    for number, line in enumerate(lines, 1):
-        if line.startswith("#"):
-            is_promise = bool(_PROMISES.match(line)) and not _NOT_PROMISES.match(line)
-        elif not is_promise:
-            continue
-        elif re.match(r"\s*(?:[-*]|\d+\.)\s", line) or _is_row(lines, number - 1):
-            blocks.append([number, line])
-        elif blocks and line.startswith(" "):
-            blocks[-1][1] += "\n" + line
-    return blocks
-
-
-def _is_row(lines, i):
-    def is_rule(k):
-        return k < len(lines) and re.fullmatch(r"\s*\|[\s:|-]+\|\s*", lines[k])
-
-    return lines[i].lstrip().startswith("|") and not is_rule(i) and not is_rule(i + 1)
-
-
-def _tests_named(line):
-    parts = re.split(r"\bTests?:", line)
-    return [name for part in parts[1:] for name in _NAMED.findall(part)]
-
-
-def _exists(name, tests, root):
-    if "/" in name and os.path.exists(os.path.join(root, name)):
-        return True
-    plain = rf"\b(?:func|struct|class|enum)\s+{re.escape(name)}\b" if name.isidentifier() else None
-    return any(f"`{name}`" in text or (plain and re.search(plain, text)) for text in tests)
+def _items(text):
+    """The list items: first line, heading of the section, and text."""
+    items, heading = [], ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("## "):
+            heading = line[3:]
+        elif line.startswith("- "):
+            items.append([number, heading, line])
+        elif items and line.startswith(" "):
+            items[-1][2] += "\n" + line
+    return items

@@ -13,6 +13,8 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 _MODEL = "Sources/KeychainModel/Sample.swift"
 _DATABASE = "Sources/Database/Sample.swift"
 _SPEC = ("docs/spec/a.md", "# A\n## 1. One\n### 1.2 Two\n§1 here, and TPM 2.0 part 1, §9.\n")
+_THREATS = ("docs/THREAT-MODEL.md", "## Promises\n- Kept,\n  so. [tests]"
+            "(THREAT-MODEL-TESTS.md#1-files)\n## Others\n- No.\n")
 _BODY = "func f() {\n" + "    g()\n" * 40 + "}\n"
 
 # rule: [(path, text), …]; Swift text gets its licence line unless it is about that.
@@ -88,7 +90,11 @@ _BAD = {
              [_SPEC, ("README.md", "[a](docs/spec/a.md#three)\n")]],
     "contributing": [("CONTRIBUTING.md", "line\n" * 60)],
     "promise": [("docs/THREAT-MODEL.md", "## Promises\n- Nothing is lost.\n"),
-                ("docs/THREAT-MODEL.md", "## Promises\n| P1 | kept. Test: `no such test` |\n")],
+                [_THREATS, ("docs/THREAT-MODEL-TESTS.md", "## 1. Files\n- Kept.\n")],
+                [_THREATS, ("docs/THREAT-MODEL-TESTS.md", "## 1. Files\n- Kept. Test: `no`.\n")],
+                [_THREATS, ("docs/THREAT-MODEL-TESTS.md", "## 1. Files\n- Kept. Test: `twice`.\n"),
+                 ("Tests/KeybagTests/A.swift", "func `twice`() {}\nfunc `twice`() {}\n")],
+                [_THREATS, ("docs/THREAT-MODEL-TESTS.md", "## 1. Files\n## 2. Keys\n")]],
 }
 
 _GOOD = [
@@ -125,11 +131,9 @@ _GOOD = [
     ("Sources/Security/Security.swift", "@_exported public import ValetKeychainServices\n"),
     ("Tests/KeybagTests/A.swift", "@testable import ValetKeybag\n"
                                   "@Suite struct `A keybag` { @Test func `opens`() {} }\n"),
-    ("docs/THREAT-MODEL.md", "## Promises\n| promise | checked |\n|---|---|\n"
-                             "| kept | Test: `opens` |\n"
-                             "- Kept, even\n  so. Test: `A keybag`, `scripts/run`\n"
-                             "## What is not promised\n- Anything else.\n"
-                             "## Non-promises\n- More.\n"),
+    _THREATS,
+    ("docs/THREAT-MODEL-TESTS.md", "## 1. Files\n- Kept, even\n  so. Test: `opens`, `scripts/run`\n"
+                                   "- Kept. Test: `A keybag`.\n"),
     ("CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n"),
     ("README.md", "# A B: c?\n[a](docs/spec/a.md#12-two) [b](https://c.d/e.md) [c](#a-b-c)\n"),
     _SPEC, ("docs/decisions/0002-b.md", "# 2. B\nspec/a.md, §1.\n"),

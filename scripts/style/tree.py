@@ -33,8 +33,7 @@ def findings(root):
             collect(path, text.check(path, body))
         if body.startswith("#!"):
             collect(path, text.check_script(path, body))
-    tests = [file.text for file in swift_files if file.top == "Tests"]
-    for path, check in _documents(tests, root).items():
+    for path, check in _documents(swift_files, root).items():
         if os.path.exists(os.path.join(root, path)):
             collect(path, check(_read(root, path)))
     library = citations.Library(root)
@@ -52,12 +51,18 @@ def _markdown(root):
     return pages + [path for path in _files(root, ("docs", "Examples")) if path.endswith(".md")]
 
 
-def _documents(tests, root):
+def _documents(swift_files, root):
+    threats = os.path.join(root, "docs/THREAT-MODEL.md")
+    threats = _read(root, threats) if os.path.exists(threats) else ""
+    tests = [file.text for file in swift_files
+             if file.top == "Tests" and "/Fixtures/" not in file.path]
     return {
         "Package.swift": imports.check_manifest,
         "CHANGELOG.md": documents.check_changelog,
         "CONTRIBUTING.md": documents.check_contributing,
-        "docs/THREAT-MODEL.md": lambda body: documents.check_threat_model(body, tests, root),
+        "docs/THREAT-MODEL.md": documents.check_threat_model,
+        "docs/THREAT-MODEL-TESTS.md":
+            lambda body: documents.check_threat_model_tests(body, threats, tests, root),
     }
 
 
