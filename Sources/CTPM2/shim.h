@@ -13,9 +13,7 @@
     DO(Esys_TR_FromTPMPublic) DO(Esys_TR_Close) DO(Esys_TR_GetName) DO(Esys_TR_SetAuth) \
     DO(Esys_TRSess_SetAttributes) DO(Esys_StartAuthSession) DO(Esys_GetCapability) \
     DO(Esys_CreatePrimary) DO(Esys_Create) DO(Esys_Load) DO(Esys_Unseal) \
-    DO(Esys_PolicyPCR) DO(Esys_PolicyGetDigest) DO(Esys_NV_DefineSpace) DO(Esys_NV_Write) \
-    DO(Esys_NV_Read) DO(Esys_NV_ReadPublic) DO(Esys_NV_UndefineSpace) \
-    DO(Esys_PolicySecret)
+    DO(Esys_PolicyPCR) DO(Esys_PolicyGetDigest)
 #define VALET_MU_FUNCTIONS(DO) \
     DO(Tss2_MU_TPM2B_PUBLIC_Marshal) DO(Tss2_MU_TPM2B_PUBLIC_Unmarshal) \
     DO(Tss2_MU_TPM2B_PRIVATE_Marshal) DO(Tss2_MU_TPM2B_PRIVATE_Unmarshal)

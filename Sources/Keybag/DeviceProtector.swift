@@ -6,8 +6,6 @@ package import ValetSealing
 package struct DeviceProtector: Protector, ~Copyable, Sendable {
     private let secret: DeviceSecret
     private let object: [UInt8]?
-    /// What keybags that are made are to say of an erasure secret; to open one it is not needed.
-    package var erasure: ErasureRecord?
 
     /// Takes over the device secret.
     package init(_ secret: consuming DeviceSecret) {
@@ -54,7 +52,7 @@ package struct DeviceProtector: Protector, ~Copyable, Sendable {
     package func passcodeKEK(for keychainID: KeychainID) -> PasscodeKEK? { nil }
 
     /// The record ``KeybagTag/rootByDevice``: the root key under the device key; and
-    /// ``KeybagTag/tpmDeviceObject`` and ``KeybagTag/erasure``, if a TPM gives that out.
+    /// ``KeybagTag/tpmDeviceObject``, if a TPM gives that out.
     package func wrap(
         _ root: borrowing RootKey, keychainID: KeychainID, epoch: Epoch
     ) -> [KeybagTag: [UInt8]] {
@@ -62,7 +60,6 @@ package struct DeviceProtector: Protector, ~Copyable, Sendable {
         let wrapped = KeyWrap.wrap(root, under: deviceKEK(for: keychainID), binding: binding)
         var records: [KeybagTag: [UInt8]] = [.rootByDevice: wrapped.bytes]
         records[.tpmDeviceObject] = object
-        records[.erasure] = erasure?.bytes
         return records
     }
 }

@@ -11,7 +11,6 @@ package enum KeybagTag: Hashable, Sendable, Comparable, CaseIterable {
     case argon2
     case tpmDeviceObject
     case tpmPasscodeObject
-    case erasure
     case recoveryPublicKey
     case classKey(ProtectionClass)
     case indexKey
@@ -29,7 +28,6 @@ package enum KeybagTag: Hashable, Sendable, Comparable, CaseIterable {
         case .argon2: 0x0110
         case .tpmDeviceObject: 0x0120
         case .tpmPasscodeObject: 0x0121
-        case .erasure: 0x0122
         case .recoveryPublicKey: 0x0130
         case .classKey(let protectionClass): 0x0200 + UInt16(protectionClass.rawValue)
         case .indexKey: 0x0301
@@ -43,8 +41,8 @@ package enum KeybagTag: Hashable, Sendable, Comparable, CaseIterable {
     package static let allCases: [KeybagTag] =
         [
             .rootByDevice, .rootByPasscode, .rootByTPM, .rootByRecoveryKey, .argon2,
-            .tpmDeviceObject, .tpmPasscodeObject, .erasure, .recoveryPublicKey, .indexKey,
-            .presencePasscode, .presencePerson, .syncCircle,
+            .tpmDeviceObject, .tpmPasscodeObject, .recoveryPublicKey, .indexKey, .presencePasscode,
+            .presencePerson, .syncCircle,
         ] + ProtectionClass.allCases.map(KeybagTag.classKey)
 
     private static let byNumber = Dictionary(

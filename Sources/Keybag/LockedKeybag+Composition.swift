@@ -16,7 +16,6 @@ extension LockedKeybag {
         for tag in [KeybagTag.tpmDeviceObject, .tpmPasscodeObject] {
             if let body = records[tag] { try TPMObjectRecord.check(body) }
         }
-        _ = try erasure
         _ = try recoveryPublicKey
         for pair in PresencePair.allCases { _ = try publicKey(of: pair) }
     }
@@ -30,7 +29,6 @@ extension LockedKeybag {
         case .argon2, .classKey(.whenPasscodeSetThisDeviceOnly): protector != .device
         case .tpmDeviceObject: deviceSource == .tpm
         case .tpmPasscodeObject: protector == .tpmAndPasscode
-        case .erasure: deviceSource == .tpm ? nil : false
         case .classKey, .indexKey: true
         case .rootByRecoveryKey: records[.recoveryPublicKey] != nil
         case .recoveryPublicKey: records[.rootByRecoveryKey] != nil

@@ -11,8 +11,6 @@ package struct TPMProtector: Protector, ~Copyable, Sendable {
     private let unsealed: TPMPasscodeSecret
     private let object: [UInt8]
     private let deviceObject: [UInt8]?
-    /// What keybags that are made are to say of an erasure secret; to open one it is not needed.
-    package var erasure: ErasureRecord?
 
     /// Takes over all three.
     ///
@@ -82,8 +80,7 @@ package struct TPMProtector: Protector, ~Copyable, Sendable {
     }
 
     /// The records ``KeybagTag/rootByTPM``, ``KeybagTag/argon2``, ``KeybagTag/tpmPasscodeObject``
-    /// and, if a TPM gives out the device secret, ``KeybagTag/tpmDeviceObject`` and
-    /// ``KeybagTag/erasure``.
+    /// and, if a TPM gives out the device secret, ``KeybagTag/tpmDeviceObject``.
     package func wrap(
         _ root: borrowing RootKey, keychainID: KeychainID, epoch: Epoch
     ) -> [KeybagTag: [UInt8]] {
@@ -94,7 +91,6 @@ package struct TPMProtector: Protector, ~Copyable, Sendable {
             .rootByTPM: wrapped.bytes, .argon2: passcode.argon2.bytes, .tpmPasscodeObject: object,
         ]
         records[.tpmDeviceObject] = deviceObject
-        records[.erasure] = erasure?.bytes
         return records
     }
 }

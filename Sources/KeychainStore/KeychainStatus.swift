@@ -23,9 +23,6 @@ package struct KeychainStatus: Sendable {
     package var deviceKeyPlace: DeviceKeyPlace?
     /// The registers of a TPM that the device key is bound to, rising; none without a TPM.
     package var pcrs: [Int] = []
-    /// The secret without which what older keys left on the disk opens nothing; nil if no TPM keeps
-    /// one.
-    package var erasureSecret: ErasureSummary?
     /// What the TPM says that has the device key; nil without one, or if it does not say.
     package var tpm: TPMSummary?
     /// The level recorded in the keychain; nil while there is none.

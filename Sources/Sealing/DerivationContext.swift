@@ -42,12 +42,6 @@ package enum DerivationContext: String, CaseIterable, Sendable {
     case passcodeKEKTPM = "valet/1/passcode-kek-tpm"
     /// The authorization value of the TPM's object.
     case tpmAuth = "valet/1/tpm-auth"
-    /// The device secret, from what a TPM seals and the erasure secret that it keeps.
-    case erasure = "valet/1/erasure"
-    /// What wraps the authorization value of the erasure secret.
-    case erasureAuth = "valet/1/erasure-auth"
-    /// What marks the index of an erasure secret as a keychain's.
-    case erasureIndex = "valet/1/erasure-index"
     /// What wraps the secret of the presence pair that needs the passcode.
     case presencePasscode = "valet/1/presence-passcode"
     /// What wraps the secret of the presence pair that needs a person.

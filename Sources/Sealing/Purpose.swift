@@ -22,14 +22,6 @@ package protocol WrapsKeys: KeyPurpose {}
 package enum Purpose {
     /// D, the secret of a device.
     package enum Device: DerivesKeys {}
-    /// S, which a TPM gives out: the device secret, or with an erasure secret half of it.
-    package enum TPMDevice: DerivesKeys {}
-    /// E, which a TPM keeps and its owner can have destroyed.
-    package enum Erasure: KeyPurpose {}
-    /// A, what a TPM takes for E.
-    package enum ErasureAuthorization: KeyPurpose {}
-    /// What wraps A.
-    package enum ErasureKEK: WrapsKeys {}
     /// Kdev, from the device secret.
     package enum DeviceKEK: WrapsKeys {}
     /// W, from a passcode.
@@ -78,14 +70,6 @@ package enum Purpose {
 
 /// D, the secret of a device.
 package typealias DeviceSecret = SymmetricKey<Purpose.Device>
-/// S, which a TPM gives out: the device secret, or with an erasure secret half of it.
-package typealias TPMDeviceSecret = SymmetricKey<Purpose.TPMDevice>
-/// E, which a TPM keeps and its owner can have destroyed.
-package typealias ErasureSecret = SymmetricKey<Purpose.Erasure>
-/// A, what a TPM takes for E.
-package typealias ErasureAuthorization = SymmetricKey<Purpose.ErasureAuthorization>
-/// What wraps A.
-package typealias ErasureKEK = SymmetricKey<Purpose.ErasureKEK>
 /// Kdev, from the device secret.
 package typealias DeviceKEK = SymmetricKey<Purpose.DeviceKEK>
 /// W, from a passcode.

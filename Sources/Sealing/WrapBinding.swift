@@ -12,8 +12,6 @@ package enum WrapType: String, CaseIterable, Sendable {
     case index = "index"
     /// The secret half of a presence pair; the parameters name the pair.
     case presence = "presence"
-    /// What the erasure secret is read with; the parameters name its index.
-    case erasure = "erasure"
     /// The key of a backup; the parameters are what stands before it in the file's header.
     case backup = "backup"
 }

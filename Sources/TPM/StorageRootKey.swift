@@ -83,7 +83,7 @@
         }
     }
 
-    /// TPMA_OBJECT and TPMA_NV: TPM 2.0 Library part 2, 8.3 and 13.4.
+    /// TPMA_OBJECT: TPM 2.0 Library part 2, 8.3.
     enum TPMAttributes {
         private static let fixedTPM: UInt32 = 1 << 1
         private static let fixedParent: UInt32 = 1 << 4
@@ -102,10 +102,5 @@
         static let boundDeviceSecret = fixedTPM | fixedParent | noDA
         /// Guesses count.
         static let passcodeSecret = fixedTPM | fixedParent | userWithAuth
-
-        /// Written and read with its own authorization value, 256 bits that nobody guesses.
-        static let erasureSecret: UInt32 = 1 << 2 | 1 << 18 | 1 << 25
-        /// What the TPM adds when it was.
-        static let written: UInt32 = 1 << 29
     }
 #endif

@@ -22,12 +22,11 @@
         var status: TPMStatus {
             get throws(TPMError) {
                 let properties = try properties()
-                // TPMA_PERMANENT: part 2, 8.6. Bit 0 is ownerAuthSet, bit 2 lockoutAuthSet.
+                // TPMA_PERMANENT: part 2, 8.6. Bit 2 is lockoutAuthSet.
                 let permanent = properties[Property.permanent, default: 0]
                 return TPMStatus(
                     dictionaryAttack: try dictionaryAttack(properties),
                     hasPersistentStorageRootKey: try hasHandle(StorageRootKey.persistentHandle),
-                    hasOwnerAuthorization: permanent & 1 == 1,
                     hasLockoutAuthorization: permanent >> 2 & 1 == 1)
             }
         }

@@ -79,67 +79,6 @@
             }
         }
 
-        /// Keeps a secret of 32 bytes in the TPM's own memory, to be read with the authorization
-        /// value, until ``destroyErasureSecret(at:owner:until:)``.
-        ///
-        /// - Parameters:
-        ///   - object: What was sealed by the same TPM: it tells that it is the one.
-        ///   - owner: The owner's authorization value; often that is empty.
-        /// - Throws: ``TPMError``: `indexTaken`, `ownerAuthorizationNeeded`, `full`; then nothing
-        ///   was kept. After another error something may be at the index.
-        package func keepErasureSecret(
-            _ new: borrowing KeptSecret, at place: ErasurePlace, beside object: SealedObject,
-            owner: borrowing SecretBytes, until deadline: Deadline
-        ) throws(TPMError) {
-            try visit(Operation.keepErasureSecret, until: deadline) { (context) throws(TPMError) in
-                try context.keepErasureSecret(new, at: place, beside: object, owner: owner)
-            }
-        }
-
-        /// Whether such a secret is there, or was begun to be kept.
-        package func hasErasureSecret(
-            at place: ErasurePlace, until deadline: Deadline
-        ) throws(TPMError) -> Bool {
-            try visit(Operation.status, until: deadline) { (context) throws(TPMError) in
-                try context.hasErasureSecret(at: place)
-            }
-        }
-
-        /// Makes sure that it is the owner's authorization value; changes nothing.
-        ///
-        /// - Throws: ``TPMError/Code/ownerAuthorizationNeeded`` if it is not.
-        package func checkOwner(
-            _ owner: borrowing SecretBytes, until deadline: Deadline
-        ) throws(TPMError) {
-            try visit(Operation.checkOwner, until: deadline) { (context) throws(TPMError) in
-                try context.checkOwner(owner)
-            }
-        }
-
-        /// The secret of ``keepErasureSecret(_:at:beside:owner:until:)``.
-        ///
-        /// - Throws: ``TPMError``: `noErasureSecret`, `wrongAuthorization`.
-        package func erasureSecret(
-            at index: NVIndex, beside object: SealedObject, authorization: borrowing SecretBytes,
-            until deadline: Deadline
-        ) throws(TPMError) -> SecretBytes {
-            try visit(Operation.readErasureSecret, until: deadline) { (context) throws(TPMError) in
-                try context.erasureSecret(at: index, beside: object, authorization: authorization)
-            }
-        }
-
-        /// Destroys that secret for good. An index with another mark is not touched.
-        ///
-        /// - Throws: ``TPMError``: `noErasureSecret`, `ownerAuthorizationNeeded`.
-        package func destroyErasureSecret(
-            at place: ErasurePlace, owner: borrowing SecretBytes, until deadline: Deadline
-        ) throws(TPMError) {
-            try visit(Operation.destroyErasureSecret, until: deadline) {
-                (context) throws(TPMError) in
-                try context.destroyErasureSecret(at: place, owner: owner)
-            }
-        }
-
         private func visit<R: ~Copyable>(
             _ operation: String, until deadline: Deadline,
             _ body: (TPMContext) throws(TPMError) -> R

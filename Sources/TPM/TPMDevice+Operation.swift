@@ -8,9 +8,5 @@ extension TPMDevice {
         static let sealPasscodeSecret = "seal the passcode's secret in the TPM"
         static let unsealDeviceSecret = "unseal the device secret in the TPM"
         static let unsealPasscodeSecret = "unseal the passcode's secret in the TPM"
-        static let checkOwner = "check the authorization of the TPM's owner"
-        static let keepErasureSecret = "keep an erasure secret in the TPM"
-        static let readErasureSecret = "read the erasure secret in the TPM"
-        static let destroyErasureSecret = "destroy the erasure secret in the TPM"
     }
 }

@@ -10,10 +10,7 @@ extension TPMError: CustomStringConvertible {
     }
 
     /// What helps, for a person; nil where nothing but another try would.
-    package var hint: String? {
-        guard response?.says(.nvSpace) == true else { return code.hint }
-        return "remove an index that nobody needs: tpm2_getcap handles-nv-index lists them"
-    }
+    package var hint: String? { code.hint }
 }
 
 extension TPMError.Code {
@@ -37,8 +34,6 @@ extension TPMError.Code {
         case .tooFewTries(let left, let limit): "only \(left) of \(Self.tries(limit)) left"
         case .lockedOut(let time): "the TPM takes no tries for up to \(time.components.seconds) s"
         case .ownerAuthorizationNeeded: "the TPM's owner authorization is needed"
-        case .noErasureSecret: "the erasure secret is gone"
-        case .indexTaken: "the TPM has something at that index"
         case .full: "the TPM has no room left"
         case .refused: "the TPM refuses"
         case .malformedAnswer: "the TPM answered nonsense"
@@ -58,7 +53,7 @@ extension TPMError.Code {
             "have an administrator run: usermod -aG \(group) USER; then log in anew"
         case .noPermission(.none):
             "have an administrator give a group the right to use the TPM's device"
-        case .otherTPM, .damaged, .noErasureSecret: "use the recovery key"
+        case .otherTPM, .damaged: "use the recovery key"
         case .policyFailed: "start the machine as before, or use the recovery key"
         case .pcrsUnavailable: "choose other PCRs, or none"
         case .tooFewTries:
@@ -67,8 +62,8 @@ extension TPMError.Code {
         case .ownerAuthorizationNeeded:
             "ask who owns the TPM, or for a storage root key at 0x81000001"
         case .full: "find out who else uses the TPM: tpm2_getcap handles-transient"
-        case .timedOut, .connectionLost, .outOfOrder, .malformed, .wrongAuthorization, .indexTaken,
-            .refused, .malformedAnswer:
+        case .timedOut, .connectionLost, .outOfOrder, .malformed, .wrongAuthorization, .refused,
+            .malformedAnswer:
             nil
         }
     }

@@ -2,7 +2,7 @@
 
 /// Keeps small secrets in a TPM 2.0.
 ///
-/// The module knows objects, sessions and indices of a TPM; what the secrets open is its caller's
+/// The module knows objects and sessions of a TPM; what the secrets open is its caller's
 /// concern. Its calls wait for the TPM: never make them on the cooperative thread pool.
 ///
 /// This is the one error of the module: what was being done, why it failed, what the TPM answered.
@@ -43,11 +43,7 @@ package struct TPMError: Error, Sendable {
         case lockedOut(Duration)
         /// It takes the owner's authorization, and that was not given or is wrong.
         case ownerAuthorizationNeeded
-        /// There is no erasure secret at that index any more.
-        case noErasureSecret
-        /// Something is at that index already.
-        case indexTaken
-        /// The TPM has no room for one object, session or index more.
+        /// The TPM has no room for one more object or session.
         case full
         /// The TPM refuses for another reason; ``TPMError/response`` says which.
         case refused

@@ -11,8 +11,6 @@
             case flush
             /// It stays in the TPM, ESYS forgets it.
             case close
-            /// Somebody else has disposed of it.
-            case keep
         }
 
         /// Whose it is.
@@ -43,7 +41,6 @@
             case .close:
                 var closing = handle
                 unsafe _ = context.functions.Esys_TR_Close(context.pointer, &closing)
-            case .keep: break
             }
         }
 

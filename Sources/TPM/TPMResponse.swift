@@ -51,9 +51,9 @@ package struct TPMResponse: Hashable, Sendable, CustomStringConvertible {
         [.retry, .yielded, .testing, .nvRate, .nvUnavailable].contains { says($0) }
     }
 
-    /// Whether the TPM has no room for one object, session or index more.
+    /// Whether the TPM has no room for one more object or session.
     var isAboutRoom: Bool {
-        [.objectMemory, .sessionMemory, .memory, .objectHandles, .sessionHandles, .nvSpace]
+        [.objectMemory, .sessionMemory, .memory, .objectHandles, .sessionHandles]
             .contains { says($0) }
     }
 
@@ -74,8 +74,6 @@ extension TPMResponse {
         case failure = 0x101
         case policy = 0x126
         case pcrChanged = 0x128
-        case nvSpace = 0x14b
-        case nvDefined = 0x14c
         case objectMemory = 0x902
         case sessionMemory = 0x903
         case memory = 0x904

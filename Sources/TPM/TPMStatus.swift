@@ -6,8 +6,6 @@ package struct TPMStatus: Hashable, Sendable {
     package let dictionaryAttack: DictionaryAttack
     /// Whether a storage root key is kept at 0x81000001; else it is made for each use.
     package let hasPersistentStorageRootKey: Bool
-    /// Whether the owner has an authorization value: erasure secrets take it.
-    package let hasOwnerAuthorization: Bool
     /// Whether the lockout authorization has a value. Without one anybody who may use the TPM can
     /// reset the count of wrong tries, or change the limit: TPM 2.0 Library part 1, 19.8.
     package let hasLockoutAuthorization: Bool

@@ -45,42 +45,5 @@
         ) throws(TPMError) -> SecretBytes {
             throw TPMError(.notBuilt, during: Operation.unsealPasscodeSecret)
         }
-
-        /// - Throws: ``TPMError/Code/notBuilt``.
-        package func keepErasureSecret(
-            _ new: borrowing KeptSecret, at place: ErasurePlace, beside object: SealedObject,
-            owner: borrowing SecretBytes, until deadline: Deadline
-        ) throws(TPMError) {
-            throw TPMError(.notBuilt, during: Operation.keepErasureSecret)
-        }
-
-        /// - Throws: ``TPMError/Code/notBuilt``.
-        package func hasErasureSecret(
-            at place: ErasurePlace, until deadline: Deadline
-        ) throws(TPMError) -> Bool {
-            throw TPMError(.notBuilt, during: Operation.status)
-        }
-
-        /// - Throws: ``TPMError/Code/notBuilt``.
-        package func checkOwner(
-            _ owner: borrowing SecretBytes, until deadline: Deadline
-        ) throws(TPMError) {
-            throw TPMError(.notBuilt, during: Operation.checkOwner)
-        }
-
-        /// - Throws: ``TPMError/Code/notBuilt``.
-        package func erasureSecret(
-            at index: NVIndex, beside object: SealedObject, authorization: borrowing SecretBytes,
-            until deadline: Deadline
-        ) throws(TPMError) -> SecretBytes {
-            throw TPMError(.notBuilt, during: Operation.readErasureSecret)
-        }
-
-        /// - Throws: ``TPMError/Code/notBuilt``.
-        package func destroyErasureSecret(
-            at place: ErasurePlace, owner: borrowing SecretBytes, until deadline: Deadline
-        ) throws(TPMError) {
-            throw TPMError(.notBuilt, during: Operation.destroyErasureSecret)
-        }
     }
 #endif

@@ -11,8 +11,6 @@ extension StatusReport {
         ("triesLeft", "how many wrong passcodes the TPM takes before it takes none, or null"),
         ("forgivesIn", "after how long it forgives one, as 10m, or null"),
         ("lockoutAuthorization", "set, or empty: anybody can reset the count; null if not asked"),
-        ("erasureSecret", "there, gone or unknown; null if the TPM keeps none"),
-        ("erasureEpoch", "the epoch that it was made for: earlier keys open nothing"),
     ]
 
     static func tpmFields(_ status: KeychainStatus) -> [Field] {
@@ -38,13 +36,6 @@ extension StatusReport {
                 value: .text(tpm.map { DurationText.text($0.recoveryInterval) }),
                 remark: "for one wrong passcode"),
             lockoutField(tpm),
-            Field(
-                member: "erasureSecret", label: "TPM erasure",
-                value: .text(status.erasureSecret?.presence),
-                remark: status.erasureSecret.map { remark($0, status) }),
-            Field(
-                member: "erasureEpoch", label: "",
-                value: .number(status.erasureSecret?.epoch), isShownAsText: false),
         ]
     }
 }
@@ -60,24 +51,5 @@ extension StatusReport {
                     ? "another system started here can reset the count of wrong passcodes"
                     : "nobody resets the count of wrong passcodes without it"
             })
-    }
-
-    /// What keys left on the disk open, as far as it takes the erasure secret.
-    private static func remark(_ secret: ErasureSummary, _ status: KeychainStatus) -> String {
-        guard let epoch = status.epoch, secret.epoch < epoch else {
-            return "old keys open nothing without it, and it is new with each change of keys"
-        }
-        return "of epoch \(secret.epoch): keys since then may be on the disk, and open with it"
-    }
-}
-
-extension ErasureSummary {
-    /// Whether it is there, in a word.
-    fileprivate var presence: String {
-        switch isThere {
-        case .some(true): "there"
-        case .some(false): "gone"
-        case .none: "unknown"
-        }
     }
 }

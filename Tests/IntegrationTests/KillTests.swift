@@ -39,9 +39,7 @@ import Testing
         "setting", "changing", "removing", "rotating", "rotating_with_passcode",
         "creating_recovery_key", "recovering", "recovering_in_between", "recovering_a_lost_key",
         "revoking", "binding", "unbinding", "binding_to_tpm", "binding_passcode_to_tpm",
-        "changing_passcode_in_tpm", "unbinding_from_tpm", "binding_with_erasure_secret",
-        "rotating_with_erasure_secret", "changing_passcode_with_erasure_secret",
-        "unbinding_with_erasure_secret",
+        "changing_passcode_in_tpm", "rotating_in_tpm", "unbinding_from_tpm",
     ]
 
     @Test(arguments: changes)

@@ -26,7 +26,7 @@ import ValetTestValues
         }
     }
 
-    /// §4.2, §4.8, §4.9.
+    /// §4.2, §4.8.
     @Test(arguments: try Vector.all("tpm"))
     func `open with a TPM`(_ vector: Vector) throws {
         let (bytes, settings) = (try vector.bytes("keybag"), try vector.bytes("settings"))
@@ -35,8 +35,7 @@ import ValetTestValues
             let locked = try LockedKeybag(parsing: bytes)
             #expect(locked.encoded == bytes)
             guard let object = locked.tpmPasscodeObject else {
-                let secret = try Self.secret(vector, ofTPMWith: locked)
-                let protector = DeviceProtector(secret)
+                let protector = DeviceProtector(try Self.secret(vector))
                 try Self.expect(locked.unlock(with: protector, settings: settings), are: vector)
                 return
             }
@@ -91,27 +90,6 @@ import ValetTestValues
     private static func secret(_ vector: Vector) throws -> DeviceSecret {
         let bytes = try vector.bytes("secret")
         return try DeviceSecret(copying: bytes.span)
-    }
-
-    /// The device secret, which may be mixed of two.
-    private static func secret(
-        _ vector: Vector, ofTPMWith locked: LockedKeybag
-    ) throws -> DeviceSecret {
-        let bytes = try vector.bytes("secret")
-        let sealed = try TPMDeviceSecret(copying: bytes.span)
-        guard let record = try locked.erasure else { return try sealed.deviceSecret() }
-        #expect(try ErasureRecord(parsing: record.bytes) == record)
-        let keychainID = locked.keychainID
-        let authorization = try record.authorization(of: keychainID, beside: sealed)
-        let kept = try vector.bytes("erasure")
-        let secret = sealed.deviceSecret(
-            mixing: try ErasureSecret(copying: kept.span), of: keychainID)
-        if vector.has("device_secret") {
-            #expect(try authorization.array == vector.bytes("erasure_authorization"))
-            #expect(try secret.array == vector.bytes("device_secret"))
-            #expect(try ErasureRecord.mark(of: keychainID) == vector.bytes("mark"))
-        }
-        return secret
     }
 
     private static func mistake(_ vector: Vector) throws -> RecoveryKeyMistake {

@@ -197,7 +197,7 @@ import ValetTPMSupport
         #expect(bound.epochs.code { try bound.bind(pcrs: [24]) } == .invalidRequest)
         #expect(
             bound.epochs.code {
-                try store.rotateKeys(nil, movingDeviceKeyTo: .ownFile, on: TPMTerms(pcrs: [7]))
+                try store.rotateKeys(nil, movingDeviceKeyTo: .ownFile, boundTo: [7])
             } == .invalidRequest)
         #expect(try store.status().epoch == 1)
     }

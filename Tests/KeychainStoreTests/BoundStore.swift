@@ -61,31 +61,7 @@ final class BoundStore {
     }
 
     func bind(_ passcode: KeychainPasscode? = nil, pcrs: [Int]? = nil) throws {
-        try store.rotateKeys(passcode, movingDeviceKeyTo: .tpm, on: TPMTerms(pcrs: pcrs))
-    }
-
-    /// Binds with an erasure secret.
-    func bindErasably(
-        _ passcode: KeychainPasscode? = nil, owner: OwnerAuthorization? = nil
-    ) throws {
-        try store.rotateKeys(
-            passcode, movingDeviceKeyTo: .tpm,
-            on: TPMTerms(keepsErasureSecret: true, owner: owner))
-    }
-
-    /// The indices that the TPM has.
-    func indices() throws -> [UInt32] { try RawTPM(swtpm.socket).indices() }
-
-    /// The indices that files in the keychain's folder say the TPM may have.
-    var notes: [String] {
-        let names = try? FileManager.default.contentsOfDirectory(atPath: epochs.keychain.folder)
-        return (names ?? []).filter { $0.hasPrefix("erasure.") }.sorted()
-    }
-
-    /// Whether the TPM has one index, the keychain names that, and nothing is left over.
-    func hasOneErasureSecret() throws -> Bool {
-        let index = try store.status().erasureSecret?.index
-        return try [index] == indices().map(Optional.some) && notes.count == 1
+        try store.rotateKeys(passcode, movingDeviceKeyTo: .tpm, boundTo: pcrs)
     }
 
     /// Binds with all the time that it takes.

@@ -71,6 +71,18 @@ import ValetSealing
         checkBoth(isReadable: false, isWritable: false)
     }
 
+    /// Earlier builds wrote this record (decision 28). It follows the first record, of 127 bytes.
+    @Test func `A keychain with the record of an erasure secret is refused as newer`() throws {
+        try keychain.tamper(
+            """
+            UPDATE keybag SET bytes = CAST(
+                substr(bytes, 1, 52) || x'0009' || substr(bytes, 55, 127) || x'012200000000'
+                || substr(bytes, 182) AS BLOB)
+            """)
+        keychain.reopen()
+        check(isReadable: false, isWritable: false)
+    }
+
     @Test func `keeps what it had`() throws {
         try keychain.rewriteSettings { $0.minWriter = 2 }
         #expect(failure { try keychain.delete(.exact("a")) } == .newerFormat)

@@ -109,41 +109,6 @@ package final class RawTPM {
         try command(0x129, on: 0x4000_0001, [0, UInt8(value.count)] + value)
     }
 
-    /// The indices that the owner gave out.
-    package func indices() throws -> [UInt32] {
-        try handles(from: 0x0180_0000).filter { $0 < 0x01c0_0000 }
-    }
-
-    /// TPM2_NV_DefineSpace: an index of somebody else, with an empty value.
-    package func define(_ index: UInt32, byteCount: UInt16 = 32) throws {
-        var area: [UInt8] = []
-        area.append(bigEndian: index)
-        // SHA-256; read and written with the index's own value; exempt from counting; no policy.
-        area += [0, 0x0b, 0x02, 0x04, 0x00, 0x04, 0, 0]
-        area.append(bigEndian: byteCount)
-        try command(0x12a, on: 0x4000_0001, [0, 0, 0, UInt8(area.count)] + area)
-    }
-
-    /// TPM2_NV_UndefineSpace.
-    package func undefine(_ index: UInt32) throws {
-        try command(0x122, on: 0x4000_0001, more: [index])
-    }
-
-    /// Takes all room for indices.
-    package func fillWithIndices() throws {
-        var (index, byteCount): (UInt32, UInt16) = (0x0160_0000, 2048)
-        while byteCount > 0 {
-            do {
-                try define(index, byteCount: byteCount)
-                index += 1
-            } catch let error as Refusal {
-                // TPM_RC_NV_SPACE
-                guard error.code == 0x14b else { throw error }
-                byteCount /= 2
-            }
-        }
-    }
-
     /// Kinds of storage keys.
     package enum StorageKey: CaseIterable, Sendable {
         /// P-256 with another unique field than the template's.

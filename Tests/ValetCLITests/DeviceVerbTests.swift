@@ -33,8 +33,7 @@ import ValetKeychainStore
             bench.console.outputText == """
                 {"source":"own-file","path":"\(ownKey)","isAvailable":true,"level":"file",\
                 "needsRecovery":false,"pcrs":null,"storageRootKey":null,"triesLeft":null,\
-                "forgivesIn":null,"lockoutAuthorization":null,\
-                "erasureSecret":null,"erasureEpoch":null}
+                "forgivesIn":null,"lockoutAuthorization":null}
 
                 """)
     }

@@ -14,7 +14,7 @@ import ValetTPM
 struct EpochVerbs {
     static let verbs: Set<String> = [
         "passcode", "rotate", "bind", "recovery", "unlock", "lock", "state", "classes", "fill",
-        "empty", "readable", "mark", "guarded", "diagnose", "erasure",
+        "empty", "readable", "mark", "guarded", "diagnose",
     ]
 
     /// One for all, so that what it keeps between calls is kept.
@@ -47,8 +47,7 @@ struct EpochVerbs {
         case "bind":
             try store.rotateKeys(
                 Self.passcode(words[1]),
-                movingDeviceKeyTo: ["file": .ownFile, "tpm": .tpm][words[0]] ?? .keyFile,
-                on: TPMTerms(keepsErasureSecret: words[2] == "erasure"))
+                movingDeviceKeyTo: ["file": .ownFile, "tpm": .tpm][words[0]] ?? .keyFile)
         case "recovery": return try recover(words)
         case "unlock": try store.unlock(Self.required(words[0]))
         case "lock": try store.lock(all: words[0] == "all")
@@ -57,9 +56,6 @@ struct EpochVerbs {
         case "diagnose":
             return store.diagnose().filter { $0.severity != .fine && $0.severity != .warning }
                 .map(\.message).joined(separator: "; ")
-        case "erasure":
-            let index = try store.status().erasureSecret?.index
-            return index.map { "erasure.0" + String($0, radix: 16) } ?? ""
         case "fill": try fill(Int(words[0]) ?? 0)
         case "empty":
             let filled = ItemQuery(.genericPassword, attributes: [.service: .text("fill")])

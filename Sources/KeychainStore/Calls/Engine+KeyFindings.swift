@@ -28,7 +28,6 @@ extension Engine {
             }
             findings += try changeFindings(facts) + strayKeys(facts)
             findings += tpmFindings(facts, deadline)
-            findings += try erasureFindings(facts, deadline)
             return findings + deviceKeyFindings(facts, deadline)
         }
     }

@@ -53,14 +53,12 @@ extension ItemStore {
     }
 
     /// What a change of keys could not erase: what has the name of a device key and is in the way
-    /// or of no use, and secrets that a TPM keeps.
+    /// or of no use.
     package func strayDeviceKeys() -> [Finding] {
         do throws(KeychainFailure) {
             return try withEngine(Self.diagnosing) { (engine) throws(KeychainFailure) in
                 let facts = try engine.readFacts(Self.diagnosing, Deadline(after: timeLimit))
-                let found = try translating(Self.diagnosing) {
-                    try engine.strayKeys(facts) + engine.erasureWarnings(facts)
-                }
+                let found = try translating(Self.diagnosing) { try engine.strayKeys(facts) }
                 return found.filter { $0.severity != .fine }
             }
         } catch {

@@ -101,27 +101,26 @@ extension ItemStore {
     ///   - passcode: The one that is set, if one is.
     ///   - revokingRecoveryKey: Whether the recovery key is to open the keychain no longer.
     ///   - place: Where the device secret is to come from; nil leaves it where it is.
-    ///   - terms: What is wanted of a TPM.
+    ///   - pcrs: With a move to a TPM, the numbers of its registers that must be as they are now
+    ///     for it to give out the device secret; nil for none.
     /// - Returns: How many damaged rows were set aside.
     /// - Throws: ``KeychainFailure``: `invalidRequest` for a register beyond 23, or without a TPM;
-    ///   `interactionNotAllowed` if a passcode is needed, `authenticationFailed` for a wrong one,
-    ///   and for a wrong authorization of the TPM's owner, or none where that is needed; and as
-    ///   ``setPasscode(_:_:)``.
+    ///   `interactionNotAllowed` if a passcode is needed, `authenticationFailed` for a wrong one;
+    ///   and as ``setPasscode(_:_:)``.
     @discardableResult
     package func rotateKeys(
         _ passcode: KeychainPasscode?, revokingRecoveryKey: Bool = false,
-        movingDeviceKeyTo place: DeviceKeyPlace? = nil, on terms: TPMTerms = TPMTerms(),
+        movingDeviceKeyTo place: DeviceKeyPlace? = nil, boundTo pcrs: [Int]? = nil,
         _ options: EpochOptions = EpochOptions()
     ) throws(KeychainFailure) -> Int {
         let operation = "change the keys"
-        let registers = try Self.registers(terms.pcrs, at: place, operation)
-        let erasure = try Self.erasure(terms, at: place, operation)
+        let registers = try Self.registers(pcrs, at: place, operation)
         return try countingRowsSetAside(operation) { () throws(KeychainFailure) in
             try changeKeys(operation, options) { facts in
                 NextEpoch(
                     passcode: facts.lockState == nil ? nil : passcode, stretching: stretching,
                     keepsRecoveryKey: !revokingRecoveryKey, unlocks: false, source: place?.source,
-                    registers: registers, erasure: erasure, patience: timeLimit)
+                    registers: registers, patience: timeLimit)
             } openedBy: { (engine, facts) throws(KeychainFailure) in
                 if place == .keyFile { try engine.source.checkGivenFileIsElsewhere() }
                 return .protector(try engine.protector(of: facts, passcode, operation, timeLimit))
@@ -139,20 +138,6 @@ extension ItemStore {
                 message: "PCRs are numbers from 0 to 23, of a TPM that the key is bound to")
         }
         return registers
-    }
-
-    private static func erasure(
-        _ terms: TPMTerms, at place: DeviceKeyPlace?, _ operation: String
-    ) throws(KeychainFailure) -> ErasureWish {
-        guard terms.keepsErasureSecret else {
-            return place == nil ? .asBefore(terms.owner) : .dropped(terms.owner)
-        }
-        guard place == .tpm else {
-            throw KeychainFailure(
-                .invalidRequest, during: operation,
-                message: "an erasure secret is kept by a TPM that the key is bound to")
-        }
-        return .required(terms.owner)
     }
 
     /// Prepares a change, begins it and brings it to its end. One that was left undone comes to its
@@ -187,7 +172,6 @@ extension ItemStore {
             begun = try engine.wrongPasscodes.counting { () throws(KeychainFailure) in
                 try engine.begin(change, after: facts, operation, deadline)
             }
-            if begun == nil { engine.discard(change, after: facts) }
             return begun != nil
         }
         guard let begun else { return }
@@ -211,12 +195,7 @@ extension ItemStore {
             let isDone = try engine.finishEpochChange(before: .never, of: begun) {
                 progress(min($0, total), total)
             }
-            // Not before: what is on the disk could still lead back to the last epoch.
-            guard isDone else { return }
-            progress(total, total)
-            engine.destroyErasureSecrets(
-                begun.dispensable, of: begun.keys.settings.keychainID, begun.owner,
-                until: Deadline(after: timeLimit))
+            if isDone { progress(total, total) }
         }
     }
 

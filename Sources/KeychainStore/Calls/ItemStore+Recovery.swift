@@ -100,8 +100,7 @@ extension ItemStore {
             let source = place?.source ?? (facts.isBoundToTPM ? .file : nil)
             return NextEpoch(
                 passcode: new, stretching: stretching, source: source,
-                registers: place == .tpm ? PCRSelection.none : nil, erasure: .abandoned,
-                patience: timeLimit)
+                registers: place == .tpm ? PCRSelection.none : nil, patience: timeLimit)
         } openedBy: {
             (engine, facts) throws(KeychainFailure) in
             if place == .keyFile { try engine.source.checkGivenFileIsElsewhere() }

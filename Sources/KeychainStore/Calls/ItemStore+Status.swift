@@ -32,7 +32,6 @@ extension ItemStore {
             }
         }
         if status.deviceKeyPlace == .tpm { status.tpm = try? tpmSummary() }
-        if status.erasureSecret != nil { status.erasureSecret?.isThere = try? hasErasureSecret() }
         return status
     }
 }
@@ -89,9 +88,6 @@ extension Engine {
         status.deviceKeyPath = source.path(of: keybag.deviceSource)
         status.deviceKeyPlace = DeviceKeyPlace(keybag.deviceSource)
         status.pcrs = try source.registers(of: keybag).numbers
-        status.erasureSecret = try translating("read the keychain's status") {
-            try keybag.erasure.map(ErasureSummary.init)
-        }
     }
 
     /// - Returns: nil while the epoch changes, and before the TPM was asked.

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetTPM
-
 /// An epoch change that somebody has begun, with what the rest of it takes. It lives as long as the
 /// call that began it: docs/FORMAT.md §4.7.
 struct BegunEpoch {
@@ -9,8 +7,4 @@ struct BegunEpoch {
     let keys: KeychainState
     /// What opens values that take a person; nil without a passcode.
     let proof: PresenceProof?
-    /// Where a TPM may have erasure secrets that nobody will need when the old keys are erased.
-    var dispensable: Set<NVIndex> = []
-    /// What the TPM's owner gave to destroy them.
-    var owner: OwnerAuthorization?
 }

@@ -6,7 +6,6 @@ internal import ValetKeychainModel
 internal import ValetLockState
 internal import ValetSealing
 internal import ValetSecretMemory
-internal import ValetTPM
 
 /// The start of an epoch change: docs/FORMAT.md §4.4, steps 1 and 2.
 extension Engine {
@@ -35,7 +34,6 @@ extension Engine {
                 let new = try change.keybags(after: facts)
                 let opened = try new.unlock(with: change.protector)
                 try writeFiles(of: change)
-                let dispensable = try self.dispensable(after: facts, new: new)
                 // Old and new epoch, opened: what the transaction sees of them.
                 let state = try KeychainState(new, opened, opened: nil)
                 try EpochWriter(writer: writer, state: state).replaceKeybags(operation)
@@ -47,9 +45,7 @@ extension Engine {
                 } else {
                     try new.publishInPlace(of: facts, opened)
                 }
-                begun = BegunEpoch(
-                    keys: state, proof: try new.proof(with: change.protector),
-                    dispensable: dispensable, owner: change.owner)
+                begun = BegunEpoch(keys: state, proof: try new.proof(with: change.protector))
             } onFailure: {
                 if let before { try facts.putBack(before) }
             }

@@ -22,8 +22,6 @@ struct NextEpoch {
     var source: DeviceSource?
     /// Which registers of a TPM its device secret is bound to; nil for those that the last is.
     var registers: PCRSelection?
-    /// What is to become of its erasure secret.
-    var erasure = ErasureWish.asBefore(nil)
     /// How long to wait for a TPM, each time.
     var patience = Duration.seconds(5)
 }
@@ -33,7 +31,6 @@ extension Engine {
     /// A change of the keychain that `facts` are of, made with `opener`.
     ///
     /// - Throws: ``KeychainFailure``: `keyUnavailable` if nothing is at the new source,
-    ///   `authenticationFailed` without the authorization of a TPM's owner where that is needed,
     ///   `outOfMemory`.
     func change(
         _ facts: KeychainFacts, _ opener: consuming KeychainOpener, to next: NextEpoch,
@@ -41,16 +38,13 @@ extension Engine {
     ) throws(KeychainFailure) -> EpochChange {
         let source = next.source ?? facts.newest.deviceSource
         let keychainID = facts.settings.keychainID
-        try checkErasure(facts, next)
         if source == .tpm {
-            // What the TPM keeps comes last: it is there to stay.
             let share = try self.source.newPasscodeShare(next)
-            let held = try newHeldSecret(facts, next)
-            let erasure = held.erasure
+            let held = try self.source.newDeviceSecret(next, after: facts.newest)
             return EpochChange(
                 opener: opener, protector: try self.source.protector(held, share),
                 deviceSource: source, deviceKey: nil, keepsRecoveryKey: next.keepsRecoveryKey,
-                unlocks: next.unlocks, erasure: erasure, owner: next.erasure.owner)
+                unlocks: next.unlocks)
         }
         let file: DeviceKeyFile
         if source == .file {
@@ -63,8 +57,7 @@ extension Engine {
         let protector = try Self.protector(file.intoSecret(), next, operation)
         return EpochChange(
             opener: opener, protector: protector, deviceSource: source, deviceKey: deviceKey,
-            keepsRecoveryKey: next.keepsRecoveryKey, unlocks: next.unlocks,
-            owner: next.erasure.owner)
+            keepsRecoveryKey: next.keepsRecoveryKey, unlocks: next.unlocks)
     }
 
     private static func protector(

@@ -5,7 +5,6 @@ internal import ValetKeychainModel
 internal import ValetLockState
 internal import ValetSealing
 internal import ValetSecretMemory
-internal import ValetTPM
 
 /// What opens a keychain whose keys are to be changed.
 enum KeychainOpener: ~Copyable {
@@ -27,10 +26,6 @@ struct EpochChange: ~Copyable {
     let keepsRecoveryKey: Bool
     /// Whether it unlocks a locked keychain.
     let unlocks: Bool
-    /// What the keybags say of an erasure secret, which a TPM keeps already.
-    var erasure: ErasureRecord?
-    /// What the TPM's owner gave for it.
-    var owner: OwnerAuthorization?
     /// From before the passcode was checked: a lock that came since holds.
     var moment: LockMoment?
 

@@ -21,26 +21,16 @@ extension DeviceSecretSource {
         of keybag: LockedKeybag, until deadline: Deadline
     ) throws(KeychainFailure) -> DeviceSecret {
         if let known = kept.secret(keybag.deviceKeyID) { return known }
-        let sealed = try sealedSecret(of: keybag, until: deadline)
-        let secret = try deviceSecret(of: keybag, from: sealed, until: deadline)
+        let bytes = try asking(Self.unsealing) { () throws(TPMError) in
+            let object = try SealedObject(parsing: keybag.tpmDeviceObject ?? [])
+            return try location.tpm.unsealDeviceSecret(object, until: deadline)
+        }
+        let secret: DeviceSecret = try Self.key(bytes, Self.unsealing)
         guard secret.id == keybag.deviceKeyID else {
             throw .wrongDeviceKey(Self.unsealing, path: location.tpm.place.path)
         }
         kept.keep(secret, of: keybag.protector)
         return secret
-    }
-
-    /// What the TPM sealed for `keybag`: the device secret, or half of it.
-    ///
-    /// - Throws: As ``unsealedSecret(of:until:)``.
-    func sealedSecret(
-        of keybag: LockedKeybag, until deadline: Deadline
-    ) throws(KeychainFailure) -> TPMDeviceSecret {
-        let bytes = try asking(Self.unsealing) { () throws(TPMError) in
-            let object = try SealedObject(parsing: keybag.tpmDeviceObject ?? [])
-            return try location.tpm.unsealDeviceSecret(object, until: deadline)
-        }
-        return try Self.key(bytes, Self.unsealing)
     }
 
     /// What opens a keybag that needs the TPM and the passcode. Whether the passcode is right the
@@ -70,17 +60,20 @@ extension DeviceSecretSource {
         }
     }
 
-    /// Has the TPM seal a new secret.
+    /// Has the TPM seal a new device secret for the epoch after that of `keybag`.
     ///
-    /// - Parameter pcrs: What it is bound to.
     /// - Throws: ``KeychainFailure``: `keyUnavailable`, `timedOut`, `inputOutput`.
-    func seal(
-        _ secret: borrowing TPMDeviceSecret, boundTo pcrs: PCRSelection, until deadline: Deadline
-    ) throws(KeychainFailure) -> SealedObject {
+    func newDeviceSecret(
+        _ next: NextEpoch, after keybag: LockedKeybag
+    ) throws(KeychainFailure) -> TPMHeldSecret {
+        let last = try registers(of: keybag)
+        let secret = DeviceSecret.random()
         let bytes = secret.withBytes { SecretBytes(copying: $0) }
-        return try asking(Self.binding) { () throws(TPMError) in
-            try location.tpm.sealDeviceSecret(bytes, boundTo: pcrs, until: deadline)
+        let object = try asking(Self.binding) { () throws(TPMError) in
+            try location.tpm.sealDeviceSecret(
+                bytes, boundTo: next.registers ?? last, until: Deadline(after: next.patience))
         }
+        return TPMHeldSecret(secret: secret, object: object)
     }
 
     /// A new secret that the TPM gives out for the passcode of the next epoch; nil without one.
@@ -106,18 +99,15 @@ extension DeviceSecretSource {
     func protector(
         _ held: consuming TPMHeldSecret, _ share: consuming TPMPasscodeShare?
     ) throws(KeychainFailure) -> AnyProtector {
-        let (object, erasure) = (held.object.bytes, held.erasure)
+        let object = held.object.bytes
         do throws(KeybagError) {
             switch consume share {
             case .none:
                 kept.keep(held.secret, of: .device)
-                var protector = try DeviceProtector(held.intoSecret(), object: object)
-                protector.erasure = erasure
-                return .device(protector)
+                return .device(try DeviceProtector(held.intoSecret(), object: object))
             case .some(let share):
                 kept.keep(held.secret, of: .tpmAndPasscode)
-                return .tpm(
-                    try share.protector(held.intoSecret(), object: object, erasure: erasure))
+                return .tpm(try share.protector(held.intoSecret(), object: object))
             }
         } catch {
             throw KeychainFailure(translating: error, during: Self.binding)
@@ -175,11 +165,10 @@ extension DeviceSecretSource {
     }
 }
 
-/// A device secret that a TPM gives out from now on, and what keybags say of it.
+/// A device secret that a TPM gives out from now on.
 struct TPMHeldSecret: ~Copyable {
     let secret: DeviceSecret
     let object: SealedObject
-    let erasure: ErasureRecord?
 
     consuming func intoSecret() -> DeviceSecret { secret }
 }
@@ -192,12 +181,10 @@ struct TPMPasscodeShare: ~Copyable {
 
     /// The protector that has the device secret, too.
     consuming func protector(
-        _ secret: consuming DeviceSecret, object deviceObject: [UInt8], erasure: ErasureRecord?
+        _ secret: consuming DeviceSecret, object deviceObject: [UInt8]
     ) throws(KeybagError) -> TPMProtector {
-        var protector = try TPMProtector(
+        try TPMProtector(
             secret, passcode: passcode, unsealed: unsealed, object: object.bytes,
             deviceObject: deviceObject)
-        protector.erasure = erasure
-        return protector
     }
 }

@@ -26,7 +26,7 @@ extension KeychainFailure {
         case .malformed: .keychainDamaged
         case .notBuilt, .libraryMissing, .noDevice, .noPermission, .outOfOrder, .otherTPM, .damaged,
             .policyFailed, .pcrsUnavailable, .tooFewTries, .lockedOut, .ownerAuthorizationNeeded,
-            .noErasureSecret, .indexTaken, .refused, .malformedAnswer:
+            .refused, .malformedAnswer:
             .keyUnavailable
         @unknown default: .keyUnavailable
         }
@@ -45,8 +45,7 @@ extension KeychainFailure {
 
     private static func hint(_ error: TPMError) -> String? {
         switch error.code {
-        case .otherTPM, .damaged, .noErasureSecret, .outOfOrder, .refused, .malformedAnswer:
-            recoveryHint
+        case .otherTPM, .damaged, .outOfOrder, .refused, .malformedAnswer: recoveryHint
         case .policyFailed: "start the machine as before, or " + recoveryHint
         case .tooFewTries:
             "wait until the TPM has forgiven some, or run `valet unlock --insist`: one wrong try "

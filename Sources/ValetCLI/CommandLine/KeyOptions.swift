@@ -12,9 +12,6 @@ enum KeyOptions {
         help:
             "read the new passcode from descriptor N (default: the next line of what the answer "
             + "before came through)")
-    static let ownerDescriptor = OptionDeclaration(
-        name: "owner-authorization-fd", valueName: "N",
-        help: "read the authorization of the TPM's owner from descriptor N: one line")
     static let weak = OptionDeclaration(
         name: "weak", help: "accept a passcode of fewer than 8 characters")
     static let yes = OptionDeclaration(name: "yes", letter: "y", help: "do not ask first")
@@ -42,11 +39,6 @@ enum KeyOptions {
     static let lockDiscussion =
         "A locked keychain stays locked, and an unlocked one keeps its times. If the kernel has no "
         + "room for the new keys, other programs must unlock again; a warning says so."
-    /// Help of verbs that make or destroy erasure secrets.
-    static let ownerDiscussion =
-        "If the TPM's owner has an authorization value, keeping or destroying an erasure secret "
-        + "needs it: --owner-authorization-fd, the line after the passcode's if both come through "
-        + "one descriptor. Nobody is asked for it, and it is stored nowhere."
 
     static let noKeychain: (code: ExitCode, help: String) = (.notFound, "there is no keychain")
     static let damagedItems: (code: ExitCode, help: String) = (

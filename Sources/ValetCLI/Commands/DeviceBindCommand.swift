@@ -18,9 +18,6 @@ struct DeviceBindCommand: Command {
     private static let pcrs = OptionDeclaration(
         name: "pcrs", valueName: "LIST",
         help: "with --tpm: release the key only while these PCRs are as now: 7 or 0,2,7")
-    private static let erasure = OptionDeclaration(
-        name: "erasure-secret",
-        help: "with --tpm: keep a secret in the TPM that each change of keys destroys")
     private static let acceptance = OptionDeclaration(
         name: "accept-resettable-lockout",
         help: "with --tpm: accept a TPM whose count of wrong passcodes anybody can reset")
@@ -58,17 +55,11 @@ struct DeviceBindCommand: Command {
                 + "--accept-resettable-lockout. 'tpm2_changeauth -c lockout file:PATH' sets the "
                 + "authorization to the contents of a file; without that value nobody can end a "
                 + "lockout early.",
-            "With --erasure-secret, the keys also need a secret in the TPM's own memory. "
-                + "Each change of keys replaces and destroys it. What is left of old keys on a "
-                + "flash disk, in snapshots or in copies of the keychain then opens nothing, on "
-                + "this machine either. This includes older copies of the keychain that you "
-                + "want to keep.",
-            KeyOptions.ownerDiscussion, KeyOptions.lockDiscussion, KeyOptions.damageDiscussion,
-            KeyOptions.askingDiscussion,
+            KeyOptions.lockDiscussion, KeyOptions.damageDiscussion, KeyOptions.askingDiscussion,
         ],
         options: [
-            credential, keyFile, tpm, pcrs, erasure, acceptance, ownFile, KeyOptions.lower,
-            KeyOptions.passcodeDescriptor, KeyOptions.ownerDescriptor, KeyOptions.skipDamaged,
+            credential, keyFile, tpm, pcrs, acceptance, ownFile, KeyOptions.lower,
+            KeyOptions.passcodeDescriptor, KeyOptions.skipDamaged,
         ],
         exitCodes: [
             (
@@ -84,19 +75,16 @@ struct DeviceBindCommand: Command {
             ("valet device bind --key-file /run/secrets/valet.key", "A file that is mounted."),
             ("valet device bind --credential", "In a service that has the credential."),
             ("valet device bind --tpm", "To this machine."),
-            ("valet device bind --tpm --erasure-secret", "Makes erased keys worthless."),
             ("valet device bind --own-file --lower", "Back to a file of its own."),
         ])
 
     private let place: DeviceKeyPlace
     private let path: String?
     private let registers: [Int]?
-    private let keepsErasureSecret: Bool
     private let acceptsResettableLockout: Bool
     private let isLoweringAllowed: Bool
     private let descriptor: PasscodeDescriptor?
     private let skipsDamaged: Bool
-    private let ownerDescriptor: PasscodeDescriptor?
 
     init(_ values: ParsedValues) throws(CLIError) {
         skipsDamaged = values.has(KeyOptions.skipDamaged)
@@ -114,17 +102,12 @@ struct DeviceBindCommand: Command {
         guard registers == nil || place == .tpm else {
             throw .usage("'--pcrs' needs '--tpm'")
         }
-        keepsErasureSecret = values.has(Self.erasure)
-        guard !keepsErasureSecret || place == .tpm else {
-            throw .usage("'--erasure-secret' needs '--tpm'")
-        }
         acceptsResettableLockout = values.has(Self.acceptance)
         guard !acceptsResettableLockout || place == .tpm else {
             throw .usage("'--accept-resettable-lockout' needs '--tpm'")
         }
         isLoweringAllowed = values.has(KeyOptions.lower)
         descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
-        ownerDescriptor = try KeyOptions.descriptor(KeyOptions.ownerDescriptor, values)
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
@@ -144,12 +127,10 @@ struct DeviceBindCommand: Command {
         }
         let passcode = try context.dialogue(descriptor, new: nil).passcode(
             of: store, for: "The keychain's passcode, to bind it to another device key.")
-        let terms = TPMTerms(
-            pcrs: registers, keepsErasureSecret: keepsErasureSecret,
-            owner: try context.ownerAuthorization(ownerDescriptor))
         try context.changingKeys(of: store, skippingDamaged: skipsDamaged) {
             (options) throws(KeychainFailure) in
-            try store.rotateKeys(passcode, movingDeviceKeyTo: place, on: terms, options)
+            try store.rotateKeys(
+                passcode, movingDeviceKeyTo: place, boundTo: registers, options)
         }
         context.console.note("valet: the device key comes from \(place.name) now")
         if let requirement = place.requirement(path: path) {

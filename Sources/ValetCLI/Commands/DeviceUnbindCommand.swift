@@ -14,15 +14,12 @@ struct DeviceUnbindCommand: Command {
                 + "does not count wrong ones any more. This protects less, and needs --lower. "
                 + "It needs the TPM that the keychain is bound to; without that TPM, use 'valet "
                 + "recovery use'.",
-            "An erasure secret of the keychain is destroyed.",
-            KeyOptions.ownerDiscussion,
             KeyOptions.lockDiscussion,
             KeyOptions.damageDiscussion,
             KeyOptions.askingDiscussion,
         ],
         options: [
-            KeyOptions.lower, KeyOptions.passcodeDescriptor, KeyOptions.ownerDescriptor,
-            KeyOptions.skipDamaged,
+            KeyOptions.lower, KeyOptions.passcodeDescriptor, KeyOptions.skipDamaged,
         ],
         exitCodes: [
             (.failure, "the keychain is not bound to a TPM, or the TPM does not release the key"),
@@ -34,13 +31,11 @@ struct DeviceUnbindCommand: Command {
     private let isLoweringAllowed: Bool
     private let descriptor: PasscodeDescriptor?
     private let skipsDamaged: Bool
-    private let ownerDescriptor: PasscodeDescriptor?
 
     init(_ values: ParsedValues) throws(CLIError) {
         skipsDamaged = values.has(KeyOptions.skipDamaged)
         isLoweringAllowed = values.has(KeyOptions.lower)
         descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
-        ownerDescriptor = try KeyOptions.descriptor(KeyOptions.ownerDescriptor, values)
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
@@ -56,10 +51,9 @@ struct DeviceUnbindCommand: Command {
             to: Protection(hasPasscode: protection.hasPasscode, place: .ownFile))
         let passcode = try context.dialogue(descriptor, new: nil).passcode(
             of: store, for: "The keychain's passcode, to take it out of the TPM.")
-        let terms = TPMTerms(owner: try context.ownerAuthorization(ownerDescriptor))
         try context.changingKeys(of: store, skippingDamaged: skipsDamaged) {
             (options) throws(KeychainFailure) in
-            try store.rotateKeys(passcode, movingDeviceKeyTo: .ownFile, on: terms, options)
+            try store.rotateKeys(passcode, movingDeviceKeyTo: .ownFile, options)
         }
         context.console.note("valet: the device key comes from \(DeviceKeyPlace.ownFile.name) now")
         return .success

@@ -18,39 +18,29 @@ struct RotateCommand: Command {
                 + "time. If a copy in use shares the folder of the device key with this "
                 + "keychain, it loses its device key, because the old one is erased: first give "
                 + "it a folder of its own with VALET_HOME.",
-            "If a TPM keeps an erasure secret for the keychain, a new one replaces it and "
-                + "the old one is destroyed, so that the old keys open nothing any more. "
-                + "Without the owner's authorization, if the owner has one, the old secret "
-                + "stays.",
-            KeyOptions.ownerDiscussion,
             KeyOptions.lockDiscussion,
             KeyOptions.damageDiscussion,
             KeyOptions.askingDiscussion,
         ],
-        options: [
-            KeyOptions.passcodeDescriptor, KeyOptions.ownerDescriptor, KeyOptions.skipDamaged,
-        ],
+        options: [KeyOptions.passcodeDescriptor, KeyOptions.skipDamaged],
         exitCodes: [KeyOptions.noKeychain, KeyOptions.damagedItems, KeyOptions.wrongPasscode],
         examples: [("valet rotate", "After a copy of the device key was lost.")])
 
     private let descriptor: PasscodeDescriptor?
-    private let ownerDescriptor: PasscodeDescriptor?
     private let skipsDamaged: Bool
 
     init(_ values: ParsedValues) throws(CLIError) {
         skipsDamaged = values.has(KeyOptions.skipDamaged)
         descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
-        ownerDescriptor = try KeyOptions.descriptor(KeyOptions.ownerDescriptor, values)
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
         let (store, _) = try context.usableStore()
         let passcode = try context.dialogue(descriptor, new: nil).passcode(
             of: store, for: "The keychain's passcode, to give it new keys.")
-        let terms = TPMTerms(owner: try context.ownerAuthorization(ownerDescriptor))
         try context.changingKeys(of: store, skippingDamaged: skipsDamaged) {
             (options) throws(KeychainFailure) in
-            try store.rotateKeys(passcode, on: terms, options)
+            try store.rotateKeys(passcode, options)
         }
         context.console.note("valet: the keychain has new keys")
         return .success

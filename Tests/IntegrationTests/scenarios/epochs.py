@@ -6,8 +6,6 @@ import json
 import os
 import re
 import shutil
-import socket
-import struct
 import subprocess
 import tempfile
 import time
@@ -32,11 +30,6 @@ class Change:
     @property
     def needs_tpm(self):
         return any("bind tpm" in line for line in (*self.before, self.line))
-
-    @property
-    def is_erasing(self):
-        """Whether the TPM keeps an erasure secret, before or afterwards."""
-        return any("erasure" in line for line in (*self.before, self.line))
 
     def __init__(self, before, line, old, new, readable=None, interrupted=None, loses_key=False):
         self.before, self.line, self.old, self.new = before, line, old, new
@@ -73,13 +66,8 @@ CHANGES = {
     "binding_passcode_to_tpm": Change(WITH, "bind tpm one", "one", "one"),
     "changing_passcode_in_tpm": Change(WITH + ("bind tpm one",), "passcode change one two", "one",
                                        "two"),
+    "rotating_in_tpm": Change(("classes", "bind tpm"), "rotate", "-", "-"),
     "unbinding_from_tpm": Change(("classes", "bind tpm"), "bind file", "-", "-"),
-    "binding_with_erasure_secret": Change(WITHOUT, "bind tpm - erasure", "-", "-"),
-    "rotating_with_erasure_secret": Change(("classes", "bind tpm - erasure"), "rotate", "-", "-"),
-    "changing_passcode_with_erasure_secret": Change(
-        WITH + ("bind tpm one erasure",), "passcode change one two", "one", "two"),
-    "unbinding_with_erasure_secret": Change(
-        ("classes", "bind tpm - erasure"), "bind file", "-", "-"),
 }
 
 
@@ -112,18 +100,16 @@ def prepare(world, change):
     world.template = f"{world.home}-template"
     shutil.rmtree(world.template, ignore_errors=True)
     shutil.copytree(world.home, world.template)
-    if change.is_erasing:
-        # What an attempt destroys is there again for the next.
-        end_tpm(world)
-        shutil.copytree(world.tpm_state, f"{world.tpm_state}-template")
-        run_tpm(world)
 
 
-def run_tpm(world):
-    """Starts the scenario's TPM, with what it has kept."""
-    path = world.tpm_socket
-    world.tpm = world.start(
-        ["swtpm", "socket", "--tpm2", "--tpmstate", f"dir={world.tpm_state}",
+def start_tpm(world):
+    """A TPM of the scenario's own; returns the socket on which it takes commands."""
+    need("swtpm")
+    folder = tempfile.mkdtemp(prefix="tpm-", dir=world.folder)
+    state, path = f"{folder}/state", f"{folder}/socket"
+    os.mkdir(state)
+    world.start(
+        ["swtpm", "socket", "--tpm2", "--tpmstate", f"dir={state}",
          "--server", f"type=unixio,path={path}", "--ctrl", f"type=unixio,path={path}.ctrl",
          "--flags", "not-need-init,startup-clear", "--log", f"file={path}.log"],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -131,47 +117,6 @@ def run_tpm(world):
     while not os.path.exists(path):
         expect(time.monotonic() < end, "swtpm does not start")
         time.sleep(0.01)
-
-
-def end_tpm(world):
-    """Ends it in good order: a power cut counts as a wrong passcode."""
-    ask_tpm(world, 0x145, b"\0\0")
-    world.tpm.kill()
-    world.tpm.wait()
-    world.started.remove(world.tpm)
-    for path in (world.tpm_socket, f"{world.tpm_socket}.ctrl"):
-        if os.path.exists(path):
-            os.remove(path)
-
-
-def indices(world):
-    """The indices that the owner of the TPM gave out: TPM2_GetCapability."""
-    answer = ask_tpm(world, 0x17A, struct.pack(">III", 1, 0x01800000, 0xFE))
-    count = struct.unpack(">I", answer[5:9])[0]
-    found = struct.unpack(f">{count}I", answer[9:9 + 4 * count])
-    return [index for index in found if index < 0x01C00000]
-
-
-def ask_tpm(world, code, parameters):
-    """What follows the header of the answer to a command that takes no authorization."""
-    with socket.socket(socket.AF_UNIX) as way:
-        way.settimeout(20)
-        way.connect(world.tpm_socket)
-        way.sendall(struct.pack(">HII", 0x8001, 10 + len(parameters), code) + parameters)
-        answer = way.recv(4096)
-    result = struct.unpack(">I", answer[6:10])[0]
-    expect(result == 0, "the TPM refuses", hex(code), hex(result))
-    return answer[10:]
-
-
-def start_tpm(world):
-    """A TPM of the scenario's own; returns the socket on which it takes commands."""
-    need("swtpm")
-    folder = tempfile.mkdtemp(prefix="tpm-", dir=world.folder)
-    world.tpm_state, world.tpm_socket = f"{folder}/state", f"{folder}/socket"
-    os.mkdir(world.tpm_state)
-    run_tpm(world)
-    path = world.tpm_socket
     agent = Agent(world, {"VALET_LOCK_STATE": "kernel", "VALET_TEST_TPM": path,
                           "VALET_HOME": f"{world.folder}/tried"})
     agent.do("classes")
@@ -217,11 +162,6 @@ def attempt(world, change, *options):
     """Does the change in a process of its own, under strace, and in one that is unlocked."""
     shutil.rmtree(world.home)
     shutil.copytree(world.template, world.home)
-    if change.is_erasing:
-        end_tpm(world)
-        shutil.rmtree(world.tpm_state)
-        shutil.copytree(f"{world.tpm_state}-template", world.tpm_state)
-        run_tpm(world)
     # To unlock would finish what was interrupted.
     opens = change.old != "-" and not change.interrupted and not change.loses_key
     unlock = f"unlock {change.old}\n" if opens else ""
@@ -245,7 +185,7 @@ def steps(world, change):
         counts[match[1]] += 1
         if "/mark-begin" in line:
             place = "preparing"
-        elif place == "preparing" and re.search("keychain.lock|erasure[.]0", line):
+        elif place == "preparing" and "keychain.lock" in line:
             place = "changing"
         elif "/mark-end" in line:
             break
@@ -317,12 +257,6 @@ def verify(world, change, expected=None):
     agent.do("passcode change " + f"{passcode} three" if passcode != "-" else "rotate")
     readable = set(agent.do("readable three" if passcode != "-" else "readable").split())
     expect(readable == allowed, which, "after a second change:", readable)
-    if change.is_erasing:
-        # The second change has cleared away what the first one left.
-        notes = sorted(name for name in world.names() if name.startswith("erasure."))
-        there = sorted(f"erasure.{index:08x}" for index in indices(world))
-        kept = agent.do("erasure")
-        expect(notes == there == kept.split(), which, "left over:", notes, there, kept)
     if change.needs_tpm:
         # The command knows the machine's TPM alone.
         agent.ask("lock all")
@@ -480,21 +414,9 @@ def changing_passcode_in_tpm(world):
     kill_at_each(world, CHANGES["changing_passcode_in_tpm"])
 
 
+def rotating_in_tpm(world):
+    kill_at_each(world, CHANGES["rotating_in_tpm"])
+
+
 def unbinding_from_tpm(world):
     kill_at_each(world, CHANGES["unbinding_from_tpm"])
-
-
-def binding_with_erasure_secret(world):
-    kill_at_each(world, CHANGES["binding_with_erasure_secret"])
-
-
-def rotating_with_erasure_secret(world):
-    kill_at_each(world, CHANGES["rotating_with_erasure_secret"])
-
-
-def changing_passcode_with_erasure_secret(world):
-    kill_at_each(world, CHANGES["changing_passcode_with_erasure_secret"])
-
-
-def unbinding_with_erasure_secret(world):
-    kill_at_each(world, CHANGES["unbinding_with_erasure_secret"])

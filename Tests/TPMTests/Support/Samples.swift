@@ -32,13 +32,6 @@ extension SecretBytes {
     var array: [UInt8] { withBytes { bytes in bytes.indices.map { bytes[$0] } } }
 }
 
-extension ErasurePlace {
-    /// Any index, with a mark of the tests.
-    static func random() -> ErasurePlace {
-        ErasurePlace(.random(), mark: .init(repeating: 8, count: 32))
-    }
-}
-
 extension TPMDevice {
     func seal(_ secret: UInt8, boundTo pcrs: PCRSelection = .none) throws -> SealedObject {
         try sealDeviceSecret(.sample(secret), boundTo: pcrs, until: .soon)
