@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The main job, for real: a secret goes in, and comes out in another process.
+# Stores a secret with the real command, and reads it in another process.
 set -euo pipefail
 
 usage() {
@@ -86,13 +86,13 @@ find "$VALET_HOME" -type f -printf '    %m %7s bytes  %P\n'
 [[ -n "$(find "$VALET_HOME" -type f -size +0)" ]] || fail "the keychain has no files to search"
 for word in "$secret" "$name"; do
     [[ "$(files_holding "$word")" == 0 ]] || fail "a file of the keychain holds: $word"
-    # A control: the same search must find the same bytes where they are known to be.
+    # Control: the same search must find the same bytes in a file that has them.
     printf 'before\0%s\0after' "$word" >"$VALET_HOME/canary"
     [[ "$(files_holding "$word")" == 1 ]] || fail "the search does not find its canary"
     rm -- "$VALET_HOME/canary"
     printf '    in 0 files: %s\n' "$word"
 done
-printf '    (the same search found each of them in a file put there to be found)\n'
+printf '    (the same search found both in a file that was made for it)\n'
 
 say "6. What guards this keychain:"
 valet status | sed 's/^/    /' || fail "status exits $?"

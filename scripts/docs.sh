@@ -21,7 +21,7 @@ die() {
     exit 1
 }
 
-# Security and LocalAuthentication declare nothing: SecItem and CoreFoundationNames do.
+# Security and LocalAuthentication declare nothing; SecItem and CoreFoundationNames do.
 symbol_graphs() {
     local module map modules triple
     local -a maps=()
@@ -40,7 +40,7 @@ symbol_graphs() {
     done
 }
 
-# Shows what docc has to say, but not that a parameter has no sentence of its own: names tell.
+# Shows docc's messages, except those about parameters without a sentence of their own.
 convert() {
     local log=$work/docc.log
     docc convert Sources/Valet/Valet.docc --additional-symbol-graph-dir "$graphs" \
@@ -48,7 +48,7 @@ convert() {
         --transform-for-static-hosting --output-path "$site" --emit-fixits >"$log" 2>&1 ||
         { cat "$log" >&2; die "docc fails"; }
     if grep -E '(warning|error): ' "$log" | grep -v ' is missing documentation' >&2; then
-        [[ -z $checks ]] || die "docc has something to say"
+        [[ -z $checks ]] || die "docc has warnings"
     fi
 }
 

@@ -22,7 +22,7 @@ esac
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 scripts/bootstrap.sh --tests
 
-# Thousands of keychains come and go: in memory, where there is room and programs may run.
+# Tests make thousands of keychains: in memory, if there is room and programs may run there.
 parent="${TMPDIR:-/tmp}"
 if [[ -z ${TMPDIR-} && -w /dev/shm ]] &&
     (($(df --output=avail --block-size=1M /dev/shm | tail -1) >= 2048)) &&
@@ -37,9 +37,9 @@ chmod 1777 "$folder"
 mkdir -m 700 "$folder/home"
 export TMPDIR="$folder"
 
-# The tests of the logs that began and did not end: one that hangs, or those that a crash ended.
+# Prints the tests that began and did not end: one that hangs, or those that a crash ended.
 not_ended() {
-    printf '\n== What had not ended:\n'
+    printf '\n== Tests that did not end:\n'
     { cat "$folder"/log* 2>/dev/null || true; } | sed 's/\x1b\[[0-9;]*m//g' | awk '
         / Test ".*" started\.$/ { split($0, part, "\""); begun[part[2]]++ }
         / Test ".*" .*(passed|failed) after / { split($0, part, "\""); begun[part[2]]-- }
@@ -56,19 +56,19 @@ VALET_TEST_COMMAND="$(scripts/build --show-bin-path)/valet"
 }
 export VALET_TEST_COMMAND
 export VALET_HOME="$folder/home" VALET_LOCK_STATE=kernel # Shared, unless a test says otherwise.
-# Settings of the caller's keychain; a test that wants one sets it.
+# Settings of the caller's keychain; tests set their own.
 unset STATE_DIRECTORY CREDENTIALS_DIRECTORY VALET_DEVICE_KEY_FILE VALET_ENTITLEMENTS \
     VALET_INTERACTION VALET_PINENTRY VALET_PASSCODE_FD
 
-# Keys of an ordinary user lie in another keyring, under another quota. Beside all others, as most
-# of it waits; as a user of its own, whose keychains nobody else locks.
+# Keys of an ordinary user lie in another keyring, under another quota. These tests run beside the
+# others, because they mostly wait, and as a user of their own, whose keychains nobody else locks.
 user=$((RANDOM + 100000))
 ordinary=(setpriv --reuid="$user" --regid="$user" --clear-groups)
 as_ordinary_user() {
     local own="$folder/ordinary"
     mkdir -m 700 "$own"
     chown "$user:$user" "$own"
-    # Without what needs two users: that is run as root.
+    # Without the tests that need two users: root runs these.
     exec env -u REQUIRE_ALL TMPDIR="$own" HOME="$own" VALET_HOME="$own/home" "${ordinary[@]}" \
         "$(dirname "$VALET_TEST_COMMAND")/ValetPackageTests.xctest" \
         --testing-library swift-testing --filter '^ValetLockStateTests'
@@ -78,7 +78,7 @@ if ((EUID == 0 && $# == 0)); then
         as_ordinary_user >"$folder/log.ordinary" 2>&1 &
         beside=$!
     else
-        printf 'test: none is run as an ordinary user, who cannot read %s\n' "$PWD" >&2
+        printf 'test: skipped tests of an ordinary user, which cannot read %s\n' "$PWD" >&2
         [[ ${REQUIRE_ALL-} != 1 ]] || exit 1
     fi
 fi
@@ -91,9 +91,9 @@ if [[ -n $beside ]]; then
     printf '\n== As an ordinary user:\n'
     cat "$folder/log.ordinary"
 fi
-# Again at the end, where whoever reads a log of thousands of lines looks first.
+# Repeated at the end, where readers of a long log look first.
 if ((code != 0)); then
-    printf '\n== What failed:\n'
+    printf '\n== Failures:\n'
     grep -haE '✘|↳|error:|unexpected signal' "$folder"/log* || true
     not_ended
     exit "$code"

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""usage: availability.py SWIFTC-OPTION... -- FILE...
+"""usage: availability.py SWIFTC-OPTION... -- FILE... [+ SWIFTC-OPTION... -- FILE...]...
 
-Checks the files of one module, for scripts/check-apple: what they use of Swift's and Foundation's
-modules has to be there in the oldest versions of Apple's systems that Package.swift names. A file
-that uses something newer has to ask for that version, by `#available` or `@available`.
-
-The toolchain for Linux knows since which versions its declarations are there on Apple's systems.
+Checks modules, each given by its options and files, for scripts/check-apple. The declarations that
+they use of Swift's and Foundation's modules must exist in the oldest versions of Apple's systems
+that Package.swift names. A file that uses a newer one has to ask for its version, by `#available`
+or `@available`. The toolchain for Linux knows in which version each declaration was introduced.
 """
 
 import collections
+import concurrent.futures
 import json
 import os
 import re
@@ -34,7 +34,7 @@ def oldest():
 
 
 def introductions(target):
-    """Since when declarations are there: by name and system, where that is known."""
+    """The versions that introduced declarations: by name and system, where known."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for module in MODULES:
@@ -55,7 +55,7 @@ def introductions(target):
 
 
 def used(options, files, file):
-    """The declarations that a file uses or makes, by the names that the compiler has for them."""
+    """The declarations that a file uses or makes, by the compiler's names for them."""
     command = ["swiftc", "-frontend", "-dump-ast", "-dump-ast-format", "json", *options]
     for other in files:
         command += ["-primary-file", other] if other == file else [other]
@@ -72,26 +72,39 @@ def asked(file):
     return newest
 
 
+def check(options, files, known, floor):
+    """Prints what is too new in one module; returns how much that is."""
+    count = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        uses = pool.map(lambda file: used(options, files, file), files)
+        for file, names in zip(files, uses):
+            guarded = asked(file)
+            for name in sorted(names & known.keys()):
+                title, since = known[name]
+                for system, introduced in since.items():
+                    if introduced > max(floor[system], guarded[system]):
+                        print(f"{file}: error: {title} exists since {system} "
+                              f"{introduced[0]}.{introduced[1]}; Package.swift says "
+                              f"{floor[system][0]}.{floor[system][1]}", file=sys.stderr)
+                        count += 1
+    return count
+
+
 def main(arguments):
-    if "--" not in arguments:
+    groups = [[]]
+    for argument in arguments:
+        if argument == "+":
+            groups.append([])
+        else:
+            groups[-1].append(argument)
+    if any("--" not in group for group in groups):
         print(__doc__)
         return 64
-    split = arguments.index("--")
-    options, files = arguments[:split], arguments[split + 1:]
     target = json.loads(subprocess.run(
         ["swiftc", "-print-target-info"], capture_output=True, check=True).stdout)
     known, floor = introductions(target["target"]["unversionedTriple"]), oldest()
-    count = 0
-    for file in files:
-        guarded = asked(file)
-        for name in sorted(used(options, files, file) & known.keys()):
-            title, since = known[name]
-            for system, introduced in since.items():
-                if introduced > max(floor[system], guarded[system]):
-                    print(f"{file}: error: {title} is there since {system} "
-                          f"{introduced[0]}.{introduced[1]}; Package.swift says "
-                          f"{floor[system][0]}.{floor[system][1]}", file=sys.stderr)
-                    count += 1
+    count = sum(check(group[:group.index("--")], group[group.index("--") + 1:], known, floor)
+                for group in groups)
     return 1 if count else 0
 
 
