@@ -133,7 +133,9 @@ _GOOD = [
                                   "@Suite struct `A keybag` { @Test func `opens`() {} }\n"),
     _THREATS,
     ("docs/THREAT-MODEL-TESTS.md", "## 1. Files\n- Kept, even\n  so. Test: `opens`, `scripts/run`\n"
-                                   "- Kept. Test: `A keybag`.\n"),
+                                   "- Kept. Test: `A keybag`, `A kill loses nothing`.\n"),
+    ("Tests/IntegrationTests/scenarios/kills.py",
+     '@scenario(script=A)\ndef f(world):\n    """A kill loses\n    nothing.\n\n    B"""\n'),
     ("CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n"),
     ("README.md", "# A B: c?\n[a](docs/spec/a.md#12-two) [b](https://c.d/e.md) [c](#a-b-c)\n"),
     _SPEC, ("docs/decisions/0002-b.md", "# 2. B\nspec/a.md, §1.\n"),

@@ -3,11 +3,12 @@
 
 import os
 
-from . import citations, code, documents, imports, text
+from . import citations, code, documents, imports, tests, text
 from .swift import SwiftFile
 
 _SOURCES = ("Sources", "Tests", "Benchmarks", "Fuzz")
 _SCRIPTS = ("scripts", ".ci")
+_SCENARIOS = "Tests/IntegrationTests/scenarios/"
 
 
 def findings(root):
@@ -33,7 +34,7 @@ def findings(root):
             collect(path, text.check(path, body))
         if body.startswith("#!"):
             collect(path, text.check_script(path, body))
-    for path, check in _documents(swift_files, root).items():
+    for path, check in _documents(root).items():
         if os.path.exists(os.path.join(root, path)):
             collect(path, check(_read(root, path)))
     library = citations.Library(root)
@@ -51,18 +52,20 @@ def _markdown(root):
     return pages + [path for path in _files(root, ("docs", "Examples")) if path.endswith(".md")]
 
 
-def _documents(swift_files, root):
+def _documents(root):
     threats = os.path.join(root, "docs/THREAT-MODEL.md")
     threats = _read(root, threats) if os.path.exists(threats) else ""
-    tests = [file.text for file in swift_files
-             if file.top == "Tests" and "/Fixtures/" not in file.path]
+    names = [name for path in _files(root, ("Tests",))
+             if path.endswith(".swift") and "/Fixtures/" not in path
+             or path.startswith(_SCENARIOS) and path.endswith(".py")
+             for name in tests.names(path, _read(root, path))]
     return {
         "Package.swift": imports.check_manifest,
         "CHANGELOG.md": documents.check_changelog,
         "CONTRIBUTING.md": documents.check_contributing,
         "docs/THREAT-MODEL.md": documents.check_threat_model,
         "docs/THREAT-MODEL-TESTS.md":
-            lambda body: documents.check_threat_model_tests(body, threats, tests, root),
+            lambda body: documents.check_threat_model_tests(body, threats, names, root),
     }
 
 
