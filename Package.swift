@@ -223,7 +223,7 @@ var products: [Product] = [
     ]
 #else
     let valet = library("Valet", ["KeychainModel", "SecItemRequests"])
-    valet.exclude = ["StoreKeychain.swift", "Conveniences/Valet.KeyChanges.swift"]
+    valet.exclude = ["StoreKeychain.swift", "KeyChanges.swift"]
     let keychainSwift = library("KeychainSwift", ["KeychainModel", "SecItemRequests"])
     keychainSwift.exclude = ["StorePasswords.swift"]
     targets += [library("SecItemRequests", ["KeychainModel"]), valet, keychainSwift]

@@ -4,22 +4,22 @@ public import Foundation
 public import ValetKeychainModel
 
 extension KeychainSwift {
-    /// The methods of ``KeychainSwift``, as they throw what goes wrong.
+    /// The methods of ``KeychainSwift`` in a form that throws.
     ///
-    /// A failure says what was being done, where, what the system said and what helps. What is not
-    /// there is `itemNotFound`.
+    /// A failure names the operation, the path, the system's error and what helps. If nothing is
+    /// stored under a key, it is `itemNotFound`.
     public struct Throwing: Sendable {
         let keyPrefix: String
         let accessGroup: String?
         let synchronizable: Bool
         let keychain: any PasswordKeychain
 
-        /// Stores the UTF-8 of `value` under `key`, in place of what was there.
+        /// Stores the UTF-8 of `value` under `key` and replaces what was stored there.
         ///
-        /// - Parameter access: When it may be read; nil for when the keychain is unlocked.
+        /// - Parameter access: When it may be read; nil means while the keychain is unlocked.
         /// - Throws: ``KeychainFailure``: `missingEntitlement` for a group that is not the
-        ///   application's, `locked`, `passcodeNotSet`, `valueTooLarge`, and what keeps the
-        ///   keychain from working. What was there is as it was then.
+        ///   application's, `locked`, `passcodeNotSet`, `valueTooLarge`, and every failure of the
+        ///   keychain itself. The old value is unchanged then.
         public func set(
             _ value: String, forKey key: String,
             withAccess access: KeychainSwiftAccessOptions? = nil
@@ -27,10 +27,10 @@ extension KeychainSwift {
             try set(Data(value.utf8), forKey: key, withAccess: access)
         }
 
-        /// Stores `value` under `key`, in place of what was there.
+        /// Stores `value` under `key` and replaces what was stored there.
         ///
-        /// - Parameter access: When it may be read; nil for when the keychain is unlocked.
-        /// - Throws: As for text.
+        /// - Parameter access: When it may be read; nil means while the keychain is unlocked.
+        /// - Throws: The failures of `set` for text.
         public func set(
             _ value: Data, forKey key: String,
             withAccess access: KeychainSwiftAccessOptions? = nil
@@ -44,10 +44,10 @@ extension KeychainSwift {
             try keychain.set(item, value: value, replacing: query)
         }
 
-        /// Stores `value` under `key` as one byte, 1 or 0, in place of what was there.
+        /// Stores `value` under `key` as one byte, 1 or 0, and replaces what was stored there.
         ///
-        /// - Parameter access: When it may be read; nil for when the keychain is unlocked.
-        /// - Throws: As for text.
+        /// - Parameter access: When it may be read; nil means while the keychain is unlocked.
+        /// - Throws: The failures of `set` for text.
         public func set(
             _ value: Bool, forKey key: String,
             withAccess access: KeychainSwiftAccessOptions? = nil
@@ -55,21 +55,21 @@ extension KeychainSwift {
             try set(Data([value ? 1 : 0]), forKey: key, withAccess: access)
         }
 
-        /// The text that is stored under `key`.
+        /// Returns the text that is stored under `key`.
         ///
         /// - Throws: ``KeychainFailure``: `itemNotFound`, `invalidEncoding` if it is not UTF-8,
-        ///   `locked`, `damaged`, `missingEntitlement`, and what keeps the keychain from working.
+        ///   `locked`, `damaged`, `missingEntitlement`, and every failure of the keychain itself.
         public func get(_ key: String) throws(KeychainFailure) -> String {
             try Self.text(getData(key))
         }
 
-        /// The bytes that are stored under `key`, or the item's persistent reference.
+        /// Returns the bytes that are stored under `key`, or the item's persistent reference.
         ///
-        /// - Throws: As ``get(_:)``, but for `invalidEncoding`.
+        /// - Throws: The failures of ``get(_:)`` except `invalidEncoding`.
         public func getData(
             _ key: String, asReference: Bool = false
         ) throws(KeychainFailure) -> Data {
-            // Two programs may use the account: our own items come first.
+            // Another program may use the account with a service: our own items come first.
             var own = query(key)
             own.attributes[.service] = .text("")
             do throws(KeychainFailure) {
@@ -80,26 +80,26 @@ extension KeychainSwift {
             }
         }
 
-        /// The Boolean that is stored under `key`: whether its first byte is 1.
+        /// Returns the Boolean that is stored under `key`: whether the first byte is 1.
         ///
-        /// - Throws: As ``get(_:)``; `invalidEncoding` if the value is empty.
+        /// - Throws: The failures of ``get(_:)``; `invalidEncoding` only if the value is empty.
         public func getBool(_ key: String) throws(KeychainFailure) -> Bool {
             try Self.bool(getData(key))
         }
 
         /// Deletes what is stored under `key`.
         ///
-        /// - Throws: ``KeychainFailure``: `itemNotFound` if nothing is, `missingEntitlement`, and
-        ///   what keeps the keychain from working.
+        /// - Throws: ``KeychainFailure``: `itemNotFound` if nothing is stored,
+        ///   `missingEntitlement`, and every failure of the keychain itself.
         public func delete(_ key: String) throws(KeychainFailure) {
             try keychain.delete(query(key))
         }
 
-        /// All keys as they are stored, with the prefix, each once and sorted; none if there are
-        /// none. The cost grows with the number of items.
+        /// Returns all keys as they are stored, with the prefix, each once and sorted; an empty
+        /// array if there are none. The cost grows with the number of items.
         ///
-        /// - Throws: ``KeychainFailure``: `locked`, `damaged`, `missingEntitlement`, and what keeps
-        ///   the keychain from working.
+        /// - Throws: ``KeychainFailure``: `locked`, `damaged`, `missingEntitlement`, and every
+        ///   failure of the keychain itself.
         public func allKeys() throws(KeychainFailure) -> [String] {
             do throws(KeychainFailure) {
                 return try Set(keychain.accounts(query(nil))).sorted()
@@ -109,11 +109,13 @@ extension KeychainSwift {
             }
         }
 
-        /// Deletes every generic password in the group, or in those of the application, whatever
-        /// its prefix and service. On Linux more than 1,000 go in batches: an error or a crash may
-        /// leave some, which another call deletes.
+        /// Deletes every generic password in the access group, or in all groups of the application
+        /// if none is set, whatever its prefix and service.
         ///
-        /// - Throws: As ``delete(_:)``.
+        /// On Linux more than 1,000 items are deleted in batches. After an error or a crash some
+        /// may be left; another call deletes them.
+        ///
+        /// - Throws: The failures of ``delete(_:)``.
         public func clear() throws(KeychainFailure) {
             try keychain.delete(query(nil))
         }
@@ -149,7 +151,7 @@ extension KeychainSwift {
             return value
         }
 
-        /// A search for the items of `key`; for nil, for all.
+        /// A search for the items of `key`; for all items if it is nil.
         private func query(_ key: String?) -> ItemQuery {
             ItemQuery(
                 .genericPassword,

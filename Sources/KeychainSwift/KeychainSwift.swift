@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `KeychainSwift` keeps text, bytes and Booleans by key, and answers with result codes.
+// `KeychainSwift` stores text, bytes and Booleans by key, and reports result codes. This class calls
+// its throwing form, `KeychainSwift.Throwing`, and keeps the code of what that throws.
 
 public import Foundation
 internal import ValetKeychainModel
 
-/// A keychain of an application: text, bytes and Booleans by key.
+/// An application's keychain: text, bytes and Booleans by key.
 ///
-/// Items are generic passwords with the key as account. What is stored has no service; reading
-/// prefers such items and else finds those of other software, whatever their service; deleting and
-/// ``clear()`` delete them all. So keys are shared with everything that keeps passwords in the same
-/// access groups.
+/// Items are generic passwords with the key as account and no service. Reading prefers such items;
+/// without one it reads an item of other software with that account, whatever its service. Deleting
+/// and ``clear()`` delete all of them. So keys are shared with all software that stores passwords in
+/// the same access groups.
 ///
-/// Methods answer with nil or false when they fail, and ``lastResultCode`` says why. For reasons
-/// that are not lost when others call meanwhile use ``throwing``. All may be called from every
-/// thread and process at once. A subclass that overrides `set` for `Data`, or
-/// ``getData(_:asReference:)``, sees texts and Booleans, too.
-// Sendable because all that changes is behind the lock; subclasses have to say so for theirs.
+/// Methods return nil or false when they fail, and ``lastResultCode`` gives the reason. Another
+/// thread's call overwrites it: use ``throwing`` for errors of one call. All methods may be called
+/// from several threads and processes at once. A subclass that overrides `set` for `Data`, or
+/// ``getData(_:asReference:)``, also handles text and Booleans.
+// Sendable because the lock guards all that changes; subclasses have to declare it for theirs.
 open class KeychainSwift: @unchecked Sendable {
     private struct State {
         var lastResultCode: OSStatus = noErr
@@ -27,7 +28,7 @@ open class KeychainSwift: @unchecked Sendable {
 
     private let lock = NSLock()
     private var state = State()
-    /// What stands before every key.
+    /// The text before every stored key.
     let keyPrefix: String
 
     /// A keychain whose keys are stored as they are.
@@ -40,39 +41,40 @@ open class KeychainSwift: @unchecked Sendable {
         self.keyPrefix = keyPrefix
     }
 
-    /// The code of the last operation, on whatever thread: `noErr` when it worked.
+    /// The code of the last operation on any thread: `noErr` if it succeeded.
     open var lastResultCode: OSStatus {
         get { lock.withLock { state.lastResultCode } }
         set { lock.withLock { state.lastResultCode = newValue } }
     }
 
-    /// The access group of the items; nil for every group of the application. New items go to the
-    /// application's default group then.
+    /// The access group of the items. With nil, calls use every group of the application, and new
+    /// items go to its default group.
     open var accessGroup: String? {
         get { lock.withLock { state.accessGroup } }
         set { lock.withLock { state.accessGroup = newValue } }
     }
 
-    /// Whether items are stored to be synchronized with other devices. iCloud does so on Apple's
-    /// systems; on Linux nothing sends them yet. If so, what reads and deletes finds synchronizable
-    /// items and local ones; else only local ones.
+    /// Whether new items are synchronized with other devices, and whether reading and deleting find
+    /// synchronized items beside local ones. iCloud synchronizes them on Apple's systems; on Linux
+    /// nothing synchronizes them yet.
     open var synchronizable: Bool {
         get { lock.withLock { state.synchronizable } }
         set { lock.withLock { state.synchronizable = newValue } }
     }
 
-    /// The keychain that is asked.
+    /// The keychain behind this object.
     final var keychain: any PasswordKeychain {
         get { lock.withLock { state.keychain } }
         set { lock.withLock { state.keychain = newValue } }
     }
 
-    /// Stores the UTF-8 of `value` under `key`, in place of what was there; empty text, too.
+    /// Stores the UTF-8 of `value` under `key` and replaces what was stored there. The text may be
+    /// empty.
     ///
-    /// - Parameter access: When it may be read; nil for when the keychain is unlocked. It replaces
-    ///   that of an item which is there.
-    /// - Returns: Whether it is stored: on disk, and readable by everybody at once. There is no
-    ///   moment in between in which neither the old value nor the new is there.
+    /// - Parameter access: When it may be read; nil means while the keychain is unlocked. Replaces
+    ///   the access of an existing item.
+    /// - Returns: Whether it is stored: on disk, and visible to every program. At every moment
+    ///   either the old value or the new one exists.
     @discardableResult
     open func set(
         _ value: String, forKey key: String, withAccess access: KeychainSwiftAccessOptions? = nil
@@ -80,9 +82,10 @@ open class KeychainSwift: @unchecked Sendable {
         set(Data(value.utf8), forKey: key, withAccess: access)
     }
 
-    /// Stores `value` under `key`, in place of what was there.
+    /// Stores `value` under `key` and replaces what was stored there.
     ///
-    /// - Parameter access: As for text.
+    /// - Parameter access: When it may be read; nil means while the keychain is unlocked. Replaces
+    ///   the access of an existing item.
     /// - Returns: Whether it is stored.
     @discardableResult
     open func set(
@@ -94,9 +97,10 @@ open class KeychainSwift: @unchecked Sendable {
         return done != nil
     }
 
-    /// Stores `value` under `key` as one byte, 1 or 0, in place of what was there.
+    /// Stores `value` under `key` as one byte, 1 or 0, and replaces what was stored there.
     ///
-    /// - Parameter access: As for text.
+    /// - Parameter access: When it may be read; nil means while the keychain is unlocked. Replaces
+    ///   the access of an existing item.
     /// - Returns: Whether it is stored.
     @discardableResult
     open func set(
@@ -105,29 +109,30 @@ open class KeychainSwift: @unchecked Sendable {
         set(Data([value ? 1 : 0]), forKey: key, withAccess: access)
     }
 
-    /// The text that is stored under `key`.
+    /// Returns the text that is stored under `key`; nil if nothing is stored or the keychain fails.
     ///
-    /// - Returns: nil if there is none, or if what is stored is not UTF-8: ``lastResultCode`` is
-    ///   -67853 (`errSecInvalidEncoding`) then.
+    /// If the stored bytes are not UTF-8, returns nil and sets ``lastResultCode`` to -67853
+    /// (`errSecInvalidEncoding`).
     open func get(_ key: String) -> String? {
         guard let data = getData(key) else { return nil }
         return noting { () throws(KeychainFailure) in try Throwing.text(data) }
     }
 
-    /// The bytes that are stored under `key`.
+    /// Returns the bytes that are stored under `key`; nil if nothing is stored or the keychain fails.
     ///
-    /// - Parameter asReference: Whether to return the item's persistent reference instead, which
-    ///   names it until it is deleted.
+    /// - Parameter asReference: Whether to return the item's persistent reference in place of its
+    ///   value. The reference names the item until it is deleted.
     open func getData(_ key: String, asReference: Bool = false) -> Data? {
         noting { () throws(KeychainFailure) in
             try throwing.getData(key, asReference: asReference)
         }
     }
 
-    /// The Boolean that is stored under `key`: whether its first byte is 1.
+    /// Returns the Boolean that is stored under `key`: whether the first byte is 1; nil if nothing is
+    /// stored or the keychain fails.
     ///
-    /// - Returns: nil if nothing is stored, and if the value is empty: ``lastResultCode`` is
-    ///   -67853 (`errSecInvalidEncoding`) then.
+    /// If the value is empty, returns nil and sets ``lastResultCode`` to -67853
+    /// (`errSecInvalidEncoding`).
     open func getBool(_ key: String) -> Bool? {
         guard let data = getData(key) else { return nil }
         return noting { () throws(KeychainFailure) in try Throwing.bool(data) }
@@ -135,7 +140,8 @@ open class KeychainSwift: @unchecked Sendable {
 
     /// Deletes what is stored under `key`.
     ///
-    /// - Returns: Whether anything was; if not, ``lastResultCode`` is `errSecItemNotFound`.
+    /// - Returns: Whether it was deleted. If nothing was stored, ``lastResultCode`` is
+    ///   `errSecItemNotFound`.
     @discardableResult
     open func delete(_ key: String) -> Bool {
         noting { () throws(KeychainFailure) in try throwing.delete(key) } != nil
@@ -143,30 +149,30 @@ open class KeychainSwift: @unchecked Sendable {
 
     /// All keys as they are stored, with the prefix, each once and sorted.
     ///
-    /// Empty if there are none, and if they cannot be read: ``Throwing/allKeys()`` says why. This
-    /// leaves ``lastResultCode`` alone.
+    /// Empty if there are none, and if they cannot be read; ``Throwing/allKeys()`` throws the
+    /// reason. Does not change ``lastResultCode``.
     public var allKeys: [String] { (try? throwing.allKeys()) ?? [] }
 
-    /// Deletes every generic password in the access group, or in those of the application: whatever
-    /// its prefix, and those of other software.
+    /// Deletes every generic password in the access group, or in all groups of the application if
+    /// none is set: whatever its prefix, including those of other software.
     ///
-    /// - Returns: Whether anything was deleted; if not, ``lastResultCode`` says why.
+    /// - Returns: Whether anything was deleted. If not, ``lastResultCode`` gives the reason.
     @discardableResult
     open func clear() -> Bool {
         noting { () throws(KeychainFailure) in try throwing.clear() } != nil
     }
 
-    /// The same methods, as they throw what goes wrong. ``lastResultCode`` is left alone.
+    /// The same methods in a form that throws. They do not change ``lastResultCode``.
     ///
-    /// They have the prefix, the group and the flag of this moment; methods that a subclass
-    /// overrides are not called.
+    /// They use the prefix, the access group and the flag of the moment of this call. They do not
+    /// call methods that a subclass overrides.
     public final var throwing: Throwing {
         Throwing(
             keyPrefix: keyPrefix, accessGroup: accessGroup, synchronizable: synchronizable,
             keychain: keychain)
     }
 
-    /// Does `body` and keeps its code.
+    /// Runs `body` and keeps its result code.
     private func noting<R>(_ body: () throws(KeychainFailure) -> R) -> R? {
         do throws(KeychainFailure) {
             let result = try body()

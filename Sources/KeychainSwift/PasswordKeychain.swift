@@ -3,31 +3,32 @@
 internal import Foundation
 internal import ValetKeychainModel
 
-/// What the class asks of the keychain that the platform has.
+/// The calls of a keychain that `KeychainSwift` needs: `StorePasswords` on Linux,
+/// `SecItemPasswords` on Apple's systems.
 protocol PasswordKeychain: Sendable {
-    /// Gives the item that `query` finds the value and the class of `item`, or adds `item`; deletes
-    /// what else `query` finds. There is no moment without the old value or the new one.
+    /// Gives the item that `query` finds the value and the class of `item`, or adds `item`. Deletes
+    /// all other items that `query` finds. At every moment the old value or the new one exists.
     func set(
         _ item: NewItem, value: Data, replacing query: ItemQuery
     ) throws(KeychainFailure)
 
-    /// The value of the first item that matches; nil for an item without one.
+    /// The value of the first item that matches; nil for an item without a value.
     ///
-    /// - Throws: `itemNotFound` if there is none.
+    /// - Throws: `itemNotFound` if no item matches.
     func value(_ query: ItemQuery) throws(KeychainFailure) -> Data?
 
     /// The persistent reference of the first item that matches.
     ///
-    /// - Throws: `itemNotFound` if there is none.
+    /// - Throws: `itemNotFound` if no item matches.
     func reference(_ query: ItemQuery) throws(KeychainFailure) -> Data
 
-    /// The accounts of all items that match, as far as they are text.
+    /// The accounts of all items that match, without those that are not text.
     ///
     /// - Throws: `itemNotFound` if no item matches.
     func accounts(_ query: ItemQuery) throws(KeychainFailure) -> [String]
 
     /// Deletes every item that matches.
     ///
-    /// - Throws: `itemNotFound` if there is none.
+    /// - Throws: `itemNotFound` if no item matches.
     func delete(_ query: ItemQuery) throws(KeychainFailure)
 }

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Exported, so that importers of this module have the members of the type that it shows, too,
-// under `MemberImportVisibility`.
+// What differs between the systems: the only file of `KeychainSwift` that knows which one it is
+// built for.
+//
+// Types of other modules that appear in this module's API are exported, because importers of this
+// module could not use their members otherwise under `MemberImportVisibility`.
 @_exported public import struct ValetKeychainModel.KeychainFailure
 
 #if !canImport(Darwin)
-    // Foundation has these two names on Apple's systems: code that compares `lastResultCode` with
-    // `noErr` imports nothing for them.
+    // On Apple's systems Foundation declares these two names, so code that compares
+    // `lastResultCode` with `noErr` needs no import for them. Here it needs none either.
     @_exported public import let ValetKeychainServices.noErr
     @_exported public import typealias ValetKeychainServices.OSStatus
 #endif
 
-/// Why a keychain call failed, in full: code, operation, path, system error, hint.
+/// The full reason why a keychain call failed: code, operation, path, system error, hint.
 public typealias KeychainFailure = ValetKeychainModel.KeychainFailure
 
 /// What differs between the systems.

@@ -4,10 +4,10 @@ internal import Foundation
 internal import ValetKeychainModel
 internal import ValetSecItemRequests
 
-/// A keychain that is asked through the SecItem functions: the one of Apple's systems.
+/// The keychain behind `KeychainSwift` on Apple's systems: SecItem dictionaries.
 ///
-/// On macOS the dictionaries do not choose between its two keychains: what applications have stored
-/// so far is found again.
+/// On macOS the dictionaries do not choose between its two keychains, so that items of older
+/// versions of an application are found.
 struct SecItemPasswords: PasswordKeychain {
     let functions: any SecItemFunctions
 
@@ -19,7 +19,7 @@ struct SecItemPasswords: PasswordKeychain {
     func set(
         _ item: NewItem, value: Data, replacing query: ItemQuery
     ) throws(KeychainFailure) {
-        // Several rounds: another process may add or delete the item in between.
+        // Several attempts: another process may add or delete the item in between.
         for _ in 0..<4 {
             var found = try own(query)
             let alike = found.firstIndex { $0.isSynchronizable == item.isSynchronizable }
@@ -28,7 +28,7 @@ struct SecItemPasswords: PasswordKeychain {
                 continue
             }
             guard try update(found.remove(at: chosen), item, value) else { continue }
-            // The new value is there: now the others may go.
+            // The new value is stored: now the other items can be deleted.
             for other in found { try remove(other) }
             return
         }
@@ -75,7 +75,7 @@ struct SecItemPasswords: PasswordKeychain {
 }
 
 extension SecItemPasswords {
-    /// An item that a new one takes the place of.
+    /// An item that a new one replaces.
     private struct OwnItem {
         let reference: Data
         let isSynchronizable: Bool
@@ -88,8 +88,8 @@ extension SecItemPasswords {
         }
     }
 
-    /// The items of `query`, which names the empty service: where that cannot be searched for, as
-    /// in the keychains that files hold, the items tell.
+    /// The items of `query` with an empty service. Filters the result itself, because file-based
+    /// keychains cannot search for an empty service.
     private func own(_ query: ItemQuery) throws(KeychainFailure) -> [OwnItem] {
         var query = query
         query.attributes[.service] = nil
@@ -105,7 +105,7 @@ extension SecItemPasswords {
                         reference: reference, isSynchronizable: flag?.boolValue ?? false)
                 }
         } catch {
-            // What is damaged gives way to what is added.
+            // A new item replaces a damaged one.
             guard error.code == .itemNotFound || error.code == .damaged else { throw error }
             return []
         }
@@ -124,7 +124,7 @@ extension SecItemPasswords {
         return found
     }
 
-    /// - Returns: false if an item has come in between.
+    /// - Returns: false if another process added the item first.
     private func add(_ item: NewItem, _ value: Data) throws(KeychainFailure) -> Bool {
         var attributes = Self.plain(item.dictionary)
         attributes[SecItemKey.data] = value
@@ -134,7 +134,7 @@ extension SecItemPasswords {
         return true
     }
 
-    /// - Returns: false if the item is gone, or one has come in its new place.
+    /// - Returns: false if the item no longer exists, or another item has its new name.
     private func update(
         _ target: OwnItem, _ item: NewItem, _ value: Data
     ) throws(KeychainFailure) -> Bool {

@@ -7,7 +7,7 @@ internal import ValetKeychainStore
 internal import ValetSecItem
 internal import ValetSecretMemory
 
-/// The embedded keychain, asked by typed requests.
+/// The keychain behind `KeychainSwift` on Linux: typed requests to the embedded keychain.
 struct StorePasswords: PasswordKeychain {
     func set(
         _ item: NewItem, value: Data, replacing query: ItemQuery

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-
-// The declaration stands in this file because its Objective-C name is an attribute under `#if`.
+internal import ValetKeychainModel
 
 /// When the values of a valet may be read.
 ///
@@ -15,10 +14,37 @@ public enum Accessibility: Int, CaseIterable, Sendable {
     case whenUnlocked = 1
     /// From the first unlock after the device started.
     case afterFirstUnlock = 2
-    /// While the device is unlocked; exists only while a passcode is set, never leaves the device.
+    /// While the device is unlocked; the value exists only while a passcode is set, and never
+    /// leaves the device.
     case whenPasscodeSetThisDeviceOnly = 4
-    /// While the device is unlocked; never leaves the device.
+    /// While the device is unlocked; the value never leaves the device.
     case whenUnlockedThisDeviceOnly = 5
-    /// From the first unlock after the device started; never leaves the device.
+    /// From the first unlock after the device started; the value never leaves the device.
     case afterFirstUnlockThisDeviceOnly = 6
+}
+
+extension Accessibility: CustomStringConvertible {
+    /// The suffix of stored services, such as `AccessibleWhenUnlocked`. It never changes.
+    public var description: String {
+        switch self {
+        case .whenUnlocked: "AccessibleWhenUnlocked"
+        case .afterFirstUnlock: "AccessibleAfterFirstUnlock"
+        case .whenPasscodeSetThisDeviceOnly: "AccessibleWhenPasscodeSetThisDeviceOnly"
+        case .whenUnlockedThisDeviceOnly: "AccessibleWhenUnlockedThisDeviceOnly"
+        case .afterFirstUnlockThisDeviceOnly: "AccessibleAfterFirstUnlockThisDeviceOnly"
+        }
+    }
+
+    /// The value of the `kSecAttrAccessible…` constant of the same name.
+    public var secAccessibilityAttribute: String { protectionClass.code }
+
+    var protectionClass: ProtectionClass {
+        switch self {
+        case .whenUnlocked: .whenUnlocked
+        case .afterFirstUnlock: .afterFirstUnlock
+        case .whenPasscodeSetThisDeviceOnly: .whenPasscodeSetThisDeviceOnly
+        case .whenUnlockedThisDeviceOnly: .whenUnlockedThisDeviceOnly
+        case .afterFirstUnlockThisDeviceOnly: .afterFirstUnlockThisDeviceOnly
+        }
+    }
 }

@@ -2,12 +2,10 @@
 
 internal import Foundation
 
-// The declaration stands in this file because its Objective-C name is an attribute under `#if`.
-
 /// When the values of an iCloud valet may be read.
 ///
-/// iCloud synchronizes its items on Apple's systems. On Linux they are kept apart from others, and
-/// nothing sends them yet.
+/// iCloud synchronizes the items on Apple's systems. On Linux they are stored apart from local
+/// items, and nothing synchronizes them yet.
 ///
 /// The raw values are part of the Objective-C interface and never change.
 #if canImport(ObjectiveC)
@@ -18,4 +16,20 @@ public enum CloudAccessibility: Int, CaseIterable, Sendable {
     case whenUnlocked = 1
     /// From the first unlock after the device started.
     case afterFirstUnlock = 2
+}
+
+extension CloudAccessibility: CustomStringConvertible {
+    /// The same accessibility for a local valet.
+    public var accessibility: Accessibility {
+        switch self {
+        case .whenUnlocked: .whenUnlocked
+        case .afterFirstUnlock: .afterFirstUnlock
+        }
+    }
+
+    /// The description of the matching ``Accessibility``.
+    public var description: String { accessibility.description }
+
+    /// The value of the `kSecAttrAccessible…` constant of the same name.
+    public var secAccessibilityAttribute: String { accessibility.secAccessibilityAttribute }
 }

@@ -2,7 +2,8 @@
 
 internal import ValetKeychainModel
 
-/// What was asked for when a valet was made.
+/// The identity of a valet: its name, accessibility and kind. Gives the service, group and class of
+/// its items.
 struct Configuration: Hashable, Sendable {
     /// How the service of a valet's items is named.
     enum Naming: Hashable, Sendable {
@@ -12,7 +13,7 @@ struct Configuration: Hashable, Sendable {
         case explicitSharedGroup(SharedGroupIdentifier)
     }
 
-    /// What its items have beside their accessibility.
+    /// Whether the items are synchronized, and what reading them demands.
     enum Kind: Hashable, Sendable {
         case local
         case cloud
@@ -24,7 +25,7 @@ struct Configuration: Hashable, Sendable {
     let accessibility: Accessibility
     let kind: Kind
 
-    /// A valet whose items stay here.
+    /// A valet whose items stay on this machine.
     init(_ naming: Naming, _ accessibility: Accessibility) {
         self.naming = naming
         self.accessibility = accessibility
@@ -38,7 +39,7 @@ struct Configuration: Hashable, Sendable {
         kind = .cloud
     }
 
-    /// A valet whose items a person has to be there for: its naming is not an explicit one.
+    /// A valet whose items only the present user can read. Its naming must not be explicit.
     init(enclave naming: Naming, _ accessControl: SecureEnclaveAccessControl, asksOnce: Bool) {
         self.naming = naming
         accessibility = .whenPasscodeSetThisDeviceOnly
@@ -47,8 +48,8 @@ struct Configuration: Hashable, Sendable {
 
     var isCloud: Bool { kind == .cloud }
 
-    /// What a person calls the valet: for shared groups without an identifier, the group's full
-    /// name, with its prefix.
+    /// The identifier of the valet; for shared groups without one, the group's full name, with its
+    /// prefix.
     var identifier: Identifier {
         switch naming {
         case .standard(let identifier), .explicit(let identifier): identifier
@@ -63,7 +64,7 @@ struct Configuration: Hashable, Sendable {
             isSynchronizable: isCloud, protectionClass: accessibility.protectionClass)
     }
 
-    /// The service that items with an accessibility of that description have.
+    /// The service of items whose accessibility has that description.
     func service(_ accessibility: String) -> String {
         switch naming {
         case .standard(let identifier):
@@ -78,7 +79,7 @@ struct Configuration: Hashable, Sendable {
         }
     }
 
-    /// The accessibility as stored services name it: with the access control, if there is one.
+    /// The accessibility in the form of stored services: with the access control, if there is one.
     private var accessibilityName: String {
         switch kind {
         case .local, .cloud: accessibility.description

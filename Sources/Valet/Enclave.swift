@@ -3,15 +3,16 @@
 internal import Foundation
 internal import ValetKeychainModel
 
-/// The items of a valet that a person has to be there for: what both kinds of such valets do.
+/// The items of a valet whose values only the present user can read: the calls that
+/// ``SecureEnclaveValet`` and ``SinglePromptSecureEnclaveValet`` have in common.
 ///
-/// Nothing but reading takes a person.
+/// Only reading values asks the user.
 struct Enclave: Sendable {
     let configuration: Configuration
     let accessControl: SecureEnclaveAccessControl
     let sandbox: PasswordService
     let backend: any KeychainBackend
-    /// Makes a person who has proved nothing.
+    /// Makes an authentication with which the user has proved nothing yet.
     let authentication: @Sendable () -> Authentication
 
     init(
@@ -26,8 +27,7 @@ struct Enclave: Sendable {
         self.authentication = authentication
     }
 
-    /// Whether a plain valet of the same name can be used, and a person could meet the access
-    /// control.
+    /// Whether a plain valet of the same name works, and the user could meet the access control.
     var canAccessKeychain: Bool {
         let plain = Configuration(configuration.naming, configuration.accessibility)
         guard !accessControl.takesBiometry || authentication().canShowBiometry else {
@@ -59,9 +59,7 @@ struct Enclave: Sendable {
 
     func string(_ key: String, _ authentication: Authentication) throws(KeychainError) -> String {
         guard let string = String(utf8: try object(key, authentication)) else {
-            Platform.keep(
-                KeychainFailure(
-                    .itemNotFound, during: "read an item", message: "the value is not UTF-8"))
+            Platform.keep(.valueIsNotUTF8)
             throw .itemNotFound
         }
         return string
@@ -82,21 +80,22 @@ struct Enclave: Sendable {
 
     func remove(_ key: String) throws(KeychainError) {
         try check(key)
-        try remove(PasswordName(key, in: sandbox).query)
+        try backend.deleteAny(PasswordName(key, in: sandbox).query)
     }
 
     func removeAll() throws(KeychainError) {
-        try remove(sandbox.query)
+        try backend.deleteAny(sandbox.query)
     }
 
-    private func remove(_ query: ItemQuery) throws(KeychainError) {
-        do {
-            try backend.delete(query)
-        } catch  where error.code == .itemNotFound {
-            return
-        } catch {
-            throw KeychainError(error)
-        }
+    /// Stores `items` here, all or none; removes all of them from their old place, or none.
+    func migrate(_ items: [FoundItem], removing: Bool) throws {
+        let destination = MigrationDestination(
+            backend: backend, sandbox: sandbox, item: item,
+            hasAny: { keys throws(KeychainError) in
+                for key in keys where try contains(key) { return true }
+                return false
+            })
+        try destination.migrate(items, removing: removing)
     }
 
     private func item(_ key: String) -> NewItem {
@@ -120,19 +119,6 @@ struct Enclave: Sendable {
     }
 }
 
-extension Enclave {
-    /// Stores what a query found, all or none; removes all of it from where it is, or none.
-    func migrate(_ items: [FoundItem], removing: Bool) throws {
-        let destination = MigrationDestination(
-            backend: backend, sandbox: sandbox, item: item,
-            hasAny: { keys throws(KeychainError) in
-                for key in keys where try contains(key) { return true }
-                return false
-            })
-        try destination.migrate(items, removing: removing)
-    }
-}
-
 extension Enclave: Equatable {
     /// Whether both read and write the same items.
     static func == (one: Enclave, other: Enclave) -> Bool { one.sandbox == other.sandbox }
@@ -151,6 +137,7 @@ extension Enclave: CustomStringConvertible {
     }
 }
 
-/// The hardware behind ``SecureEnclaveValet`` and ``SinglePromptSecureEnclaveValet``, as a name for
-/// older code that mentions it. It has no members.
+/// The hardware behind ``SecureEnclaveValet`` and ``SinglePromptSecureEnclaveValet``.
+///
+/// Exists for older code that mentions the name. It has no members.
 public enum SecureEnclave: Sendable {}

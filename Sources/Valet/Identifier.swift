@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The name of a valet's sandbox within one application: any text but the empty one.
+/// The name of a valet's sandbox within one application: any text that is not empty.
 public struct Identifier: CustomStringConvertible, Hashable, Sendable {
-    /// The text that was given.
+    /// The text.
     public let description: String
 
-    /// An identifier; nil for nil and for the empty text.
+    /// An identifier; nil if `string` is nil or empty.
     ///
-    /// The text is stored as given, and compares byte by byte once it is stored.
+    /// The text is stored unchanged. The keychain compares it byte by byte.
     public init?(nonEmpty string: String?) {
         guard let string, !string.isEmpty else { return nil }
         description = string

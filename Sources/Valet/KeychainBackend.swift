@@ -3,55 +3,61 @@
 internal import Foundation
 internal import ValetKeychainModel
 
-/// What a valet asks of the keychain that the platform has.
+/// The calls of a keychain that valets need: `StoreKeychain` on Linux, `SecItemKeychain` on Apple's
+/// systems and for dictionaries.
+///
+/// Calls with an `Authentication` are for items with an access control.
 protocol KeychainBackend: Sendable {
-    /// Adds an item, or gives the item that has its primary key this value and keeps the rest.
+    /// Adds an item, or gives the item with its primary key this value and keeps the rest.
     ///
     /// - Throws: `duplicateItem` if that item has another protection class.
     func set(_ item: NewItem, value: Data) throws(KeychainFailure)
 
-    /// The same of an item that a person has to be there for. The person is not asked; where
-    /// fingers count, those that are enrolled now do.
+    /// Adds or replaces an item with an access control. Does not ask the user; an access control
+    /// for the current set of fingers binds the item to those that are enrolled now.
+    ///
+    /// - Throws: `duplicateItem` if the item exists with another protection class.
     func set(
         _ item: NewItem, value: Data, _ authentication: Authentication
     ) throws(KeychainFailure)
 
-    /// The value of the item of that name; nil for an item without one.
+    /// The value of the item with that name; nil for an item without a value.
     ///
-    /// - Throws: `itemNotFound` if there is none.
+    /// - Throws: `itemNotFound` if there is no such item.
     func value(of name: PasswordName) throws(KeychainFailure) -> Data?
 
-    /// The value of the item of that name, which a person has to be there for; nil for an item
-    /// without one. Waits for the person, unless the authentication is one already.
+    /// The value of the item with that name and an access control; nil for an item without a value.
+    /// Asks the user and waits, unless the authentication holds a proof already.
     ///
-    /// - Throws: `itemNotFound` if there is none, also of an item that is bound to fingers which
-    ///   are enrolled no longer; `userCancelled`, `authenticationFailed`.
+    /// - Throws: `itemNotFound` if there is no such item, or if it is bound to fingers that are no
+    ///   longer enrolled; `userCancelled`, `authenticationFailed`.
     func value(
         of name: PasswordName, _ authentication: Authentication
     ) throws(KeychainFailure) -> Data?
 
-    /// Sets all items as ``set(_:value:)`` sets one, or leaves the keychain as it was.
+    /// Sets all items as ``set(_:value:)`` sets one, or leaves the keychain unchanged.
     func set(_ items: [(item: NewItem, value: Data)]) throws(KeychainFailure)
 
-    /// The values of the items with these accounts, of one moment where the platform can; what is
-    /// not there, or has no value, is missing.
+    /// The values of the items with these accounts, as they were at one moment where the platform
+    /// has transactions. Leaves out accounts without an item or a value.
     func values(
         of accounts: Set<String>, in service: PasswordService
     ) throws(KeychainFailure) -> [String: Data]
 
-    /// Whether there is an item of that name; opens no value.
+    /// Whether there is an item with that name. Opens no value.
     func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool
 
-    /// The same of an item that demands a person; nobody is asked. An item that is
-    /// bound to fingers which are enrolled no longer is none.
+    /// Whether there is an item with that name and an access control. Does not ask the user. False
+    /// for an item that is bound to fingers that are no longer enrolled.
     func contains(
         _ name: PasswordName, _ authentication: Authentication
     ) throws(KeychainFailure) -> Bool
 
-    /// The accounts of a service's items, as far as they are text; none if there are none.
+    /// The accounts of a service's items, without those that are not text; empty if there are none.
     func accounts(of service: PasswordService) throws(KeychainFailure) -> Set<String>
 
-    /// The same of items that a person has to be there for.
+    /// The accounts of a service's items with an access control, without those that are not text;
+    /// empty if there are none. Asks the user, unless the authentication holds a proof already.
     func accounts(
         of service: PasswordService, _ authentication: Authentication
     ) throws(KeychainFailure) -> Set<String>
@@ -62,15 +68,16 @@ protocol KeychainBackend: Sendable {
     ///   items is damaged.
     func copy(_ query: ItemQuery, withValues: Bool) throws(KeychainFailure) -> [FoundItem]
 
-    /// The items with their values that match, which need a person. Asks once, unless the
-    /// authentication has a proof already.
+    /// The items that match and have an access control, with their values. Asks the user once,
+    /// unless the authentication holds a proof already.
     ///
-    /// - Throws: As ``copy(_:withValues:)``; `userCancelled`, `authenticationFailed`.
+    /// - Throws: `itemNotFound` if none matches; `damaged` if one of the items is damaged;
+    ///   `userCancelled`, `authenticationFailed`.
     func copy(
         _ query: ItemQuery, _ authentication: Authentication
     ) throws(KeychainFailure) -> [FoundItem]
 
-    /// The items with their values that a SecItem dictionary without limit and return keys finds.
+    /// The items that a SecItem dictionary without limit and return keys finds, with their values.
     ///
     /// - Throws: `itemNotFound` if none matches; `damaged` if one of the items is damaged.
     func copy(matching dictionary: [String: Any]) throws(KeychainFailure) -> [FoundItem]
@@ -80,30 +87,79 @@ protocol KeychainBackend: Sendable {
     /// - Throws: `itemNotFound` if none matches.
     func delete(_ query: ItemQuery) throws(KeychainFailure)
 
-    /// Does everything that a transfer says, or leaves the keychain as it was.
+    /// Makes every change of a transfer, or leaves the keychain unchanged.
     func perform(_ transfer: Transfer) throws(TransferFailure)
 }
 
-/// An item as a search found it.
+/// What both backends share, with the errors of valets.
+extension KeychainBackend {
+    /// Deletes every item that matches, if any does.
+    func deleteAny(_ query: ItemQuery) throws(KeychainError) {
+        do {
+            try delete(query)
+        } catch  where error.code == .itemNotFound {
+            return
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+
+    /// The items that a SecItem dictionary finds, with their values.
+    func find(_ dictionary: [String: Any]) throws(KeychainError) -> [FoundItem] {
+        do {
+            return try copy(matching: dictionary)
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+
+    /// The items that match and have an access control, with their values.
+    func find(
+        _ query: ItemQuery, _ authentication: Authentication
+    ) throws(KeychainError) -> [FoundItem] {
+        do {
+            return try copy(query, authentication)
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+
+    /// The items that match, with their values.
+    func find(_ query: ItemQuery) throws(KeychainError) -> [FoundItem] {
+        do {
+            return try copy(query, withValues: true)
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+}
+
+extension KeychainFailure {
+    /// Why a text cannot be returned although bytes are stored.
+    static let valueIsNotUTF8 = KeychainFailure(
+        .itemNotFound, during: "read an item", message: "the value is not UTF-8")
+}
+
+/// An item that a search found.
 struct FoundItem {
     /// Text, bytes (`Data`) or a number.
     let account: AnyHashable
-    /// Text whenever a valet wrote the item.
+    /// Text in every item that a valet wrote.
     let service: AnyHashable
     let accessGroup: String?
     let isSynchronizable: Bool
     let protectionClass: ProtectionClass?
-    /// In seconds since 2001; with the reference, it names a version of the item.
+    /// In seconds since 2001. Together with the reference it names a version of the item.
     let modificationDate: Double?
     /// nil for an item without a value, and when no values were asked for.
     let value: Data?
-    /// The persistent reference: names the item until it is deleted.
+    /// The persistent reference, which names the item until it is deleted.
     let reference: Data
-    /// What it takes to add the item again; empty where removing is part of a transaction.
+    /// Adds the item again; empty where removing is part of a transaction.
     let dictionary: [String: Any]
 }
 
-/// What a migration does in one step.
+/// The changes that a migration makes in one step.
 struct Transfer {
     /// Items to store.
     var additions: [(item: NewItem, value: Data)] = []
@@ -115,10 +171,10 @@ struct Transfer {
     var isEmpty: Bool { additions.isEmpty && changes.isEmpty && removals.isEmpty }
 }
 
-/// Which part of a transfer did not work.
+/// Which part of a transfer failed.
 enum TransferFailure: Error {
-    /// Storing an item or changing one.
+    /// Storing or changing an item.
     case storing(KeychainFailure)
-    /// An item could not be removed, or is no longer as it was found.
+    /// Removing an item, or finding it as it was read.
     case removing(KeychainFailure)
 }

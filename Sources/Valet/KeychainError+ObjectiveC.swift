@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
+internal import ValetKeychainModel
 
-// The declaration stands in this file because its Objective-C name is an attribute under `#if`.
-
-/// Why a valet could not do what it was asked.
+/// Why a call of a valet failed.
 ///
 /// The raw values are part of the Objective-C interface and never change.
 #if canImport(ObjectiveC)
     @objc(VALKeychainError)
 #endif
 public enum KeychainError: Int, CaseIterable, Error, Sendable {
-    /// The keychain cannot be used: locked, damaged, busy, full, not there.
+    /// The keychain cannot be used: it is locked, damaged, busy, full or missing.
     case couldNotAccessKeychain
-    /// The person declined, or did not prove who they are.
+    /// The user declined or could not authenticate.
     case userCancelled
     /// Nothing is stored under that key.
     case itemNotFound
@@ -23,4 +22,44 @@ public enum KeychainError: Int, CaseIterable, Error, Sendable {
     case emptyKey
     /// The value is empty.
     case emptyValue
+}
+
+extension KeychainError: CustomStringConvertible {
+    /// The error for `status`, an `OSStatus` of the SecItem functions.
+    ///
+    /// `userCancelled` stands for both cancelling and failing to authenticate. Statuses without a
+    /// case of their own become `couldNotAccessKeychain`.
+    public init(status: Int32) {
+        self =
+            switch KeychainFailure.Code(status: status) {
+            case .itemNotFound: .itemNotFound
+            case .userCancelled, .authenticationFailed: .userCancelled
+            case .missingEntitlement: .missingEntitlement
+            default: .couldNotAccessKeychain
+            }
+    }
+
+    init(_ failure: KeychainFailure) {
+        self.init(status: failure.status)
+    }
+
+    /// The error of a call that stores. Such a call does not ask the user, so a failed
+    /// authentication means that the item could not be bound to a finger.
+    init(storing failure: KeychainFailure) {
+        self =
+            failure.code == .authenticationFailed
+            ? .couldNotAccessKeychain : KeychainError(failure)
+    }
+
+    /// `KeychainError.` and the name of the case.
+    public var description: String {
+        switch self {
+        case .couldNotAccessKeychain: "KeychainError.couldNotAccessKeychain"
+        case .userCancelled: "KeychainError.userCancelled"
+        case .itemNotFound: "KeychainError.itemNotFound"
+        case .missingEntitlement: "KeychainError.missingEntitlement"
+        case .emptyKey: "KeychainError.emptyKey"
+        case .emptyValue: "KeychainError.emptyValue"
+        }
+    }
 }

@@ -1,8 +1,158 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Foundation
+// Copies or moves items into a valet: the public calls, the rules about keys and values, and the
+// transfer that changes all items or none.
+
+public import Foundation
 internal import ValetKeychainModel
 internal import ValetSecItemRequests
+
+extension Valet {
+    /// Copies the generic passwords that a query finds into this valet, as `compactMap` changes
+    /// them.
+    ///
+    /// - Parameters:
+    ///   - query: A SecItem dictionary that names `kSecClassGenericPassword` and no access control.
+    ///     The migration sets `kSecMatchLimit` and the `kSecReturn…` keys.
+    ///   - compactMap: Called for each account that has a value. Returns the key and value to
+    ///     store, or nil to leave the item out. An account may be text, `Data` or a number, and may
+    ///     be empty. An empty value ends the migration before the first call.
+    /// - Throws: ``MigrationError``; ``KeychainError/itemNotFound`` if nothing is found, and other
+    ///   ``KeychainError``s; the errors of `compactMap`. The keychain is unchanged then.
+    public func migrateObjects(
+        matching query: [String: AnyHashable],
+        compactMap: (MigratableKeyValuePair<AnyHashable>) throws -> MigratableKeyValuePair<String>?
+    ) throws {
+        try migrate(try backend.find(try Migration.dictionary(query)), removing: false, compactMap)
+    }
+
+    /// Copies the generic passwords that a query finds into this valet.
+    ///
+    /// - Parameters:
+    ///   - query: A SecItem dictionary that names `kSecClassGenericPassword` and no access control.
+    ///     The migration sets `kSecMatchLimit` and the `kSecReturn…` keys.
+    ///   - removeOnCompletion: Whether to remove the copied items from their old place.
+    /// - Throws: ``MigrationError``; ``KeychainError/itemNotFound`` if nothing is found, and other
+    ///   ``KeychainError``s. The keychain is unchanged then.
+    public func migrateObjects(
+        matching query: [String: AnyHashable], removeOnCompletion: Bool
+    ) throws {
+        try migrate(try backend.find(try Migration.dictionary(query)), removing: removeOnCompletion)
+    }
+
+    /// Copies the items of another valet into this one, as `compactMap` changes them.
+    ///
+    /// - Parameters:
+    ///   - valet: Another valet. This valet itself is refused: it has the keys already.
+    ///   - compactMap: Called for each account that has a value. Returns the key and value to
+    ///     store, or nil to leave the item out. An account may be text, `Data` or a number, and may
+    ///     be empty. An empty value ends the migration before the first call.
+    /// - Throws: ``MigrationError``; ``KeychainError/itemNotFound`` if nothing is found, and other
+    ///   ``KeychainError``s; the errors of `compactMap`. The keychain is unchanged then.
+    public func migrateObjects(
+        from valet: Valet,
+        compactMap: (MigratableKeyValuePair<AnyHashable>) throws -> MigratableKeyValuePair<String>?
+    ) throws {
+        try migrate(try backend.find(valet.query), removing: false, compactMap)
+    }
+
+    /// Copies the items of another valet into this one.
+    ///
+    /// From a valet with the same explicitly set identifier and another accessibility, migrate
+    /// with removal: the items change their accessibility in place, all or none. Without removal
+    /// each key would exist twice, which is refused.
+    ///
+    /// Items without a value stay where they are. The canary of ``canAccessKeychain()`` is not
+    /// copied, and is removed with the other items.
+    ///
+    /// - Parameters:
+    ///   - valet: Another valet. This valet itself is refused: it has the keys already.
+    ///   - removeOnCompletion: Whether to remove the copied items from the other valet.
+    /// - Throws: ``MigrationError``; ``KeychainError/itemNotFound`` if nothing is found, and other
+    ///   ``KeychainError``s. The keychain is unchanged then.
+    public func migrateObjects(from valet: Valet, removeOnCompletion: Bool) throws {
+        try migrate(try backend.find(valet.query), removing: removeOnCompletion)
+    }
+
+    /// Copies the items that this valet stored with the retired accessibility "always".
+    ///
+    /// - Parameter removeOnCompletion: Whether to remove the old items.
+    /// - Throws: The errors of ``migrateObjects(from:removeOnCompletion:)``.
+    public func migrateObjectsFromAlwaysAccessibleValet(removeOnCompletion: Bool) throws {
+        let items = try retired("AccessibleAlways", .always)
+        try migrate(items, removing: removeOnCompletion)
+    }
+
+    /// Copies the items that this valet stored with the retired accessibility "always, this device
+    /// only".
+    ///
+    /// - Parameter removeOnCompletion: Whether to remove the old items.
+    /// - Throws: The errors of ``migrateObjects(from:removeOnCompletion:)``.
+    public func migrateObjectsFromAlwaysAccessibleThisDeviceOnlyValet(
+        removeOnCompletion: Bool
+    ) throws {
+        let items = try retired("AccessibleAlwaysThisDeviceOnly", .alwaysThisDeviceOnly)
+        try migrate(items, removing: removeOnCompletion)
+    }
+
+    /// The items that this valet stored with a retired accessibility.
+    ///
+    /// On macOS, if the service names the accessibility, the service alone selects the items: the
+    /// system may have given them another class since then, or they may still be in a file.
+    func retired(
+        _ accessibility: String, _ protectionClass: ProtectionClass,
+        inFiles searchesFiles: Bool = Platform.hasFileKeychain
+    ) throws(KeychainError) -> [FoundItem] {
+        let service = configuration.service(accessibility)
+        var query = query
+        query.attributes[.service] = .text(service)
+        query.protectionClass = protectionClass
+        guard searchesFiles, service != sandbox.service else { return try backend.find(query) }
+        query.protectionClass = nil
+        do throws(KeychainError) {
+            return try backend.find(query)
+        } catch {
+            guard error == .itemNotFound else { throw error }
+            return try itemsInFiles(of: service)
+        }
+    }
+
+    /// The items of a service in the keychain that macOS keeps in files. That keychain knows no
+    /// protection classes, access groups or synchronization: a query for them finds nothing.
+    func itemsInFiles(of service: String) throws(KeychainError) -> [FoundItem] {
+        try backend.find([
+            SecItemKey.itemClass: ItemClass.genericPassword.code,
+            Attribute.service.rawValue: service,
+            SecItemKey.usesDataProtectionKeychain: false,
+        ])
+    }
+
+    /// Stores `items` here, all or none; removes all of them from their old place, or none.
+    func migrate(
+        _ items: [FoundItem], removing: Bool, _ transform: Migration.Transform = Migration.keep
+    ) throws {
+        let destination = MigrationDestination(
+            backend: backend, sandbox: sandbox, item: sandbox.item,
+            hasAny: { keys throws(KeychainError) in
+                try !self.keysOfAllAccessibilities().isDisjoint(with: keys)
+            })
+        try destination.migrate(items, removing: removing, transform)
+    }
+
+    /// Keys of an explicitly set identifier are unique among all accessibilities.
+    private func keysOfAllAccessibilities() throws(KeychainError) -> Set<String> {
+        var query = query
+        query.protectionClass = nil
+        do {
+            let items = try backend.copy(query, withValues: false)
+            return Set(items.compactMap { $0.account.base as? String })
+        } catch  where error.code == .itemNotFound {
+            return []
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+}
 
 /// The rules of migrations that need no keychain.
 enum Migration {
@@ -19,13 +169,12 @@ enum Migration {
         return MigratableKeyValuePair(key: key, value: pair.value)
     }
 
-    /// What is to be stored, beside the item that it comes from.
+    /// The pairs to store, each with the item that it comes from.
     ///
-    /// Items without a value are left out: there is nothing to store. `transform` sees all others,
-    /// whatever their account is.
+    /// Leaves out items without a value. `transform` gets all others, whatever their account is.
     ///
-    /// - Throws: ``MigrationError`` for empty keys and values and for a key that comes twice, and
-    ///   whatever `transform` throws. An empty value is found before `transform` sees any.
+    /// - Throws: ``MigrationError`` for empty keys and values and for a key that occurs twice, and
+    ///   the errors of `transform`. An empty value is refused before `transform` is called.
     static func pairs(
         from items: [FoundItem], _ transform: Transform
     ) throws -> [(source: FoundItem, pair: MigratableKeyValuePair<String>)] {
@@ -44,10 +193,10 @@ enum Migration {
         }
     }
 
-    /// Takes the boxes off a query's values and checks that a migration can work with it.
+    /// `query` without the `AnyHashable` boxes around its values.
     ///
-    /// - Throws: ``MigrationError/invalidQuery`` unless it is for generic passwords and leaves
-    ///   limit and return types to the migration.
+    /// - Throws: ``MigrationError/invalidQuery`` unless the query is for generic passwords and
+    ///   leaves limit and return types to the migration.
     static func dictionary(
         _ query: [String: AnyHashable]
     ) throws(MigrationError) -> [String: Any] {
@@ -68,3 +217,94 @@ enum Migration {
         (value?.base as? NSNumber)?.boolValue
     }
 }
+
+/// The valet that a migration stores items in.
+struct MigrationDestination {
+    let backend: any KeychainBackend
+    let sandbox: PasswordService
+    /// The item that stores a value under a key.
+    let item: (_ key: String) -> NewItem
+    /// Whether something is stored under one of the keys.
+    let hasAny: (_ keys: Set<String>) throws(KeychainError) -> Bool
+
+    /// Stores `items`, all or none; removes all of them from their old place, or none.
+    ///
+    /// An item that already has its new name cannot be stored a second time. With removal it
+    /// changes its class and access control in place.
+    ///
+    /// The canary is never copied; it is removed with the other items. Items without a value stay
+    /// where they are.
+    func migrate(
+        _ items: [FoundItem], removing: Bool, _ transform: Migration.Transform = Migration.keep
+    ) throws {
+        let canary: AnyHashable = ServiceName.canaryAccount
+        let pairs = try Migration.pairs(from: items.filter { $0.account != canary }, transform)
+        var transfer = Transfer()
+        var added: Set<String> = []
+        for (source, pair) in pairs {
+            guard removing, holds(source) else {
+                transfer.additions.append((item(pair.key), pair.value))
+                added.insert(pair.key)
+                if removing { transfer.removals.append(source) }
+                continue
+            }
+            guard !owns(source) else { throw MigrationError.keyToMigrateAlreadyExistsInValet }
+            transfer.changes.append((source, item(pair.key)))
+        }
+        if removing {
+            transfer.removals += items.filter { $0.account == canary && !owns($0) }
+        }
+        guard try added.isEmpty || !hasAny(added) else {
+            throw MigrationError.keyToMigrateAlreadyExistsInValet
+        }
+        try perform(transfer)
+    }
+
+    /// Whether an item already has the name that it would get here.
+    private func holds(_ found: FoundItem) -> Bool {
+        // Byte by byte, as the keychain compares: texts that look alike may be two names.
+        (found.service.base as? String)?.utf8.elementsEqual(sandbox.service.utf8) == true
+            && found.isSynchronizable == sandbox.isSynchronizable
+            && [found.accessGroup, nil].contains(sandbox.accessGroup?.rawValue)
+    }
+
+    /// Whether an item belongs to this destination already.
+    private func owns(_ found: FoundItem) -> Bool {
+        holds(found) && found.protectionClass == sandbox.protectionClass
+    }
+
+    private func perform(_ transfer: Transfer) throws {
+        guard !transfer.isEmpty else { return }
+        do throws(TransferFailure) {
+            try backend.perform(transfer)
+        } catch {
+            switch error {
+            case .storing(let failure) where failure.code == .duplicateItem:
+                throw MigrationError.keyToMigrateAlreadyExistsInValet
+            case .storing(let failure): throw KeychainError(storing: failure)
+            case .removing: throw MigrationError.removalFailed
+            }
+        }
+    }
+}
+
+/// A key and its value during a migration into a valet.
+public struct MigratableKeyValuePair<Key: Hashable>: Hashable {
+    /// The key. Valets use text; other items may have any account.
+    public let key: Key
+    /// The value's bytes.
+    public let value: Data
+
+    /// A pair of a key and bytes.
+    public init(key: Key, value: Data) {
+        self.key = key
+        self.value = value
+    }
+
+    /// A pair of a key and text, which is stored as UTF-8.
+    public init(key: Key, value: String) {
+        self.init(key: key, value: Data(value.utf8))
+    }
+}
+
+extension MigratableKeyValuePair: Sendable where Key: Sendable {}

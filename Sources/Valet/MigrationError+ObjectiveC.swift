@@ -2,9 +2,7 @@
 
 internal import Foundation
 
-// The declaration stands in this file because its Objective-C name is an attribute under `#if`.
-
-/// Why items were not migrated. The keychain is then as it was before.
+/// Why items were not migrated. The keychain is unchanged then.
 ///
 /// The raw values are part of the Objective-C interface and never change.
 #if canImport(ObjectiveC)
@@ -19,8 +17,22 @@ public enum MigrationError: Int, CaseIterable, Error, Sendable {
     case dataToMigrateInvalid
     /// Two items have the same key.
     case duplicateKeyToMigrate
-    /// A key is there already.
+    /// A key exists in the valet already.
     case keyToMigrateAlreadyExistsInValet
-    /// What was migrated could not be removed from where it came from.
+    /// The migrated items could not be removed from their old place.
     case removalFailed
+}
+
+extension MigrationError: CustomStringConvertible {
+    /// `MigrationError.` and the name of the case.
+    public var description: String {
+        switch self {
+        case .invalidQuery: "MigrationError.invalidQuery"
+        case .keyToMigrateInvalid: "MigrationError.keyToMigrateInvalid"
+        case .dataToMigrateInvalid: "MigrationError.dataToMigrateInvalid"
+        case .duplicateKeyToMigrate: "MigrationError.duplicateKeyToMigrate"
+        case .keyToMigrateAlreadyExistsInValet: "MigrationError.keyToMigrateAlreadyExistsInValet"
+        case .removalFailed: "MigrationError.removalFailed"
+        }
+    }
 }

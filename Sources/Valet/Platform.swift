@@ -4,8 +4,11 @@ internal import Foundation
 public import ValetKeychainModel
 internal import ValetSecItemRequests
 
-// Exported, so that importers of this module have the members of the types that it shows, too,
-// under `MemberImportVisibility`; one by one, because the rest of these modules is not for them.
+// What differs between the systems: the only file of `Valet` that knows which one it is built for.
+//
+// Types of other modules that appear in this module's API are exported, because importers of this
+// module could not use their members otherwise under `MemberImportVisibility`. They are exported
+// one by one: the rest of those modules is not public.
 @_exported public import struct ValetKeychainModel.KeychainFailure
 
 #if canImport(Darwin) || VALET_APPLE_BRANCHES
@@ -20,11 +23,11 @@ internal import ValetSecItemRequests
     @_exported public import enum ValetKeychainServices.ValetKeychain
 #endif
 
-/// Why a keychain call failed, in full: code, operation, path, system error, hint.
+/// The full reason why a keychain call failed: code, operation, path, system error, hint.
 public typealias KeychainFailure = ValetKeychainModel.KeychainFailure
 
 #if !(canImport(Darwin) || VALET_APPLE_BRANCHES)
-    /// The keychain of this process: who the application is.
+    /// The keychain of this process: the application's identity and the lock state.
     public typealias ValetKeychain = ValetKeychainServices.ValetKeychain
 #endif
 
@@ -32,12 +35,12 @@ public typealias KeychainFailure = ValetKeychainModel.KeychainFailure
     extension ValetKeychain {
         /// Waits until items of an accessibility can be read.
         ///
-        /// Without a passcode, and where there is no keychain, it returns at once: nothing has to
-        /// be unlocked then. What can be read may be locked again a moment later.
+        /// Returns at once if there is no keychain or no passcode: nothing has to be unlocked then.
+        /// The keychain may be locked again a moment later.
         ///
         /// - Throws: ``KeychainFailure``: `locked` when the deadline passes, `timedOut` if the
-        ///   state could not be found out by then, `userCancelled` if the task was cancelled. At
-        ///   once: `keyUnavailable` and `incomplete`, which waiting does not mend.
+        ///   state is still unknown by then, `userCancelled` if the task is cancelled. At once:
+        ///   `keyUnavailable` and `incomplete`, because waiting does not change them.
         public static func waitUntilAvailable(
             for accessibility: Accessibility, deadline: ContinuousClock.Instant
         ) async throws(KeychainFailure) {
@@ -87,7 +90,7 @@ enum Platform {
         #endif
     }
 
-    /// `body`, which uses the keychain that this task does on whatever thread it is called.
+    /// Returns `body` so that, on any thread, it uses the keychain of this task.
     static func carrying<R, E: Error>(
         _ body: @escaping @Sendable () throws(E) -> R
     ) -> @Sendable () throws(E) -> R {
@@ -98,7 +101,7 @@ enum Platform {
         #endif
     }
 
-    /// Does `body`, a search that leaves out damaged items; fails if there is such an item.
+    /// Runs `body`, a search that leaves out damaged items. Fails if there is such an item.
     ///
     /// - Throws: `damaged`, and what `body` throws.
     static func refusingDamage<R>(
@@ -108,7 +111,7 @@ enum Platform {
             return try body()
         #else
             guard isRefused else { return try body() }
-            // The only trace that a search leaves of what it left out.
+            // A search reports damaged items in this way alone.
             let before = KeychainFailure.last
             KeychainFailure.last = nil
             let result = try body()
@@ -118,7 +121,7 @@ enum Platform {
         #endif
     }
 
-    /// Makes `failure` the last one of this thread.
+    /// Makes `failure` the thread's last failure.
     static func keep(_ failure: KeychainFailure) {
         #if !(canImport(Darwin) || VALET_APPLE_BRANCHES)
             KeychainFailure.last = failure
@@ -127,7 +130,7 @@ enum Platform {
 }
 
 #if os(tvOS)
-    /// Nobody: there are no contexts on tvOS, whose items ask for no more than an unlocked device.
+    /// Stands for an authentication on tvOS, whose items require no more than an unlocked device.
     struct Authentication: Sendable {
         func saying(_ prompt: String) -> Authentication { self }
         func forget() {}
@@ -135,23 +138,23 @@ enum Platform {
         func added(to query: [String: Any]) -> [String: Any] { query }
     }
 #else
-    /// A person who is asked, and what they have proved so far.
+    /// How to ask the user, and what the user has proved so far.
     // Sendable because a context may be used from every thread.
     struct Authentication: @unchecked Sendable {
         private let context: LAContext
         private var prompt: String?
 
-        /// A person who has proved nothing yet.
+        /// An authentication with which the user has proved nothing yet.
         init() {
             self.init(LAContext())
         }
 
-        /// The person that `context` asks.
+        /// An authentication that asks through `context`.
         init(_ context: LAContext) {
             self.context = context
         }
 
-        /// The same person, who is asked with these words.
+        /// The same authentication, whose question shows `prompt` as its reason.
         func saying(_ prompt: String) -> Authentication {
             var authentication = self
             authentication.prompt = prompt.isEmpty ? nil : prompt
@@ -161,7 +164,7 @@ enum Platform {
         /// Forgets what was proved, for good.
         func forget() { context.invalidate() }
 
-        /// Whether there is a reader, and a finger or face that the person could show; asks nobody.
+        /// Whether there is a reader with an enrolled finger or face. Does not ask the user.
         var canShowBiometry: Bool {
             #if os(watchOS)
                 return false
@@ -169,15 +172,15 @@ enum Platform {
                 var error: NSError?
                 let isPossible = unsafe context.canEvaluatePolicy(
                     .deviceOwnerAuthenticationWithBiometrics, error: &error)
-                // After too many tries it is locked until the passcode was given, and no longer.
+                // After too many tries biometry is locked only until the passcode is entered.
                 return isPossible || error?.code == LAError.Code.biometryLockout.rawValue
             #else
-                // Not the policy: that would take somebody who can be asked at this moment, too.
+                // Not by the policy, which also requires that the user can be asked right now.
                 return (try? context.enrolments())?.isEmpty == false
             #endif
         }
 
-        /// `query` for what the person may read.
+        /// `query` with this authentication.
         func added(to query: [String: Any]) -> [String: Any] {
             #if !os(watchOS)
                 if let prompt { context.localizedReason = prompt }
@@ -186,7 +189,7 @@ enum Platform {
         }
 
         #if !(canImport(Darwin) || VALET_APPLE_BRANCHES)
-            /// How a call of the embedded keychain asks the person.
+            /// How a call of the embedded keychain asks the user.
             var policy: AuthenticationPolicy {
                 AuthenticationPolicy(.allow, reason: prompt, authenticator: context)
             }
@@ -196,10 +199,10 @@ enum Platform {
 
 #if os(macOS) || VALET_APPLE_BRANCHES
     extension Valet {
-        /// Copies the items that this valet kept before macOS 10.15, in the keychain that files
-        /// hold, into the data protection keychain. The old items stay.
+        /// Copies the items that this valet stored before macOS 10.15, in the file-based keychain,
+        /// into the data protection keychain. The old items stay.
         ///
-        /// - Throws: What ``migrateObjects(matching:removeOnCompletion:)`` throws.
+        /// - Throws: The errors of ``migrateObjects(matching:removeOnCompletion:)``.
         public func migrateObjectsFromPreCatalina() throws {
             try migrate(try itemsInFiles(of: sandbox.service), removing: false)
         }

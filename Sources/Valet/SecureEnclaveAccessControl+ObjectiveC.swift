@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
+internal import ValetKeychainModel
 
-// The declaration stands in this file because its Objective-C name is an attribute under `#if`.
-
-/// How a person proves to be there before a value is read.
+/// How the user authenticates before a value is read.
 ///
 /// The raw values are part of the Objective-C interface and never change.
 #if canImport(ObjectiveC)
@@ -13,10 +12,46 @@ internal import Foundation
 public enum SecureEnclaveAccessControl: Int, Sendable {
     /// By biometry or by the passcode.
     case userPresence = 1
-    /// By any finger or face that is enrolled.
+    /// By any enrolled finger or face.
     case biometricAny = 2
-    /// By a finger or face that was enrolled when the value was stored.
+    /// By a finger or face, as long as the same ones are enrolled as when the value was stored.
     case biometricCurrentSet = 3
     /// By the passcode.
     case devicePasscode = 4
+}
+
+extension SecureEnclaveAccessControl: CustomStringConvertible {
+    /// The suffix of stored services. It never changes.
+    public var description: String {
+        switch self {
+        case .userPresence: ""
+        case .biometricAny: "_AccessControlTouchIDAnyFingerprint"
+        case .biometricCurrentSet: "_AccessControlTouchIDCurrentFingerprintSet"
+        case .devicePasscode: "_AccessControlDevicePasscode"
+        }
+    }
+
+    /// Whether only a finger or a face opens the values.
+    var takesBiometry: Bool {
+        switch self {
+        case .biometricAny, .biometricCurrentSet: true
+        case .userPresence, .devicePasscode: false
+        }
+    }
+
+    /// The access control of the valet's items.
+    var accessControl: AccessControl {
+        let constraint: AccessControl.Constraints =
+            switch self {
+            case .userPresence: .userPresence
+            case .biometricAny: .biometryAny
+            case .biometricCurrentSet: .biometryCurrentSet
+            case .devicePasscode: .devicePasscode
+            }
+        do throws(AccessControl.Contradiction) {
+            return try AccessControl(.whenPasscodeSetThisDeviceOnly, constraint)
+        } catch {
+            preconditionFailure("one constraint alone contradicts nothing")
+        }
+    }
 }

@@ -1,97 +1,130 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// The calls of `SecureEnclaveValet`, which asks the user at each read. `Enclave` does the work; the
+// class is declared in SecureEnclaveValet+ObjectiveC.swift.
+
 public import Foundation
 
 extension SecureEnclaveValet {
-    /// Whether the keychain works here, as far as that can be tried without asking a person: with
-    /// a value that nobody has to be there for. It is not among the keys.
+    /// Returns the valet of that identifier, which this application alone can use.
+    public class func valet(
+        with identifier: Identifier, accessControl: SecureEnclaveAccessControl
+    ) -> SecureEnclaveValet {
+        shared(.standard(identifier), accessControl)
+    }
+
+    /// Returns a valet of an access group, which every application of the group can use.
     ///
-    /// False for `biometricAny` and `biometricCurrentSet` where nobody has a finger or face
-    /// enrolled: on Linux, also in programs that are built without the trait `Fingerprint`.
+    /// A group can have several valets, each with an `identifier` of its own, and one without.
+    public class func sharedGroupValet(
+        with groupIdentifier: SharedGroupIdentifier, identifier: Identifier? = nil,
+        accessControl: SecureEnclaveAccessControl
+    ) -> SecureEnclaveValet {
+        shared(.sharedGroup(groupIdentifier, identifier), accessControl)
+    }
+
+    private class func shared(
+        _ naming: Configuration.Naming, _ accessControl: SecureEnclaveAccessControl
+    ) -> SecureEnclaveValet {
+        let enclave = Enclave(naming, accessControl, asksOnce: false, backend: Platform.backend)
+        return Platform.registry.valet(enclave.configuration) { SecureEnclaveValet(enclave) }
+    }
+}
+
+extension SecureEnclaveValet {
+    /// Returns whether the keychain works here. Tries a canary item that can be read without asking
+    /// the user.
+    ///
+    /// False for `biometricAny` and `biometricCurrentSet` if no finger or face is enrolled; on
+    /// Linux also in programs that are built without the trait `Fingerprint`.
     public func canAccessKeychain() -> Bool { enclave.canAccessKeychain }
 
-    /// Stores `object` under `key`, in place of what was there; asks nobody. On return it is on
-    /// disk.
+    /// Stores `object` under `key` and replaces what was stored there. Does not ask the user. On
+    /// return it is on disk.
     ///
-    /// - Throws: `emptyKey`, `emptyValue`, `missingEntitlement`, `couldNotAccessKeychain`, also
-    ///   while no passcode is set, and for `biometricCurrentSet` while no finger is enrolled.
+    /// - Throws: `emptyKey`, `emptyValue`, `missingEntitlement`; `couldNotAccessKeychain`, also
+    ///   while no passcode is set and, for `biometricCurrentSet`, while no finger is enrolled.
     public func setObject(_ object: Data, forKey key: String) throws(KeychainError) {
         try enclave.set(object, key)
     }
 
-    /// The bytes that are stored under `key`. Asks a person.
+    /// Returns the bytes that are stored under `key`. Asks the user.
     ///
-    /// - Parameter userPrompt: What the person reads: what the value is needed for.
-    /// - Throws: `userCancelled` if the person declines, or does not prove who they are;
-    ///   `emptyKey`, `itemNotFound`, `missingEntitlement`, `couldNotAccessKeychain`, also where
-    ///   nobody can be asked.
+    /// - Parameter userPrompt: What the value is needed for. The question shows it.
+    /// - Throws: `userCancelled` if the user declines or cannot authenticate; `emptyKey`,
+    ///   `itemNotFound`, `missingEntitlement`; `couldNotAccessKeychain`, also if the user cannot be
+    ///   asked.
     public func object(
         forKey key: String, withPrompt userPrompt: String
     ) throws(KeychainError) -> Data {
         try enclave.object(key, enclave.authentication().saying(userPrompt))
     }
 
-    /// The bytes that are stored under `key`. Asks a person, without words of the application's.
+    /// Returns the bytes that are stored under `key`. Asks the user without giving a reason.
     ///
-    /// - Throws: As ``object(forKey:withPrompt:)``.
+    /// - Throws: The errors of ``object(forKey:withPrompt:)``.
     public func object(forKey key: String) throws(KeychainError) -> Data {
         try object(forKey: key, withPrompt: "")
     }
 
-    /// Whether something is stored under `key`; does not read it, and asks nobody.
+    /// Returns whether something is stored under `key`. Does not read the value and does not ask
+    /// the user.
     ///
     /// - Throws: `emptyKey`, `missingEntitlement`, `couldNotAccessKeychain`.
     public func containsObject(forKey key: String) throws(KeychainError) -> Bool {
         try enclave.contains(key)
     }
 
-    /// Stores the UTF-8 of `string` under `key`, in place of what was there; asks nobody.
+    /// Stores the UTF-8 of `string` under `key` and replaces what was stored there. Does not ask
+    /// the user. On return it is on disk.
     ///
-    /// - Throws: As ``setObject(_:forKey:)``.
+    /// - Throws: The errors of ``setObject(_:forKey:)``.
     public func setString(_ string: String, forKey key: String) throws(KeychainError) {
         try setObject(Data(string.utf8), forKey: key)
     }
 
-    /// The text that is stored under `key`. Asks a person.
+    /// Returns the text that is stored under `key`. Asks the user.
     ///
-    /// - Parameter userPrompt: What the person reads: what the text is needed for.
-    /// - Throws: As ``object(forKey:withPrompt:)``; `itemNotFound` also when the bytes stored are
-    ///   not UTF-8.
+    /// - Parameter userPrompt: What the text is needed for. The question shows it.
+    /// - Throws: The errors of ``object(forKey:withPrompt:)``; `itemNotFound` also if the stored
+    ///   bytes are not UTF-8.
     public func string(
         forKey key: String, withPrompt userPrompt: String
     ) throws(KeychainError) -> String {
         try enclave.string(key, enclave.authentication().saying(userPrompt))
     }
 
-    /// The text that is stored under `key`. Asks a person, without words of the application's.
+    /// Returns the text that is stored under `key`. Asks the user without giving a reason.
     ///
-    /// - Throws: As ``string(forKey:withPrompt:)``.
+    /// - Throws: The errors of ``string(forKey:withPrompt:)``.
     public func string(forKey key: String) throws(KeychainError) -> String {
         try string(forKey: key, withPrompt: "")
     }
 
-    /// Removes what is stored under `key`, if anything is; asks nobody.
+    /// Removes what is stored under `key`, if anything. Does not ask the user.
     ///
     /// - Throws: `emptyKey`, `missingEntitlement`, `couldNotAccessKeychain`.
     public func removeObject(forKey key: String) throws(KeychainError) {
         try enclave.remove(key)
     }
 
-    /// Removes everything that is stored; asks nobody.
+    /// Removes everything that is stored. Does not ask the user.
     ///
     /// - Throws: `missingEntitlement`, `couldNotAccessKeychain`.
     public func removeAllObjects() throws(KeychainError) {
         try enclave.removeAll()
     }
+}
 
+extension SecureEnclaveValet {
     /// Copies the generic passwords that a query finds into this valet.
     ///
     /// - Parameters:
-    ///   - query: A SecItem dictionary. It names `kSecClassGenericPassword`, holds no access
-    ///     control, and leaves `kSecMatchLimit` and the `kSecReturn…` keys to the migration.
-    ///   - removeOnCompletion: Whether what was copied is removed from where it was.
-    /// - Throws: ``MigrationError``; ``KeychainError/itemNotFound`` when nothing is found, and
-    ///   other ``KeychainError``s. The keychain is then as it was.
+    ///   - query: A SecItem dictionary that names `kSecClassGenericPassword` and no access control.
+    ///     The migration sets `kSecMatchLimit` and the `kSecReturn…` keys.
+    ///   - removeOnCompletion: Whether to remove the copied items from their old place.
+    /// - Throws: ``MigrationError``; ``KeychainError/itemNotFound`` if nothing is found, and other
+    ///   ``KeychainError``s. The keychain is unchanged then.
     public func migrateObjects(
         matching query: [String: AnyHashable], removeOnCompletion: Bool
     ) throws {
@@ -99,30 +132,30 @@ extension SecureEnclaveValet {
         try enclave.migrate(items, removing: removeOnCompletion)
     }
 
-    /// Copies the items that a ``SinglePromptSecureEnclaveValet`` of the same identifier, group and
-    /// access control keeps. Asks a person, once, to read them.
+    /// Copies the items of the ``SinglePromptSecureEnclaveValet`` with the same identifier, group
+    /// and access control into this valet. Asks the user once, to read them.
     ///
     /// - Parameters:
-    ///   - userPrompt: What the person reads: what the values are needed for.
-    ///   - removeOnCompletion: Whether what was copied is removed from the other valet.
-    /// - Throws: As ``migrateObjects(matching:removeOnCompletion:)``;
-    ///   ``KeychainError/userCancelled`` if the person declines, or does not prove who they are.
+    ///   - userPrompt: What the values are needed for. The question shows it.
+    ///   - removeOnCompletion: Whether to remove the copied items from the other valet.
+    /// - Throws: The errors of ``migrateObjects(matching:removeOnCompletion:)``;
+    ///   ``KeychainError/userCancelled`` if the user declines or cannot authenticate.
     public func migrateObjectsFromSinglePromptSecureEnclaveValet(
         withPrompt userPrompt: String = "", removeOnCompletion: Bool
     ) throws {
         let other = Configuration(
             enclave: enclave.configuration.naming, accessControl, asksOnce: true)
-        let person = enclave.authentication().saying(userPrompt)
-        let items = try enclave.backend.find(other.sandbox.query, person)
+        let authentication = enclave.authentication().saying(userPrompt)
+        let items = try enclave.backend.find(other.sandbox.query, authentication)
         try enclave.migrate(items, removing: removeOnCompletion)
     }
 
-    /// Copies the items of a valet into this one.
+    /// Copies the items of a plain valet into this one.
     ///
     /// - Parameters:
-    ///   - valet: A valet whose items ask for nobody.
-    ///   - removeOnCompletion: Whether what was copied is removed from the other valet.
-    /// - Throws: As ``migrateObjects(matching:removeOnCompletion:)``.
+    ///   - valet: The valet with the items. Reading them does not ask the user.
+    ///   - removeOnCompletion: Whether to remove the copied items from the other valet.
+    /// - Throws: The errors of ``migrateObjects(matching:removeOnCompletion:)``.
     public func migrateObjects(from valet: Valet, removeOnCompletion: Bool) throws {
         try enclave.migrate(try enclave.backend.find(valet.query), removing: removeOnCompletion)
     }

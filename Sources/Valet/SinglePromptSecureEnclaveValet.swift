@@ -1,82 +1,116 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// The calls of `SinglePromptSecureEnclaveValet`, which asks the user once. `Enclave` does the work;
+// the class is declared in SinglePromptSecureEnclaveValet+ObjectiveC.swift.
+
 public import Foundation
 
 extension SinglePromptSecureEnclaveValet {
-    /// Whether the keychain works here, as far as that can be tried without asking a person: with
-    /// a value that nobody has to be there for. It is not among ``allKeys(userPrompt:)``.
+    /// Returns the valet of that identifier, which this application alone can use.
+    public class func valet(
+        with identifier: Identifier, accessControl: SecureEnclaveAccessControl
+    ) -> SinglePromptSecureEnclaveValet {
+        shared(.standard(identifier), accessControl)
+    }
+
+    /// Returns a valet of an access group, which every application of the group can use.
     ///
-    /// False for `biometricAny` and `biometricCurrentSet` where nobody has a finger or face
-    /// enrolled: on Linux, also in programs that are built without the trait `Fingerprint`.
+    /// A group can have several valets, each with an `identifier` of its own, and one without.
+    public class func sharedGroupValet(
+        with groupIdentifier: SharedGroupIdentifier, identifier: Identifier? = nil,
+        accessControl: SecureEnclaveAccessControl
+    ) -> SinglePromptSecureEnclaveValet {
+        shared(.sharedGroup(groupIdentifier, identifier), accessControl)
+    }
+
+    private class func shared(
+        _ naming: Configuration.Naming, _ accessControl: SecureEnclaveAccessControl
+    ) -> SinglePromptSecureEnclaveValet {
+        let enclave = Enclave(naming, accessControl, asksOnce: true, backend: Platform.backend)
+        return Platform.registry.valet(enclave.configuration) {
+            SinglePromptSecureEnclaveValet(enclave)
+        }
+    }
+}
+
+extension SinglePromptSecureEnclaveValet {
+    /// Returns whether the keychain works here. Tries a canary item that can be read without asking
+    /// the user. ``allKeys(userPrompt:)`` leaves the canary out.
+    ///
+    /// False for `biometricAny` and `biometricCurrentSet` if no finger or face is enrolled; on
+    /// Linux also in programs that are built without the trait `Fingerprint`.
     public func canAccessKeychain() -> Bool { enclave.canAccessKeychain }
 
-    /// Stores `object` under `key`, in place of what was there; asks nobody. On return it is on
-    /// disk.
+    /// Stores `object` under `key` and replaces what was stored there. Does not ask the user. On
+    /// return it is on disk.
     ///
-    /// - Throws: ``KeychainError``: `emptyKey`, `emptyValue`, `missingEntitlement`,
-    ///   `couldNotAccessKeychain`, also while no passcode is set, and for `biometricCurrentSet`
+    /// - Throws: ``KeychainError``: `emptyKey`, `emptyValue`, `missingEntitlement`;
+    ///   `couldNotAccessKeychain`, also while no passcode is set and, for `biometricCurrentSet`,
     ///   while no finger is enrolled.
     public func setObject(_ object: Data, forKey key: String) throws {
         try enclave.set(object, key)
     }
 
-    /// The bytes that are stored under `key`. Asks a person, unless one was asked before.
+    /// Returns the bytes that are stored under `key`. Asks the user, unless an earlier answer still
+    /// counts.
     ///
-    /// - Parameter userPrompt: What the person reads: what the value is needed for.
-    /// - Throws: ``KeychainError``: `userCancelled` if the person declines, or does not prove who
-    ///   they are; `emptyKey`, `itemNotFound`, `missingEntitlement`, `couldNotAccessKeychain`, also
-    ///   where nobody can be asked.
+    /// - Parameter userPrompt: What the value is needed for. The question shows it.
+    /// - Throws: ``KeychainError``: `userCancelled` if the user declines or cannot authenticate;
+    ///   `emptyKey`, `itemNotFound`, `missingEntitlement`; `couldNotAccessKeychain`, also if the
+    ///   user cannot be asked.
     public func object(forKey key: String, withPrompt userPrompt: String) throws -> Data {
         try enclave.object(key, remembered.current.saying(userPrompt))
     }
 
-    /// Whether something is stored under `key`; does not read it, and asks nobody. What a person
-    /// proved before does not count.
+    /// Returns whether something is stored under `key`. Does not read the value and does not ask
+    /// the user. An earlier answer of the user does not count.
     ///
     /// - Throws: ``KeychainError``: `emptyKey`, `missingEntitlement`, `couldNotAccessKeychain`.
     public func containsObject(forKey key: String) throws -> Bool {
         try enclave.contains(key)
     }
 
-    /// Stores the UTF-8 of `string` under `key`, in place of what was there; asks nobody.
+    /// Stores the UTF-8 of `string` under `key` and replaces what was stored there. Does not ask
+    /// the user. On return it is on disk.
     ///
-    /// - Throws: As ``setObject(_:forKey:)``.
+    /// - Throws: The errors of ``setObject(_:forKey:)``.
     public func setString(_ string: String, forKey key: String) throws {
         try setObject(Data(string.utf8), forKey: key)
     }
 
-    /// The text that is stored under `key`. Asks a person, unless one was asked before.
+    /// Returns the text that is stored under `key`. Asks the user, unless an earlier answer still
+    /// counts.
     ///
-    /// - Parameter userPrompt: What the person reads: what the text is needed for.
-    /// - Throws: As ``object(forKey:withPrompt:)``; `itemNotFound` also when the bytes stored are
-    ///   not UTF-8.
+    /// - Parameter userPrompt: What the text is needed for. The question shows it.
+    /// - Throws: The errors of ``object(forKey:withPrompt:)``; `itemNotFound` also if the stored
+    ///   bytes are not UTF-8.
     public func string(forKey key: String, withPrompt userPrompt: String) throws -> String {
         try enclave.string(key, remembered.current.saying(userPrompt))
     }
 
-    /// Has the next read ask a person. A question that is open ends, as if the person had failed.
+    /// Makes the next read ask the user. Ends an open question as a failed authentication.
     public func requirePromptOnNextAccess() {
         remembered.forget()
     }
 
-    /// The keys under which something is stored, none if there are none. Asks a person, unless one
-    /// was asked before, or nothing is stored.
+    /// Returns the keys under which something is stored; an empty set if there are none. Asks the
+    /// user, unless an earlier answer still counts or nothing is stored.
     ///
-    /// - Parameter userPrompt: What the person reads: what the keys are needed for.
+    /// - Parameter userPrompt: What the keys are needed for. The question shows it.
     /// - Throws: ``KeychainError``: `userCancelled`, `missingEntitlement`,
     ///   `couldNotAccessKeychain`.
     public func allKeys(userPrompt: String) throws -> Set<String> {
         try enclave.allKeys(remembered.current.saying(userPrompt))
     }
 
-    /// Removes what is stored under `key`, if anything is; asks nobody.
+    /// Removes what is stored under `key`, if anything. Does not ask the user.
     ///
     /// - Throws: ``KeychainError``: `emptyKey`, `missingEntitlement`, `couldNotAccessKeychain`.
     public func removeObject(forKey key: String) throws {
         try enclave.remove(key)
     }
 
-    /// Removes everything that is stored; asks nobody.
+    /// Removes everything that is stored. Does not ask the user.
     ///
     /// - Throws: ``KeychainError``: `missingEntitlement`, `couldNotAccessKeychain`.
     public func removeAllObjects() throws {
@@ -86,11 +120,11 @@ extension SinglePromptSecureEnclaveValet {
     /// Copies the generic passwords that a query finds into this valet.
     ///
     /// - Parameters:
-    ///   - query: A SecItem dictionary. It names `kSecClassGenericPassword`, holds no access
-    ///     control, and leaves `kSecMatchLimit` and the `kSecReturn…` keys to the migration.
-    ///   - removeOnCompletion: Whether what was copied is removed from where it was.
-    /// - Throws: ``MigrationError``; ``KeychainError/itemNotFound`` when nothing is found, and
-    ///   other ``KeychainError``s. The keychain is then as it was.
+    ///   - query: A SecItem dictionary that names `kSecClassGenericPassword` and no access control.
+    ///     The migration sets `kSecMatchLimit` and the `kSecReturn…` keys.
+    ///   - removeOnCompletion: Whether to remove the copied items from their old place.
+    /// - Throws: ``MigrationError``; ``KeychainError/itemNotFound`` if nothing is found, and other
+    ///   ``KeychainError``s. The keychain is unchanged then.
     public func migrateObjects(
         matching query: [String: AnyHashable], removeOnCompletion: Bool
     ) throws {
@@ -98,13 +132,39 @@ extension SinglePromptSecureEnclaveValet {
         try enclave.migrate(items, removing: removeOnCompletion)
     }
 
-    /// Copies the items of a valet into this one.
+    /// Copies the items of a plain valet into this one.
     ///
     /// - Parameters:
-    ///   - valet: A valet whose items ask for nobody.
-    ///   - removeOnCompletion: Whether what was copied is removed from the other valet.
-    /// - Throws: As ``migrateObjects(matching:removeOnCompletion:)``.
+    ///   - valet: The valet with the items. Reading them does not ask the user.
+    ///   - removeOnCompletion: Whether to remove the copied items from the other valet.
+    /// - Throws: The errors of ``migrateObjects(matching:removeOnCompletion:)``.
     public func migrateObjects(from valet: Valet, removeOnCompletion: Bool) throws {
         try enclave.migrate(try enclave.backend.find(valet.query), removing: removeOnCompletion)
+    }
+}
+
+/// What the user has proved to one valet, until the valet forgets it.
+// Sendable because the lock is held wherever the authentication is touched.
+final class RememberedAuthentication: @unchecked Sendable {
+    private let lock = NSLock()
+    private let make: @Sendable () -> Authentication
+    private var authentication: Authentication
+
+    /// Starts with an authentication of `make`, with which the user has proved nothing.
+    init(_ make: @escaping @Sendable () -> Authentication) {
+        self.make = make
+        authentication = make()
+    }
+
+    /// The authentication with all that the user has proved so far.
+    var current: Authentication { lock.withLock { authentication } }
+
+    /// Forgets what was proved, and ends an open question.
+    func forget() {
+        let forgotten = lock.withLock {
+            defer { authentication = make() }
+            return authentication
+        }
+        forgotten.forget()
     }
 }

@@ -8,9 +8,9 @@ internal import ValetSecItem
 internal import ValetSecItemRequests
 internal import ValetSecretMemory
 
-/// The embedded keychain, asked by typed requests.
+/// The backend of valets on Linux: typed requests to the embedded keychain.
 struct StoreKeychain: KeychainBackend {
-    /// Asked for at every call.
+    /// Called for every request.
     private let session: @Sendable () throws(KeychainFailure) -> KeychainSession
     /// The same keychain, for searches by dictionary.
     private let dictionaries: SecItemKeychain
@@ -91,7 +91,7 @@ struct StoreKeychain: KeychainBackend {
 
     func copy(_ query: ItemQuery, withValues: Bool) throws(KeychainFailure) -> [FoundItem] {
         let session = try self.session()
-        // Nobody is asked for names alone.
+        // Reading names alone does not ask the user.
         guard withValues else { return try session.attributes(of: query).map(FoundItem.init) }
         return try copy(query, AuthenticationPolicy())
     }
@@ -135,7 +135,7 @@ struct StoreKeychain: KeychainBackend {
                         try item.version
                     }))
         } catch {
-            // Only what is to be changed or removed can be missing.
+            // Only an item to change or remove can be missing.
             throw error.code == .itemNotFound ? .removing(error) : .storing(error)
         }
     }

@@ -1,41 +1,96 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// `Valet` stores secrets by key in sandboxes that an application names. Here are its calls: those
+// that make valets, then those that store, read, find and remove values, one or several at a time.
+// The class is declared in Valet+ObjectiveC.swift.
+
 public import Foundation
 internal import ValetKeychainModel
 
 extension Valet {
-    /// Whether the keychain works here, which is tried by reading a canary, and by writing it
-    /// when it is not there. The canary is not among ``allKeys()``.
-    ///
-    /// Valets of one explicitly set identifier share the canary, whatever their accessibilities.
-    public func canAccessKeychain() -> Bool {
-        let canary = PasswordName(ServiceName.canaryAccount, in: sandbox)
-        let value = Data(ServiceName.canaryValue.utf8)
-        do throws(KeychainFailure) {
-            if let found = try? backend.value(of: canary) { return found == value }
-            try backend.set(sandbox.item(canary.account), value: value)
-            return try backend.value(of: canary) == value
-        } catch {
-            return error.code == .duplicateItem && canAccessOtherCanary(canary, value)
-        }
+    /// Returns the valet of that identifier, which this application alone can use.
+    public class func valet(with identifier: Identifier, accessibility: Accessibility) -> Valet {
+        shared(Configuration(.standard(identifier), accessibility))
     }
 
-    /// Whether the canary works that a valet of another accessibility has stored under this name.
+    /// Returns the valet of that identifier whose items iCloud synchronizes on Apple's systems.
     ///
-    /// The keychain reports a duplicate only after it has found the class of this valet's items
-    /// open. So a canary that is locked with its own class says nothing against this valet.
-    private func canAccessOtherCanary(_ canary: PasswordName, _ value: Data) -> Bool {
-        var query = canary.query
-        query.protectionClass = nil
-        query.limit = nil
-        do throws(KeychainFailure) {
-            return try backend.copy(query, withValues: true).allSatisfy { $0.value == value }
-        } catch {
-            return [.locked, .interactionNotAllowed, .itemNotFound].contains(error.code)
-        }
+    /// On Linux the items stay on this machine: nothing synchronizes them yet.
+    public class func iCloudValet(
+        with identifier: Identifier, accessibility: CloudAccessibility
+    ) -> Valet {
+        shared(Configuration(cloud: .standard(identifier), accessibility))
     }
 
-    /// Stores `object` under `key`, in place of what was there. On return it is on disk.
+    /// Returns a valet of an access group, which every application of the group can use.
+    ///
+    /// A group can have several valets, each with an `identifier` of its own, and one without.
+    public class func sharedGroupValet(
+        with groupIdentifier: SharedGroupIdentifier, identifier: Identifier? = nil,
+        accessibility: Accessibility
+    ) -> Valet {
+        shared(Configuration(.sharedGroup(groupIdentifier, identifier), accessibility))
+    }
+
+    /// Returns a valet of an access group whose items iCloud synchronizes on Apple's systems.
+    ///
+    /// A group can have several valets, each with an `identifier` of its own, and one without. On
+    /// Linux the items stay on this machine: nothing synchronizes them yet.
+    public class func iCloudSharedGroupValet(
+        with groupIdentifier: SharedGroupIdentifier, identifier: Identifier? = nil,
+        accessibility: CloudAccessibility
+    ) -> Valet {
+        shared(Configuration(cloud: .sharedGroup(groupIdentifier, identifier), accessibility))
+    }
+
+    /// Returns the valet whose items have exactly `identifier` as their service.
+    ///
+    /// Valets of one identifier share their keys, whatever their accessibilities: a key can be in
+    /// one of them only. ``migrateObjects(from:removeOnCompletion:)`` moves all keys from one to
+    /// another.
+    public class func valet(
+        withExplicitlySet identifier: Identifier, accessibility: Accessibility
+    ) -> Valet {
+        shared(Configuration(.explicit(identifier), accessibility))
+    }
+
+    /// Returns the valet whose items have exactly `identifier` as their service, and are
+    /// synchronized by iCloud on Apple's systems.
+    ///
+    /// On Linux the items stay on this machine: nothing synchronizes them yet.
+    public class func iCloudValet(
+        withExplicitlySet identifier: Identifier, accessibility: CloudAccessibility
+    ) -> Valet {
+        shared(Configuration(cloud: .explicit(identifier), accessibility))
+    }
+
+    /// Returns the valet of an access group whose items have the group's name, without its prefix,
+    /// as their service.
+    public class func sharedGroupValet(
+        withExplicitlySet identifier: SharedGroupIdentifier, accessibility: Accessibility
+    ) -> Valet {
+        shared(Configuration(.explicitSharedGroup(identifier), accessibility))
+    }
+
+    /// Returns the valet of an access group whose items have the group's name, without its prefix,
+    /// as their service, and are synchronized by iCloud on Apple's systems.
+    ///
+    /// On Linux the items stay on this machine: nothing synchronizes them yet.
+    public class func iCloudSharedGroupValet(
+        withExplicitlySet identifier: SharedGroupIdentifier, accessibility: CloudAccessibility
+    ) -> Valet {
+        shared(Configuration(cloud: .explicitSharedGroup(identifier), accessibility))
+    }
+
+    private class func shared(_ configuration: Configuration) -> Valet {
+        Platform.registry.valet(configuration) {
+            Valet(configuration, backend: Platform.backend)
+        }
+    }
+}
+
+extension Valet {
+    /// Stores `object` under `key` and replaces what was stored there. On return it is on disk.
     ///
     /// - Throws: `emptyKey`, `emptyValue`, `missingEntitlement`, `couldNotAccessKeychain`.
     public func setObject(_ object: Data, forKey key: String) throws(KeychainError) {
@@ -48,7 +103,7 @@ extension Valet {
         }
     }
 
-    /// The bytes that are stored under `key`.
+    /// Returns the bytes that are stored under `key`.
     ///
     /// - Throws: `emptyKey`, `itemNotFound`, `missingEntitlement`, `couldNotAccessKeychain`.
     public func object(forKey key: String) throws(KeychainError) -> Data {
@@ -64,7 +119,27 @@ extension Valet {
         }
     }
 
-    /// Whether something is stored under `key`; does not read it.
+    /// Stores the UTF-8 of `string` under `key` and replaces what was stored there. On return it
+    /// is on disk.
+    ///
+    /// - Throws: `emptyKey`, `emptyValue`, `missingEntitlement`, `couldNotAccessKeychain`.
+    public func setString(_ string: String, forKey key: String) throws(KeychainError) {
+        try setObject(Data(string.utf8), forKey: key)
+    }
+
+    /// Returns the text that is stored under `key`.
+    ///
+    /// - Throws: `itemNotFound`, also if the stored bytes are not UTF-8; `emptyKey`,
+    ///   `missingEntitlement`, `couldNotAccessKeychain`.
+    public func string(forKey key: String) throws(KeychainError) -> String {
+        guard let string = String(utf8: try object(forKey: key)) else {
+            Platform.keep(.valueIsNotUTF8)
+            throw .itemNotFound
+        }
+        return string
+    }
+
+    /// Returns whether something is stored under `key`. Does not read the value.
     ///
     /// - Throws: `emptyKey`, `missingEntitlement`, `couldNotAccessKeychain`.
     public func containsObject(forKey key: String) throws(KeychainError) -> Bool {
@@ -76,31 +151,10 @@ extension Valet {
         }
     }
 
-    /// Stores the UTF-8 of `string` under `key`, in place of what was there.
+    /// Returns the keys under which something is stored; an empty set if there are none.
     ///
-    /// - Throws: `emptyKey`, `emptyValue`, `missingEntitlement`, `couldNotAccessKeychain`.
-    public func setString(_ string: String, forKey key: String) throws(KeychainError) {
-        try setObject(Data(string.utf8), forKey: key)
-    }
-
-    /// The text that is stored under `key`.
-    ///
-    /// - Throws: `itemNotFound` also when the bytes stored are not UTF-8; `emptyKey`,
-    ///   `missingEntitlement`, `couldNotAccessKeychain`.
-    public func string(forKey key: String) throws(KeychainError) -> String {
-        guard let string = String(utf8: try object(forKey: key)) else {
-            Platform.keep(
-                KeychainFailure(
-                    .itemNotFound, during: "read an item", message: "the value is not UTF-8"))
-            throw .itemNotFound
-        }
-        return string
-    }
-
-    /// The keys under which something is stored, none if there are none.
-    ///
-    /// Items whose account is not text, which other software may have stored, are left out. The
-    /// cost grows with the number of keys.
+    /// Leaves out items whose account is not text, which other software may have stored. The cost
+    /// grows with the number of keys.
     ///
     /// - Throws: `missingEntitlement`, `couldNotAccessKeychain`.
     public func allKeys() throws(KeychainError) -> Set<String> {
@@ -113,34 +167,134 @@ extension Valet {
         }
     }
 
-    /// Removes what is stored under `key`, if anything is.
+    /// Removes what is stored under `key`, if anything.
     ///
     /// - Throws: `emptyKey`, `missingEntitlement`, `couldNotAccessKeychain`.
     public func removeObject(forKey key: String) throws(KeychainError) {
         try check(key)
-        try remove(PasswordName(key, in: sandbox).query)
+        try backend.deleteAny(PasswordName(key, in: sandbox).query)
     }
 
-    /// Removes everything that is stored, the canary of ``canAccessKeychain()`` included.
+    /// Removes everything that is stored, including the canary of ``canAccessKeychain()``.
     ///
     /// On Linux more than 1,000 objects are removed in batches, so that other programs can write
-    /// meanwhile: an error or a crash may leave some, which another call removes.
+    /// in between. After an error or a crash some objects may be left; another call removes them.
+    ///
     /// - Throws: `missingEntitlement`, `couldNotAccessKeychain`.
     public func removeAllObjects() throws(KeychainError) {
-        try remove(query)
+        try backend.deleteAny(query)
     }
 
-    private func remove(_ query: ItemQuery) throws(KeychainError) {
+    private func check(_ key: String) throws(KeychainError) {
+        guard !key.isEmpty else { throw .emptyKey }
+    }
+}
+
+/// Several values in one call.
+extension Valet {
+    /// Returns the bytes that are stored under each of `keys`, as they were at one moment.
+    ///
+    /// Apple's keychain has no transactions: there the values are read one after the other.
+    ///
+    /// - Returns: The values by key. Keys under which nothing is stored are missing.
+    /// - Throws: `emptyKey`, `missingEntitlement`, `couldNotAccessKeychain`.
+    public func objects(
+        forKeys keys: some Sequence<String>
+    ) throws(KeychainError) -> [String: Data] {
+        let keys = Set(keys)
+        guard !keys.contains("") else { throw .emptyKey }
+        guard !keys.isEmpty else { return [:] }
         do {
-            try backend.delete(query)
-        } catch  where error.code == .itemNotFound {
-            return
+            return try backend.values(of: keys, in: sandbox)
         } catch {
             throw KeychainError(error)
         }
     }
 
-    private func check(_ key: String) throws(KeychainError) {
-        guard !key.isEmpty else { throw .emptyKey }
+    /// Stores each of `objects` under its key and replaces what was stored there: all of them or
+    /// none. On return they are on disk.
+    ///
+    /// This is one transaction, so a hundred objects cost little more than one. Apple's keychain
+    /// has no transactions: there, if an object cannot be stored, those before it are set back.
+    ///
+    /// - Throws: `emptyKey`, `emptyValue`, `missingEntitlement`, `couldNotAccessKeychain`.
+    public func setObjects(_ objects: [String: Data]) throws(KeychainError) {
+        guard objects[""] == nil else { throw .emptyKey }
+        guard !objects.values.contains(where: \.isEmpty) else { throw .emptyValue }
+        do {
+            try backend.set(objects.map { (item: sandbox.item($0.key), value: $0.value) })
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+}
+
+extension Valet {
+    /// Returns whether the keychain works here. Tries to read a canary item, and stores it if it
+    /// does not exist. ``allKeys()`` leaves the canary out.
+    ///
+    /// Valets of one explicitly set identifier share the canary, whatever their accessibilities.
+    public func canAccessKeychain() -> Bool {
+        let canary = PasswordName(ServiceName.canaryAccount, in: sandbox)
+        let value = Data(ServiceName.canaryValue.utf8)
+        do throws(KeychainFailure) {
+            if let found = try? backend.value(of: canary) { return found == value }
+            try backend.set(sandbox.item(canary.account), value: value)
+            return try backend.value(of: canary) == value
+        } catch {
+            return error.code == .duplicateItem && canAccessOtherCanary(canary, value)
+        }
+    }
+
+    /// Whether a canary with this name that a valet of another accessibility stored can be read.
+    ///
+    /// The keychain reports a duplicate only if the protection class of this valet's items is
+    /// open. So a canary whose own class is locked says nothing against this valet.
+    private func canAccessOtherCanary(_ canary: PasswordName, _ value: Data) -> Bool {
+        var query = canary.query
+        query.protectionClass = nil
+        query.limit = nil
+        do throws(KeychainFailure) {
+            return try backend.copy(query, withValues: true).allSatisfy { $0.value == value }
+        } catch {
+            return [.locked, .interactionNotAllowed, .itemNotFound].contains(error.code)
+        }
+    }
+
+    /// Keeps `failure` as the thread's last failure. If the key was not found, adds a hint that
+    /// names the accessibility under which it is stored.
+    ///
+    /// Costs a search, only when a key is missing.
+    func keep(_ failure: KeychainFailure, missing key: String) {
+        guard Platform.keepsLastFailure, failure.code == .itemNotFound else { return }
+        Platform.keep(explained(failure, missing: key))
+    }
+
+    /// `failure` with a hint if `key` is stored under the same identifier with another
+    /// accessibility.
+    func explained(_ failure: KeychainFailure, missing key: String) -> KeychainFailure {
+        guard let accessibility = otherAccessibility(of: key) else { return failure }
+        return KeychainFailure(
+            failure,
+            hint: "the key is stored under the same identifier with the accessibility "
+                + "\(accessibility)")
+    }
+
+    /// Finds the key in one search: services of other accessibilities differ in their names,
+    /// explicitly set ones only in the class of their items.
+    private func otherAccessibility(of key: String) -> Accessibility? {
+        var query = query
+        query.protectionClass = nil
+        query.attributes = [.account: .text(key)]
+        query.limit = 100
+        guard let items = try? backend.copy(query, withValues: false) else { return nil }
+        return Accessibility.allCases.first { accessibility in
+            let service = configuration.service(accessibility.description)
+            return accessibility != self.accessibility
+                && items.contains { item in
+                    item.service == AnyHashable(service)
+                        && item.protectionClass == accessibility.protectionClass
+                }
+        }
     }
 }

@@ -2,7 +2,8 @@
 
 internal import Foundation
 
-/// The valets that are alive, so that one configuration has one object.
+/// The living valets of this process, so that one configuration has one object. The class methods
+/// of valets ask it.
 // Sendable because the lock is held wherever the entries are touched.
 final class ValetRegistry: @unchecked Sendable {
     private struct Entry {
@@ -13,22 +14,17 @@ final class ValetRegistry: @unchecked Sendable {
     private var entries: [Configuration: Entry] = [:]
     private var countThatIsSweptAt = 64
 
-    /// A registry that knows the valets of `inherited`, if no thread was in the middle of it.
+    /// A registry with the valets of `inherited`, unless a thread held its lock during a fork.
     ///
-    /// For a child of `fork`, in which that thread does not exist and the lock is never released.
+    /// In a child of `fork` that thread does not exist, and never releases the lock.
     init(inherited: ValetRegistry? = nil) {
         guard let inherited, inherited.lock.try() else { return }
         entries = inherited.entries
         inherited.lock.unlock()
     }
 
-    /// The living valet of that configuration, or a new one.
-    func valet(_ configuration: Configuration) -> Valet {
-        valet(configuration) { Valet(configuration, backend: Platform.backend) }
-    }
-
-    /// The living valet of that configuration, or the one that `make` makes: each kind of
-    /// configuration has a class of its own.
+    /// The living valet of that configuration, or a new one from `make`. Each kind of configuration
+    /// has a class of its own.
     func valet<Object: AnyObject>(_ configuration: Configuration, make: () -> Object) -> Object {
         lock.withLock {
             if let valet = entries[configuration]?.valet as? Object { return valet }
@@ -39,10 +35,10 @@ final class ValetRegistry: @unchecked Sendable {
         }
     }
 
-    /// How many configurations are known, those of valets that are gone included.
+    /// How many configurations are registered, including those of valets that no longer exist.
     var count: Int { lock.withLock { entries.count } }
 
-    /// Forgets the dead, seldom enough for the cost per valet to stay constant.
+    /// Forgets valets that no longer exist, so seldom that the cost per valet stays constant.
     private func sweep() {
         guard entries.count >= countThatIsSweptAt else { return }
         entries = entries.filter { $0.value.valet != nil }

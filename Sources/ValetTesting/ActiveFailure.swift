@@ -6,28 +6,29 @@ internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore
 
-/// A failure that is in effect, with the number of calls that it has met.
+/// A failure that is in effect, with the number of calls that it applied to so far.
+/// `withKeychainFailure` puts it into effect; `FailureScript` applies it to calls.
 final class ActiveFailure: Sendable {
-    /// Those that are in effect in this task.
+    /// The failures that are in effect in this task.
     @TaskLocal static var all: [ActiveFailure] = []
 
     private let failure: ScriptedFailure
     private let count = Atomic<Int>(0)
-    /// Whether it was left: it holds for tasks no longer that go on.
+    /// Whether its scope has ended. Tasks that outlive the scope are no longer affected.
     private let isOver = Atomic<Bool>(false)
 
     private init(_ failure: ScriptedFailure) {
         self.failure = failure
     }
 
-    /// Runs `body` with `failures` in effect beside those that are.
+    /// Runs `body` with `failures` in effect in addition to those that already are.
     static func adding<R>(_ failures: [ScriptedFailure], _ body: () -> R) -> R {
         let new = failures.map(ActiveFailure.init)
         defer { end(new) }
         return $all.withValue(all + new) { body() }
     }
 
-    /// Runs `body` with `failures` in effect beside those that are.
+    /// Runs `body` with `failures` in effect in addition to those that already are.
     static func adding<R>(_ failures: [ScriptedFailure], _ body: () async -> R) async -> R {
         let new = failures.map(ActiveFailure.init)
         defer { end(new) }
@@ -41,14 +42,13 @@ final class ActiveFailure: Sendable {
         }
     }
 
-    /// What it would do to the next call that it meets, whatever item that is about; nil for
-    /// nothing.
+    /// What it would do to the next call, whatever the item; nil if it would do nothing.
     var next: ScriptedFailure.Kind? {
         guard failure.isOfKeychain, !isOver.load(ordering: .acquiring) else { return nil }
         return isTurn(count.load(ordering: .relaxed) + 1) ? failure.kind : nil
     }
 
-    /// Fails in the place of a call, or delays it, or does nothing.
+    /// Throws in place of a call, delays it, or does nothing.
     func meet(_ call: MetCall) throws(KeychainFailure) {
         guard !isOver.load(ordering: .acquiring), failure.key.map(call.isAbout) ?? true else {
             return
@@ -79,7 +79,7 @@ final class ActiveFailure: Sendable {
         }
     }
 
-    /// Waits as a call waits for others: not beyond its deadline.
+    /// Waits like a call that waits for others, at most until its deadline.
     static func delay(
         _ operation: String, by duration: Duration, in session: KeychainSession
     ) throws(KeychainFailure) {

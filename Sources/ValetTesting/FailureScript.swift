@@ -5,7 +5,8 @@ internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore
 
-/// What comes before each call to one temporary keychain: the failures in effect, and its end.
+/// Runs each call to one temporary keychain: applies the failures in effect, counts the calls under
+/// way, and removes the keychain after the last one.
 final class FailureScript: CallScript {
     private struct State {
         var activeCalls = 0
@@ -16,7 +17,7 @@ final class FailureScript: CallScript {
     private let state = Mutex(State())
     private let remove: @Sendable () -> Void
 
-    /// - Parameter remove: What is done once, when the keychain is over and no call is under way.
+    /// - Parameter remove: Called once, when the keychain has ended and no call is under way.
     init(remove: @escaping @Sendable () -> Void) {
         self.remove = remove
     }
@@ -58,21 +59,21 @@ final class FailureScript: CallScript {
         }
     }
 
-    /// Runs `body`, with which the keychain does not go away.
+    /// Runs `body` and keeps the keychain until it returns.
     private func counting<R>(
         _ operation: String, _ body: () throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
         guard begin() else {
             throw KeychainFailure(
                 .invalidRequest, during: operation,
-                message: "the temporary keychain is gone",
-                hint: "wait for what a test starts before it ends")
+                message: "the temporary keychain was removed",
+                hint: "wait for the test's own tasks and threads before the test ends")
         }
         defer { finish { $0.activeCalls -= 1 } }
         return try body()
     }
 
-    /// Lets no further call through.
+    /// Refuses every further call.
     func end() {
         finish { $0.isOver = true }
     }
@@ -85,7 +86,7 @@ final class FailureScript: CallScript {
         }
     }
 
-    /// Changes the state, and removes the keychain when that was the last thing to happen to it.
+    /// Changes the state, and removes the keychain if it has ended and no call is under way.
     private func finish(_ change: (inout State) -> Void) {
         let isLast = state.withLock { state in
             change(&state)
@@ -97,7 +98,7 @@ final class FailureScript: CallScript {
     }
 }
 
-/// A script with the failures of the task that it was made in, for another thread.
+/// A script for another thread, with the failures of the task that created it.
 final class CarriedScript: CallScript {
     private let script: FailureScript
     private let failures: [ActiveFailure]

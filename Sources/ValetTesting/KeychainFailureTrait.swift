@@ -2,11 +2,11 @@
 
 public import Testing
 
-/// Lets calls to the keychain fail in each test: `.keychainFailure(.locked)`.
+/// Makes calls to the keychain fail in each test: `.keychainFailure(.locked)`.
 public struct KeychainFailureTrait: TestTrait, SuiteTrait, TestScoping {
     let failure: ScriptedFailure
 
-    /// True: of a suite, it is so in every test, which counts its calls for itself.
+    /// True: on a suite, the failure is in effect in every test, and each test counts its own calls.
     public var isRecursive: Bool { true }
 
     /// Runs a test with the failure in effect.
@@ -19,9 +19,42 @@ public struct KeychainFailureTrait: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == KeychainFailureTrait {
-    /// Lets calls to the keychain of each test fail. Without ``Testing/Trait/temporaryKeychain``
-    /// the test has an empty one, too; the order of both does not matter.
+    /// Makes calls to the keychain fail in each test. Without ``Testing/Trait/temporaryKeychain``
+    /// it also gives the test an empty keychain. The order of the two traits does not matter.
     public static func keychainFailure(_ failure: ScriptedFailure) -> Self {
         KeychainFailureTrait(failure: failure)
     }
+}
+
+/// Runs `body` while calls to temporary keychains fail as `failures` say. Failures that are already
+/// in effect stay so. If no temporary keychain is in effect, it makes one.
+@discardableResult
+public func withKeychainFailure<R, E: Error>(
+    _ failures: ScriptedFailure..., body: () throws(E) -> R
+) throws(E) -> R {
+    let result: Result<R, E> = ActiveFailure.adding(failures) {
+        Result { () throws(E) -> R in
+            guard TemporaryKeychain.current == nil else { return try body() }
+            return try withTemporaryKeychain { () throws(E) -> R in try body() }
+        }
+    }
+    return try result.get()
+}
+
+/// Runs `body` while calls to temporary keychains fail as `failures` say. Failures that are already
+/// in effect stay so. If no temporary keychain is in effect, it makes one.
+@discardableResult
+public func withKeychainFailure<R, E: Error>(
+    _ failures: ScriptedFailure..., body: () async throws(E) -> R
+) async throws(E) -> R {
+    let result: Result<R, E> = await ActiveFailure.adding(failures) {
+        do throws(E) {
+            guard TemporaryKeychain.current == nil else { return .success(try await body()) }
+            return .success(
+                try await withTemporaryKeychain { () async throws(E) -> R in try await body() })
+        } catch {
+            return .failure(error)
+        }
+    }
+    return try result.get()
 }

@@ -4,7 +4,8 @@ internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore
 
-/// A call, and what a keychain in some state would answer to it (docs/TESTING.md).
+/// A call to a temporary keychain, and how a real keychain in a scripted state would answer it
+/// (docs/TESTING.md). `ActiveFailure` asks it.
 struct MetCall {
     let call: SessionCall
     let session: KeychainSession
@@ -15,7 +16,7 @@ struct MetCall {
         self.session = session
     }
 
-    /// Whether it is about an item with that account.
+    /// Whether the call concerns an item with that account.
     func isAbout(_ account: String) -> Bool {
         switch call {
         case .add(let item), .set(let item), .replace(_, let item):
@@ -29,9 +30,9 @@ struct MetCall {
         }
     }
 
-    /// What a keychain in that state throws; nil where it does not matter.
+    /// What a keychain in that state throws; nil if the state does not matter to the call.
     ///
-    /// - Parameter key: The account of the only items that are concerned; nil for all.
+    /// - Parameter key: The account of the only items that the state applies to; nil for all.
     func failure(_ kind: ScriptedFailure.Kind, key: String?) -> KeychainFailure? {
         switch kind {
         case .locked where meetsLocked(key): locked
@@ -62,7 +63,7 @@ struct MetCall {
             meetsClosed(query, key)
                 || changes.protectionClass?.isClosed == true && !found(query, key: key).isEmpty
         case .delete(let query):
-            // The names of a synchronizable item have to be read for the mark that it leaves.
+            // Deleting a synchronizable item leaves a tombstone, which needs the item's names.
             found(query, key: key).contains { item in
                 item.protectionClass.isClosed && (item.isSynchronizable || query.needsOpening)
             }
@@ -91,7 +92,7 @@ struct MetCall {
         }
     }
 
-    /// The items that a call meets; none where it fails by itself.
+    /// The items that a call finds; none if the call fails by itself.
     private func found(_ query: ItemQuery, key: String?) -> [StoredItem] {
         let found = try? session.store.copy(query, .attributes, for: session.caller).items
         return (found ?? []).filter { item in
@@ -107,7 +108,7 @@ struct MetCall {
 }
 
 extension ProtectionClass {
-    /// Whether items of the class are out of reach while the keychain is locked
+    /// Whether items of the class cannot be read while the keychain is locked
     /// (spec/keys-and-states.md §5).
     fileprivate var isClosed: Bool {
         switch self {
@@ -127,7 +128,7 @@ extension ItemQuery {
 }
 
 extension SessionCall {
-    /// What a failure says was being done.
+    /// The operation that a failure names.
     var operation: String {
         switch self {
         case .add: "add an item"
@@ -141,7 +142,7 @@ extension SessionCall {
         }
     }
 
-    /// Whether the keychain's files change.
+    /// Whether the call changes the keychain's files.
     var writes: Bool {
         switch self {
         case .add, .set, .replace, .transfer, .update, .delete: true

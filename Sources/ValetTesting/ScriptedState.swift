@@ -4,21 +4,20 @@ internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore
 
-/// What failures let a keychain say of itself, when it is asked and when it tells.
-///
-/// It is the state that the next call would meet: asking is not counted among the calls.
+/// The state that a temporary keychain reports while failures are in effect: the state that the
+/// next call would find. Asking for the state is not counted as a call.
 struct ScriptedState {
-    /// What was found out, or why nothing was.
+    /// The state, or why it is unknown.
     typealias Found = Result<KeychainAvailability, KeychainFailure>
 
     private let kinds: [ScriptedFailure.Kind]
 
-    /// What `failures` come to now.
+    /// The state that `failures` produce now.
     init(_ failures: [ActiveFailure]) {
         kinds = failures.compactMap(\.next)
     }
 
-    /// As a call does it, with the delays that calls have.
+    /// Looks up the state, with the delays of a call.
     func look(in session: KeychainSession) throws(KeychainFailure) -> KeychainAvailability {
         for case .slow(let duration) in kinds {
             try ActiveFailure.delay(ItemStore.looking, by: duration, in: session)
@@ -26,7 +25,7 @@ struct ScriptedState {
         return scripted(try session.store.availability())
     }
 
-    /// `found` in the scripted state. The receiver waits anyway, and is not delayed.
+    /// `found` with the scripted state. Adds no delay, because the receiver waits anyway.
     func changed(_ found: Found, in session: KeychainSession) -> Found {
         for case .slow(session.store.timeLimit...) in kinds {
             return .failure(KeychainFailure(.timedOut, during: ItemStore.looking))
@@ -34,7 +33,7 @@ struct ScriptedState {
         return found.map(scripted)
     }
 
-    /// The device key is looked for first, then what was opened (spec/keys-and-states.md §5).
+    /// The device key counts first, then the opened keys (spec/keys-and-states.md §5).
     private func scripted(_ found: KeychainAvailability) -> KeychainAvailability {
         var found = found
         if kinds.contains(.keyUnavailable) {

@@ -1,48 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `ValetTesting` gives tests of applications keychains of their own.
+// `ValetTesting` gives the tests of applications keychains of their own.
 
 internal import Foundation
 internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore
 
-/// A keychain for the length of a test, with which `Valet`, `KeychainSwift` and the SecItem
-/// functions work in place of the user's.
+/// A keychain for the duration of a test. `Valet`, `KeychainSwift` and the SecItem functions use it
+/// in place of the user's keychain.
 ///
-/// It is a real one: the same files, keys and rules as any, in a folder of its own, without a
-/// passcode. It is in effect inside `use`: in the task that calls it and in tasks that this one
-/// starts. Detached tasks, dispatch queues and threads do not inherit it; hand the object over and
-/// call `use` there.
+/// It is a real keychain with the same files, keys and rules, in a folder of its own, without a
+/// passcode. It is in effect inside `use`, in the calling task and its child tasks. Detached tasks,
+/// dispatch queues and threads do not inherit it: pass the object to them and call `use` there.
 public final class TemporaryKeychain: Sendable {
     /// Where the files of a temporary keychain are.
     public enum Storage: Sendable {
-        /// In memory, as far as there is a file system for that: a folder in `/dev/shm`, which the
-        /// system may swap out, or one for temporary files where there is none. Nothing waits for a
-        /// disk. Containers often have little room there.
+        /// In `/dev/shm`, a file system in memory that the system may swap out; without it, in the
+        /// folder for temporary files. Nothing waits for a disk. Containers often have little space
+        /// there.
         case memory
         /// On disk, in the folder for temporary files.
         case disk
     }
 
-    /// The keychain that is in effect here; nil if none is.
+    /// The keychain that is in effect in this task; nil if none is.
     public static var current: TemporaryKeychain? { inEffect }
 
     @TaskLocal private static var inEffect: TemporaryKeychain?
 
-    /// The folder of the files, there after the first write: mode 0700, with a name that nobody
-    /// guesses.
+    /// The folder of the files, which the first write creates: mode 0700, with a name that nobody
+    /// can guess.
     public let folder: String
     private let session: KeychainSession
     private let script: FailureScript
 
-    /// An empty keychain. Nothing is written before it is used.
+    /// Creates an empty keychain. Writes nothing before the first use.
     ///
     /// - Parameters:
     ///   - storage: Where its files are.
     ///   - applicationIdentifier: The name of the application that uses it.
-    ///   - accessGroups: The groups that the application has beside the one that is named like it;
-    ///     new items go to the first. Entitlements of the process do not count.
+    ///   - accessGroups: The application's groups in addition to the group with its own name. New
+    ///     items go to the first. The entitlements of the process do not count.
     public init(
         _ storage: Storage = .memory, applicationIdentifier: String = "ValetTesting",
         accessGroups: [String] = []
@@ -88,17 +87,17 @@ public final class TemporaryKeychain: Sendable {
         return try result.get()
     }
 
-    /// Ends the keychain and removes its files, when the last call that is under way has ended.
-    /// Calls that still come fail with `invalidRequest`. Happens by itself when nobody has the
-    /// object any more; files of a process that is killed stay.
+    /// Ends the keychain, and removes its files once the last call under way has returned. Later
+    /// calls fail with `invalidRequest`. Releasing the object does the same. The files of a killed
+    /// process stay.
     public func remove() {
         script.end()
     }
 
-    /// From now on no call of this process reaches the keychain of its user: those outside of a
-    /// temporary one fail with `invalidRequest`, for as long as the process lives.
+    /// Keeps all further calls of this process away from the user's keychain: calls without a
+    /// temporary keychain in effect fail with `invalidRequest` until the process ends.
     ///
-    /// For a set-up that all tests of a program share.
+    /// Call it in a set-up that all tests of a program share.
     public static func forbidOthers() {
         SessionOverride.require()
     }

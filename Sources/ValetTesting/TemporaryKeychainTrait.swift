@@ -2,16 +2,17 @@
 
 public import Testing
 
-/// Gives each test, and each case of a parameterized one, an empty keychain: `.temporaryKeychain`.
+/// Gives each test, and each case of a parameterized test, an empty keychain:
+/// `.temporaryKeychain`.
 public struct TemporaryKeychainTrait: TestTrait, SuiteTrait, TestScoping {
     let storage: TemporaryKeychain.Storage
     let applicationIdentifier: String
     let accessGroups: [String]
 
-    /// True: of a suite, every test has a keychain of its own.
+    /// True: on a suite, every test has a keychain of its own.
     public var isRecursive: Bool { true }
 
-    /// Runs a test with a keychain in effect, which is removed afterwards.
+    /// Runs a test with a keychain in effect, and removes the keychain afterwards.
     public func provideScope(
         for test: Test, testCase: Test.Case?,
         performing function: @concurrent @Sendable () async throws -> Void
@@ -30,7 +31,7 @@ extension Trait where Self == TemporaryKeychainTrait {
 
     /// An empty keychain for each test.
     ///
-    /// See ``TemporaryKeychain`` for the parameters.
+    /// ``TemporaryKeychain`` describes the parameters.
     public static func temporaryKeychain(
         _ storage: TemporaryKeychain.Storage = .memory,
         applicationIdentifier: String = "ValetTesting", accessGroups: [String] = []
@@ -39,4 +40,34 @@ extension Trait where Self == TemporaryKeychainTrait {
             storage: storage, applicationIdentifier: applicationIdentifier,
             accessGroups: accessGroups)
     }
+}
+
+/// Runs `body` with an empty keychain in effect, and removes the keychain afterwards.
+///
+/// ``TemporaryKeychain`` describes the parameters, and which threads do not inherit the keychain.
+@discardableResult
+public func withTemporaryKeychain<R, E: Error>(
+    _ storage: TemporaryKeychain.Storage = .memory,
+    applicationIdentifier: String = "ValetTesting", accessGroups: [String] = [],
+    _ body: () throws(E) -> R
+) throws(E) -> R {
+    let keychain = TemporaryKeychain(
+        storage, applicationIdentifier: applicationIdentifier, accessGroups: accessGroups)
+    defer { keychain.remove() }
+    return try keychain.use(body)
+}
+
+/// Runs `body` with an empty keychain in effect, and removes the keychain afterwards.
+///
+/// ``TemporaryKeychain`` describes the parameters, and which threads do not inherit the keychain.
+@discardableResult
+public func withTemporaryKeychain<R, E: Error>(
+    _ storage: TemporaryKeychain.Storage = .memory,
+    applicationIdentifier: String = "ValetTesting", accessGroups: [String] = [],
+    _ body: () async throws(E) -> R
+) async throws(E) -> R {
+    let keychain = TemporaryKeychain(
+        storage, applicationIdentifier: applicationIdentifier, accessGroups: accessGroups)
+    defer { keychain.remove() }
+    return try await keychain.use(body)
 }

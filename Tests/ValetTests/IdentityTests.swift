@@ -26,7 +26,10 @@ private let group = SharedGroupIdentifier.sample("ABC")
         let registry = ValetRegistry()
         for number in 0..<1_000 {
             let name = Identifier.named("\(number)")
-            _ = registry.valet(Configuration(.standard(name), .whenUnlocked))
+            let configuration = Configuration(.standard(name), .whenUnlocked)
+            _ = registry.valet(configuration) {
+                Valet(configuration, backend: Platform.backend)
+            }
         }
         #expect(registry.count <= 64)
     }

@@ -4,22 +4,24 @@ internal import Foundation
 internal import ValetKeychainModel
 
 extension Valet {
-    /// Stores `value` under `key`, in place of what was there.
+    /// Stores `value` under `key` and replaces what was stored there.
     ///
-    /// Text is stored as ``setString(_:forKey:)`` does it, and `Data` as ``setObject(_:forKey:)``
-    /// does; everything else as JSON. JSON text of a secret passes through memory that is not
-    /// wiped: a key or token is better off as `Data`.
-    /// - Throws: ``KeychainError`` as ``setObject(_:forKey:)``;
+    /// Stores text as ``setString(_:forKey:)`` does, `Data` as ``setObject(_:forKey:)`` does, and
+    /// everything else as JSON. The JSON passes through memory that is not wiped: store keys and
+    /// tokens as `Data`.
+    ///
+    /// - Throws: The ``KeychainError``s of ``setObject(_:forKey:)``;
     ///   ``ValueCodingError/notEncodable(_:)``.
     public func set<Value: Encodable>(_ value: Value, forKey key: String) throws {
         if let text = value as? String { return try setString(text, forKey: key) }
         try setObject(try value as? Data ?? encoded(value), forKey: key)
     }
 
-    /// The value that is stored under `key`, as ``set(_:forKey:)`` stored it.
+    /// Returns the value that ``set(_:forKey:)`` stored under `key`.
     ///
-    /// - Throws: ``KeychainError`` as ``object(forKey:)`` and, for text, ``string(forKey:)``;
-    ///   ``ValueCodingError/notDecodable(_:)`` if something else is stored there, which stays.
+    /// - Throws: The ``KeychainError``s of ``object(forKey:)`` and, for text, of
+    ///   ``string(forKey:)``; ``ValueCodingError/notDecodable(_:)`` if a value of another type is
+    ///   stored there. It stays stored.
     public func value<Value: Decodable>(
         forKey key: String, as type: Value.Type = Value.self
     ) throws -> Value {
@@ -44,6 +46,27 @@ extension Valet {
             return try encoder.encode(value)
         } catch {
             throw ValueCodingError.notEncodable(String(reflecting: Value.self))
+        }
+    }
+}
+
+/// Why a value could not be turned into bytes, or bytes into a value.
+///
+/// Names only types, because the errors of Foundation's coders may quote the secret.
+@nonexhaustive
+public enum ValueCodingError: Error, Hashable, Sendable {
+    /// A value of this type cannot be written as JSON.
+    case notEncodable(String)
+    /// The stored bytes are not JSON of this type.
+    case notDecodable(String)
+}
+
+extension ValueCodingError: CustomStringConvertible {
+    /// One line that names the operation and the type.
+    public var description: String {
+        switch self {
+        case .notEncodable(let type): "could not store a value: \(type) cannot be written as JSON"
+        case .notDecodable(let type): "could not read a value: the stored bytes are not a \(type)"
         }
     }
 }

@@ -5,11 +5,13 @@ internal import ValetKeychainServices
 internal import ValetKeychainStore
 
 extension Valet {
-    /// What becomes of this valet's keys after this call, in whatever process; never values.
+    /// Returns the changes of this valet's keys after this call, made by any process. Reports keys,
+    /// never values.
     ///
     ///     for try await change in try valet.keyChanges() { … }
     ///
-    /// On Linux alone: the keychains of Apple's systems tell nobody.
+    /// Exists on Linux alone: the keychains of Apple's systems do not report changes.
+    ///
     /// - Throws: `missingEntitlement`, `couldNotAccessKeychain`, also before the first unlock.
     public func keyChanges() throws(KeychainError) -> KeyChanges {
         do {
@@ -19,20 +21,20 @@ extension Valet {
         }
     }
 
-    /// What becomes of the keys of a valet, in the order in which it was noticed.
+    /// The changes of a valet's keys, in the order in which they are noticed.
     ///
-    /// Changes are told within a fraction of a second. A slow reader misses
-    /// nothing but what was undone in between, and many writes of one key may be told as one. What
-    /// is written while the keychain is locked is told once it can be read. One thread watches for
-    /// the whole process, for as long as anybody waits; each look costs what counting this valet's
-    /// keys costs, and comes ten times a second at most.
+    /// A change is reported within a fraction of a second. Several writes of one key may be
+    /// reported as one change, and a slow reader does not see changes that were undone in between.
+    /// Writes of a locked keychain are reported once the items can be read. While any sequence is
+    /// read, one thread watches for the whole process. It looks at most ten times a second; a look
+    /// costs as much as counting this valet's keys.
     ///
-    /// For one reader. It ends when the task that reads it is cancelled, and fails if the keychain
-    /// can no longer be read.
+    /// A sequence is for one reader. It ends when the task that reads it is cancelled, and fails if
+    /// the keychain can no longer be read.
     public struct KeyChanges: AsyncSequence, Sendable {
-        /// A change.
+        /// One change.
         public typealias Element = KeyChange
-        /// Why nothing can be told any more.
+        /// Why the keychain can no longer be read.
         public typealias Failure = KeychainFailure
 
         private let changes: AccountChanges
@@ -41,7 +43,7 @@ extension Valet {
             self.changes = changes
         }
 
-        /// Begins with what was written since the sequence was made.
+        /// Starts with the changes since the sequence was created.
         public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(changes) }
 
         /// Reads the changes one after the other.
@@ -52,12 +54,12 @@ extension Valet {
                 self.changes = changes.makeAsyncIterator()
             }
 
-            /// Waits for the next change; nil once the task was cancelled.
+            /// Waits for the next change; nil if the task is cancelled.
             public mutating func next() async throws(KeychainFailure) -> KeyChange? {
                 try await next(isolation: #isolation)
             }
 
-            /// Waits for the next change; nil once the task was cancelled.
+            /// Waits for the next change; nil if the task is cancelled.
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(KeychainFailure) -> KeyChange? {
@@ -71,7 +73,7 @@ extension Valet {
 }
 
 extension KeyChange {
-    /// nil for what is none of a valet's keys: ``Valet/allKeys()``.
+    /// nil for accounts that ``Valet/allKeys()`` leaves out.
     fileprivate init?(_ change: AccountChange) {
         switch change {
         case .stored(.text(let account)) where account != ServiceName.canaryAccount:
@@ -82,4 +84,15 @@ extension KeyChange {
         case .stored, .removed: return nil
         }
     }
+}
+
+/// One change of a valet's keys.
+@nonexhaustive
+public enum KeyChange: Hashable, Sendable {
+    /// A value was stored under the key; there may have been one before.
+    case stored(key: String)
+    /// The value under the key was removed.
+    case removed(key: String)
+    /// Keys were removed whose names could never be read. `allKeys()` returns those that are left.
+    case removedUnknown
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A property that is kept in a valet.
+/// A property that is stored in a valet.
 ///
 ///     @KeychainStored("refresh token", in: .valet(with: identifier, accessibility: .whenUnlocked))
 ///     var refreshToken: String?
 ///
-/// Reading gives nil if nothing is stored, and also if it could not be found out; setting nil
-/// removes. A property cannot throw: `$refreshToken` can, and knows what went wrong the last time.
-/// Each use is a call of the keychain: nothing is kept in memory.
+/// Reading returns nil if nothing is stored, and also if the keychain fails. Setting nil removes
+/// the value. A property cannot throw; the methods of `$refreshToken` can, and its
+/// ``failure`` is the last error of the property. Each use calls the keychain: nothing is cached.
 @propertyWrapper
 public struct KeychainStored<Value: Codable & Sendable>: Sendable {
     /// The key under which the value is stored.
@@ -15,46 +15,49 @@ public struct KeychainStored<Value: Codable & Sendable>: Sendable {
     private let valet: Valet
     private let memory = Memory()
 
-    // What the last use of the property came to; copies of the wrapper share it.
+    // The error of the property's last use. Copies of the wrapper share it.
     private final class Memory: Sendable {
         let failure = Guarded<(any Error)?>(nil)
     }
 
-    /// A property that is stored under `key`, which must not be empty.
+    /// A property that is stored under `key`. The key must not be empty.
     public init(_ key: String, in valet: Valet) {
         self.key = key
         self.valet = valet
     }
 
-    /// What is stored, in the form of ``Valet/Valet/set(_:forKey:)``.
+    /// The stored value, as ``Valet/Valet/set(_:forKey:)`` stores it; nil if nothing is stored or
+    /// the keychain fails.
     public var wrappedValue: Value? {
         get { remembering { try read() }.flatMap { $0 } }
         nonmutating set { remembering { try write(newValue) } }
     }
 
-    /// The same property, for those who want to know what went wrong.
+    /// The property with its methods that throw, and its last error.
     public var projectedValue: KeychainStored<Value> { self }
 
-    /// Why the last use of the property failed; nil if it worked.
+    /// The error of the property's last use; nil if it succeeded.
     public var failure: (any Error)? { memory.failure.withLock { $0 } }
 
-    /// What is stored; nil if nothing is.
+    /// Returns the stored value; nil if nothing is stored.
     ///
-    /// - Throws: As ``Valet/Valet/value(forKey:as:)``; `itemNotFound` only if something is stored
-    ///   that is no text although `Value` is, or if it was stored by others meanwhile.
+    /// - Throws: The errors of ``Valet/Valet/value(forKey:as:)``. `itemNotFound` means that the
+    ///   stored bytes are not text although `Value` is, or that another program stored the value
+    ///   during the call.
     public func read() throws -> Value? {
         do {
             return try valet.value(forKey: key, as: Value.self)
         } catch KeychainError.itemNotFound {
-            // Only a keychain that says so itself has nothing: one that cannot be asked fails.
+            // Nil only if the keychain confirms it: one that cannot be read throws here.
             guard try valet.containsObject(forKey: key) else { return nil }
             throw KeychainError.itemNotFound
         }
     }
 
-    /// Stores `value`, or removes what is stored if there is none.
+    /// Stores `value`; removes the stored value if `value` is nil.
     ///
-    /// - Throws: As ``Valet/Valet/set(_:forKey:)``.
+    /// - Throws: The errors of ``Valet/Valet/set(_:forKey:)`` and, for nil, of
+    ///   ``Valet/Valet/removeObject(forKey:)``.
     public func write(_ value: Value?) throws {
         if let value {
             try valet.set(value, forKey: key)

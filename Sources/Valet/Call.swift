@@ -14,7 +14,7 @@ final class Guarded<Value>: @unchecked Sendable {
         self.value = value
     }
 
-    /// Does `body`, and nobody else touches the value until it returns.
+    /// Runs `body` while no other thread can touch the value.
     func withLock<R>(_ body: (inout Value) -> R) -> R {
         lock.lock()
         defer { lock.unlock() }
@@ -22,27 +22,29 @@ final class Guarded<Value>: @unchecked Sendable {
     }
 }
 
-/// A call that a task waits for while a thread of its own makes it.
+/// One call of a valet that a task waits for while another thread makes it: what every method of
+/// the `Asynchronous…` types creates.
 @available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
 final class Call<Value: Sendable, Failure: Error>: Sendable {
     private enum Progress {
         case waiting(CheckedContinuation<Outcome, Never>)
-        /// Made, but nobody waits for it yet.
+        /// Created, but no task waits for it yet.
         case new
         case running(CheckedContinuation<Outcome, Never>)
         case over
     }
 
-    /// What came of it, with the failure that the thread knows in full.
+    /// The result, with the full failure that the thread has kept.
     struct Outcome: Sendable {
         let result: Result<Value, Failure>
         var failure: KeychainFailure?
     }
 
-    /// What ends a call that has begun and is left alone; nil if it has to be waited for.
+    /// Ends a call that has begun and is no longer waited for; nil for calls that are always waited
+    /// for.
     private let abandonment: (@Sendable () -> Void)?
     private let body: @Sendable () throws(Failure) -> Value
-    /// What a cancelled task is told.
+    /// The error of a cancelled task.
     private let cancellation: Failure
     private let progress = Guarded(Progress.new)
 
@@ -99,9 +101,9 @@ final class Call<Value: Sendable, Failure: Error>: Sendable {
         if isAbandoned { abandonment?() }
     }
 
-    /// Hands `outcome` to the waiting task, once, if the call is still where `condition` wants it.
+    /// Hands `outcome` to the waiting task, once, if `condition` holds for the progress of the call.
     ///
-    /// - Returns: Whether the call had begun, and nobody waits for it any more.
+    /// - Returns: Whether the call had begun and the task was still waiting.
     @discardableResult
     private func finish(with outcome: Outcome, if condition: (borrowing Progress) -> Bool) -> Bool {
         let (continuation, hadBegun) = progress.withLock { progress in
@@ -152,14 +154,18 @@ extension Call where Failure == KeychainError {
 
 @available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
 extension Call where Failure == any Error {
-    /// As ``reading(orElse:_:)``, for what throws other errors as well.
+    /// Makes a call that changes nothing and also throws other errors than `KeychainError`.
+    ///
+    /// - Throws: `userCancelled` once the task is cancelled, and what `body` throws.
     static func untypedReading(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         try await Call(abandonment: {}, cancellation: KeychainError.userCancelled, body).value()
     }
 
-    /// As ``writing(_:)``, for what throws other errors as well.
+    /// Makes a call that may change something and also throws other errors than `KeychainError`.
+    ///
+    /// - Throws: `userCancelled` if the task is cancelled before it begins; what `body` throws.
     static func untypedWriting(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
@@ -168,3 +174,13 @@ extension Call where Failure == any Error {
 }
 
 private let callQueue = DispatchQueue(label: "valet.asynchronous", attributes: .concurrent)
+
+/// A query for the thread that makes a call.
+// Sendable because the caller gave the query away, and nothing in it is ever changed.
+struct SentQuery: @unchecked Sendable {
+    let query: [String: AnyHashable]
+
+    init(_ query: sending [String: AnyHashable]) {
+        self.query = query
+    }
+}

@@ -1,9 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// `MigratableKeyValuePair` in Objective-C: the objects that a `compactMap` gets and returns.
+
 #if canImport(ObjectiveC)
     public import Foundation
 
-    /// What an Objective-C `compactMap` returns: ``MigratableKeyValuePair`` as an object.
+    /// The object that an Objective-C `compactMap` gets for each item to migrate.
+    @objc(VALMigratableKeyValuePairInput)
+    public final class MigratableKeyValuePairInput: NSObject {
+        /// The account: `NSString`, `NSData` or `NSNumber`.
+        @objc public let key: Any
+        /// The value's bytes.
+        @objc public let value: Data
+
+        init(_ pair: MigratableKeyValuePair<AnyHashable>) {
+            key = pair.key.base
+            value = pair.value
+            super.init()
+        }
+    }
+
+    /// The object that an Objective-C `compactMap` returns for each item to migrate.
     @objc(VALMigratableKeyValuePairOutput)
     public final class MigratableKeyValuePairOutput: NSObject, Sendable {
         /// The key to store the value under.
@@ -31,7 +48,7 @@
             super.init()
         }
 
-        /// Returned instead of a pair, stops the migration; the keychain is then as it was.
+        /// Returned in place of a pair, it ends the migration and leaves the keychain unchanged.
         @objc
         public class func preventMigration() -> MigratableKeyValuePairOutput {
             MigratableKeyValuePairOutput(key: "", value: Data(), preventsMigration: true)
@@ -43,6 +60,6 @@
         }
     }
 
-    /// Why a migration ended that the caller's `compactMap` prevented.
+    /// Thrown when the caller's `compactMap` prevents the migration.
     struct MigrationPrevented: Error {}
 #endif

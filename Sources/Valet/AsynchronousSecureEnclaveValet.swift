@@ -4,129 +4,115 @@ public import Foundation
 
 @available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
 extension SecureEnclaveValet {
-    /// The same valet for tasks: no call blocks the thread that the task runs on.
+    /// The same valet for tasks: its calls do not block the task's thread.
     public var asynchronous: AsynchronousSecureEnclaveValet { AsynchronousSecureEnclaveValet(self) }
 }
 
-/// A valet that asks a person at each read, whose calls run on threads of their own, off every
-/// executor.
+/// The calls of a ``SecureEnclaveValet`` for tasks. Each runs on another thread, off every
+/// executor, and throws the errors of the call that it makes.
 ///
-/// Each call does and throws what the one of the same name of ``SecureEnclaveValet`` does. When the
-/// task is cancelled, a call that has not begun does nothing, and one that reads gives up waiting
-/// and ends its question: both throw `userCancelled`. A call that writes and has begun is waited
-/// for: its outcome would be unknown otherwise.
+/// When the task is cancelled, a call that has not begun does nothing, and a call that reads stops
+/// waiting and ends its question: both throw `userCancelled`. A call that writes and has begun is
+/// waited for, because its outcome would otherwise be unknown.
 @available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
 public struct AsynchronousSecureEnclaveValet: Hashable, Sendable {
-    /// The valet that does the work.
+    /// The valet whose calls are made.
     public let valet: SecureEnclaveValet
 
     init(_ valet: SecureEnclaveValet) {
         self.valet = valet
     }
 
-    /// ``SecureEnclaveValet/canAccessKeychain()``; false, too, if the task is cancelled.
+    /// Calls ``SecureEnclaveValet/canAccessKeychain()`` on another thread. False also if the task is
+    /// cancelled.
     public func canAccessKeychain() async -> Bool {
-        let valet = valet
         let isAccessible = try? await Call.writing { () throws(KeychainError) in
             valet.canAccessKeychain()
         }
         return isAccessible ?? false
     }
 
-    /// ``SecureEnclaveValet/setObject(_:forKey:)``
+    /// Calls ``SecureEnclaveValet/setObject(_:forKey:)`` on another thread.
     public func setObject(_ object: Data, forKey key: String) async throws(KeychainError) {
-        let enclave = valet.enclave
-        try await Call.writing { () throws(KeychainError) in
-            try enclave.set(object, key)
-        }
+        try await Call.writing { () throws(KeychainError) in try valet.enclave.set(object, key) }
     }
 
-    /// ``SecureEnclaveValet/object(forKey:withPrompt:)``
+    /// Calls ``SecureEnclaveValet/object(forKey:withPrompt:)`` on another thread.
     public func object(
         forKey key: String, withPrompt userPrompt: String
     ) async throws(KeychainError) -> Data {
-        let (enclave, person) = (valet.enclave, valet.enclave.authentication())
-        return try await Call.reading(orElse: person.forget) { () throws(KeychainError) in
-            try enclave.object(key, person.saying(userPrompt))
+        let authentication = valet.enclave.authentication()
+        return try await Call.reading(orElse: authentication.forget) { () throws(KeychainError) in
+            try valet.enclave.object(key, authentication.saying(userPrompt))
         }
     }
 
-    /// ``SecureEnclaveValet/object(forKey:)``
+    /// Calls ``SecureEnclaveValet/object(forKey:)`` on another thread.
     public func object(forKey key: String) async throws(KeychainError) -> Data {
         try await object(forKey: key, withPrompt: "")
     }
 
-    /// ``SecureEnclaveValet/containsObject(forKey:)``
+    /// Calls ``SecureEnclaveValet/containsObject(forKey:)`` on another thread.
     public func containsObject(forKey key: String) async throws(KeychainError) -> Bool {
-        let enclave = valet.enclave
-        return try await Call.reading { () throws(KeychainError) in
-            try enclave.contains(key)
+        try await Call.reading { () throws(KeychainError) in
+            try valet.enclave.contains(key)
         }
     }
 
-    /// ``SecureEnclaveValet/setString(_:forKey:)``
+    /// Calls ``SecureEnclaveValet/setString(_:forKey:)`` on another thread.
     public func setString(_ string: String, forKey key: String) async throws(KeychainError) {
-        let enclave = valet.enclave
         try await Call.writing { () throws(KeychainError) in
-            try enclave.set(Data(string.utf8), key)
+            try valet.enclave.set(Data(string.utf8), key)
         }
     }
 
-    /// ``SecureEnclaveValet/string(forKey:withPrompt:)``
+    /// Calls ``SecureEnclaveValet/string(forKey:withPrompt:)`` on another thread.
     public func string(
         forKey key: String, withPrompt userPrompt: String
     ) async throws(KeychainError) -> String {
-        let (enclave, person) = (valet.enclave, valet.enclave.authentication())
-        return try await Call.reading(orElse: person.forget) { () throws(KeychainError) in
-            try enclave.string(key, person.saying(userPrompt))
+        let authentication = valet.enclave.authentication()
+        return try await Call.reading(orElse: authentication.forget) { () throws(KeychainError) in
+            try valet.enclave.string(key, authentication.saying(userPrompt))
         }
     }
 
-    /// ``SecureEnclaveValet/string(forKey:)``
+    /// Calls ``SecureEnclaveValet/string(forKey:)`` on another thread.
     public func string(forKey key: String) async throws(KeychainError) -> String {
         try await string(forKey: key, withPrompt: "")
     }
 
-    /// ``SecureEnclaveValet/removeObject(forKey:)``
+    /// Calls ``SecureEnclaveValet/removeObject(forKey:)`` on another thread.
     public func removeObject(forKey key: String) async throws(KeychainError) {
-        let enclave = valet.enclave
-        try await Call.writing { () throws(KeychainError) in
-            try enclave.remove(key)
-        }
+        try await Call.writing { () throws(KeychainError) in try valet.enclave.remove(key) }
     }
 
-    /// ``SecureEnclaveValet/removeAllObjects()``
+    /// Calls ``SecureEnclaveValet/removeAllObjects()`` on another thread.
     public func removeAllObjects() async throws(KeychainError) {
-        let enclave = valet.enclave
-        try await Call.writing { () throws(KeychainError) in
-            try enclave.removeAll()
-        }
+        try await Call.writing { () throws(KeychainError) in try valet.enclave.removeAll() }
     }
 
-    /// ``SecureEnclaveValet/migrateObjects(matching:removeOnCompletion:)``
+    /// Calls ``SecureEnclaveValet/migrateObjects(matching:removeOnCompletion:)`` on another thread.
     public func migrateObjects(
         matching query: sending [String: AnyHashable], removeOnCompletion: Bool
     ) async throws {
-        let (valet, sent) = (valet, SentQuery(query))
+        let sent = SentQuery(query)
         try await Call.untypedWriting {
             try valet.migrateObjects(matching: sent.query, removeOnCompletion: removeOnCompletion)
         }
     }
 
-    /// The method of that name of ``SecureEnclaveValet``.
+    /// Calls the method of that name of ``SecureEnclaveValet`` on another thread.
     public func migrateObjectsFromSinglePromptSecureEnclaveValet(
         withPrompt userPrompt: String = "", removeOnCompletion: Bool
     ) async throws {
-        let valet = valet
         try await Call.untypedWriting {
             try valet.migrateObjectsFromSinglePromptSecureEnclaveValet(
                 withPrompt: userPrompt, removeOnCompletion: removeOnCompletion)
         }
     }
 
-    /// ``SecureEnclaveValet/migrateObjects(from:removeOnCompletion:)``
+    /// Calls ``SecureEnclaveValet/migrateObjects(from:removeOnCompletion:)`` on another thread.
     public func migrateObjects(from other: Valet, removeOnCompletion: Bool) async throws {
-        let valet = valet
         try await Call.untypedWriting {
             try valet.migrateObjects(from: other, removeOnCompletion: removeOnCompletion)
         }
