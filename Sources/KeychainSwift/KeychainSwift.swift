@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `KeychainSwift` stores text, bytes and Booleans by key, and reports result codes. This class calls
-// its throwing form, `KeychainSwift.Throwing`, and keeps the code of what that throws.
+// `KeychainSwift` stores text, bytes and Booleans by key, and reports result codes. This class
+// calls its throwing form, `KeychainSwift.Throwing`, and keeps the code of what that throws.
 
 public import Foundation
 internal import ValetKeychainModel
@@ -10,8 +10,8 @@ internal import ValetKeychainModel
 ///
 /// Items are generic passwords with the key as account and no service. Reading prefers such items;
 /// without one it reads an item of other software with that account, whatever its service. Deleting
-/// and ``clear()`` delete all of them. So keys are shared with all software that stores passwords in
-/// the same access groups.
+/// and ``clear()`` delete all of them. So keys are shared with all software that stores passwords
+/// in the same access groups.
 ///
 /// Methods return nil or false when they fail, and ``lastResultCode`` gives the reason. Another
 /// thread's call overwrites it: use ``throwing`` for errors of one call. All methods may be called
@@ -118,7 +118,8 @@ open class KeychainSwift: @unchecked Sendable {
         return noting { () throws(KeychainFailure) in try Throwing.text(data) }
     }
 
-    /// Returns the bytes that are stored under `key`; nil if nothing is stored or the keychain fails.
+    /// Returns the bytes that are stored under `key`; nil if nothing is stored or the keychain
+    /// fails.
     ///
     /// - Parameter asReference: Whether to return the item's persistent reference in place of its
     ///   value. The reference names the item until it is deleted.
@@ -128,8 +129,8 @@ open class KeychainSwift: @unchecked Sendable {
         }
     }
 
-    /// Returns the Boolean that is stored under `key`: whether the first byte is 1; nil if nothing is
-    /// stored or the keychain fails.
+    /// Returns the Boolean that is stored under `key`: whether the first byte is 1; nil if nothing
+    /// is stored or the keychain fails.
     ///
     /// If the value is empty, returns nil and sets ``lastResultCode`` to -67853
     /// (`errSecInvalidEncoding`).

@@ -23,8 +23,8 @@ public struct AsynchronousSecureEnclaveValet: Hashable, Sendable {
         self.valet = valet
     }
 
-    /// Calls ``SecureEnclaveValet/canAccessKeychain()`` on another thread. False also if the task is
-    /// cancelled.
+    /// Calls ``SecureEnclaveValet/canAccessKeychain()`` on another thread. False also if the task
+    /// is cancelled.
     public func canAccessKeychain() async -> Bool {
         let isAccessible = try? await Call.writing { () throws(KeychainError) in
             valet.canAccessKeychain()

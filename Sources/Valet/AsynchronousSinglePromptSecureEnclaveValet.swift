@@ -26,8 +26,8 @@ public struct AsynchronousSinglePromptSecureEnclaveValet: Hashable, Sendable {
         self.valet = valet
     }
 
-    /// Calls ``SinglePromptSecureEnclaveValet/canAccessKeychain()`` on another thread. False also if
-    /// the task is cancelled.
+    /// Calls ``SinglePromptSecureEnclaveValet/canAccessKeychain()`` on another thread. False also
+    /// if the task is cancelled.
     public func canAccessKeychain() async -> Bool {
         let isAccessible = try? await Call.writing { () throws(KeychainError) in
             valet.canAccessKeychain()

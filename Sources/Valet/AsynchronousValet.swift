@@ -114,8 +114,8 @@ extension AsynchronousValet {
 
 @available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
 extension AsynchronousValet {
-    /// Calls ``Valet/Valet/migrateObjects(matching:compactMap:)`` on another thread, which also calls
-    /// `compactMap`.
+    /// Calls ``Valet/Valet/migrateObjects(matching:compactMap:)`` on another thread, which also
+    /// calls `compactMap`.
     public func migrateObjects(
         matching query: sending [String: AnyHashable],
         compactMap:
@@ -139,7 +139,8 @@ extension AsynchronousValet {
         }
     }
 
-    /// Calls ``Valet/Valet/migrateObjects(from:compactMap:)`` on another thread, which also calls `compactMap`.
+    /// Calls ``Valet/Valet/migrateObjects(from:compactMap:)`` on another thread, which also calls
+    /// `compactMap`.
     public func migrateObjects(
         from other: Valet,
         compactMap:
@@ -159,7 +160,8 @@ extension AsynchronousValet {
         }
     }
 
-    /// Calls ``Valet/Valet/migrateObjectsFromAlwaysAccessibleValet(removeOnCompletion:)`` on another thread.
+    /// Calls ``Valet/Valet/migrateObjectsFromAlwaysAccessibleValet(removeOnCompletion:)`` on
+    /// another thread.
     public func migrateObjectsFromAlwaysAccessibleValet(removeOnCompletion: Bool) async throws {
         try await Call.untypedWriting {
             try valet.migrateObjectsFromAlwaysAccessibleValet(
@@ -167,7 +169,9 @@ extension AsynchronousValet {
         }
     }
 
-    /// Calls ``Valet/Valet/migrateObjectsFromAlwaysAccessibleThisDeviceOnlyValet(removeOnCompletion:)`` on another thread.
+    /// Calls
+    /// ``Valet/Valet/migrateObjectsFromAlwaysAccessibleThisDeviceOnlyValet(removeOnCompletion:)``
+    /// on another thread.
     public func migrateObjectsFromAlwaysAccessibleThisDeviceOnlyValet(
         removeOnCompletion: Bool
     ) async throws {

@@ -101,7 +101,7 @@ final class Call<Value: Sendable, Failure: Error>: Sendable {
         if isAbandoned { abandonment?() }
     }
 
-    /// Hands `outcome` to the waiting task, once, if `condition` holds for the progress of the call.
+    /// Hands `outcome` to the waiting task, once, if `condition` holds for the call's progress.
     ///
     /// - Returns: Whether the call had begun and the task was still waiting.
     @discardableResult

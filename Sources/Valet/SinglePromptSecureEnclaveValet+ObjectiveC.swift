@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The class `SinglePromptSecureEnclaveValet`, and its calls under their Objective-C names. The calls
-// are in SinglePromptSecureEnclaveValet.swift.
+// The class `SinglePromptSecureEnclaveValet`, and its calls under their Objective-C names. The
+// calls are in SinglePromptSecureEnclaveValet.swift.
 
 public import Foundation
 internal import ValetKeychainModel

@@ -6,7 +6,7 @@ public import Testing
 public struct KeychainFailureTrait: TestTrait, SuiteTrait, TestScoping {
     let failure: ScriptedFailure
 
-    /// True: on a suite, the failure is in effect in every test, and each test counts its own calls.
+    /// True: on a suite, the failure is in effect in every test. Each test counts its own calls.
     public var isRecursive: Bool { true }
 
     /// Runs a test with the failure in effect.
