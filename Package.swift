@@ -85,31 +85,32 @@ var products: [Product] = [
         system("CTPM2", apt: "libtss2-dev"),
         library("SecretMemory", ["CSodium", "CLinux"]),
         library("Sealing", ["CSodium", "SecretMemory"]),
-        library("Database", ["CSQLite", "CLinux"]),
-        library("UserPresence", ["CLinux", "Database", "SecretMemory"]),
-        library("SystemBus", ["Database"]),
-        library("Fingerprint", ["Database", "Sealing", "SystemBus"]),
+        library("System", ["CLinux"]),
+        library("Database", ["CSQLite", "System"]),
+        library("UserPresence", ["CLinux", "SecretMemory", "System"]),
+        library("SystemBus", ["System"]),
+        library("Fingerprint", ["Sealing", "System", "SystemBus"]),
         library(
-            "TPM", ["CLinux", "Database", "SecretMemory", "Sealing"], optional: ["TPM": "CTPM2"]),
+            "TPM", ["CLinux", "SecretMemory", "Sealing", "System"], optional: ["TPM": "CTPM2"]),
         library("Keybag", ["KeychainModel", "SecretMemory", "Sealing"]),
         library(
             "LockState",
-            ["CLinux", "Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
-        library("Backup", ["Database", "KeychainModel", "SecretMemory", "Sealing"]),
+            ["CLinux", "KeychainModel", "Keybag", "SecretMemory", "Sealing", "System"]),
+        library("Backup", ["KeychainModel", "SecretMemory", "Sealing", "System"]),
         library(
             "KeychainStore",
             [
                 "Backup", "Database", "KeychainModel", "Keybag", "LockState", "SecretMemory",
-                "Sealing", "TPM",
+                "Sealing", "System", "TPM",
             ]),
         library(
             "KeychainServices",
             [
-                "Database", "KeychainModel", "KeychainStore", "SecretMemory", "UserPresence",
+                "KeychainModel", "KeychainStore", "SecretMemory", "System", "UserPresence",
             ], optional: ["Fingerprint": "Fingerprint"]),
         library(
             "SecItem",
-            ["Database", "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory"]),
+            ["KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory", "System"]),
         library("CoreFoundationNames", ["KeychainModel", "KeychainServices", "SecItem"]),
         library("SecItemRequests", ["CoreFoundationNames", "KeychainModel", "SecItem"]),
         library(
@@ -141,53 +142,57 @@ var products: [Product] = [
         testSupport("CForkSupport"),
         testSupport("TestValues"),
         testSupport("TestSupport", ["KeychainServices"]),
-        tests("Database", ["TestValues"]),
+        testSupport("SystemSupport", ["System", "TestValues"]),
+        tests("System", ["SystemSupport", "TestValues"]),
+        tests("Database", ["System", "SystemSupport", "TestValues"]),
         tests("SecretMemory", ["CForkSupport"]),
         tests(
-            "UserPresence", ["Database", "SecretMemory", "TestValues", "ValetTestAgent"],
+            "UserPresence", ["SecretMemory", "System", "TestValues", "ValetTestAgent"],
             exclude: ["fake-pinentry", "person.py"]),
         tests(
             "Fingerprint",
             [
-                "Database", "KeychainModel", "KeychainServices", "KeychainStore", "SecItem",
-                "SecretMemory", "SystemBus", "TestValues", "UserPresence", "ValetTestAgent",
+                "KeychainModel", "KeychainServices", "KeychainStore", "SecItem",
+                "SecretMemory", "System", "SystemBus", "TestValues", "UserPresence",
+                "ValetTestAgent",
             ]),
         tests("Sealing", ["SecretMemory", "TestValues"]),
-        testAgent("TPMTestAgent", ["Database", "SecretMemory", "TPM"]),
-        testSupport("TPMSupport", ["Database", "Sealing", "TPM", "TestValues"]),
+        testAgent("TPMTestAgent", ["SecretMemory", "System", "TPM"]),
+        testSupport("TPMSupport", ["Sealing", "System", "TPM", "TestValues"]),
         tests(
             "TPM",
             [
-                "Database", "SecretMemory", "Sealing", "TPMSupport", "TPMTestAgent", "TestValues",
+                "SecretMemory", "Sealing", "System", "TPMSupport", "TPMTestAgent", "TestValues",
             ]),
         tests("KeychainModel", ["TestValues"]),
         tests("Keybag", ["KeychainModel", "SecretMemory", "Sealing", "TestValues"]),
         testSupport("LockStateSupport", ["KeychainModel", "Keybag", "LockState", "Sealing"]),
         testAgent("LockStateTestAgent", ["CLinux", "LockState", "LockStateSupport", "Sealing"]),
-        tests("Backup", ["Database", "KeychainModel", "SecretMemory", "Sealing", "TestValues"]),
+        tests("Backup", ["KeychainModel", "SecretMemory", "Sealing", "System", "TestValues"]),
         tests(
             "LockState",
             [
-                "CForkSupport", "CLinux", "Database", "KeychainModel", "Keybag", "LockStateSupport",
-                "LockStateTestAgent", "SecretMemory", "Sealing", "TestValues",
+                "CForkSupport", "CLinux", "KeychainModel", "Keybag", "LockStateSupport",
+                "LockStateTestAgent", "SecretMemory", "Sealing", "System", "TestValues",
             ]),
         tests(
             "KeychainStore",
             [
                 "Database", "KeychainModel", "Keybag", "LockState", "SecretMemory", "Sealing",
-                "TPM", "TPMSupport", "TestValues",
+                "System", "TPM", "TPMSupport", "TestValues",
             ]),
         tests(
             "KeychainServices",
             [
-                "Database", "KeychainModel", "KeychainStore", "LocalAuthentication", "SecItem",
-                "SecretMemory", "Security", "TestSupport", "TestValues", "UserPresence",
+                "KeychainModel", "KeychainStore", "LocalAuthentication", "SecItem",
+                "SecretMemory", "Security", "System", "TestSupport", "TestValues", "UserPresence",
             ]),
         tests(
             "Valet",
             [
-                "Database", "KeychainModel", "KeychainServices", "KeychainStore", "SecItem",
-                "SecItemRequests", "SecretMemory", "TestSupport", "TestValues", "UserPresence",
+                "KeychainModel", "KeychainServices", "KeychainStore", "SecItem",
+                "SecItemRequests", "SecretMemory", "System", "TestSupport", "TestValues",
+                "UserPresence",
             ]),
         tests("SecItemRequests", ["KeychainModel"]),
         tests(
@@ -205,7 +210,7 @@ var products: [Product] = [
         tests(
             "ValetCLI",
             [
-                "Database", "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory",
+                "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory", "System",
                 "TPM", "TPMSupport", "TestValues", "UserPresence", "ValetCommand",
             ],
             exclude: ["scripts", "terminal.py"]),
@@ -213,7 +218,7 @@ var products: [Product] = [
             "ValetTestAgent",
             [
                 "CForkSupport", "CoreFoundationNames", "Database", "Fingerprint", "KeychainModel",
-                "KeychainServices", "KeychainStore", "SecItem", "SecretMemory", "TPM",
+                "KeychainServices", "KeychainStore", "SecItem", "SecretMemory", "System", "TPM",
                 "UserPresence", "Valet",
             ]),
         .testTarget(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetSealing
+internal import ValetSystem
 
 /// An open backup, to be read from its start as often as needed.
 package final class BackupReader: Sendable {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetKeychainModel
 package import ValetSealing
 package import ValetSecretMemory
+internal import ValetSystem
 
 /// A backup that is being written. Dropping it before ``finish()`` leaves nothing behind.
 ///
@@ -32,7 +32,7 @@ package struct BackupWriter: ~Copyable {
             throw BackupError(.emptyPassphrase, during: .write, path: path)
         }
         let file: StagedFile
-        do throws(DatabaseError) {
+        do throws(SystemError) {
             file = try StagedFile(at: path, replacing: replacing)
         } catch {
             throw BackupError(error, during: .write)
@@ -57,7 +57,7 @@ package struct BackupWriter: ~Copyable {
     /// - Throws: ``BackupError``: `destinationExists` unless `replacing`; `unsuitablePath`,
     ///   `missing`, `denied`, `diskFull`, `io`.
     package static func check(path: String, replacing: Bool) throws(BackupError) {
-        do throws(DatabaseError) {
+        do throws(SystemError) {
             _ = try StagedFile(at: path, replacing: replacing)
         } catch {
             throw BackupError(error, during: .write)

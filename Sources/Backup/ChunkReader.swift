@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetSealing
 internal import ValetSecretMemory
+internal import ValetSystem
 
 /// Opens chunk after chunk and gives out their content: docs/FORMAT.md §11.2.
 struct ChunkReader: ~Copyable {
@@ -101,7 +101,7 @@ struct ChunkReader: ~Copyable {
 
     private mutating func readChunk() throws(BackupError) -> Int {
         let offset = BackupHeader.byteCount + chunkCount * Chunk.byteCount
-        do throws(DatabaseError) {
+        do throws(SystemError) {
             return try file.read(at: offset, into: &sealed)
         } catch {
             throw BackupError(error, during: .read)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetSealing
 internal import ValetSecretMemory
+internal import ValetSystem
 
 /// Cuts content into chunks and writes them, sealed: docs/FORMAT.md §11.2.
 struct ChunkWriter: ~Copyable {
@@ -45,7 +45,7 @@ struct ChunkWriter: ~Copyable {
     consuming func finish() throws(BackupError) -> [UInt8] {
         try sealChunk(isLast: true)
         let ending = Array(sealed.suffix(SealedStream.tagByteCount))
-        do throws(DatabaseError) {
+        do throws(SystemError) {
             try file.commit()
         } catch {
             throw BackupError(error, during: .write)
@@ -65,7 +65,7 @@ struct ChunkWriter: ~Copyable {
     }
 
     private mutating func write(_ bytes: [UInt8]) throws(BackupError) {
-        do throws(DatabaseError) {
+        do throws(SystemError) {
             try file.append(bytes.span)
         } catch {
             throw BackupError(error, during: .write)

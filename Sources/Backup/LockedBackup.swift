@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetSealing
 package import ValetSecretMemory
+internal import ValetSystem
 
 /// A backup file whose header is sound, and whose passphrase has not been given yet.
 package struct LockedBackup: Sendable {
@@ -25,7 +25,7 @@ package struct LockedBackup: Sendable {
 
     init(_ path: String, costs: CostBounds) throws(BackupError) {
         var bytes = [UInt8](repeating: 0, count: BackupHeader.byteCount)
-        do throws(DatabaseError) {
+        do throws(SystemError) {
             file = try ChosenFile(path)
             let count = try file.read(at: 0, into: &bytes)
             bytes.removeSubrange(count...)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import ValetDatabase
+package import ValetSystem
 package import ValetSystemBus
 
 /// The fingerprint readers of this machine, as fprintd has them.
@@ -75,7 +75,7 @@ package struct FingerprintReader: Sendable {
     private func session(_ patience: Patience) throws(FingerprintError) -> FingerprintSession {
         guard !environment.isElevated else { throw FingerprintError(.elevated) }
         let name: String
-        do throws(DatabaseError) {
+        do throws(SystemError) {
             name = try Environment.userNameFromUserDatabase()
         } catch {
             throw FingerprintError(.unknownUser, underlying: error)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
+internal import ValetSystem
 internal import ValetSystemBus
 
 /// One conversation with fprintd, on a connection of its own.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetBackup
-internal import ValetDatabase
 internal import ValetKeybag
 internal import ValetKeychainModel
 internal import ValetLockState
+internal import ValetSystem
 
 /// Runs `body` and turns what lower modules throw into a failure of `operation`.
 ///
@@ -24,7 +24,7 @@ extension KeychainFailure {
     init(translating error: any Error, during operation: String) {
         switch error {
         case let failure as KeychainFailure: self = failure
-        case let error as DatabaseError: self.init(error, during: operation)
+        case let error as SystemError: self.init(error, during: operation)
         case let error as KeybagError: self.init(error, during: operation)
         case let error as BackupError: self.init(error, during: operation)
         case RowFailure.locked: self = .locked(operation)

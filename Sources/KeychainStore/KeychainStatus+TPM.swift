@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 package import ValetKeychainModel
+internal import ValetSystem
 internal import ValetTPM
 
 /// What a TPM that keeps a keychain's keys says of itself.

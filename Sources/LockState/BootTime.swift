@@ -2,8 +2,8 @@
 
 internal import Glibc
 internal import ValetCLinux
-internal import ValetDatabase
 internal import ValetSealing
+internal import ValetSystem
 
 /// A moment on the clock that starts with the machine, runs on while it sleeps and cannot be set
 /// (`CLOCK_BOOTTIME`).

@@ -2,8 +2,8 @@
 
 internal import Glibc
 internal import ValetCLinux
-internal import ValetDatabase
 internal import ValetSecretMemory
+internal import ValetSystem
 
 /// The number by which the kernel knows a key.
 struct KeySerial: Hashable, Sendable {

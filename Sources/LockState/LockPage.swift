@@ -2,10 +2,10 @@
 
 internal import Glibc
 internal import Synchronization
-internal import ValetDatabase
 internal import ValetKeybag
 internal import ValetSealing
 internal import ValetSecretMemory
+internal import ValetSystem
 
 /// The marks that opened keys are bound to: one for each scope. A lock changes them.
 struct LockMarks: Hashable, Sendable {
@@ -45,7 +45,7 @@ struct LockPage: Sendable {
         var bytes = InlineArray<48, UInt8>(repeating: 0)
         var span = bytes.mutableSpan
         let count: Int
-        do throws(DatabaseError) {
+        do throws(SystemError) {
             count = try file.read(into: &span)
         } catch {
             // Closed by somebody else: what the name leads to is opened anew.
@@ -71,7 +71,7 @@ struct LockPage: Sendable {
     }
 
     /// Writes a whole page with new marks. The caller holds the lock of writers, or locks.
-    func make() throws(DatabaseError) -> LockMarks {
+    func make() throws(SystemError) -> LockMarks {
         let marks = LockMarks.random()
         var bytes = Self.head(marks)
         bytes += [UInt8](repeating: 0, count: Self.byteCount - bytes.count)
@@ -86,7 +86,7 @@ struct LockPage: Sendable {
 
     /// Changes the mark of the keys that a lock takes away, or with `all` both. What was bound to
     /// an old mark opens nothing once this returns.
-    func change(all: Bool) throws(DatabaseError) {
+    func change(all: Bool) throws(SystemError) {
         let isPage = (try? marks()) != nil
         let new = LockMarks.random()
         if !isPage {
@@ -167,17 +167,17 @@ final class PageWatch: Sendable {
     ///
     /// - Parameter making: Whether the file is made if there is none.
     /// - Returns: nil if there is no such file and none is to be made.
-    /// - Throws: ``DatabaseError``.
-    func changeable(making: Bool) throws(DatabaseError) -> LockPage? {
-        let directory = try KeychainDirectory.open(folder, creating: false)
+    /// - Throws: ``SystemError``.
+    func changeable(making: Bool) throws(SystemError) -> LockPage? {
+        let directory = try PrivateDirectory.open(folder, creating: false)
         return try HeldFile.open(
             LockPage.fileName, in: directory, for: making ? .making : .changing
         ).map(LockPage.init)
     }
 
     private func open(_ access: HeldFile.Access) throws(LockStateError) -> LockPage? {
-        do throws(DatabaseError) {
-            let directory = try KeychainDirectory.open(folder, creating: false)
+        do throws(SystemError) {
+            let directory = try PrivateDirectory.open(folder, creating: false)
             return try HeldFile.open(LockPage.fileName, in: directory, for: access)
                 .map(LockPage.init)
         } catch {
@@ -188,7 +188,7 @@ final class PageWatch: Sendable {
     }
 }
 
-extension DatabaseError {
+extension SystemError {
     /// Whether the look itself failed, so that nothing is known of what was looked at.
     var isTransient: Bool {
         switch code {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
+internal import ValetSystem
 
 /// Keeps the opened keys of a keychain where every process of the user finds them, for as long as
 /// it is unlocked.
@@ -78,7 +78,7 @@ package struct LockStateError: Error, Hashable, Sendable {
     }
 
     /// Translates what went wrong with a file.
-    init(_ error: DatabaseError, _ code: Code = .other, during operation: Operation) {
+    init(_ error: SystemError, _ code: Code = .other, during operation: Operation) {
         self.init(code, during: operation, systemError: error.systemError, path: error.path)
     }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import ValetDatabase
 internal import ValetSealing
+internal import ValetSystem
 
 /// Where the opened keys of a keychain lie, and why there.
 ///
@@ -134,7 +134,7 @@ extension LockStateProvider.Circumstances {
     ///   - exists: Whether there is something at a path.
     package static func ofProcess(
         setting: String?, isElevated: Bool,
-        reading read: (String) -> String? = KernelFile.text,
+        reading read: (String) -> String? = { KernelFile.text($0) },
         exists: (String) -> Bool = GivenFile.exists
     ) -> Self {
         var process = Self()

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import ValetDatabase
 internal import ValetKeybag
 internal import ValetSealing
 internal import ValetSecretMemory
+internal import ValetSystem
 
 /// Unlocking, and other keys in the place of those that are open: docs/FORMAT.md §10.6.
 ///
@@ -90,9 +90,9 @@ extension SharedLockState {
 
     /// The page, made if there is none.
     func writablePage() throws(LockStateError) -> LockPage {
-        do throws(DatabaseError) {
+        do throws(SystemError) {
             guard let page = try page.changeable(making: true) else {
-                throw DatabaseError(.missing, during: "share opened keys", path: page.folder)
+                throw SystemError(.missing, during: "share opened keys", path: page.folder)
             }
             if (try? page.marks()) == nil { _ = try page.make() }
             return page
@@ -162,7 +162,7 @@ extension SharedLockState {
     private static func write(
         _ bytes: borrowing SecretBytes, in place: SharingPlaces.Place, _ keychainID: KeychainID
     ) throws(LockStateError) -> HeldFile {
-        do throws(DatabaseError) {
+        do throws(SystemError) {
             return try writeFile(bytes, in: place, keychainID)
         } catch {
             throw LockStateError(error, .cannotShare, during: .share)
@@ -171,15 +171,15 @@ extension SharedLockState {
 
     private static func writeFile(
         _ bytes: borrowing SecretBytes, in place: SharingPlaces.Place, _ keychainID: KeychainID
-    ) throws(DatabaseError) -> HeldFile {
+    ) throws(SystemError) -> HeldFile {
         let name = SharingPlaces.fileName(of: keychainID)
-        let temporary = KeychainDirectory.temporaryName(name)
+        let temporary = PrivateDirectory.temporaryName(name)
         let file = try HeldFile.open(temporary, in: place.directory, for: .makingAnew)
         guard let file else {
-            throw DatabaseError(.missing, during: "share opened keys", path: place.directory.path)
+            throw SystemError(.missing, during: "share opened keys", path: place.directory.path)
         }
-        do throws(DatabaseError) {
-            try bytes.withBytes { (bytes: Span<UInt8>) throws(DatabaseError) in
+        do throws(SystemError) {
+            try bytes.withBytes { (bytes: Span<UInt8>) throws(SystemError) in
                 try file.write(bytes)
             }
             if place.isInMemory { file.keepFromCleaners() }
@@ -305,8 +305,8 @@ extension SharedLockState {
     /// - Returns: Why that could not be done, and whether there was no page before.
     private static func change(
         _ page: PageWatch, all: Bool
-    ) -> (failure: DatabaseError?, isNew: Bool) {
-        do throws(DatabaseError) {
+    ) -> (failure: SystemError?, isNew: Bool) {
+        do throws(SystemError) {
             if let known = try page.changeable(making: false) {
                 let isNew = (try? known.marks()) == nil
                 try known.change(all: all)

@@ -2,10 +2,10 @@
 
 internal import Glibc
 internal import Synchronization
-internal import ValetDatabase
 internal import ValetKeybag
 internal import ValetSealing
 internal import ValetSecretMemory
+internal import ValetSystem
 
 /// The opened keys of one keychain where every process of the user finds them: sealed in the
 /// kernel, under a key from a file of the user's and a mark in the keychain's folder.

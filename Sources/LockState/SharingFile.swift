@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import ValetDatabase
 internal import ValetKeybag
 internal import ValetSealing
 internal import ValetSecretMemory
+internal import ValetSystem
 
 /// What sharing keys are bound to beside the mark of their scope: the keychain, this run of the
 /// machine, and the user.
@@ -147,8 +147,8 @@ struct OpenSharingFile: Sendable {
         self.isInMemory = isInMemory
         // One byte more than there may be: that it is filled tells that the file is too long.
         var bytes = SecretBytes(byteCount: SharingContents.byteCount + 1, for: .keys)
-        do throws(DatabaseError) {
-            let count = try bytes.withMutableBytes { (bytes) throws(DatabaseError) in
+        do throws(SystemError) {
+            let count = try bytes.withMutableBytes { (bytes) throws(SystemError) in
                 try file.read(into: &bytes)
             }
             contents = bytes.withBytes { bytes in
@@ -168,7 +168,7 @@ struct OpenSharingFile: Sendable {
     }
 
     /// Overwrites the entries of `scopes` with zeros, in this file whatever its name is by now.
-    func empty(_ scopes: [KeyScope]) throws(DatabaseError) {
+    func empty(_ scopes: [KeyScope]) throws(SystemError) {
         for scope in scopes {
             let range = SharingContents.range(of: scope)
             try file.writeZeros(byteCount: range.count, at: range.lowerBound)
@@ -176,5 +176,5 @@ struct OpenSharingFile: Sendable {
     }
 
     /// Puts what was emptied on disk.
-    func sync() throws(DatabaseError) { try file.sync() }
+    func sync() throws(SystemError) { try file.sync() }
 }

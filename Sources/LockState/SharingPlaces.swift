@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import ValetDatabase
 internal import ValetKeybag
 internal import ValetSealing
+internal import ValetSystem
 
 /// Where the keys that open the payloads of one keychain lie: docs/FORMAT.md §10.3.
 package struct SharingPlaces: Hashable, Sendable {
@@ -27,7 +27,7 @@ package struct SharingPlaces: Hashable, Sendable {
 
     /// A folder that sharing files may lie in.
     struct Place: Sendable {
-        let directory: KeychainDirectory
+        let directory: PrivateDirectory
         /// Whether the folder is in memory, and gone with this run of the machine.
         let isInMemory: Bool
     }
@@ -64,13 +64,13 @@ package struct SharingPlaces: Hashable, Sendable {
 
     private static func directory(
         _ path: String, making: Bool, mustBeInMemory: Bool
-    ) throws(LockStateError) -> KeychainDirectory? {
-        do throws(DatabaseError) {
-            return try KeychainDirectory.open(path, creating: making) {
-                (descriptor, path) throws(DatabaseError) in
+    ) throws(LockStateError) -> PrivateDirectory? {
+        do throws(SystemError) {
+            return try PrivateDirectory.open(path, creating: making) {
+                (descriptor, path) throws(SystemError) in
                 let facts = try FileSystem.kernel(descriptor, path)
                 guard !mustBeInMemory || facts.isInMemory else {
-                    throw DatabaseError(
+                    throw SystemError(
                         .unsupportedFileSystem, during: "look for opened keys", path: path)
                 }
                 return facts
@@ -105,7 +105,7 @@ package struct SharingPlaces: Hashable, Sendable {
         of binding: SharingBinding, in place: Place, for access: HeldFile.Access
     ) throws(LockStateError) -> OpenSharingFile? {
         let held: HeldFile?
-        do throws(DatabaseError) {
+        do throws(SystemError) {
             held = try HeldFile.open(
                 fileName(of: binding.keychainID), in: place.directory, for: access)
         } catch {
@@ -120,7 +120,7 @@ package struct SharingPlaces: Hashable, Sendable {
     /// Removes what killed programs left of sharing files of a keychain that they were making.
     func removeLeftovers(of keychainID: KeychainID) {
         guard let places = try? places() else { return }
-        let prefix = KeychainDirectory.temporaryPrefix(Self.fileName(of: keychainID))
+        let prefix = PrivateDirectory.temporaryPrefix(Self.fileName(of: keychainID))
         for place in places {
             for name in (try? place.directory.names()) ?? [] where name.hasPrefix(prefix) {
                 let file = try? HeldFile.open(name, in: place.directory, for: .changing)

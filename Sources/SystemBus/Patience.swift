@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-package import ValetDatabase
+package import ValetSystem
 
 /// How long somebody waits: until a deadline, or until they want the answer no more.
 package struct Patience: Sendable {

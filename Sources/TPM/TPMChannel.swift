@@ -2,7 +2,7 @@
 
 internal import Glibc
 internal import ValetCLinux
-internal import ValetDatabase
+internal import ValetSystem
 
 /// An open way to a TPM: a command goes in, its answer comes out, all within the deadline.
 ///

@@ -2,7 +2,7 @@
 
 #if TPM
     internal import ValetCTPM2
-    internal import ValetDatabase
+    internal import ValetSystem
 
     /// One visit to a TPM: ESYS, and the channel beneath it. Objects and sessions keep it alive.
     @safe final class TPMContext {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if TPM
-    package import ValetDatabase
+    package import ValetSystem
     package import ValetSecretMemory
 
     /// Every call opens the way to the TPM and leaves nothing in it. All throw ``TPMError``, each

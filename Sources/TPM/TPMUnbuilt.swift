@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if !TPM
-    package import ValetDatabase
+    package import ValetSystem
     package import ValetSecretMemory
 
     // The calls of TPMDevice+Calls.swift in a program that was built without the trait: callers

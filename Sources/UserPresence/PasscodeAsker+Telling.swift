@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import ValetDatabase
+package import ValetSystem
 
 /// Telling a person to do something else than type.
 extension PasscodeAsker {

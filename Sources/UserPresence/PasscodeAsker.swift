@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import ValetDatabase
 package import ValetSecretMemory
+package import ValetSystem
 
 /// Gets a passcode in the one way that this process allows.
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import ValetDatabase
 package import ValetSecretMemory
+package import ValetSystem
 
 /// An inherited descriptor that a passcode comes through: a line of it for each question.
 package struct PasscodeDescriptor: Hashable, Sendable {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import ValetDatabase
 package import ValetSecretMemory
+internal import ValetSystem
 
 /// Secret bytes that are being read, in guarded memory up to 4 KiB.
 package struct SecretInput: ~Copyable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
+internal import ValetSystem
 
 /// Asks on the terminal itself.
 struct TerminalPrompter: ~Copyable, Prompter {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import ValetDatabase
 import ValetKeychainModel
 import ValetSealing
 import ValetSecretMemory
+import ValetSystem
 
 @testable import ValetBackup
 

@@ -2,13 +2,15 @@
 
 import Foundation
 import Testing
+import ValetSystem
+import ValetSystemSupport
 import ValetTestValues
 
 @testable import ValetDatabase
 
 @Suite struct `Opening a database` {
     let folder: TestFolder
-    let directory: KeychainDirectory
+    let directory: PrivateDirectory
 
     init() throws {
         folder = try TestFolder()
@@ -17,7 +19,7 @@ import ValetTestValues
 
     @Test(arguments: [Connection.Access.readWrite, .readOnly])
     func `says that a missing one is missing`(_ access: Connection.Access) {
-        let error = #expect(throws: DatabaseError.self) { try directory.open(access) }
+        let error = #expect(throws: SystemError.self) { try directory.open(access) }
         #expect(error?.code == .missing)
         #expect(error?.path == folder.path("keychain.db"))
         #expect(folder.mode("keychain.db") == nil)
@@ -25,7 +27,7 @@ import ValetTestValues
 
     @Test func `creates one that must not exist`() throws {
         try directory.makeDatabase().insert([1])
-        let error = #expect(throws: DatabaseError.self) { try directory.open(.create) }
+        let error = #expect(throws: SystemError.self) { try directory.open(.create) }
         #expect(error?.code == .alreadyExists)
         #expect(try directory.open(.readOnly).countRows() == 1)
     }
@@ -34,7 +36,7 @@ import ValetTestValues
     func `gives every file mode 0600 whatever the umask`(_ mask: mode_t) throws {
         let path = folder.path
         try withUmask(mask) {
-            _ = try KeychainDirectory.open(path, creating: false).makeDatabase()
+            _ = try PrivateDirectory.open(path, creating: false).makeDatabase()
         }
         for suffix in ["", "-wal", "-shm"] {
             #expect(folder.mode("keychain.db" + suffix) == 0o600)
@@ -56,7 +58,7 @@ import ValetTestValues
 
     @Test func `can attach nothing`() throws {
         let connection = try directory.makeDatabase()
-        #expect(throws: DatabaseError.self) {
+        #expect(throws: SystemError.self) {
             try Statement("ATTACH ':memory:' AS other", on: connection).execute()
         }
     }
@@ -64,14 +66,14 @@ import ValetTestValues
     @Test func `cannot be tricked into writing its own schema`() throws {
         let connection = try directory.makeDatabase()
         try Statement("PRAGMA writable_schema = ON", on: connection).execute()
-        #expect(throws: DatabaseError.self) {
+        #expect(throws: SystemError.self) {
             try Statement("DELETE FROM sqlite_schema", on: connection).execute()
         }
     }
 
     @Test func `refuses a file that is no database`() throws {
         try folder.write(.init(repeating: 65, count: 8192), to: "keychain.db")
-        let error = #expect(throws: DatabaseError.self) { try directory.open() }
+        let error = #expect(throws: SystemError.self) { try directory.open() }
         #expect(error?.code == .notADatabase)
     }
 
@@ -80,7 +82,7 @@ import ValetTestValues
         var bytes = try folder.read("keychain.db")
         bytes.replaceSubrange(100..<400, with: repeatElement(0xff, count: 300))
         try folder.write(bytes, to: "keychain.db")
-        let error = #expect(throws: DatabaseError.self) { try directory.open().countRows() }
+        let error = #expect(throws: SystemError.self) { try directory.open().countRows() }
         #expect(error?.code == .corrupt)
     }
 
@@ -93,7 +95,7 @@ import ValetTestValues
             try connection.checkpoint(.truncate)
         }
         try folder.write(Array(folder.read("keychain.db").prefix(8192)), to: "keychain.db")
-        let error = #expect(throws: DatabaseError.self) {
+        let error = #expect(throws: SystemError.self) {
             let connection = try directory.open()
             #expect(try !connection.integrityProblems().isEmpty)
             try connection.insert([99])
@@ -106,7 +108,7 @@ import ValetTestValues
     func `refuses any of its files that others may read`(_ name: String) throws {
         _ = try directory.makeDatabase()
         folder.setMode(0o640, of: name)
-        let error = #expect(throws: DatabaseError.self) { try directory.open() }
+        let error = #expect(throws: SystemError.self) { try directory.open() }
         #expect(error?.code == .wrongMode)
         #expect(error?.hint == "chmod 600 " + folder.path(name))
     }
@@ -116,7 +118,7 @@ import ValetTestValues
         try FileManager.default.createDirectory(atPath: real, withIntermediateDirectories: true)
         folder.setMode(0o700, of: "real/valet")
         folder.link("link", to: "real")
-        let directory = try KeychainDirectory.open(folder.path("link/valet"), creating: false)
+        let directory = try PrivateDirectory.open(folder.path("link/valet"), creating: false)
         try directory.makeDatabase().insert([1])
         #expect(try directory.open().countRows() == 1)
     }
@@ -142,7 +144,7 @@ import ValetTestValues
         try prepared.execute()
         try connection.close()
         for statement in [prepared, Statement("SELECT 2", on: connection)] {
-            let error = #expect(throws: DatabaseError.self) { try statement.execute() }
+            let error = #expect(throws: SystemError.self) { try statement.execute() }
             #expect(error?.code == .misuse)
         }
     }
@@ -150,13 +152,13 @@ import ValetTestValues
     @Test func `begins no transaction`() throws {
         _ = try Transaction(on: connection)
         try connection.close()
-        let error = #expect(throws: DatabaseError.self) { _ = try Transaction(on: connection) }
+        let error = #expect(throws: SystemError.self) { _ = try Transaction(on: connection) }
         #expect(error?.code == .misuse)
     }
 
     @Test func `cannot come about while a statement runs`() throws {
         let run = try Statement("SELECT 1", on: connection).start()
-        let error = #expect(throws: DatabaseError.self) { try connection.close() }
+        let error = #expect(throws: SystemError.self) { try connection.close() }
         #expect(error?.code == .misuse)
         #expect(try run.step() == true)
     }
@@ -196,7 +198,7 @@ import ValetTestValues
             """, folder.path("keychain.db-shm"), "\(start)", "\(count)")
         #expect(other.line() == "held")
         let begin = ContinuousClock.now
-        let error = #expect(throws: DatabaseError.self) {
+        let error = #expect(throws: SystemError.self) {
             if isFirst {
                 _ = try directory.open(within: .milliseconds(300))
             } else {

@@ -2,13 +2,15 @@
 
 import Foundation
 import Testing
+import ValetSystem
+import ValetSystemSupport
 import ValetTestValues
 
 @testable import ValetDatabase
 
 @Suite struct `Looking into a database` {
     let folder: TestFolder
-    let directory: KeychainDirectory
+    let directory: PrivateDirectory
     let connection: Connection
 
     init() throws {
@@ -67,7 +69,7 @@ import ValetTestValues
 
     @Test func `copies nothing over a file that is there`() throws {
         try folder.write([1, 2, 3], to: "copy.db")
-        let error = #expect(throws: DatabaseError.self) {
+        let error = #expect(throws: SystemError.self) {
             try connection.copy(to: "copy.db", in: directory)
         }
         #expect(error?.code == .alreadyExists)
@@ -76,14 +78,14 @@ import ValetTestValues
 
     @Test func `leaves no half of a copy behind`() throws {
         let transaction = try Transaction(on: connection)
-        #expect(throws: DatabaseError.self) { try connection.copy(to: "copy.db", in: directory) }
+        #expect(throws: SystemError.self) { try connection.copy(to: "copy.db", in: directory) }
         #expect(folder.mode("copy.db") == nil)
         try transaction.commit()
     }
 
     @Test func `still attaches nothing after copying`() throws {
         try connection.copy(to: "copy.db", in: directory)
-        #expect(throws: DatabaseError.self) {
+        #expect(throws: SystemError.self) {
             try Statement("ATTACH ':memory:' AS other", on: connection).execute()
         }
     }

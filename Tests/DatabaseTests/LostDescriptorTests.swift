@@ -2,6 +2,8 @@
 
 import Foundation
 import Testing
+import ValetSystem
+import ValetSystemSupport
 import ValetTestValues
 
 @testable import ValetDatabase
@@ -10,14 +12,14 @@ import ValetTestValues
 /// free for another test.
 @Suite struct `A descriptor that somebody else has taken` {
     let folder: TestFolder
-    let directory: KeychainDirectory
+    let directory: PrivateDirectory
     private let contents = Data(repeating: 0x78, count: 64 << 10)
 
     init() throws {
         folder = try TestFolder()
         folder.makeFolder("home")
         folder.makeFolder("others")
-        directory = try KeychainDirectory.open(folder.path("home"), creating: false)
+        directory = try PrivateDirectory.open(folder.path("home"), creating: false)
     }
 
     /// Has the number lead to a new file of 64 KiB; returns which that is.
@@ -37,35 +39,6 @@ import ValetTestValues
             return try HeldDescriptor.leads(number, to: identity)
                 && Data(contentsOf: URL(fileURLWithPath: path)) == contents
         }
-    }
-
-    @Test func `is not the folder any more, and is not closed`() throws {
-        var files: [Int32: FileIdentity] = [:]
-        do {
-            let own = try KeychainDirectory.open(folder.path("home"), creating: false)
-            files[own.descriptor.number] = try take(own.descriptor.number)
-            #expect(try !own.isInPlace())
-            let error = #expect(throws: DatabaseError.self) {
-                try own.checkPlace(during: "test")
-            }
-            #expect(error?.code == .replaced)
-        }
-        #expect(try areUntouched(files))
-        for number in files.keys { close(number) }
-    }
-
-    @Test func `is not locked`() throws {
-        let lock = LockFile("keychain.lock", in: directory)
-        _ = try lock.acquire(before: .immediately)
-        let identity = try #require(try directory.check(file: "keychain.lock"))
-        let number = try #require((3..<1024).first { HeldDescriptor.leads($0, to: identity) })
-        let files = [number: try take(number)]
-        let held = try lock.acquire(before: .immediately)
-        let other = LockFile("keychain.lock", in: directory)
-        #expect(throws: DatabaseError.self) { _ = try other.acquire(before: .immediately) }
-        _ = consume held
-        #expect(try areUntouched(files))
-        close(number)
     }
 
     @Test(arguments: [false, true])

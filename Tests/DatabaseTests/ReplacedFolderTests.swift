@@ -2,6 +2,8 @@
 
 import Foundation
 import Testing
+import ValetSystem
+import ValetSystemSupport
 import ValetTestValues
 
 @testable import ValetDatabase
@@ -13,13 +15,13 @@ import ValetTestValues
     }
 
     let folder: TestFolder
-    let directory: KeychainDirectory
+    let directory: PrivateDirectory
 
     init() throws {
         folder = try TestFolder()
         for name in ["one", "one/home", "two", "two/home"] { folder.makeFolder(name) }
         folder.link("link", to: "one")
-        directory = try KeychainDirectory.open(folder.path("link/home"), creating: false)
+        directory = try PrivateDirectory.open(folder.path("link/home"), creating: false)
     }
 
     private func replace(_ way: Replacement) throws {
@@ -34,8 +36,8 @@ import ValetTestValues
         }
     }
 
-    private func code(_ body: () throws -> Void) -> DatabaseError.Code? {
-        #expect(throws: DatabaseError.self, performing: body)?.code
+    private func code(_ body: () throws -> Void) -> SystemError.Code? {
+        #expect(throws: SystemError.self, performing: body)?.code
     }
 
     @Test func `is in place until then`() throws {
@@ -57,7 +59,7 @@ import ValetTestValues
         try directory.makeDatabase().close()
         try replace(way)
         #expect(try !directory.isInPlace())
-        let error = #expect(throws: DatabaseError.self) { _ = try directory.open() }
+        let error = #expect(throws: SystemError.self) { _ = try directory.open() }
         #expect(error?.code == .replaced)
         #expect(error?.hint == "try again")
     }
@@ -81,9 +83,9 @@ import ValetTestValues
     @Test func `does not keep waiting who wants its lock`() throws {
         let other = try OtherProcess.holdingLock(folder.path("one/home/keychain.lock"))
         let lock = LockFile("keychain.lock", in: directory)
-        let code = Shared(DatabaseError.Code?.none)
+        let code = Shared(SystemError.Code?.none)
         let thread = Thread {
-            do throws(DatabaseError) {
+            do throws(SystemError) {
                 _ = try lock.acquire(before: Deadline(after: .seconds(60)))
             } catch { code.change { $0 = error.code } }
         }
@@ -104,12 +106,12 @@ import ValetTestValues
         folder.rename("one", to: "three")
         folder.makeFolder("one")
         folder.makeFolder("one/home")
-        try KeychainDirectory.open(folder.path("one/home"), creating: false).makeDatabase().close()
+        try PrivateDirectory.open(folder.path("one/home"), creating: false).makeDatabase().close()
         folder.link("link-new", to: "three")
         folder.rename("link-new", to: "link")
         #expect(try directory.isInPlace())
         #expect(code { _ = try directory.open() } == .replaced)
-        let anew = try KeychainDirectory.open(folder.path("link/home"), creating: false)
+        let anew = try PrivateDirectory.open(folder.path("link/home"), creating: false)
         #expect(try anew.open().countRows() == 0)
     }
 }

@@ -2,6 +2,8 @@
 
 import Foundation
 import Testing
+import ValetSystem
+import ValetSystemSupport
 import ValetTestValues
 
 @testable import ValetDatabase
@@ -63,7 +65,7 @@ import ValetTestValues
 
     @Test func `refuses more than 32 MiB`() throws {
         let bytes = [UInt8](repeating: 0, count: 33 << 20)
-        let error = #expect(throws: DatabaseError.self) { try connection.insert([1], bytes) }
+        let error = #expect(throws: SystemError.self) { try connection.insert([1], bytes) }
         #expect(error?.code == .tooLarge)
     }
 
@@ -97,20 +99,20 @@ import ValetTestValues
     @Test func `runs once at a time`() throws {
         let statement = Statement("SELECT 1", on: connection)
         let run = try statement.start()
-        let error = #expect(throws: DatabaseError.self) { try statement.execute() }
+        let error = #expect(throws: SystemError.self) { try statement.execute() }
         #expect(error?.code == .misuse)
         #expect(try run.step() == true)
     }
 
     @Test func `has only the parameters that it has`() throws {
         let run = try Statement("SELECT ?1", on: connection).start()
-        let error = #expect(throws: DatabaseError.self) { try run.bind(1, at: 2) }
+        let error = #expect(throws: SystemError.self) { try run.bind(1, at: 2) }
         #expect(error?.code == .misuse)
     }
 
     @Test func `names the rule that was broken, not the value`() throws {
         try connection.insert([1, 2, 3])
-        let error = #expect(throws: DatabaseError.self) { try connection.insert([1, 2, 3]) }
+        let error = #expect(throws: SystemError.self) { try connection.insert([1, 2, 3]) }
         #expect(error?.code == .constraint)
         #expect(error?.sqliteCode == 1555)
     }
@@ -118,13 +120,13 @@ import ValetTestValues
     @Test func `is refused by strict tables when the type is wrong`() throws {
         let run = try Statement("INSERT INTO t VALUES (?1, NULL)", on: connection).start()
         try run.bind("text", at: 1)
-        let error = #expect(throws: DatabaseError.self) { try run.finish() }
+        let error = #expect(throws: SystemError.self) { try run.finish() }
         #expect(error?.code == .constraint)
     }
 
     @Test func `reports wrong SQL at its first use`() throws {
         let statement = Statement("SELECT 1 FROM nowhere", on: connection)
-        let error = #expect(throws: DatabaseError.self) { try statement.execute() }
+        let error = #expect(throws: SystemError.self) { try statement.execute() }
         #expect(error?.code == .other)
         #expect(error?.hint == "no such table: nowhere")
     }
@@ -132,7 +134,7 @@ import ValetTestValues
     @Test func `refuses text that is not UTF-8`() throws {
         let run = try Statement("SELECT CAST(x'ff' AS TEXT)", on: connection).start()
         #expect(try run.step() == true)
-        let error = #expect(throws: DatabaseError.self) { try run.text(0) }
+        let error = #expect(throws: SystemError.self) { try run.text(0) }
         #expect(error?.code == .corrupt)
     }
 }

@@ -2,13 +2,15 @@
 
 import Foundation
 import Testing
+import ValetSystem
+import ValetSystemSupport
 import ValetTestValues
 
 @testable import ValetDatabase
 
 @Suite struct `A transaction` {
     let folder: TestFolder
-    let directory: KeychainDirectory
+    let directory: PrivateDirectory
     let connection: Connection
 
     init() throws {
@@ -37,7 +39,7 @@ import ValetTestValues
     }
 
     @Test func `rolls back when an error leaves its scope`() throws {
-        #expect(throws: DatabaseError.self) {
+        #expect(throws: SystemError.self) {
             let transaction = try Transaction(on: connection)
             try connection.insert([1])
             try connection.insert([1])
@@ -48,7 +50,7 @@ import ValetTestValues
 
     @Test func `does not begin inside another`() throws {
         let transaction = try Transaction(on: connection)
-        #expect(throws: DatabaseError.self) { _ = try Transaction(on: connection) }
+        #expect(throws: SystemError.self) { _ = try Transaction(on: connection) }
         try connection.insert([1])
         try transaction.commit()
         #expect(try connection.countRows() == 1)
@@ -56,7 +58,7 @@ import ValetTestValues
 
     @Test func `cannot begin on a connection for reading`() throws {
         let reader = try directory.open(.readOnly)
-        let error = #expect(throws: DatabaseError.self) { _ = try Transaction(on: reader) }
+        let error = #expect(throws: SystemError.self) { _ = try Transaction(on: reader) }
         #expect(error?.code == .readOnly)
     }
 
@@ -67,7 +69,7 @@ import ValetTestValues
             connection.deadline = Deadline(after: .milliseconds(milliseconds))
             _ = try Transaction(on: connection)
         }
-        #expect((error as? DatabaseError)?.code == .busy)
+        #expect((error as? SystemError)?.code == .busy)
         #expect(time >= .milliseconds(milliseconds))
         #expect(time < .milliseconds(milliseconds + 50))
         other.goOn()
@@ -80,7 +82,7 @@ import ValetTestValues
             connection.deadline = Deadline(after: .milliseconds(100))
             _ = try Transaction(on: connection)
         }
-        #expect((error as? DatabaseError)?.code == .busy)
+        #expect((error as? SystemError)?.code == .busy)
         #expect(time < .milliseconds(150))
     }
 
@@ -116,7 +118,7 @@ import ValetTestValues
 
 @Suite struct `The write-ahead log` {
     let folder: TestFolder
-    let directory: KeychainDirectory
+    let directory: PrivateDirectory
     let connection: Connection
 
     init() throws {
@@ -162,7 +164,7 @@ import ValetTestValues
             connection.deadline = Deadline(after: .milliseconds(100))
             try connection.checkpoint(.truncate)
         }
-        #expect((error as? DatabaseError)?.code == .busy)
+        #expect((error as? SystemError)?.code == .busy)
         #expect(time >= .milliseconds(100) && time < .milliseconds(150))
         other.goOn()
     }

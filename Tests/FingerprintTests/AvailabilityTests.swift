@@ -2,7 +2,7 @@
 
 import Foundation
 import Testing
-import ValetDatabase
+import ValetSystem
 import ValetSystemBus
 import ValetTestValues
 

@@ -2,11 +2,11 @@
 
 import Foundation
 import Testing
-import ValetDatabase
 import ValetKeychainServices
 import ValetKeychainStore
 import ValetSecItem
 import ValetSecretMemory
+import ValetSystem
 import ValetTestValues
 import ValetUserPresence
 

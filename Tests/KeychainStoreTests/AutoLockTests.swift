@@ -5,6 +5,7 @@ import Testing
 import ValetDatabase
 import ValetKeychainModel
 import ValetLockState
+import ValetSystem
 
 @testable import ValetKeychainStore
 

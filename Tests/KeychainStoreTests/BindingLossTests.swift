@@ -5,6 +5,7 @@ import Testing
 import ValetDatabase
 import ValetKeychainModel
 import ValetSecretMemory
+import ValetSystem
 import ValetTPM
 import ValetTPMSupport
 import ValetTestValues

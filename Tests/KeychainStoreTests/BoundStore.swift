@@ -6,6 +6,7 @@ import Testing
 import ValetDatabase
 import ValetKeychainModel
 import ValetLockState
+import ValetSystem
 import ValetTPM
 import ValetTPMSupport
 import ValetTestValues

@@ -6,6 +6,7 @@ import ValetDatabase
 import ValetKeychainModel
 import ValetLockState
 import ValetSecretMemory
+import ValetSystem
 
 @testable import ValetKeychainStore
 

@@ -3,6 +3,7 @@
 import Testing
 import ValetDatabase
 import ValetKeychainModel
+import ValetSystem
 
 @testable import ValetKeychainStore
 

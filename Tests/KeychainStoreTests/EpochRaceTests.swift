@@ -7,6 +7,7 @@ import Testing
 import ValetDatabase
 import ValetKeychainModel
 import ValetSecretMemory
+import ValetSystem
 
 @testable import ValetKeychainStore
 

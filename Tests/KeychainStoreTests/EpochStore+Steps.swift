@@ -4,6 +4,7 @@ import Testing
 import ValetDatabase
 import ValetKeychainModel
 import ValetSecretMemory
+import ValetSystem
 
 @testable import ValetKeychainStore
 

@@ -5,6 +5,7 @@ import ValetDatabase
 import ValetKeybag
 import ValetKeychainModel
 import ValetSealing
+import ValetSystem
 
 @testable import ValetKeychainStore
 

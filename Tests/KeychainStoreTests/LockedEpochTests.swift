@@ -7,6 +7,7 @@ import ValetKeybag
 import ValetKeychainModel
 import ValetLockState
 import ValetSealing
+import ValetSystem
 
 @testable import ValetKeychainStore
 

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 import ValetDatabase
 import ValetKeychainModel
+import ValetSystem
 
 @testable import ValetKeychainStore
 

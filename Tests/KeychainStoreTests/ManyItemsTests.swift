@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 import ValetDatabase
 import ValetKeychainModel
+import ValetSystem
 
 @testable import ValetKeychainStore
 

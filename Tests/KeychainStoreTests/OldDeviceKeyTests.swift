@@ -6,6 +6,7 @@ import ValetDatabase
 import ValetKeychainModel
 import ValetSealing
 import ValetSecretMemory
+import ValetSystem
 
 @testable import ValetKeychainStore
 

@@ -10,6 +10,7 @@ import ValetKeychainModel
 import ValetLockState
 import ValetSealing
 import ValetSecretMemory
+import ValetSystem
 
 @testable import ValetKeychainStore
 

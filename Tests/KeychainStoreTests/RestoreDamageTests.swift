@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 import ValetDatabase
 import ValetKeychainModel
+import ValetSystem
 
 @testable import ValetKeychainStore
 
@@ -97,7 +98,7 @@ final class Counter: Sendable {
 
     @Test func `changes nothing when the damage comes between the two readings`() throws {
         let backup = try keychain.open(file)
-        let directory = try KeychainDirectory.open(keychain.folder, creating: false)
+        let directory = try PrivateDirectory.open(keychain.folder, creating: false)
         let lock = LockFile(KeychainLocation.lockName, in: directory)
         let held = try lock.acquire(before: Deadline(after: .seconds(5)))
         let isDone = Flag()

@@ -5,6 +5,7 @@ import ValetDatabase
 import ValetKeybag
 import ValetKeychainModel
 import ValetSealing
+import ValetSystem
 
 @testable import ValetKeychainStore
 
@@ -12,7 +13,7 @@ import ValetSealing
 extension TestStore {
     /// Runs `body` with a connection that knows of no rules.
     func tamper<R>(_ body: (Connection) throws -> R) throws -> R {
-        let directory = try KeychainDirectory.open(folder, creating: false)
+        let directory = try PrivateDirectory.open(folder, creating: false)
         let connection = try Connection(
             to: KeychainLocation.databaseName, in: directory, for: .readWrite,
             deadline: Deadline(after: .seconds(5)))

@@ -5,6 +5,7 @@ import Synchronization
 import ValetDatabase
 import ValetKeychainModel
 import ValetSecretMemory
+import ValetSystem
 
 @testable import ValetKeychainStore
 

@@ -3,10 +3,10 @@
 import Foundation
 import Testing
 import ValetCLinux
-import ValetDatabase
 import ValetKeybag
 import ValetLockStateSupport
 import ValetSealing
+import ValetSystem
 
 @testable import ValetLockState
 

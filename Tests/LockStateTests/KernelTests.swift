@@ -2,11 +2,11 @@
 
 import Foundation
 import Testing
-import ValetDatabase
 import ValetKeybag
 import ValetLockStateSupport
 import ValetSealing
 import ValetSecretMemory
+import ValetSystem
 
 @testable import ValetLockState
 

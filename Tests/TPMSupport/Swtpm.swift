@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import ValetDatabase
+internal import ValetSystem
 package import ValetTPM
 package import ValetTestValues
 

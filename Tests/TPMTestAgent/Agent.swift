@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import ValetDatabase
 import ValetSecretMemory
+import ValetSystem
 import ValetTPM
 
 /// A process that uses a TPM for tests: `ValetTPMTestAgent SOCKET VERB [COUNT]`, one line out.

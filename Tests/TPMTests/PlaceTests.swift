@@ -2,8 +2,8 @@
 
 import Foundation
 import Testing
-import ValetDatabase
 import ValetSecretMemory
+import ValetSystem
 import ValetTPMSupport
 import ValetTestValues
 

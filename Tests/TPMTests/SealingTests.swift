@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import ValetDatabase
 import ValetSecretMemory
+import ValetSystem
 import ValetTPMSupport
 import ValetTestValues
 

@@ -3,8 +3,8 @@
 import Foundation
 import Synchronization
 import Testing
-import ValetDatabase
 import ValetSecretMemory
+import ValetSystem
 import ValetTPMSupport
 import ValetTestValues
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import ValetDatabase
+import ValetSystem
 
 @testable import ValetUserPresence
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import ValetDatabase
 import ValetSecretMemory
+import ValetSystem
 import ValetUserPresence
 
 /// Asks for a passcode, and tells what it left behind.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import ValetDatabase
 import ValetFingerprint
+import ValetSystem
 
 /// Looks for a fingerprint reader as an application would.
 enum Readers {

@@ -6,16 +6,17 @@ import ValetDatabase
 import ValetKeychainModel
 import ValetKeychainServices
 import ValetKeychainStore
+import ValetSystem
 
 /// Stands still in the middle of a write: inside a transaction, with the keychain's lock.
 final class TransactionHolder {
-    private let directory: KeychainDirectory
+    private let directory: PrivateDirectory
     private let connection: Connection
     private var held: HeldLock?
     private var transaction: Transaction?
 
     init(folder: String) throws {
-        directory = try KeychainDirectory.open(folder, creating: false)
+        directory = try PrivateDirectory.open(folder, creating: false)
         held = try LockFile("keychain.lock", in: directory).acquire(before: .never)
         connection = try Connection(
             to: "keychain.db", in: directory, for: .readWrite,
@@ -32,7 +33,7 @@ final class TransactionHolder {
         for name in ["keychain.db", "keychain.db-wal", "keychain.db-shm", "keychain.lock"] {
             _ = try directory.check(file: name)
         }
-        let other = try KeychainDirectory.open(directory.path, creating: false)
+        let other = try PrivateDirectory.open(directory.path, creating: false)
         _ = try other.names()
         let session = try KeychainSession.current()
         _ = try session.status()

@@ -119,7 +119,7 @@ def _unsafe_lines(file):
 
 
 def _unsafe(file):
-    if file.module in ("SecretMemory", "Database", "SystemBus", "TPM", "Sealing"):
+    if file.module in ("SecretMemory", "System", "Database", "SystemBus", "TPM", "Sealing"):
         return
     if file.path not in _UNSAFE_FILES and not file.path.startswith(_UNSAFE_FOLDERS):
         for line in _unsafe_lines(file):

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import ValetDatabase
 package import ValetKeychainModel
 package import ValetKeychainStore
+package import ValetSystem
 
 /// Asks a person to prove who they are.
 ///

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import ValetDatabase
 package import ValetKeychainModel
 package import ValetKeychainStore
+package import ValetSystem
 
 /// The authenticator of calls that name none: a new context for each, which remembers nothing.
 package struct DefaultAuthenticator: Authenticator {

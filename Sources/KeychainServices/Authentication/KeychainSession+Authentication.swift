@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetKeychainModel
 internal import ValetKeychainStore
+internal import ValetSystem
 
 /// Asking for what a call needs, outside the store, and asking the store again.
 extension KeychainSession {

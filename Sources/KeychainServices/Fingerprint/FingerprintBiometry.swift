@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Fingerprint
-    package import ValetDatabase
+    package import ValetSystem
     package import ValetFingerprint
     package import ValetUserPresence
 
@@ -57,7 +57,7 @@
         }
 
         private static func cancellation() throws(BiometryFailure) -> Cancellation {
-            do throws(DatabaseError) {
+            do throws(SystemError) {
                 return try Cancellation()
             } catch {
                 // The process can open nothing more, and so no bus, either.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import ValetDatabase
+package import ValetSystem
 package import ValetUserPresence
 
 /// The readers of fingers, as far as authentication needs them.

@@ -2,10 +2,10 @@
 
 package import Foundation
 internal import Synchronization
-package import ValetDatabase
 package import ValetKeychainModel
 package import ValetKeychainStore
 package import ValetSecretMemory
+package import ValetSystem
 internal import ValetUserPresence
 
 /// What an `LAContext` knows, and how it asks: one question at a time.

@@ -2,7 +2,7 @@
 
 internal import Foundation
 internal import Synchronization
-internal import ValetDatabase
+internal import ValetSystem
 internal import ValetUserPresence
 
 /// What a person is shown while a reader waits for their finger, and what they do about it.

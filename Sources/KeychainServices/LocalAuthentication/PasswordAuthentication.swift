@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSecretMemory
+internal import ValetSystem
 internal import ValetUserPresence
 
 /// Gets an application's password: the credential that the application has set, else what a person

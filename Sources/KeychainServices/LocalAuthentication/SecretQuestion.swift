@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetSecretMemory
+internal import ValetSystem
 internal import ValetUserPresence
 
 /// How one call asks a person for what they type: a passcode, or an application's password.

@@ -3,6 +3,7 @@
 internal import ValetDatabase
 internal import ValetKeychainModel
 internal import ValetSealing
+internal import ValetSystem
 
 /// A walk over the rows of a service's items in one group and one epoch; opens names alone.
 struct AccountScan {
@@ -22,7 +23,7 @@ struct AccountScan {
     }
 
     /// Starts a statement whose parameters are the hashes of group and service.
-    func start(_ statement: Statement) throws(DatabaseError) -> Statement.Run {
+    func start(_ statement: Statement) throws(SystemError) -> Statement.Run {
         let run = try statement.start()
         try run.bind(place.group, at: 1)
         try run.bind(place.place, at: 2)
@@ -31,7 +32,7 @@ struct AccountScan {
 
     /// The numbers of the service's rows, in their order. Rows that were added one after the other
     /// lie side by side, and are read as a range without being looked up one by one.
-    func ranges(_ store: StoreConnection) throws(DatabaseError) -> [ClosedRange<Int64>] {
+    func ranges(_ store: StoreConnection) throws(SystemError) -> [ClosedRange<Int64>] {
         let run = try start(store.numbersByPlace)
         var numbers: [Int64] = []
         while try run.step() { numbers.append(run.int64(0)) }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetKeybag
 internal import ValetKeychainModel
 internal import ValetLockState
+internal import ValetSystem
 
 /// What `doctor` has to say about keys: docs/FORMAT.md §4.4.
 extension Engine {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetDatabase
+internal import ValetSystem
 
 /// What `doctor` says about readers.
 extension Engine {

@@ -3,6 +3,7 @@
 internal import ValetDatabase
 package import ValetKeychainModel
 internal import ValetSealing
+internal import ValetSystem
 
 /// The accounts of a service.
 package struct FoundAccounts: Sendable {

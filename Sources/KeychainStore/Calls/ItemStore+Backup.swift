@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetBackup
-internal import ValetDatabase
 internal import ValetKeybag
 package import ValetKeychainModel
 internal import ValetSealing
 package import ValetSecretMemory
+internal import ValetSystem
 
 /// docs/FORMAT.md §11.
 extension ItemStore {

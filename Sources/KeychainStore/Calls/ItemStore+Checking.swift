@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetKeybag
 package import ValetKeychainModel
 internal import ValetSealing
 package import ValetSecretMemory
+internal import ValetSystem
 
 /// Answers that a command needs before it asks a person for more.
 extension ItemStore {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 package import ValetKeychainModel
 package import ValetSecretMemory
+internal import ValetSystem
 
 /// What a search found.
 package struct FoundItems: Sendable {

@@ -4,6 +4,7 @@ internal import ValetDatabase
 package import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSecretMemory
+internal import ValetSystem
 
 extension ItemStore {
     private static let diagnosing = "examine the keychain"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetKeybag
 package import ValetKeychainModel
 internal import ValetLockState
 internal import ValetSealing
 internal import ValetSecretMemory
+internal import ValetSystem
 internal import ValetTPM
 
 /// Where the device secret of a keychain is to come from.

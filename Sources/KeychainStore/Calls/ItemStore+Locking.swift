@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetKeybag
 package import ValetKeychainModel
 internal import ValetLockState
 internal import ValetSealing
+internal import ValetSystem
 
 /// spec/keys-and-states.md §5, §6.
 extension ItemStore {
@@ -148,7 +148,7 @@ extension ItemStore {
 
     /// Tells those that watch the keychain of a lock, where its database cannot be opened.
     private func announceLockState() {
-        let folder = try? KeychainDirectory.open(location.folder, creating: false)
+        let folder = try? PrivateDirectory.open(location.folder, creating: false)
         try? folder?.touch(KeychainLocation.stateName)
         LockStateWatch.wakeAll()
     }

@@ -5,6 +5,7 @@ internal import ValetKeybag
 internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSecretMemory
+internal import ValetSystem
 
 /// Which program uses which application identifier: a guard against accidents (spec/secitem.md
 /// §5.3).

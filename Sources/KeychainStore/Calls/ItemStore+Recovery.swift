@@ -6,6 +6,7 @@ package import ValetKeychainModel
 internal import ValetLockState
 internal import ValetSealing
 package import ValetSecretMemory
+internal import ValetSystem
 internal import ValetTPM
 
 /// The key on paper: docs/FORMAT.md §4.6.

@@ -2,6 +2,7 @@
 
 internal import ValetDatabase
 package import ValetKeychainModel
+internal import ValetSystem
 
 /// What became of a repair.
 package struct IndexRepair: Hashable, Sendable {
@@ -102,7 +103,7 @@ extension Engine {
                 guard try currentFacts(store).settings == state.settings else { return nil }
                 return try rebuild.run()
             }
-        } catch let error as DatabaseError
+        } catch let error as SystemError
             where error.code == .corrupt || error.code == .constraint
         {
             throw KeychainFailure.damagedTable(path: store.connection.path)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetBackup
-internal import ValetDatabase
 package import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSecretMemory
+internal import ValetSystem
 
 /// docs/FORMAT.md §11.4.
 extension ItemStore {

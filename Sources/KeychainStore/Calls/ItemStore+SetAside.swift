@@ -2,6 +2,7 @@
 
 internal import ValetDatabase
 package import ValetKeychainModel
+internal import ValetSystem
 
 /// What becomes of damaged rows when keys are changed: docs/FORMAT.md §4.4.
 extension ItemStore {

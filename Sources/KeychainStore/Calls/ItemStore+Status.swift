@@ -5,6 +5,7 @@ internal import ValetKeybag
 package import ValetKeychainModel
 internal import ValetLockState
 internal import ValetSealing
+internal import ValetSystem
 internal import ValetTPM
 
 extension ItemStore {
@@ -113,7 +114,7 @@ extension Engine {
     }
 
     /// The size of the database and its log.
-    private func byteCount() throws(DatabaseError) -> Int64 {
+    private func byteCount() throws(SystemError) -> Int64 {
         let log = try directory.check(file: KeychainLocation.databaseName + "-wal")
         let database = try directory.check(file: KeychainLocation.databaseName)
         return (database?.byteCount ?? 0) + (log?.byteCount ?? 0)
@@ -136,7 +137,7 @@ extension LockedKeybag {
 extension KeychainStatus {
     fileprivate mutating func count(
         in connection: Connection, hasPasscode: Bool
-    ) throws(DatabaseError) {
+    ) throws(SystemError) {
         let counts = try connection.itemCounts()
         itemCount = counts.values.reduce(0, +)
         quarantinedRowCount = try connection.count(.quarantinedRows)
@@ -153,7 +154,7 @@ extension Connection {
 
     /// How many items there are of each presence kind, 0 for none; reads all rows. The flags:
     /// docs/FORMAT.md §5.
-    fileprivate func itemCounts() throws(DatabaseError) -> [Int64: Int] {
+    fileprivate func itemCounts() throws(SystemError) -> [Int64: Int] {
         let statement = Statement(
             """
             SELECT flags >> 8 & 3, count(*) FROM item WHERE flags & 2 = 0 GROUP BY flags >> 8 & 3
@@ -165,7 +166,7 @@ extension Connection {
     }
 
     /// How many rows there are; reads all of them.
-    func count(_ counted: Counted) throws(DatabaseError) -> Int {
+    func count(_ counted: Counted) throws(SystemError) -> Int {
         let statement =
             switch counted {
             case .items:

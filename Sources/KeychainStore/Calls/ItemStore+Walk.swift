@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 package import ValetKeychainModel
+internal import ValetSystem
 
 /// A walk over the items that match a query, some at a time: for queries that match many.
 ///
@@ -100,7 +100,7 @@ extension ItemStore {
     /// The rows of a step, and the position behind it.
     private static func rows(
         of walk: ItemWalk, _ state: KeychainState, _ store: StoreConnection
-    ) throws(DatabaseError) -> (rows: [FoundRow], end: Int) {
+    ) throws(SystemError) -> (rows: [FoundRow], end: Int) {
         let searches = state.searches(walk.query, walk.groups)
         var (rows, byteCount, position) = ([FoundRow](), 0, walk.position)
         let end = min(walk.numbers.count, walk.position + stepRowCount)

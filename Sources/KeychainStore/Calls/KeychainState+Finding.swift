@@ -3,12 +3,13 @@
 internal import ValetDatabase
 internal import ValetKeychainModel
 internal import ValetSealing
+internal import ValetSystem
 
 extension KeychainState {
     /// The rows that match what of `query` can be seen without opening them.
     func find(
         _ query: ItemQuery, _ groups: [AccessGroup], _ store: StoreConnection
-    ) throws(DatabaseError) -> [FoundRow] {
+    ) throws(SystemError) -> [FoundRow] {
         if let reference = query.reference {
             return try find(reference, query, groups, store)
         }
@@ -38,7 +39,7 @@ extension KeychainState {
     /// this.
     func candidates(
         _ query: ItemQuery, _ groups: [AccessGroup], _ store: StoreConnection, limit: Int = .max
-    ) throws(DatabaseError) -> [Int64] {
+    ) throws(SystemError) -> [Int64] {
         var numbers: [Int64] = []
         for group in groups {
             var ofGroup: [Int64] = []
@@ -60,7 +61,7 @@ extension KeychainState {
     /// What the first of `searches` that knows it finds in the row of that number.
     func find(
         _ number: Int64, by searches: [Search], _ store: StoreConnection
-    ) throws(DatabaseError) -> FoundRow? {
+    ) throws(SystemError) -> FoundRow? {
         let run = try store.byNumber.start()
         try run.bind(number, at: 1)
         guard try run.step() else { return nil }
@@ -74,7 +75,7 @@ extension KeychainState {
     private func find(
         _ reference: PersistentReference, _ query: ItemQuery, _ groups: [AccessGroup],
         _ store: StoreConnection
-    ) throws(DatabaseError) -> [FoundRow] {
+    ) throws(SystemError) -> [FoundRow] {
         var reader = ByteReader(reference.itemID, malformed: RowFailure.content)
         guard let number = try? reader.integer(UInt64.self) else { return [] }
         let run = try store.byNumber.start()

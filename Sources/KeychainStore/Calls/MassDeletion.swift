@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetKeychainModel
+internal import ValetSystem
 
 /// Deletes what a query matches when that is much: in batches, between which others write.
 ///

@@ -4,6 +4,7 @@ internal import ValetDatabase
 internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSecretMemory
+internal import ValetSystem
 
 /// A query in one access group, turned into the hashes that rows of one epoch are found by.
 struct Search {
@@ -46,15 +47,15 @@ struct Search {
     ///   those of the next. Searches of one query have equally many arrays in every epoch.
     func rankedRows(
         _ store: StoreConnection, hasItem: Bool
-    ) throws(DatabaseError) -> [[FoundRow]] {
-        do throws(DatabaseError) {
+    ) throws(SystemError) -> [[FoundRow]] {
+        do throws(SystemError) {
             return try rankedRows(store)
         } catch .corrupt where hasItem {
             return []
         }
     }
 
-    private func rankedRows(_ store: StoreConnection) throws(DatabaseError) -> [[FoundRow]] {
+    private func rankedRows(_ store: StoreConnection) throws(SystemError) -> [[FoundRow]] {
         let place = hash(of: query.itemClass.placeAttribute)
         guard hash(of: .account) != nil, let place, !keys.isEmpty else {
             return [try rows(store, place)]
@@ -76,7 +77,7 @@ struct Search {
     /// index that led there.
     private func named(
         _ place: ItemPlace, _ store: StoreConnection
-    ) throws(DatabaseError) -> [FoundRow] {
+    ) throws(SystemError) -> [FoundRow] {
         let run = try store.byPrimaryKey.start()
         try run.bind(place.group, at: 1)
         try run.bind(place.place, at: 2)
@@ -92,8 +93,8 @@ struct Search {
     /// Items with a view hint or a token that have a name but for these.
     private func variants(
         of plainKey: IndexHash, _ store: StoreConnection, hasItem: Bool
-    ) throws(DatabaseError) -> [FoundRow] {
-        do throws(DatabaseError) {
+    ) throws(SystemError) -> [FoundRow] {
+        do throws(SystemError) {
             return try found(store.byAttribute, plainKey)
         } catch .corrupt where hasItem {
             return []
@@ -102,7 +103,7 @@ struct Search {
 
     private func rows(
         _ store: StoreConnection, _ place: IndexHash?
-    ) throws(DatabaseError) -> [FoundRow] {
+    ) throws(SystemError) -> [FoundRow] {
         let route = route(store, place)
         let run = try route.start(route.rows)
         return try found(run)
@@ -111,7 +112,7 @@ struct Search {
     /// The numbers of the rows that come into question, in no order, up to `limit` of them.
     func candidates(
         _ store: StoreConnection, limit: Int
-    ) throws(DatabaseError) -> [Int64] {
+    ) throws(SystemError) -> [Int64] {
         let route = route(store, hash(of: query.itemClass.placeAttribute))
         let run = try route.start(route.numbers)
         var numbers: [Int64] = []
@@ -142,7 +143,7 @@ struct Search {
             (self.rows, self.numbers, self.parameters) = (rows, numbers, parameters)
         }
 
-        func start(_ statement: Statement) throws(DatabaseError) -> Statement.Run {
+        func start(_ statement: Statement) throws(SystemError) -> Statement.Run {
             let run = try statement.start()
             for (index, parameter) in parameters.enumerated() {
                 try run.bind(parameter, at: Int32(index + 1))
@@ -157,7 +158,7 @@ struct Search {
 
     private func found(
         _ statement: Statement, _ parameters: IndexHash...
-    ) throws(DatabaseError) -> [FoundRow] {
+    ) throws(SystemError) -> [FoundRow] {
         let run = try statement.start()
         for (index, parameter) in parameters.enumerated() {
             try run.bind(parameter, at: Int32(index + 1))
@@ -165,7 +166,7 @@ struct Search {
         return try found(run)
     }
 
-    private func found(_ run: borrowing Statement.Run) throws(DatabaseError) -> [FoundRow] {
+    private func found(_ run: borrowing Statement.Run) throws(SystemError) -> [FoundRow] {
         var rows: [FoundRow] = []
         while try run.step() {
             let row = try FoundRow(run)
@@ -228,14 +229,14 @@ enum FoundRow {
 
     /// Reads the row that `run` is at.
     ///
-    /// - Throws: ``DatabaseError/Code/outOfMemory`` if there is none for its value: opened, and
+    /// - Throws: ``SystemError/Code/outOfMemory`` if there is none for its value: opened, and
     ///   handed out.
-    init(_ run: borrowing Statement.Run) throws(DatabaseError) {
+    init(_ run: borrowing Statement.Run) throws(SystemError) {
         // What lies under a password is opened twice.
         let flags = RowFlags(column: run.int64(Schema.Column.flags))
         let copyCount = flags?.contains(.password) == true ? 4 : 3
         guard SpareMemory.has(copyCount, copiesOf: run.byteCount(Schema.Column.secret)) else {
-            throw DatabaseError(.outOfMemory, during: "read an item")
+            throw SystemError(.outOfMemory, during: "read an item")
         }
         do throws(RowFailure) {
             self = .row(try SealedRow(run))

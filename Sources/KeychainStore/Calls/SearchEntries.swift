@@ -3,6 +3,7 @@
 internal import ValetDatabase
 internal import ValetKeychainModel
 internal import ValetSealing
+internal import ValetSystem
 
 /// Compares table `attribute` with the rows that it should lead to.
 struct SearchEntries {
@@ -30,7 +31,7 @@ struct SearchEntries {
         }
     }
 
-    private func has(_ hash: IndexHash, _ number: Int64) throws(DatabaseError) -> Bool {
+    private func has(_ hash: IndexHash, _ number: Int64) throws(SystemError) -> Bool {
         let run = try entry.start()
         try run.bind(hash, at: 1)
         try run.bind(number, at: 2)
@@ -49,7 +50,7 @@ struct SearchEntries {
         return findings
     }
 
-    private func count() throws(DatabaseError) -> Int64 {
+    private func count() throws(SystemError) -> Int64 {
         let run = try all.start()
         return try run.step() ? run.int64(0) : 0
     }

@@ -5,6 +5,7 @@ internal import ValetKeybag
 internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSecretMemory
+internal import ValetSystem
 
 /// What a call may do to rows inside its write transaction.
 struct WriteAccess {
@@ -188,7 +189,7 @@ struct WriteAccess {
             isSynchronizable: header.flags.contains(.synchronizable))
     }
 
-    private func isEntered(_ hash: IndexHash, _ number: Int64) throws(DatabaseError) -> Bool {
+    private func isEntered(_ hash: IndexHash, _ number: Int64) throws(SystemError) -> Bool {
         let run = try store.entry.start()
         try run.bind(hash, at: 1)
         try run.bind(number, at: 2)

@@ -3,6 +3,7 @@
 internal import ValetDatabase
 internal import ValetKeychainModel
 internal import ValetSealing
+internal import ValetSystem
 
 /// Builds a sound database from the rows of a damaged one: docs/FORMAT.md §7.1.
 ///
@@ -50,7 +51,7 @@ struct DatabaseRebuild {
 
     /// Fills the target, which is empty.
     ///
-    /// - Throws: ``DatabaseError``: `corrupt`, `constraint` if a table itself is damaged;
+    /// - Throws: ``SystemError``: `corrupt`, `constraint` if a table itself is damaged;
     ///   ``KeychainFailure/Code/keychainDamaged`` if it has lost rows; ``RowFailure/locked``.
     func run() throws -> Summary {
         let transaction = try Transaction(on: target.connection)
@@ -173,7 +174,7 @@ struct DatabaseRebuild {
     /// The row that has been copied already and has the same name.
     private func rival(
         of row: SealedRow
-    ) throws(DatabaseError) -> (number: Int64, logicalTime: Int64)? {
+    ) throws(SystemError) -> (number: Int64, logicalTime: Int64)? {
         let run = try rowOfName.start()
         try run.bind(row.groupHash, at: 1)
         try run.bind(row.placeHash, at: 2)
@@ -220,7 +221,7 @@ struct DatabaseRebuild {
 
     private func strangers(
         to numbers: [Int64], _ statement: Statement
-    ) throws(DatabaseError) -> Set<Int64> {
+    ) throws(SystemError) -> Set<Int64> {
         var strangers: Set<Int64> = []
         let run = try statement.start()
         while try run.step() {
@@ -264,7 +265,7 @@ struct DatabaseRebuild {
 func unlessCorrupt<R>(_ body: () throws -> R) throws -> R? {
     do {
         return try body()
-    } catch let error as DatabaseError where error.code == .corrupt {
+    } catch let error as SystemError where error.code == .corrupt {
         return nil
     }
 }

@@ -2,6 +2,7 @@
 
 internal import ValetDatabase
 internal import ValetKeychainModel
+internal import ValetSystem
 
 /// Commits that are lost because the log was damaged: docs/decisions/0016-damaged-log.md.
 extension Engine {
@@ -58,8 +59,8 @@ extension Engine {
     }
 
     /// Whether the log that is kept is this one.
-    private func isKept(_ log: [UInt8]) throws(DatabaseError) -> Bool {
-        do throws(DatabaseError) {
+    private func isKept(_ log: [UInt8]) throws(SystemError) -> Bool {
+        do throws(SystemError) {
             return try directory.withContents(of: Self.keptLogName, maxByteCount: log.count) {
                 (kept) in
                 kept.count == log.count && kept.indices.allSatisfy { kept[$0] == log[$0] }
@@ -71,7 +72,7 @@ extension Engine {
     }
 
     /// What a discarded log leaves to be done.
-    func keptLogFinding() throws(DatabaseError) -> Finding? {
+    func keptLogFinding() throws(SystemError) -> Finding? {
         guard try directory.check(file: Self.keptLogName) != nil else { return nil }
         return Finding(
             .warning, "a damaged log is kept, with keys of its time",

@@ -5,6 +5,7 @@ internal import ValetKeybag
 internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSecretMemory
+internal import ValetSystem
 
 /// Coming into being: docs/FORMAT.md §2.1.
 extension Engine {
@@ -35,7 +36,7 @@ extension Engine {
     ) throws(KeychainFailure) -> Engine {
         if let engine = try open(location, deadline) { return engine }
         let directory = try translating(creating) {
-            try KeychainDirectory.open(location.folder, creating: true)
+            try PrivateDirectory.open(location.folder, creating: true)
         }
         let lock = LockFile(KeychainLocation.lockName, in: directory)
         return try underLock(lock, directory, deadline) { () throws(KeychainFailure) -> Engine in
@@ -49,9 +50,9 @@ extension Engine {
 
     private static func folder(
         _ location: KeychainLocation
-    ) throws(KeychainFailure) -> KeychainDirectory? {
-        do throws(DatabaseError) {
-            return try KeychainDirectory.open(location.folder, creating: false)
+    ) throws(KeychainFailure) -> PrivateDirectory? {
+        do throws(SystemError) {
+            return try PrivateDirectory.open(location.folder, creating: false)
         } catch {
             if error.code == .missing { return nil }
             throw KeychainFailure(error, during: opening)
@@ -59,7 +60,7 @@ extension Engine {
     }
 
     private static func underLock<R>(
-        _ lock: LockFile, _ directory: KeychainDirectory, _ deadline: Deadline,
+        _ lock: LockFile, _ directory: PrivateDirectory, _ deadline: Deadline,
         _ body: () throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
         let held = try translating(opening) { try lock.acquire(before: deadline) }
@@ -69,7 +70,7 @@ extension Engine {
     }
 
     private static func existing(
-        _ location: KeychainLocation, _ directory: KeychainDirectory, lock: LockFile?
+        _ location: KeychainLocation, _ directory: PrivateDirectory, lock: LockFile?
     ) throws(KeychainFailure) -> Engine? {
         let found = try translating(opening) {
             try directory.check(file: KeychainLocation.databaseName)
@@ -91,7 +92,7 @@ extension Engine {
     /// It is made before the key: a program that finds a key finds the folder, or the key is alone.
     private static func folderBehindKey(
         _ location: KeychainLocation
-    ) throws(KeychainFailure) -> KeychainDirectory? {
+    ) throws(KeychainFailure) -> PrivateDirectory? {
         guard try DeviceSecretSource(location: location).hasFile() else { return nil }
         guard let directory = try folder(location) else { throw loneKey(location) }
         return directory
@@ -107,7 +108,7 @@ extension Engine {
 
     /// Finishes a creation that ended between the device key and the database.
     private static func resume(
-        _ location: KeychainLocation, _ directory: KeychainDirectory, _ lock: LockFile,
+        _ location: KeychainLocation, _ directory: PrivateDirectory, _ lock: LockFile,
         _ deadline: Deadline
     ) throws(KeychainFailure) -> Engine {
         try translating(creating) {
@@ -131,7 +132,7 @@ extension Engine {
     }
 
     private static func create(
-        _ location: KeychainLocation, _ directory: KeychainDirectory, _ lock: LockFile,
+        _ location: KeychainLocation, _ directory: PrivateDirectory, _ lock: LockFile,
         _ deadline: Deadline
     ) throws(KeychainFailure) -> Engine {
         let source = DeviceSecretSource(location: location)
@@ -149,8 +150,8 @@ extension Engine {
             try removeLeftovers(directory)
             try build(keybag, directory, deadline)
             if kind == .file {
-                let folder = try KeychainDirectory.open(location.deviceFolder, creating: true)
-                try encoded.withBytes { (contents: Span<UInt8>) throws(DatabaseError) in
+                let folder = try PrivateDirectory.open(location.deviceFolder, creating: true)
+                try encoded.withBytes { (contents: Span<UInt8>) throws(SystemError) in
                     try folder.createFile(KeychainLocation.deviceKeyName, contents: contents)
                 }
             }
@@ -158,14 +159,14 @@ extension Engine {
         }
     }
 
-    private static func removeLeftovers(_ directory: KeychainDirectory) throws(DatabaseError) {
+    private static func removeLeftovers(_ directory: PrivateDirectory) throws(SystemError) {
         for name in try directory.names() where name.hasPrefix(KeychainLocation.newDatabaseName) {
             try directory.remove(name)
         }
     }
 
     private static func build(
-        _ keybag: NewKeybag, _ directory: KeychainDirectory, _ deadline: Deadline
+        _ keybag: NewKeybag, _ directory: PrivateDirectory, _ deadline: Deadline
     ) throws {
         let connection = try Connection(
             to: KeychainLocation.newDatabaseName, in: directory, for: .create, deadline: deadline)
@@ -181,7 +182,7 @@ extension Engine {
     }
 
     private static func putInPlace(
-        _ location: KeychainLocation, _ directory: KeychainDirectory, _ lock: LockFile
+        _ location: KeychainLocation, _ directory: PrivateDirectory, _ lock: LockFile
     ) throws(KeychainFailure) -> Engine {
         try translating(creating) {
             // Empty since the log was taken over; they would be strangers to the new name. And a

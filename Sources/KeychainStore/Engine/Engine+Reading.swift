@@ -3,6 +3,7 @@
 internal import ValetDatabase
 internal import ValetKeychainModel
 internal import ValetLockState
+internal import ValetSystem
 
 extension Engine {
     /// Runs `body` in one read transaction, with the keys that belong to what it sees.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetLockState
+internal import ValetSystem
 
 /// Auto-lock: docs/decisions/0020-auto-lock.md.
 extension Engine {

@@ -5,6 +5,7 @@ internal import ValetKeybag
 internal import ValetKeychainModel
 internal import ValetLockState
 internal import ValetSealing
+internal import ValetSystem
 
 /// The keys of this process.
 extension Engine {

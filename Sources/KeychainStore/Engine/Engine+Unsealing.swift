@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetKeybag
 internal import ValetKeychainModel
 internal import ValetLockState
+internal import ValetSystem
 
 /// A keychain without a passcode whose device secret a TPM has.
 extension Engine {

@@ -4,6 +4,7 @@ internal import ValetDatabase
 internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSecretMemory
+internal import ValetSystem
 
 /// An item's value; the value is nil for an item without one.
 struct FoundValue {
@@ -148,7 +149,7 @@ private struct ValueLookup {
             return .found(FoundValue(value: try nothing(header, run)))
         }
         guard SpareMemory.has(3, copiesOf: run.byteCount(8)) else {
-            throw DatabaseError(.outOfMemory, during: "read an item")
+            throw SystemError(.outOfMemory, during: "read an item")
         }
         let row = ValueRow(
             header: header, names: try run.tag(6), details: try run.tag(7), secret: run.blob(8))
@@ -157,7 +158,7 @@ private struct ValueLookup {
     }
 
     /// Whether nothing has been committed since the stamp was read: asked inside a transaction.
-    private func isCurrent(_ store: StoreConnection) throws(DatabaseError) -> Bool {
+    private func isCurrent(_ store: StoreConnection) throws(SystemError) -> Bool {
         try store.connection.dataVersion() == store.seenDataVersion
     }
 

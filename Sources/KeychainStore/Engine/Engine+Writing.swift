@@ -2,6 +2,7 @@
 
 internal import ValetDatabase
 internal import ValetKeychainModel
+internal import ValetSystem
 
 extension Engine {
     /// The log is taken over when it has so many pages: the more, the more often a page has
@@ -50,7 +51,7 @@ extension Engine {
     ) throws(KeychainFailure) -> Attempt<R> {
         try translating(operation) {
             guard !directory.isReadOnly else {
-                throw DatabaseError(.readOnly, during: "write", path: directory.path)
+                throw SystemError(.readOnly, during: "write", path: directory.path)
             }
             let held = try lock.acquire(before: deadline)
             try checkPlace(during: operation)

@@ -6,11 +6,12 @@ internal import ValetDatabase
 internal import ValetKeychainModel
 internal import ValetLockState
 internal import ValetSealing
+internal import ValetSystem
 
 /// A keychain that this process has opened: its files, connections and opened keys.
 final class Engine: Sendable {
     let location: KeychainLocation
-    let directory: KeychainDirectory
+    let directory: PrivateDirectory
     let lock: LockFile
     let source: DeviceSecretSource
     let wrongPasscodes = WrongPasscodes()
@@ -40,7 +41,7 @@ final class Engine: Sendable {
     private static let longLogByteCount = 1 << 20
 
     init(
-        _ location: KeychainLocation, _ directory: KeychainDirectory, _ identity: FileIdentity,
+        _ location: KeychainLocation, _ directory: PrivateDirectory, _ identity: FileIdentity,
         _ lock: LockFile
     ) {
         self.location = location
@@ -53,14 +54,14 @@ final class Engine: Sendable {
     /// Whether the path of the keychain leads to the database that is open, which it does not
     /// any more once the folder, or something on the way to it, was replaced. If not, the program
     /// that asks next looks as well.
-    func isInPlace() throws(DatabaseError) -> Bool {
+    func isInPlace() throws(SystemError) -> Bool {
         let isInPlace = try directory.isInPlace(KeychainLocation.databaseName, as: identity)
         if !isInPlace { lastLook.store(.min, ordering: .relaxed) }
         return isInPlace
     }
 
     /// As ``isInPlace()``, but looks at most ten times a second.
-    func wasInPlaceRecently() throws(DatabaseError) -> Bool {
+    func wasInPlaceRecently() throws(SystemError) -> Bool {
         let (now, last) = (Deadline.now, lastLook.load(ordering: .relaxed))
         guard last == .min || now - last > Self.lookInterval else { return true }
         guard try isInPlace() else { return false }
@@ -87,15 +88,15 @@ final class Engine: Sendable {
     private func checkFiles(of connection: Connection) throws(KeychainFailure) {
         guard !connection.isSound else { return }
         throw KeychainFailure(
-            DatabaseError(
+            SystemError(
                 .replaced, during: Self.opening, path: location.folder, hint: "try again"),
             during: Self.opening)
     }
 
     /// Refuses to go on where the keychain was replaced.
-    func checkPlace(during operation: String) throws(DatabaseError) {
+    func checkPlace(during operation: String) throws(SystemError) {
         guard try !isInPlace() else { return }
-        throw DatabaseError(
+        throw SystemError(
             .replaced, during: operation, path: location.folder, hint: "try again")
     }
 
@@ -267,10 +268,10 @@ extension Array {
 
 extension Schema {
     /// Refuses a database that has other tables than this version makes.
-    static func check(_ connection: Connection) throws(DatabaseError) {
+    static func check(_ connection: Connection) throws(SystemError) {
         let expected = statements.map { $0.description }.sorted()
         guard try connection.schema() == expected else {
-            throw DatabaseError(
+            throw SystemError(
                 .schemaMismatch, during: "open the database", path: connection.path)
         }
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Synchronization
-internal import ValetDatabase
 internal import ValetKeychainModel
 internal import ValetSealing
+internal import ValetSystem
 
 /// A call that takes the engine of a keychain.
 struct EngineCall {
@@ -22,7 +22,7 @@ struct EngineCall {
     /// What a call fails with whose keychain was replaced.
     fileprivate var replaced: KeychainFailure {
         KeychainFailure(
-            DatabaseError(
+            SystemError(
                 .replaced, during: operation, path: location.folder, hint: "try again"),
             during: operation)
     }

@@ -4,6 +4,7 @@ internal import ValetDatabase
 internal import ValetKeybag
 internal import ValetKeychainModel
 internal import ValetSealing
+internal import ValetSystem
 
 extension KeychainFacts {
     private static let operation = "open the keychain"

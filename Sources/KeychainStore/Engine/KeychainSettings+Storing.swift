@@ -3,10 +3,11 @@
 internal import ValetDatabase
 internal import ValetKeybag
 internal import ValetSealing
+internal import ValetSystem
 
 extension KeychainSettings {
     /// Stores the settings of a new keychain.
-    func insert(into connection: Connection) throws(DatabaseError) {
+    func insert(into connection: Connection) throws(SystemError) {
         let insert = Statement(
             "INSERT INTO keychain VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7)", on: connection)
         let run = try insert.start()
@@ -23,7 +24,7 @@ extension KeychainSettings {
 
 extension LockedKeybag {
     /// Stores a new keybag.
-    func insert(into connection: Connection) throws(DatabaseError) {
+    func insert(into connection: Connection) throws(SystemError) {
         let insert = Statement("INSERT INTO keybag (epoch, bytes) VALUES (?1, ?2)", on: connection)
         let run = try insert.start()
         try run.bind(Int64(epoch.rawValue), at: 1)

@@ -3,6 +3,7 @@
 internal import ValetDatabase
 internal import ValetKeychainModel
 internal import ValetSealing
+internal import ValetSystem
 
 /// The one row of table `keychain`: docs/FORMAT.md §7.
 struct KeychainSettings: Hashable, Sendable {

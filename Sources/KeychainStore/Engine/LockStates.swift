@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Synchronization
-internal import ValetDatabase
 internal import ValetKeychainModel
 internal import ValetLockState
 internal import ValetSealing
 internal import ValetSecretMemory
+internal import ValetSystem
 
 /// The lock states of this process, one for each keychain and folder that it has met: keys that are
 /// open in this process alone outlive the closing of the keychain's files.
@@ -80,7 +80,7 @@ final class LockStates: Sendable {
     /// The lock state of the keychain in a folder.
     static func store(of keychainID: KeychainID, at location: KeychainLocation) -> LockStateStore {
         let name = Name(
-            keychainID: keychainID, folder: KeychainDirectory.resolvedPath(location.folder))
+            keychainID: keychainID, folder: PrivateDirectory.resolvedPath(location.folder))
         return current.value.stores.withLock { stores in
             if let known = stores[name] { return known }
             let store = LockStateStore(

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Synchronization
-internal import ValetDatabase
 internal import ValetKeybag
 internal import ValetKeychainModel
+internal import ValetSystem
 
 /// The least protection that this process accepts of a keychain whose items it reads or writes.
 package enum RequiredLevel {

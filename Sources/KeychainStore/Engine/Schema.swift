@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
+internal import ValetSystem
 
 /// The tables of version 1: docs/FORMAT.md §5.1, §7.
 enum Schema {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetDatabase
+internal import ValetSystem
 
 /// One connection with the statements of the store, each compiled at its first use.
 // Sendable because one thread at a time has it: the pool hands it out and takes it back.

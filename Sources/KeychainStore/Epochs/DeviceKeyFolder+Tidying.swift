@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetKeybag
 internal import ValetKeychainModel
 internal import ValetSealing
+internal import ValetSystem
 
 /// What happens to device keys at the end of an epoch change: docs/FORMAT.md §4.4, step 5.
 extension DeviceKeyFolder {
@@ -12,7 +12,7 @@ extension DeviceKeyFolder {
     ///
     /// Only the holder of the keychain's lock may do so.
     /// - Parameter keybag: The only one that there is.
-    /// - Throws: ``DatabaseError``, and ``KeychainFailure/Code/incomplete`` if the device key in
+    /// - Throws: ``SystemError``, and ``KeychainFailure/Code/incomplete`` if the device key in
     ///   use is not to be seen: nothing is erased then.
     func tidy(_ keybag: LockedKeybag) throws {
         // What these names have is never erased, whatever it looks like.
@@ -59,13 +59,13 @@ extension DeviceKeyFolder {
             path: path, hint: "put device.key back from a copy")
     }
 
-    private func unusedName(of keyID: KeyID) throws(DatabaseError) -> String {
+    private func unusedName(of keyID: KeyID) throws(SystemError) -> String {
         let name = DeviceSecretSource.name(ofKey: keyID)
-        return try folder.names().contains(name) ? KeychainDirectory.temporaryName(name) : name
+        return try folder.names().contains(name) ? PrivateDirectory.temporaryName(name) : name
     }
 
-    private func erase(_ name: String) throws(DatabaseError) {
-        do throws(DatabaseError) {
+    private func erase(_ name: String) throws(SystemError) {
+        do throws(SystemError) {
             try folder.overwriteAndRemove(name)
         } catch {
             switch error.code {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import ValetDatabase
 internal import ValetKeybag
 internal import ValetKeychainModel
 internal import ValetSealing
+internal import ValetSystem
 
 /// The folder that device keys lie in, as one keychain sees it: docs/FORMAT.md §4.4.
 ///
@@ -26,17 +26,17 @@ struct DeviceKeyFolder {
 
     private static let usual = KeychainLocation.deviceKeyName
 
-    let folder: KeychainDirectory
+    let folder: PrivateDirectory
     let keychainID: KeychainID
     /// Of the device keys that its keybags name.
     let keyIDs: [KeyID]
 
     /// The folder of the keychain that `facts` are of; nil if there is none.
     ///
-    /// - Throws: ``DatabaseError``: as ``KeychainDirectory/open(_:creating:fileSystem:)``.
-    init?(_ location: KeychainLocation, _ facts: KeychainFacts) throws(DatabaseError) {
-        do throws(DatabaseError) {
-            folder = try KeychainDirectory.open(location.deviceFolder, creating: false)
+    /// - Throws: ``SystemError``: as ``PrivateDirectory/open(_:creating:fileSystem:)``.
+    init?(_ location: KeychainLocation, _ facts: KeychainFacts) throws(SystemError) {
+        do throws(SystemError) {
+            folder = try PrivateDirectory.open(location.deviceFolder, creating: false)
         } catch {
             guard error.code == .missing else { throw error }
             return nil
@@ -47,8 +47,8 @@ struct DeviceKeyFolder {
 
     /// The names of all that is, or could be taken for, a device key.
     ///
-    /// - Throws: ``DatabaseError``: `cannotOpen`, `inputOutput`.
-    func names() throws(DatabaseError) -> [String] {
+    /// - Throws: ``SystemError``: `cannotOpen`, `inputOutput`.
+    func names() throws(SystemError) -> [String] {
         try folder.names().filter { $0 == Self.usual || $0.hasPrefix(Self.usual + ".") }
     }
 
@@ -58,7 +58,7 @@ struct DeviceKeyFolder {
     /// Whether the device key with that id is where it is looked for.
     ///
     /// - Throws: As ``entry(_:)``.
-    func hasKey(_ keyID: KeyID) throws(DatabaseError) -> Bool {
+    func hasKey(_ keyID: KeyID) throws(SystemError) -> Bool {
         for name in [Self.usual, DeviceSecretSource.name(ofKey: keyID)] {
             if try entry(name) == .inUse(keyID) { return true }
         }
@@ -84,8 +84,8 @@ struct DeviceKeyFolder {
     }
 
     private static func isTemporary(_ part: Substring) -> Bool {
-        let digits = part.dropFirst(KeychainDirectory.temporaryMark.count)
-        return part.hasPrefix(KeychainDirectory.temporaryMark) && !digits.isEmpty
+        let digits = part.dropFirst(PrivateDirectory.temporaryMark.count)
+        return part.hasPrefix(PrivateDirectory.temporaryMark) && !digits.isEmpty
             && digits.utf8.allSatisfy(isDigit)
     }
 
@@ -96,10 +96,10 @@ struct DeviceKeyFolder {
 
     /// What has that name; nil for nothing.
     ///
-    /// - Throws: ``DatabaseError`` if that cannot be told at this moment, such as `inputOutput`, or
+    /// - Throws: ``SystemError`` if that cannot be told at this moment, such as `inputOutput`, or
     ///   `cannotOpen` where too many files are open: then nothing may be made of it.
-    func entry(_ name: String) throws(DatabaseError) -> Entry? {
-        do throws(DatabaseError) {
+    func entry(_ name: String) throws(SystemError) -> Entry? {
+        do throws(SystemError) {
             return try folder.withContents(of: name, maxByteCount: DeviceKeyFile.byteCount) {
                 entry(name, $0)
             }
@@ -117,9 +117,9 @@ struct DeviceKeyFolder {
     }
 
     private func refusal(
-        _ name: String, _ first: DatabaseError
-    ) throws(DatabaseError) -> Entry? {
-        do throws(DatabaseError) {
+        _ name: String, _ first: SystemError
+    ) throws(SystemError) -> Entry? {
+        do throws(SystemError) {
             guard try folder.check(file: name) != nil else { return nil }
         } catch {
             guard error.code == first.code else { throw error }
@@ -145,7 +145,7 @@ struct DeviceKeyFolder {
     /// Zeros are what erasing leaves, and no key; a beginning is left where writing ended early.
     private func isRemnant(_ name: String, _ bytes: Span<UInt8>) -> Bool {
         if bytes.indices.allSatisfy({ bytes[$0] == 0 }) { return true }
-        guard name.contains("." + KeychainDirectory.temporaryMark),
+        guard name.contains("." + PrivateDirectory.temporaryMark),
             bytes.count < DeviceKeyFile.byteCount
         else { return false }
         let start = DeviceKeyFile.start(of: keychainID)
@@ -164,7 +164,7 @@ extension DeviceKeyFile.Flaw {
     }
 }
 
-extension DatabaseError {
+extension SystemError {
     /// Whether the kernel says that this user may not, and not that it cannot now.
     var isDenied: Bool { systemError == EACCES || systemError == EPERM }
 }

@@ -5,6 +5,7 @@ internal import ValetKeybag
 internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSecretMemory
+internal import ValetSystem
 
 /// Rows that a change of keys would have to set aside: docs/FORMAT.md §4.4.
 extension Engine {

@@ -6,6 +6,7 @@ internal import ValetKeychainModel
 internal import ValetLockState
 internal import ValetSealing
 internal import ValetSecretMemory
+internal import ValetSystem
 
 /// The start of an epoch change: docs/FORMAT.md §4.4, steps 1 and 2.
 extension Engine {
@@ -78,7 +79,7 @@ extension Engine {
         _ body: (StoreWriter) throws -> Void, onFailure: () throws -> Void = {}
     ) throws -> Bool {
         guard !directory.isReadOnly else {
-            throw DatabaseError(.readOnly, during: "write", path: directory.path)
+            throw SystemError(.readOnly, during: "write", path: directory.path)
         }
         let held = try lock.acquire(before: deadline)
         try checkPlace(during: operation)
@@ -109,16 +110,16 @@ extension Engine {
         switch change.deviceKey {
         case .none: return
         case .some(let file):
-            let folder = try KeychainDirectory.open(location.deviceFolder, creating: true)
+            let folder = try PrivateDirectory.open(location.deviceFolder, creating: true)
             let encoded = file.encoded
             let name = DeviceSecretSource.name(ofKey: file.secret.id)
-            try encoded.withBytes { (contents: Span<UInt8>) throws(DatabaseError) in
+            try encoded.withBytes { (contents: Span<UInt8>) throws(SystemError) in
                 try folder.createFile(name, contents: contents)
             }
         }
     }
 
-    private func createMarker() throws(DatabaseError) {
+    private func createMarker() throws(SystemError) {
         nextErasure = 0
         guard try directory.check(file: Self.erasePendingName) == nil else { return }
         let nothing: [UInt8] = []

@@ -5,6 +5,7 @@ internal import ValetKeybag
 internal import ValetKeychainModel
 internal import ValetLockState
 internal import ValetSealing
+internal import ValetSystem
 
 /// The end of an epoch change: docs/FORMAT.md §4.4, step 5.
 extension Engine {
@@ -18,7 +19,7 @@ extension Engine {
     private static let erasureInterval: Int64 = 60_000_000_000
 
     /// Whether old keys may still be on the disk.
-    func isErasePending() throws(DatabaseError) -> Bool {
+    func isErasePending() throws(SystemError) -> Bool {
         try directory.check(file: Self.erasePendingName) != nil
     }
 
@@ -95,7 +96,7 @@ extension Engine {
         let deadline = connection.deadline
         connection.deadline = Deadline(after: Self.patience)
         defer { connection.deadline = deadline }
-        do throws(DatabaseError) {
+        do throws(SystemError) {
             try connection.checkpoint(.truncate)
             let size = try directory.check(file: KeychainLocation.databaseName)?.byteCount ?? 0
             if size <= Self.largestRewrite {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetKeybag
 internal import ValetKeychainModel
 internal import ValetLockState
 internal import ValetSealing
 internal import ValetSecretMemory
+internal import ValetSystem
 internal import ValetTPM
 
 /// What is wanted of the next epoch.

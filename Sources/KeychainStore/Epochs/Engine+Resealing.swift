@@ -4,6 +4,7 @@ internal import ValetDatabase
 internal import ValetKeychainModel
 internal import ValetLockState
 internal import ValetSealing
+internal import ValetSystem
 
 /// The rest of an epoch change, from wherever it was left: docs/FORMAT.md §4.4, steps 3 to 5.
 extension Engine {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetKeybag
 internal import ValetKeychainModel
 internal import ValetSealing
+internal import ValetSystem
 
 /// Device keys that nothing needs, and what else has their names.
 extension Engine {

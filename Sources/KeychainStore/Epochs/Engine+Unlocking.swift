@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetKeybag
 internal import ValetKeychainModel
 internal import ValetLockState
 internal import ValetSealing
 internal import ValetSecretMemory
+internal import ValetSystem
 
 extension Engine {
     /// Runs `body`, which goes by `facts`. What does not work may be true of a keychain that has

@@ -5,6 +5,7 @@ internal import ValetKeybag
 internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSecretMemory
+internal import ValetSystem
 
 /// What an epoch change does inside its transactions: docs/FORMAT.md §4.4.
 struct EpochWriter {
@@ -34,7 +35,7 @@ struct EpochWriter {
     /// Puts settings and keybags in the place of what is there.
     static func replaceKeybags(
         by facts: KeychainFacts, _ connection: Connection
-    ) throws(DatabaseError) {
+    ) throws(SystemError) {
         try Statement("DELETE FROM keychain", on: connection).execute()
         try Statement("DELETE FROM keybag", on: connection).execute()
         try facts.settings.insert(into: connection)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Synchronization
-internal import ValetDatabase
 internal import ValetKeychainModel
+internal import ValetSystem
 
 /// Makes a process that tries passcodes of a keychain wait: longer each time, up to three seconds.
 final class WrongPasscodes: Sendable {

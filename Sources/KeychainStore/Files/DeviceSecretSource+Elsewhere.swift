@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetKeychainModel
+internal import ValetSystem
 
 extension DeviceSecretSource {
     /// Makes sure that the file which `$VALET_DEVICE_KEY_FILE` names is not one of our own: those
@@ -12,7 +12,7 @@ extension DeviceSecretSource {
         let operation = "take the device key from another file"
         guard let path = location.deviceKeyPath else { return }
         let isOwn: Bool
-        do throws(DatabaseError) {
+        do throws(SystemError) {
             isOwn = try isOwnDeviceKey(path)
         } catch {
             throw KeychainFailure(error, during: operation)
@@ -25,11 +25,11 @@ extension DeviceSecretSource {
         }
     }
 
-    private func isOwnDeviceKey(_ path: String) throws(DatabaseError) -> Bool {
+    private func isOwnDeviceKey(_ path: String) throws(SystemError) -> Bool {
         guard let given = try GivenFile.identity(of: path) else { return false }
-        let folder: KeychainDirectory
-        do throws(DatabaseError) {
-            folder = try KeychainDirectory.open(location.deviceFolder, creating: false)
+        let folder: PrivateDirectory
+        do throws(SystemError) {
+            folder = try PrivateDirectory.open(location.deviceFolder, creating: false)
         } catch {
             guard error.code == .missing else { throw error }
             return false

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetKeybag
 internal import ValetKeychainModel
 internal import ValetSealing
+internal import ValetSystem
 internal import ValetTPM
 
 /// Where the device secret of a keychain is read from (docs/FORMAT.md §3).
@@ -33,8 +33,8 @@ struct DeviceSecretSource {
 
     /// Whether there is a `device.key`, whatever is in it.
     func hasFile() throws(KeychainFailure) -> Bool {
-        do throws(DatabaseError) {
-            let folder = try KeychainDirectory.open(location.deviceFolder, creating: false)
+        do throws(SystemError) {
+            let folder = try PrivateDirectory.open(location.deviceFolder, creating: false)
             return try folder.check(file: KeychainLocation.deviceKeyName) != nil
         } catch {
             if error.code == .missing { return false }
@@ -113,7 +113,7 @@ struct DeviceSecretSource {
         by source: DeviceSource, name: String = KeychainLocation.deviceKeyName
     ) throws(KeychainFailure) -> DeviceKeyFile {
         let parsed: Result<DeviceKeyFile, DeviceKeyFile.Flaw>
-        do throws(DatabaseError) {
+        do throws(SystemError) {
             parsed = try read(source, name)
         } catch {
             throw failure(error, source)
@@ -126,9 +126,9 @@ struct DeviceSecretSource {
 
     private func read(
         _ source: DeviceSource, _ name: String
-    ) throws(DatabaseError) -> Result<DeviceKeyFile, DeviceKeyFile.Flaw> {
+    ) throws(SystemError) -> Result<DeviceKeyFile, DeviceKeyFile.Flaw> {
         if source == .file {
-            let folder = try KeychainDirectory.open(location.deviceFolder, creating: false)
+            let folder = try PrivateDirectory.open(location.deviceFolder, creating: false)
             return try folder.withContents(
                 of: name, maxByteCount: DeviceKeyFile.byteCount
             ) { bytes in
@@ -136,7 +136,7 @@ struct DeviceSecretSource {
             }
         }
         guard let path = path(of: source) else {
-            throw DatabaseError(.missing, during: Self.operation)
+            throw SystemError(.missing, during: Self.operation)
         }
         return try GivenFile.withContents(of: path, maxByteCount: DeviceKeyFile.byteCount) {
             bytes in
@@ -144,7 +144,7 @@ struct DeviceSecretSource {
         }
     }
 
-    private func failure(_ error: DatabaseError, _ source: DeviceSource) -> KeychainFailure {
+    private func failure(_ error: SystemError, _ source: DeviceSource) -> KeychainFailure {
         switch (error.code, source) {
         case (.missing, .file):
             KeychainFailure(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetKeychainModel
+internal import ValetSystem
 
 /// What nobody but the keychain itself may write, or even open.
 extension KeychainLocation {
@@ -37,10 +37,10 @@ extension KeychainLocation {
     /// Each folder and file of the keychain with a wrong owner, mode or kind: a person mends them
     /// all at once, and not one after each run.
     func refusedFiles(during operation: String) -> [KeychainFailure] {
-        let ofDatabase = KeychainDirectory.refusals(at: folder) {
+        let ofDatabase = PrivateDirectory.refusals(at: folder) {
             $0.hasPrefix(Self.databaseName) || $0 == Self.lockName
         }
-        let ofKeys = KeychainDirectory.refusals(
+        let ofKeys = PrivateDirectory.refusals(
             at: deviceFolder, ofFiles: DeviceKeyFolder.isOurs)
         return (ofDatabase + ofKeys).map { KeychainFailure($0, during: operation) }
     }

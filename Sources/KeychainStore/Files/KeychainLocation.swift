@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 package import ValetKeychainModel
+internal import ValetSystem
 package import ValetTPM
 
 /// Where a keychain's files lie (spec/keys-and-states.md §9.1).
@@ -130,7 +130,7 @@ package struct KeychainLocation: Hashable, Sendable {
     /// The user's home: `$HOME`, but the user database's where variables are not to be trusted.
     private static func home(_ environment: Environment) throws(KeychainFailure) -> String? {
         guard environment.isElevated else { return absolutePath(environment.value("HOME")) }
-        do throws(DatabaseError) {
+        do throws(SystemError) {
             return absolutePath(try Environment.homeFromUserDatabase())
         } catch {
             throw KeychainFailure(error, during: "find the keychain")

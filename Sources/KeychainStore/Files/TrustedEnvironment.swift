@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
+internal import ValetSystem
 
 /// The variables that this process may believe: none if it has more rights than its caller.
 package enum TrustedEnvironment {

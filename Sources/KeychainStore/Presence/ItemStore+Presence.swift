@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetKeybag
 package import ValetKeychainModel
 internal import ValetLockState
 package import ValetSecretMemory
+internal import ValetSystem
 
 /// Proofs of what a person gave: spec/secitem.md §10.
 extension ItemStore {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetKeybag
 internal import ValetKeychainModel
+internal import ValetSystem
 
 extension ItemStore {
     /// Whether a proof is of this keychain's present keys. After a change of keys it is not, and

@@ -3,6 +3,7 @@
 internal import ValetDatabase
 internal import ValetKeychainModel
 internal import ValetSealing
+internal import ValetSystem
 
 /// All rows as one moment had them, sealed as they are, read in one short transaction.
 ///
@@ -18,7 +19,7 @@ final class RowSpool {
     /// Copies all rows; belongs into a read transaction.
     ///
     /// - Parameter folders: Where the file may be, in the order of preference.
-    /// - Throws: ``DatabaseError``; ``KeychainFailure/Code/outOfMemory``.
+    /// - Throws: ``SystemError``; ``KeychainFailure/Code/outOfMemory``.
     init(copying store: StoreConnection, folders: [String]) throws {
         spool = Spool(memoryByteCount: Self.memoryByteCount, folders: folders)
         let run = try store.all.start()
@@ -34,7 +35,7 @@ final class RowSpool {
 
     /// The next row; nil after the last.
     ///
-    /// - Throws: ``DatabaseError/Code/inputOutput``.
+    /// - Throws: ``SystemError/Code/inputOutput``.
     func next() throws -> FoundRow? {
         guard count > 0 else { return nil }
         count -= 1
@@ -44,8 +45,8 @@ final class RowSpool {
         return try FoundRow(&record)
     }
 
-    private static var cut: DatabaseError {
-        DatabaseError(.inputOutput, during: "read rows that were put aside")
+    private static var cut: SystemError {
+        SystemError(.inputOutput, during: "read rows that were put aside")
     }
 }
 
@@ -72,7 +73,7 @@ extension FoundRow {
     }
 
     /// Takes a ``record`` apart.
-    fileprivate init(_ record: inout ByteReader<DatabaseError>) throws(DatabaseError) {
+    fileprivate init(_ record: inout ByteReader<SystemError>) throws(SystemError) {
         let number: Int64 = try record.integer()
         guard !record.isAtEnd else {
             self = .damaged(number: number)
@@ -107,8 +108,8 @@ extension [UInt8] {
     }
 }
 
-extension ByteReader<DatabaseError> {
-    fileprivate mutating func part() throws(DatabaseError) -> [UInt8] {
+extension ByteReader<SystemError> {
+    fileprivate mutating func part() throws(SystemError) -> [UInt8] {
         try bytes(Int(try integer(UInt32.self)))
     }
 }

@@ -3,6 +3,7 @@
 internal import ValetDatabase
 internal import ValetKeychainModel
 internal import ValetSealing
+internal import ValetSystem
 
 extension SealedRow {
     /// Reads the row that `run` is at, of a statement that selects all columns of `item`.
@@ -28,7 +29,7 @@ extension SealedRow {
     }
 
     /// Binds the number and what is written when nothing changes by which the row is found.
-    func bindSealed(to run: borrowing Statement.Run) throws(DatabaseError) {
+    func bindSealed(to run: borrowing Statement.Run) throws(SystemError) {
         try run.bind(header.number, at: 1)
         try run.bind(header.version, at: 2)
         try run.bind(Int64(header.protectionClass.rawValue), at: 3)
@@ -42,7 +43,7 @@ extension SealedRow {
     }
 
     /// Binds all columns, for the insertion or for the update of the whole row.
-    func bind(to run: borrowing Statement.Run) throws(DatabaseError) {
+    func bind(to run: borrowing Statement.Run) throws(SystemError) {
         try run.bind(header.number, at: 1)
         try run.bind(header.salt, at: 2)
         try run.bind(header.version, at: 3)
@@ -109,8 +110,8 @@ extension Statement.Run {
 
     func bind<let byteCount: Int, Name>(
         _ value: FixedBytes<byteCount, Name>, at index: Int32
-    ) throws(DatabaseError) {
-        try value.withBytes { (bytes: Span<UInt8>) throws(DatabaseError) in
+    ) throws(SystemError) {
+        try value.withBytes { (bytes: Span<UInt8>) throws(SystemError) in
             try bind(bytes, at: index)
         }
     }

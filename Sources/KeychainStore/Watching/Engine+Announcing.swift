@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetKeychainModel
+internal import ValetSystem
 
 extension Engine {
     /// Tells watchers of the keychain that its lock state may have changed.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetKeybag
 package import ValetKeychainModel
 internal import ValetLockState
 internal import ValetSealing
+internal import ValetSystem
 
 extension ItemStore {
     /// What ``availability()`` does, in the words of its failures.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 package import ValetKeychainModel
+internal import ValetSystem
 
 /// Waits until something may have been written to a keychain, by whatever process.
 package final class ItemWatch: Sendable {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Synchronization
-internal import ValetDatabase
 package import ValetKeychainModel
 internal import ValetSecretMemory
+internal import ValetSystem
 
 /// Waits until the lock state of a keychain may have changed, in whatever process.
 ///

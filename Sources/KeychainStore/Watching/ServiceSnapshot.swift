@@ -3,6 +3,7 @@
 internal import ValetDatabase
 package import ValetKeychainModel
 internal import ValetSealing
+internal import ValetSystem
 
 /// What became of the items of a service between two looks.
 package enum AccountChange: Hashable, Sendable {

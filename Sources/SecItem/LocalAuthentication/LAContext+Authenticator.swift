@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-package import ValetDatabase
 package import ValetKeychainModel
 package import ValetKeychainServices
 package import ValetKeychainStore
+package import ValetSystem
 
 extension LAContext: AuthenticationContext {
     /// Proves what items demand, for the holder of this context.

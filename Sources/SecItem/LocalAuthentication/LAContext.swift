@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
-internal import ValetDatabase
 internal import ValetKeychainModel
 package import ValetKeychainServices
 package import ValetKeychainStore
 internal import ValetSecretMemory
+internal import ValetSystem
 
 /// Authenticates a person, and remembers it for as long as it lives.
 ///

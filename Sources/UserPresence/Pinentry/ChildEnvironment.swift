@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
+internal import ValetSystem
 
 /// What a pinentry program gets to know of the environment.
 enum ChildEnvironment {

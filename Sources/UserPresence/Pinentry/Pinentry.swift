@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
+internal import ValetSystem
 
 /// A conversation with a pinentry program, in lock step: one line to it, lines from it up to `OK`
 /// or `ERR` (the Assuan protocol, and the commands of pinentry's manual).

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import ValetDatabase
 internal import ValetSecretMemory
+internal import ValetSystem
 
 /// A pinentry program, and what it may use.
 struct PinentryProgram {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
+internal import ValetSystem
 
 /// Finds the pinentry program that this person wants, from an environment and what is on disk.
 struct PinentrySearch {

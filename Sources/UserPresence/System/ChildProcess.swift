@@ -2,7 +2,7 @@
 
 internal import Glibc
 internal import ValetCLinux
-internal import ValetDatabase
+internal import ValetSystem
 
 /// A program that was started, with a pipe to its standard input and one from its output.
 ///

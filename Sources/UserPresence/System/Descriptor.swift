@@ -2,7 +2,7 @@
 
 internal import Glibc
 internal import ValetCLinux
-internal import ValetDatabase
+internal import ValetSystem
 
 /// An open descriptor. Dropping it closes it.
 struct Descriptor: ~Copyable {

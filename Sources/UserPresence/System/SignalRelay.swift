@@ -3,7 +3,7 @@
 internal import Glibc
 internal import Synchronization
 internal import ValetCLinux
-internal import ValetDatabase
+internal import ValetSystem
 
 /// Takes the signals that would end or stop the process, for as long as a question is open.
 ///

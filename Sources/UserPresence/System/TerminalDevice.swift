@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-package import ValetDatabase
+package import ValetSystem
 
 /// The terminal that a person sits at.
 package struct TerminalDevice: ~Copyable {

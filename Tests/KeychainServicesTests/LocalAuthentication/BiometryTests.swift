@@ -2,9 +2,9 @@
 
 import Foundation
 import Testing
-import ValetDatabase
 import ValetKeychainModel
 import ValetKeychainStore
+import ValetSystem
 import ValetTestValues
 
 @testable import ValetKeychainServices

@@ -2,10 +2,10 @@
 
 import Foundation
 import Testing
-import ValetDatabase
 import ValetKeychainModel
 import ValetKeychainStore
 import ValetSecretMemory
+import ValetSystem
 import ValetTestValues
 
 @testable import ValetKeychainServices

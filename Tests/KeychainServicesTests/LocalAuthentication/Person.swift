@@ -3,10 +3,10 @@
 import Foundation
 import Synchronization
 import Testing
-import ValetDatabase
 import ValetKeychainModel
 import ValetKeychainStore
 import ValetSecretMemory
+import ValetSystem
 import ValetTestValues
 import ValetUserPresence
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import ValetDatabase
 import ValetSecretMemory
+import ValetSystem
 import ValetTestValues
 
 @testable import ValetUserPresence

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import ValetDatabase
 import ValetKeychainModel
 import ValetKeychainStore
 import ValetSecretMemory
+import ValetSystem
 import ValetUserPresence
 
 @testable import ValetCLI

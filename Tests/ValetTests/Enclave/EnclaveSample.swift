@@ -2,13 +2,13 @@
 
 internal import Foundation
 internal import Synchronization
-internal import ValetDatabase
 internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore
 internal import ValetSecItem
 internal import ValetSecItemRequests
 internal import ValetSecretMemory
+internal import ValetSystem
 internal import ValetTestValues
 internal import ValetUserPresence
 

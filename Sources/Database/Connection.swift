@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import ValetCSQLite
+package import ValetSystem
+
+/// One open SQLite database.
+///
+/// A class, because SQLite keeps a pointer to it for two callbacks and its statements share it.
+/// One thread at a time may use a connection with all that was made from it. Dropping the last
+/// reference closes it; that of a writing connection belongs under the lock file
+/// (spec/keys-and-states.md §9.3).
+@safe package final class Connection {
+    /// The path that SQLite has opened, for messages.
+    package let path: String
+
+    /// When all waiting for other processes ends; to be set at the start of every call.
+    package var deadline: Deadline
+
+    /// Frames in the write-ahead log as of this connection's last commit or checkpoint.
+    package internal(set) var walFrameCount = 0
+
+    // The two are touched several times per statement, by one thread, for one expression at a time:
+    // there is no overlap that a check at run time could find.
+
+    /// SQLite's handle; `nil` once closed.
+    @exclusivity(unchecked) var database: OpaquePointer?
+
+    /// Runs of statements that have not ended; while there is one, closing is refused.
+    @exclusivity(unchecked) var activeRunCount = 0
+
+    /// Whether a statement found the database damaged.
+    private(set) var hasMetDamage = false
+
+    var transactionStatements = TransactionStatements()
+    var lockTrouble = LockTrouble()
+    /// The files that SQLite has open, as far as that is known.
+    var openFiles: [OpenFile] = []
+    private let system: ConnectionSystem
+
+    /// Whether statements can run.
+    package var isOpen: Bool { unsafe database != nil }
+
+    /// Whether a transaction is open, be it for reading or for writing.
+    package var isInTransaction: Bool {
+        guard let database = unsafe database else { return false }
+        return unsafe sqlite3_get_autocommit(database) == 0
+    }
+
+    init(opening path: String, flags: Int32, deadline: Deadline) throws(SystemError) {
+        guard sqlite3_threadsafe() != 0, sqlite3_libversion_number() >= 3_037_000 else {
+            throw SystemError(
+                .misuse, during: "open the database", path: path,
+                hint: "install SQLite 3.37 or newer, built with SQLITE_THREADSAFE")
+        }
+        guard let system = ConnectionSystem() else {
+            throw SystemError(.outOfMemory, during: "open the database", path: path)
+        }
+        self.path = path
+        self.deadline = deadline
+        self.system = system
+        let common =
+            SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE
+            | SQLITE_OPEN_NOFOLLOW
+        var code = self.system.register(for: self)
+        if code == SQLITE_OK {
+            code = unsafe sqlite3_open_v2(path, &database, flags | common, self.system.name)
+        }
+        guard code == SQLITE_OK else {
+            let systemError = unsafe sqlite3_system_errno(database)
+            unsafe Self.release(database)
+            unsafe database = nil
+            throw SystemError(
+                sqlite: code, during: "open the database", path: path, systemError: systemError)
+        }
+        installCallbacks()
+    }
+
+    /// Closes the connection and ends all its statements, without a checkpoint.
+    ///
+    /// - Throws: ``SystemError/Code/misuse`` while a run of a statement has not ended.
+    package func close() throws(SystemError) {
+        guard unsafe activeRunCount == 0 else {
+            throw SystemError(.misuse, during: "close the database", path: path)
+        }
+        shutDown()
+    }
+
+    deinit {
+        shutDown()
+    }
+
+    private func shutDown() {
+        guard let open = unsafe database else { return }
+        transactionStatements.forget()
+        sparingOthers {
+            unsafe PreparedStatement.releaseAll(of: open)
+            unsafe Self.release(open)
+        }
+        unsafe database = nil
+    }
+
+    private static func release(_ database: OpaquePointer?) {
+        // Fails only while statements or backups are left, and none is.
+        unsafe sqlite3_close(database)
+    }
+}
+
+extension Connection {
+    /// Throws unless `code` says that all went well.
+    @inline(__always)
+    func check(_ code: Int32, _ operation: String) throws(SystemError) {
+        guard code == SQLITE_OK else { throw failure(code, operation) }
+    }
+
+    @inline(never)
+    func failure(_ code: Int32, _ operation: String) -> SystemError {
+        guard let database = unsafe database else { return closedError(operation) }
+        if code & 0xff == SQLITE_CORRUPT { hasMetDamage = true }
+        if lockError != 0, [SQLITE_BUSY, SQLITE_PROTOCOL].contains(code & 0xff) {
+            return SystemError(
+                .inputOutput, during: operation, path: path, cause: (code, lockError),
+                hint: LockTrouble.hint)
+        }
+        var systemError = unsafe Self.reportsSystemError(code) ? sqlite3_system_errno(database) : 0
+        if code & 0xff == SQLITE_CANTOPEN, systemError == ENOENT {
+            // SQLite tries again without creating the file, and reports only that it is not there.
+            systemError = PrivateDirectory.reasonNoFileIsMade(beside: path) ?? ENOENT
+        }
+        var hint = systemError == ENOLCK ? LockTrouble.hint : nil
+        // The text of a wrong statement is our own, and static: it holds no value.
+        if code == SQLITE_ERROR { hint = unsafe String(cString: sqlite3_errmsg(database)) }
+        return SystemError(
+            sqlite: code, during: operation, path: path, systemError: systemError, hint: hint)
+    }
+
+    /// Drops the pages that SQLite keeps and that nothing uses at the moment.
+    ///
+    /// SQLite checks a page when it loads it, and keeps a page that failed: the next statement
+    /// would use it unchecked, and a write could be acknowledged that no reader finds.
+    @inline(never)
+    func forgetPages() {
+        guard let database = unsafe database, unsafe activeRunCount == 0 else { return }
+        _ = unsafe sqlite3_db_release_memory(database)
+    }
+
+    /// SQLite never clears the number, so it means nothing beside other codes.
+    private static func reportsSystemError(_ code: Int32) -> Bool {
+        [SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_FULL].contains(code & 0xff)
+    }
+
+    @inline(never)
+    func closedError(_ operation: String) -> SystemError {
+        SystemError(
+            .misuse, during: operation, path: path, hint: "the connection has been closed")
+    }
+
+    /// The handle, for everything but the hot path.
+    func openDatabase(_ operation: String) throws(SystemError) -> OpaquePointer {
+        guard let database = unsafe database else { throw closedError(operation) }
+        return unsafe database
+    }
+
+    /// Both callbacks run on the thread that uses the connection, within its calls.
+    private func installCallbacks() {
+        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+        unsafe sqlite3_busy_handler(
+            database,
+            { context, attempt in
+                guard let context = unsafe context else { return 0 }
+                let connection = unsafe Unmanaged<Connection>.fromOpaque(context)
+                    .takeUnretainedValue()
+                let pause = Backoff.pause(first: 50_000, attempt: Int(attempt))
+                return connection.pause(atMost: pause) ? 1 : 0
+            }, context)
+        // The hook takes the place of SQLite's own, which would start checkpoints by itself.
+        unsafe sqlite3_wal_autocheckpoint(database, 0)
+        unsafe sqlite3_wal_hook(
+            database,
+            { context, _, _, frameCount in
+                guard let context = unsafe context else { return SQLITE_OK }
+                let connection = unsafe Unmanaged<Connection>.fromOpaque(context)
+                    .takeUnretainedValue()
+                connection.walFrameCount = Int(frameCount)
+                return SQLITE_OK
+            }, context)
+    }
+}

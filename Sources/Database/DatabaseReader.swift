@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+package import ValetSystem
+
+/// Another process that is in the middle of reading a database.
+package struct DatabaseReader: Hashable, Sendable {
+    /// The number of the process.
+    package let process: Int32
+    /// The name of its program, as far as the kernel keeps it: 15 bytes.
+    package let program: String
+    /// Whether it is stopped: by a signal, or by a debugger.
+    package let isStopped: Bool
+}
+
+extension PrivateDirectory {
+    // SQLite's locks on the index of the log: https://www.sqlite.org/walformat.html, §2.3.2. A
+    // reader holds one of these bytes for as long as its transaction.
+    private static let readLocks: ClosedRange<Int> = 123...127
+
+    /// The other processes that are reading the database `name` at this moment, as far as the
+    /// kernel shows them: those of other process namespaces it does not.
+    ///
+    /// Goes by `/proc/locks`, and opens none of SQLite's files.
+    package func readers(of name: String) -> [DatabaseReader] {
+        guard let index = try? check(file: name + "-shm"),
+            let locks = KernelFile.text("/proc/locks", maxByteCount: 4 << 20)
+        else { return [] }
+        let device = index.device
+        let major = device >> 8 & 0xfff | device >> 32 & 0xffff_f000
+        let minor = device & 0xff | device >> 12 & 0xffff_ff00
+        let file = Self.hexadecimal(major) + ":" + Self.hexadecimal(minor) + ":\(index.inode)"
+        let processes = locks.split(separator: "\n").compactMap { line in
+            Self.reader(in: line, of: file)
+        }
+        return Set(processes).subtracting([getpid()]).sorted().map(Self.describe)
+    }
+
+    /// The process that a line of `/proc/locks` is about, if that is a reader of the file:
+    /// `1: POSIX  ADVISORY  READ  4711 08:01:131090 124 124`.
+    private static func reader(in line: Substring, of file: String) -> Int32? {
+        let words = line.split(separator: " ")
+        guard words.count == 8, words[1] == "POSIX", words[3] == "READ", words[5] == file,
+            let process = Int32(words[4]), process > 0, let first = Int(words[6])
+        else { return nil }
+        let last = Int(words[7]) ?? .max
+        return first <= readLocks.upperBound && last >= readLocks.lowerBound ? process : nil
+    }
+
+    private static func describe(_ process: Int32) -> DatabaseReader {
+        // `4711 (name) S …`, where the name may hold spaces and parentheses.
+        let text = KernelFile.text("/proc/\(process)/stat") ?? ""
+        guard let start = text.firstIndex(of: "("), let end = text.lastIndex(of: ")"), start < end
+        else { return DatabaseReader(process: process, program: "", isStopped: false) }
+        let state = text[text.index(after: end)...].split(separator: " ").first
+        return DatabaseReader(
+            process: process, program: String(text[text.index(after: start)..<end]),
+            isStopped: state == "T" || state == "t")
+    }
+
+    /// Two digits at least, as the kernel writes numbers of devices.
+    private static func hexadecimal(_ number: UInt64) -> String {
+        let digits = String(number, radix: 16)
+        return digits.utf8.count < 2 ? "0" + digits : digits
+    }
+}

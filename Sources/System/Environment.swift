@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import ValetCLinux
+
+/// The variables that the process may believe: none, if it has more rights than its caller.
+package struct Environment: Sendable {
+    /// Whether the process has more rights than its caller (`AT_SECURE`, or real ids that
+    /// are not the effective ones). Prompts are off then, too.
+    package let isElevated: Bool
+
+    private let values: [String: String]?
+
+    /// The environment of this process, read anew at each look-up.
+    package static var ofProcess: Environment {
+        Environment(
+            isElevated: valet_is_secure_execution() != 0 || getuid() != geteuid()
+                || getgid() != getegid(),
+            values: nil)
+    }
+
+    /// An environment for tests.
+    package init(_ values: [String: String], isElevated: Bool = false) {
+        self.init(isElevated: isElevated, values: values)
+    }
+
+    private init(isElevated: Bool, values: [String: String]?) {
+        self.isElevated = isElevated
+        self.values = values
+    }
+
+    /// The value of a variable; `nil` if it is not set or not UTF-8, or nothing may be believed.
+    package func value(_ name: String) -> String? {
+        guard !isElevated else { return nil }
+        if let values { return values[name] }
+        guard let text = unsafe getenv(name) else { return nil }
+        return unsafe String(validatingCString: text)
+    }
+
+    /// Whether a variable is set to what is not UTF-8. Mended it would be another one's name.
+    package func isMalformed(_ name: String) -> Bool {
+        guard !isElevated, values == nil, let text = unsafe getenv(name) else { return false }
+        return unsafe String(validatingCString: text) == nil
+    }
+
+    /// The home folder of the effective user as the user database has it, whatever `$HOME` says.
+    ///
+    /// - Throws: ``SystemError/Code/missing`` if the user or the folder is not there.
+    package static func homeFromUserDatabase() throws(SystemError) -> String {
+        let user = geteuid()
+        guard let home = unsafe text(of: user, { unsafe $0.pw_dir }) else {
+            throw SystemError(
+                .missing, during: "look up user \(user)",
+                hint: "set VALET_HOME to a folder of user \(user)")
+        }
+        return home
+    }
+
+    /// The name of the real user as the user database has it, whatever `$USER` says.
+    ///
+    /// - Throws: ``SystemError/Code/missing`` if the user is not there.
+    package static func userNameFromUserDatabase() throws(SystemError) -> String {
+        let user = getuid()
+        guard let name = unsafe text(of: user, { unsafe $0.pw_name }) else {
+            throw SystemError(.missing, during: "look up user \(user)")
+        }
+        return name
+    }
+
+    /// One field of a user's entry in the user database.
+    private static func text(
+        of user: uid_t, _ field: (passwd) -> UnsafeMutablePointer<CChar>?
+    ) -> String? {
+        var buffer = [CChar](repeating: 0, count: 16 << 10)
+        return unsafe buffer.withUnsafeMutableBufferPointer { buffer in
+            var entry = unsafe passwd()
+            var found: UnsafeMutablePointer<passwd>?
+            guard let memory = buffer.baseAddress,
+                unsafe getpwuid_r(user, &entry, memory, buffer.count, &found) == 0,
+                unsafe found != nil, let text = unsafe field(entry)
+            else { return nil }
+            return unsafe String(cString: text)
+        }
+    }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import ValetCLinux
+
+/// The lock file: held by every writer, every checkpointer, and every closer of a writing
+/// connection.
+///
+/// It is an open-file-description lock: closing some other descriptor of the file does not drop
+/// it, and the kernel drops it when its holder dies. Threads of this process are queued first, in
+/// the order in which they came. A child made by `fork` shares the description, hence the lock:
+/// it must make a `LockFile` of its own, and may drop the inherited one at any time.
+// Sendable because `file` and `identity` are touched only by the thread that holds `queue`.
+package final class LockFile: @unchecked Sendable {
+    private let directory: PrivateDirectory
+    private let name: String
+    private let queue = FairLock()
+    private var file: Int32 = -1
+    private var identity: FileIdentity?
+
+    private static let operation = "lock"
+    /// A tenth of a second of waiting.
+    private static let attemptsBetweenLooks = 50
+
+    /// Remembers where it is; nothing is opened before it is first needed.
+    package init(_ name: String, in directory: PrivateDirectory) {
+        self.directory = directory
+        self.name = name
+    }
+
+    /// Waits for the lock; costs about 1 µs when it is free.
+    ///
+    /// - Parameter inPlace: Whether the folder has to be where it was opened; not for closing
+    ///   what is open in it.
+    /// - Returns: What releases the lock when it is dropped.
+    /// - Throws: ``SystemError``: `busy` at the deadline; `replaced`, `readOnly`, `diskFull`,
+    ///   what ``PrivateDirectory/check(file:)`` throws.
+    package func acquire(
+        before deadline: Deadline, inPlace: Bool = true
+    ) throws(SystemError) -> HeldLock {
+        guard queue.acquire(before: deadline) else { throw busy() }
+        do throws(SystemError) {
+            try lockFile(before: deadline, inPlace: inPlace)
+        } catch {
+            unlock()
+            queue.release()
+            throw error
+        }
+        return HeldLock(of: self, process: getpid())
+    }
+
+    fileprivate func release(by process: pid_t) {
+        // In a child the description still is the parent's, and so is the lock.
+        guard process == getpid() else { return }
+        unlock()
+        queue.release()
+    }
+
+    /// Whether the file is open, and nobody has closed it behind our back.
+    private var isSound: Bool {
+        guard file >= 0, let identity else { return false }
+        return HeldDescriptor.leads(file, to: identity)
+    }
+
+    private func unlock() {
+        if isSound { _ = valet_set_description_lock(file, 0) }
+    }
+
+    private func lockFile(
+        before deadline: Deadline, inPlace: Bool
+    ) throws(SystemError) {
+        while true {
+            if !isSound {
+                // In a folder that was moved away nothing is made.
+                if inPlace { try directory.checkPlace(during: Self.operation) }
+                guard directory.descriptor.isSound else {
+                    throw directory.replaced(Self.operation)
+                }
+                try open()
+            }
+            try lockDescription(before: deadline, inPlace: inPlace)
+            if inPlace { try directory.checkPlace(during: Self.operation) }
+            if try isStillInPlace() { return }
+            // Somebody has removed or replaced it: a lock on that file keeps nobody out.
+            if isSound { close(file) }
+            file = -1
+        }
+    }
+
+    private func lockDescription(
+        before deadline: Deadline, inPlace: Bool
+    ) throws(SystemError) {
+        var attempt = 0
+        while valet_set_description_lock(file, 1) != 0 {
+            guard [EAGAIN, EACCES, EINTR].contains(errno) else {
+                throw SystemError(
+                    errno: errno, during: Self.operation, path: directory.path(of: name))
+            }
+            // Nobody waits for the lock of a folder that was moved away.
+            if inPlace, attempt % Self.attemptsBetweenLooks == 1 {
+                try directory.checkPlace(during: Self.operation)
+            }
+            guard deadline.sleep(atMost: Backoff.pause(first: 20_000, attempt: attempt)) else {
+                throw busy()
+            }
+            attempt += 1
+        }
+    }
+
+    private func isStillInPlace() throws(SystemError) -> Bool {
+        guard isSound, let identity else { return false }
+        return try directory.check(file: name)?.isSameFile(as: identity) == true
+    }
+
+    private func open() throws(SystemError) {
+        let folder = directory.descriptor.number
+        let path = directory.path(of: name)
+        var number = unsafe valet_openat(folder, name, O_RDWR | O_CREAT | O_EXCL, 0o600)
+        if number >= 0 {
+            // Zero permission bits are left under a umask of 0777.
+            fchmod(number, 0o600)
+        } else if errno == EEXIST {
+            // What is there may be anything: it is looked at first.
+            _ = try directory.check(file: name)
+            number = unsafe valet_openat(folder, name, O_RDWR | O_NONBLOCK, 0)
+        }
+        guard number >= 0 else {
+            throw SystemError(
+                errno: errno, during: "open the lock file", path: path,
+                hint: errno == EACCES ? "chmod 600 \(path.quotedForShell)" : nil)
+        }
+        var status = stat()
+        unsafe fstat(number, &status)
+        identity = FileIdentity(status)
+        file = number
+    }
+
+    private func busy() -> SystemError {
+        SystemError(.busy, during: Self.operation, path: directory.path(of: name))
+    }
+
+    deinit {
+        if isSound { close(file) }
+    }
+}
+
+/// The lock of a ``LockFile``. Dropping it releases the lock.
+package struct HeldLock: ~Copyable, Sendable {
+    private let lock: LockFile
+    private let process: pid_t
+
+    fileprivate init(of lock: LockFile, process: pid_t) {
+        self.lock = lock
+        self.process = process
+    }
+
+    deinit {
+        lock.release(by: process)
+    }
+}

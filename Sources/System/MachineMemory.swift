@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// How much memory this process may have: less than the machine has, in a container or a service
+/// with a limit.
+package enum MachineMemory {
+    /// The least of what the machine has, what it could give away now, and the limits of the
+    /// control groups that the process is in, up to the root. Reads a few small files.
+    package static var usableByteCount: UInt64 {
+        let pages = max(0, sysconf(Int32(_SC_PHYS_PAGES)))
+        let pageByteCount = max(0, sysconf(Int32(_SC_PAGESIZE)))
+        return usableByteCount(
+            ofPhysical: UInt64(pages) * UInt64(pageByteCount), reading: { KernelFile.text($0) })
+    }
+
+    /// As ``usableByteCount``.
+    ///
+    /// - Parameter read: Gives the text of a file; nil if it cannot be had.
+    static func usableByteCount(
+        ofPhysical physical: UInt64, reading read: (_ path: String) -> String?
+    ) -> UInt64 {
+        let limits = groupFiles(read).compactMap { read($0).flatMap { UInt64($0.firstWord) } }
+        return (limits + [available(read)].compactMap { $0 }).reduce(physical, min)
+    }
+
+    /// `MemAvailable` of proc(5).
+    private static func available(_ read: (String) -> String?) -> UInt64? {
+        let line = read("/proc/meminfo")?.split(separator: "\n").first {
+            $0.hasPrefix("MemAvailable:")
+        }
+        let words = line?.split(separator: " ") ?? []
+        guard words.count == 3, words[2] == "kB", let count = UInt64(words[1]) else { return nil }
+        return count.multipliedReportingOverflow(by: 1024).partialValue
+    }
+
+    /// The files that may hold limits, of cgroups(7) version 2 and 1.
+    private static func groupFiles(_ read: (String) -> String?) -> [String] {
+        (read("/proc/self/cgroup") ?? "").split(separator: "\n").flatMap { line in
+            let fields = line.split(
+                separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+            guard fields.count == 3 else { return [String]() }
+            if fields[1].isEmpty {
+                return files("/sys/fs/cgroup", fields[2], "memory.max")
+            }
+            guard fields[1].split(separator: ",").contains("memory") else { return [] }
+            return files("/sys/fs/cgroup/memory", fields[2], "memory.limit_in_bytes")
+        }
+    }
+
+    /// One file for each group from the root to `path`.
+    private static func files(_ root: String, _ path: Substring, _ name: String) -> [String] {
+        var folder = root
+        var found = [folder + "/" + name]
+        // Of a group outside of what this process sees nothing but the root can be found.
+        for part in path.split(separator: "/") where part != ".." {
+            folder += "/" + part
+            found.append(folder + "/" + name)
+        }
+        return found
+    }
+}
+
+extension String {
+    fileprivate var firstWord: Substring { prefix { !$0.isWhitespace } }
+}
+
+/// Files in which the kernel tells of itself and of this process: proc(5), sysfs(5).
+package enum KernelFile {
+    /// The text of the file at `path`; nil if it cannot be read, or is longer than `maxByteCount`.
+    package static func text(_ path: String, maxByteCount: Int = 64 << 10) -> String? {
+        let file = FileDescriptor(
+            owning: unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK))
+        guard file.number >= 0 else { return nil }
+        return try? file.withContents(
+            maxByteCount: maxByteCount, path: path, during: "read a file"
+        ) { bytes in
+            String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
+        }
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import ValetCLinux
+
+extension PrivateDirectory {
+    /// Opens a handle of the folder at `path`, whose last component must not be a symbolic link.
+    static func openHandle(
+        _ path: String, creating: Bool
+    ) throws(SystemError) -> FileDescriptor {
+        let number = unsafe valet_open_folder_handle(AT_FDCWD, path, 0)
+        if number >= 0 { return FileDescriptor(owning: number) }
+        let code = errno
+        if code == ENOENT, creating { return try createFolder(path) }
+        throw openingError(code, path: path)
+    }
+
+    /// What the folder is, once it is known to be the user's own and closed to others.
+    ///
+    /// - Parameter isClosing: Whether to close an empty folder to others.
+    static func status(
+        of handle: borrowing FileDescriptor, path: String, closing isClosing: Bool
+    ) throws(SystemError) -> stat {
+        let status = handle.status()
+        do throws(SystemError) {
+            try FileRules.checkFolder(status, path: path, during: operation)
+            return status
+        } catch {
+            guard error.code == .wrongMode, isEmpty(handle) else { throw error }
+            guard isClosing else {
+                throw SystemError(.missing, during: operation, path: path)
+            }
+            // Where this fails, the refusal says what to do. A file that somebody put in before
+            // the folder was closed is found by the second look.
+            guard unsafe fchmodat(handle.number, ".", 0o700, 0) == 0, isEmpty(handle) else {
+                throw error
+            }
+        }
+        let closed = handle.status()
+        try FileRules.checkFolder(closed, path: path, during: operation)
+        return closed
+    }
+
+    /// Whether the folder holds nothing; false if that cannot be told.
+    private static func isEmpty(_ handle: borrowing FileDescriptor) -> Bool {
+        do throws(SystemError) {
+            return try names(in: handle.number, path: "").isEmpty
+        } catch {
+            return false
+        }
+    }
+
+    private static func createFolder(_ path: String) throws(SystemError) -> FileDescriptor {
+        let (parentPath, name) = split(path)
+        let parent = try openParent(parentPath)
+        if unsafe mkdirat(parent.number, name, 0o700) == 0 {
+            // The umask may have taken bits away that the owner needs.
+            guard unsafe fchmodat(parent.number, name, 0o700, 0) == 0 else {
+                throw SystemError(errno: errno, during: "create a folder", path: path)
+            }
+            try syncParent(parent.number, path: parentPath)
+        } else if errno != EEXIST {
+            let code = errno
+            throw SystemError(
+                errno: code, during: "create a folder", path: path, hint: hint(on: code))
+        }
+        let number = unsafe valet_open_folder_handle(parent.number, name, 0)
+        guard number >= 0 else { throw openingError(errno, path: path) }
+        return FileDescriptor(owning: number)
+    }
+
+    /// Folders on the way may be symbolic links: they were set up on purpose.
+    private static func openParent(_ path: String) throws(SystemError) -> FileDescriptor {
+        let number = unsafe valet_open_folder_handle(AT_FDCWD, path, 1)
+        if number >= 0 { return FileDescriptor(owning: number) }
+        guard errno == ENOENT, path != "/" else { throw openingError(errno, path: path) }
+        return try createFolder(path)
+    }
+
+    private static func syncParent(_ parent: Int32, path: String) throws(SystemError) {
+        let number = unsafe valet_openat(parent, ".", O_RDONLY | O_DIRECTORY, 0)
+        // A folder that we may enter and not read, such as /home in some places, is not ours.
+        if number < 0, errno == EACCES { return }
+        let readable = FileDescriptor(owning: number)
+        guard readable.number >= 0, fsync(readable.number) == 0 || errno == EINVAL else {
+            throw SystemError(errno: errno, during: "sync the folder", path: path)
+        }
+    }
+
+    private static func split(_ path: String) -> (parent: String, name: String) {
+        let slash = path.lastIndex(of: "/") ?? path.startIndex
+        let parent = path[..<slash]
+        return (parent.isEmpty ? "/" : String(parent), String(path[path.index(after: slash)...]))
+    }
+
+    private static func openingError(_ code: Int32, path: String) -> SystemError {
+        var status = stat()
+        // Told to open a folder, the kernel says "not a folder" for a link as well.
+        if code == ENOTDIR, unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK {
+            return SystemError(
+                .symbolicLink, during: operation, path: path,
+                hint: "set VALET_HOME to the folder that \(path.quotedForShell) points to")
+        }
+        return SystemError(errno: code, during: operation, path: path, hint: hint(on: code))
+    }
+
+    /// What helps where a folder cannot be opened or made.
+    private static func hint(on code: Int32) -> String? {
+        let elsewhere = "set VALET_HOME to a folder of yours"
+        return switch code {
+        case EACCES: "let user \(geteuid()) enter the folders on the way, or \(elsewhere)"
+        case EPERM, ENOENT, ENOTDIR: elsewhere
+        default: nil
+        }
+    }
+}

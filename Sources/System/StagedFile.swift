@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import ValetCLinux
+
+/// A file that is written piece by piece, and gets its name once it is whole and on disk.
+///
+/// It may lie in any folder, and has mode 0600 whatever the umask. Dropping it without
+/// ``commit()`` leaves nothing behind; so does a crash, but on file systems that know no unnamed
+/// files, and in the moment in which one file takes the place of another: then `.NAME.new-HEX`
+/// stays.
+package struct StagedFile: ~Copyable {
+    /// The name it will have, as it was given.
+    package let path: String
+    /// How many bytes have been written.
+    package private(set) var byteCount = 0
+
+    private let isReplacing: Bool
+    private let folder: FileDescriptor
+    private let name: String
+    private let file: FileDescriptor
+    /// The name that it has until it gets its own; nil for an unnamed file.
+    private var temporary: String?
+    private var failure: SystemError?
+
+    /// Starts the file that will be at `path`.
+    ///
+    /// - Parameter replacing: Whether it may take the place of a file that is there.
+    /// - Throws: ``SystemError``: `alreadyExists` unless `replacing`; `symbolicLink`,
+    ///   `notARegularFile` for what may not be replaced; `missing`, `notADirectory`, `cannotOpen`,
+    ///   `readOnly`, `diskFull` of the folder; `misuse` for a path without a file's name.
+    package init(at path: String, replacing: Bool) throws(SystemError) {
+        try self.init(at: path, replacing: replacing, unnamedFirst: true)
+    }
+
+    /// `unnamedFirst` is for tests: some file systems know no unnamed files.
+    init(at path: String, replacing: Bool, unnamedFirst: Bool) throws(SystemError) {
+        let (folderPath, name) = try Self.split(path)
+        let folder = try Self.openFolder(folderPath, for: path)
+        try Self.checkPlace(name, in: folder, path: path, replacing: replacing)
+        var file = FileDescriptor(owning: -1)
+        if unnamedFirst, Self.canNameUnnamed(in: folder, for: name) {
+            file = FileDescriptor(owning: valet_open_unnamed(folder.number, 0o600))
+            let code = errno
+            guard file.number >= 0 || [EOPNOTSUPP, EISDIR, EINVAL, ENOENT].contains(code) else {
+                throw SystemError(errno: code, during: Self.operation, path: path)
+            }
+        }
+        var temporary: String?
+        if file.number < 0 {
+            let unused = Self.temporaryName(for: name)
+            file = FileDescriptor(
+                owning: unsafe valet_openat(
+                    folder.number, unused, O_WRONLY | O_CREAT | O_EXCL, 0o600))
+            guard file.number >= 0 else {
+                throw SystemError(errno: errno, during: Self.operation, path: path)
+            }
+            temporary = unused
+        }
+        self.path = path
+        self.isReplacing = replacing
+        self.name = name
+        self.folder = folder
+        self.file = file
+        self.temporary = temporary
+    }
+
+    /// Writes `bytes` after those that are there.
+    ///
+    /// - Throws: ``SystemError``: `diskFull`, `tooLarge` at the limit for files, `inputOutput`;
+    ///   from then on always.
+    package mutating func append(_ bytes: Span<UInt8>) throws(SystemError) {
+        if let failure { throw failure }
+        let code = file.writeAll(bytes, at: byteCount)
+        guard code == 0 else { throw fail(code) }
+        byteCount += bytes.count
+    }
+
+    /// Brings the file to disk and gives it its name.
+    ///
+    /// - Throws: ``SystemError``: `alreadyExists` unless `replacing`; what ``append(_:)`` threw;
+    ///   `diskFull`, `inputOutput`, `symbolicLink`, `notARegularFile`. Nothing is left behind, but
+    ///   if only the folder could not be brought to disk: then the file is there, and whole.
+    package consuming func commit() throws(SystemError) {
+        if let failure { throw failure }
+        // Zero permission bits are left under a umask of 0777.
+        guard fchmod(file.number, 0o600) == 0, fsync(file.number) == 0 else { throw fail(errno) }
+        try Self.checkPlace(name, in: folder, path: path, replacing: isReplacing)
+        if temporary == nil, !isReplacing {
+            guard link(as: name) == 0 else { throw fail(errno) }
+        } else {
+            try takeName()
+        }
+        guard fsync(folder.number) == 0 else { throw fail(errno) }
+    }
+
+    deinit {
+        if let temporary { unsafe _ = unlinkat(folder.number, temporary, 0) }
+    }
+}
+
+extension StagedFile {
+    private static let operation = "write a file"
+
+    private mutating func fail(_ code: Int32) -> SystemError {
+        let error = SystemError(errno: code, during: Self.operation, path: path)
+        failure = error
+        return error
+    }
+
+    private mutating func takeName() throws(SystemError) {
+        if temporary == nil {
+            let unused = Self.temporaryName(for: name)
+            guard link(as: unused) == 0 else { throw fail(errno) }
+            temporary = unused
+        }
+        guard let temporary else { return }
+        let code =
+            isReplacing
+            ? folder.rename(temporary, to: name)
+            : folder.rename(temporary, toUnused: name, mayLink: true)
+        guard code == 0 else { throw fail(code) }
+        self.temporary = nil
+    }
+
+    private func link(as name: String) -> Int32 {
+        unsafe valet_link_unnamed(file.number, folder.number, name)
+    }
+
+    /// Whether an unnamed file in the folder can be given a name; tried with another one, because
+    /// what has been written to one that cannot is lost.
+    private static func canNameUnnamed(
+        in folder: borrowing FileDescriptor, for name: String
+    ) -> Bool {
+        let probe = FileDescriptor(owning: valet_open_unnamed(folder.number, 0o600))
+        let unused = temporaryName(for: name)
+        guard probe.number >= 0,
+            unsafe valet_link_unnamed(probe.number, folder.number, unused) == 0
+        else { return false }
+        return unsafe unlinkat(folder.number, unused, 0) == 0
+    }
+
+    /// Only to be unlike other names: `O_EXCL` is what keeps writers apart.
+    private static func temporaryName(for name: String) -> String {
+        let suffix = ".new-" + String(UInt64.random(in: .min ... .max), radix: 16)
+        // A name has at most 255 bytes; the temporary one must fit, too.
+        return "." + name.prefix(50) + suffix
+    }
+
+    private static func split(
+        _ path: String
+    ) throws(SystemError) -> (folder: String, name: String) {
+        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+        let name = String(slash.map { path[path.utf8.index(after: $0)...] } ?? path[...])
+        guard !["", ".", ".."].contains(name), !path.utf8.contains(0) else {
+            throw SystemError(
+                .misuse, during: operation, path: path, hint: "give the name of a file")
+        }
+        guard let slash else { return (".", name) }
+        return (slash == path.startIndex ? "/" : String(path[..<slash]), name)
+    }
+
+    /// Opened for reading, because only such a folder can be brought to disk.
+    private static func openFolder(
+        _ folder: String, for path: String
+    ) throws(SystemError) -> FileDescriptor {
+        let handle = FileDescriptor(
+            owning: unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC))
+        guard handle.number >= 0 else {
+            throw SystemError(errno: errno, during: "open the folder of a file", path: path)
+        }
+        return handle
+    }
+
+    private static func checkPlace(
+        _ name: String, in folder: borrowing FileDescriptor, path: String, replacing: Bool
+    ) throws(SystemError) {
+        var status = stat()
+        guard unsafe fstatat(folder.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+            if errno == ENOENT { return }
+            throw SystemError(errno: errno, during: operation, path: path)
+        }
+        let code: SystemError.Code? =
+            switch status.st_mode & S_IFMT {
+            case S_IFLNK: .symbolicLink
+            case S_IFREG: replacing ? nil : .alreadyExists
+            default: .notARegularFile
+            }
+        if let code { throw SystemError(code, during: operation, path: path) }
+    }
+}
