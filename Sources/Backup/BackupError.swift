@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetSealing
+internal import ValetSystem
+
 /// Writes and reads backup files: streams of sealed records.
 ///
 /// Format: docs/FORMAT.md §11. The module has never heard of SQLite; where items come from and go
@@ -93,4 +96,113 @@ package struct BackupError: Error, Sendable {
 
     /// Lets `catch BackupError.Code.wrongPassphrase` be written.
     package static func ~= (code: Code, error: BackupError) -> Bool { error.code == code }
+}
+
+extension BackupError: CustomStringConvertible {
+    /// One lower-case line: operation, reason, path, place and `errno`; nothing of the contents.
+    package var description: String {
+        var text = "could not \(operation): \(code.explanation)"
+        if let path { text += " (\(path))" }
+        if let place { text += ", \(place)" }
+        if let systemError { text += ", errno \(systemError)" }
+        return text
+    }
+
+    /// The reason, and the place in the file: the caller says the rest.
+    package var reason: String {
+        place.map { "\(code.explanation), \($0)" } ?? code.explanation
+    }
+
+    /// What helps, for a person; nil where nothing but the error itself can be said.
+    package var hint: String? {
+        switch code {
+        case .wrongPassphrase:
+            "it is the passphrase that was chosen when this backup was made; case and spaces count"
+        case .emptyPassphrase: "choose a passphrase"
+        case .damaged: "use another copy of this backup, or an older one"
+        case .truncated: "the file was not copied whole: copy it again"
+        case .notABackup: "name a file that `valet backup create` has made"
+        case .newer: "use a newer version of valet"
+        case .destinationExists: "choose another name; `--force` replaces the file"
+        case .unsuitablePath: "name a file that is neither a link nor a folder"
+        case .missing: "check the path"
+        case .denied: "choose a place where you may read and write"
+        case .diskFull: "make room, or choose another disk"
+        case .tooLarge: "see `ulimit -f`, and what the file system allows"
+        case .outOfMemory: "end other programs, or use a machine with more memory"
+        case .notMigratable, .invalidItem, .io: nil
+        }
+    }
+}
+
+extension BackupError.Code {
+    fileprivate var explanation: String {
+        switch self {
+        case .wrongPassphrase: "wrong passphrase"
+        case .emptyPassphrase: "the passphrase is empty"
+        case .damaged: "it is damaged"
+        case .truncated: "its end is missing"
+        case .notABackup: "it is not a backup"
+        case .newer: "it was made by a newer version"
+        case .notMigratable: "the item may not leave this device"
+        case .invalidItem: "no item can be like this"
+        case .tooLarge: "too large"
+        case .destinationExists: "the file exists already"
+        case .unsuitablePath: "something else stands where a file must be"
+        case .missing: "there is no such file or folder"
+        case .denied: "permission denied, or read-only"
+        case .diskFull: "no space left"
+        case .outOfMemory: "not enough memory"
+        case .io: "input or output failed"
+        }
+    }
+}
+
+extension BackupError.Place: CustomStringConvertible {
+    /// `in the header`, `in chunk 3`, `after the last chunk`.
+    package var description: String {
+        switch self {
+        case .header: "in the header"
+        case .chunk(let number): "in chunk \(number)"
+        case .end: "after the last chunk"
+        }
+    }
+}
+
+extension BackupError {
+    /// What a failure to unwrap or to open means for the backup at `path`.
+    init(_ error: SealingError, during operation: Operation, path: String, place: Place? = nil) {
+        let code: Code =
+            switch error.code {
+            case .wrongKey: .wrongPassphrase
+            case .tampered, .malformed: .damaged
+            case .unsupported: .newer
+            case .outOfMemory: .outOfMemory
+            }
+        self.init(
+            code, during: operation, path: path, place: code == .damaged ? place : nil,
+            cause: (nil, error))
+    }
+}
+
+extension BackupError {
+    /// What a failure of a file means for the backup in it.
+    init(_ error: SystemError, during operation: Operation) {
+        let code: Code =
+            switch error.code {
+            case .alreadyExists: .destinationExists
+            case .diskFull: .diskFull
+            case .tooLarge: .tooLarge
+            case .symbolicLink, .notARegularFile, .notADirectory, .misuse: .unsuitablePath
+            case .missing: .missing
+            case .cannotOpen, .readOnly, .wrongOwner, .wrongMode: .denied
+            case .outOfMemory: .outOfMemory
+            case .busy, .inputOutput, .corrupt, .notADatabase, .constraint, .schemaMismatch,
+                .unsupportedFileSystem, .replaced, .other:
+                .io
+            }
+        self.init(
+            code, during: operation, path: error.path, place: nil,
+            cause: (error.systemError, error))
+    }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetSealing
+package import ValetSealing
 
 /// The first 236 bytes of a backup: docs/FORMAT.md §11.1.
 struct BackupHeader: Equatable, Sendable {
@@ -79,5 +79,64 @@ enum CostBounds {
             return Argon2Cost(uncheckedMemoryKiB: memoryKiB, passes: passes)
         }
         return try Argon2Cost(memoryKiB: memoryKiB, passes: passes)
+    }
+}
+
+extension BackupHeader {
+    /// Reads the header off the first bytes of a file, at most 236.
+    ///
+    /// - Throws: ``BackupError``: `notABackup`, `newer`, `truncated`, `damaged`.
+    init(
+        parsing bytes: [UInt8], path: String, costs: CostBounds
+    ) throws(BackupError) {
+        guard bytes.starts(with: Self.magic) else {
+            throw BackupError(.notABackup, during: .open, path: path)
+        }
+        let truncated = BackupError(.truncated, during: .open, path: path, place: .header)
+        var reader = ByteReader(
+            Array(bytes.dropFirst(Self.magic.count)), malformed: truncated)
+        let version: UInt16 = try reader.integer()
+        guard version <= Self.version else {
+            throw BackupError(.newer, during: .open, path: path)
+        }
+        guard bytes.count == Self.byteCount else { throw truncated }
+        let body = bytes.span.extracting(first: bytes.count - Digest.byteCount)
+        guard version == Self.version, Digest(of: body).bytes == bytes.suffix(Digest.byteCount)
+        else { throw BackupError(.damaged, during: .open, path: path, place: .header) }
+        do throws(SealingError) {
+            try self.init(checked: bytes, costs: costs)
+        } catch {
+            throw BackupError(error, during: .open, path: path, place: .header)
+        }
+    }
+
+    /// Reads the fields of 236 bytes with the right checksum.
+    private init(checked bytes: [UInt8], costs: CostBounds) throws(SealingError) {
+        var reader = ByteReader(
+            Array(bytes.dropFirst(10)),
+            malformed: SealingError(.malformed, during: .parse, of: "header of a backup"))
+        origin = BackupOrigin(
+            keychainID: try reader.fixedBytes(), milliseconds: try reader.integer())
+        salt = try reader.fixedBytes()
+        cost = try costs.cost(memoryKiB: reader.integer(), passes: reader.integer())
+        guard try reader.integer(UInt8.self) == Self.lanes else { throw reader.malformed }
+        let wrapped = try reader.bytes(WrappedKey.byteCount)
+        wrappedKey = try WrappedKey(parsing: wrapped.span)
+        stream = try reader.fixedBytes()
+        self.bytes = bytes
+    }
+}
+
+/// Where a backup comes from: what its header says to everybody.
+package struct BackupOrigin: Hashable, Sendable {
+    /// The keychain that it was made from.
+    package let keychainID: KeychainID
+    /// When it was made, in milliseconds since 1970.
+    package let milliseconds: Int64
+
+    /// Names a keychain and a moment.
+    package init(keychainID: KeychainID, milliseconds: Int64) {
+        self.keychainID = keychainID
+        self.milliseconds = milliseconds
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import ValetKeychainModel
+internal import ValetSealing
 package import ValetSecretMemory
 
 /// An item that may leave its device.
@@ -55,5 +56,76 @@ extension Attribute {
         case .accessGroup, .synchronizable, .accessible, .accessControl: false
         default: exists(in: itemClass)
         }
+    }
+}
+
+/// The attributes of an item as a backup has them, its access group among them: docs/FORMAT.md
+/// §11.3.
+struct BackupAttributes {
+    let attributes: [Attribute: AttributeValue]
+    let accessGroup: AccessGroup
+
+    init(_ attributes: [Attribute: AttributeValue], _ accessGroup: AccessGroup) {
+        self.attributes = attributes
+        self.accessGroup = accessGroup
+    }
+
+    /// Nil for a list that is malformed, names what is no attribute, or lacks the access group.
+    init?(encoded bytes: [UInt8]) {
+        guard let list = AttributeList(encoded: bytes[...]) else { return nil }
+        var attributes: [Attribute: AttributeValue] = [:]
+        for entry in list.entries {
+            guard let attribute = Attribute(tag: entry.tag) else { return nil }
+            attributes[attribute] = entry.value
+        }
+        guard case .text(let group) = attributes.removeValue(forKey: .accessGroup) else {
+            return nil
+        }
+        self.init(attributes, AccessGroup(group))
+    }
+
+    var list: AttributeList {
+        var list = AttributeList(reservingCapacity: attributes.count + 1)
+        for (attribute, value) in attributes { list.set(value, for: attribute.tag) }
+        list.set(.text(accessGroup.rawValue), for: Attribute.accessGroup.tag)
+        return list
+    }
+}
+
+/// What the content of a backup is made of: docs/FORMAT.md §11.3.
+enum RecordKind: UInt8 {
+    case item = 1
+    case trailer = 2
+}
+
+/// The bits of an item's flags.
+struct RecordFlags: OptionSet {
+    let rawValue: UInt8
+
+    static let synchronizable = RecordFlags(rawValue: 1)
+    static let hasValue = RecordFlags(rawValue: 2)
+    static let all: RecordFlags = [.synchronizable, .hasValue]
+}
+
+extension BackupItem {
+    /// Class, protection class, flags, logical time and the length of the attributes.
+    static let fixedByteCount = 1 + 1 + 1 + 8 + 4
+
+    /// The record up to the bytes of the value.
+    var recordStart: [UInt8] {
+        let attributes = BackupAttributes(properties.attributes, accessGroup).list.encoded
+        let valueByteCount = value.map { 4 + $0.byteCount } ?? 0
+        var flags: RecordFlags = properties.isSynchronizable ? .synchronizable : []
+        if value != nil { flags.insert(.hasValue) }
+        var bytes = [RecordKind.item.rawValue]
+        bytes.append(bigEndian: UInt32(Self.fixedByteCount + attributes.count + valueByteCount))
+        bytes.append(properties.itemClass.rawValue)
+        bytes.append(properties.protectionClass.rawValue)
+        bytes.append(flags.rawValue)
+        bytes.append(bigEndian: logicalTime)
+        bytes.append(bigEndian: UInt32(attributes.count))
+        bytes += attributes
+        if let value { bytes.append(bigEndian: UInt32(value.byteCount)) }
+        return bytes
     }
 }

@@ -1,7 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetKeychainModel
 internal import ValetSealing
+package import ValetSecretMemory
 internal import ValetSystem
+
+/// A backup file whose header is sound, and whose passphrase has not been given yet.
+package struct LockedBackup: Sendable {
+    private let file: ChosenFile
+    private let header: BackupHeader
+
+    /// Where the backup says it is from. Proved only once it is unlocked.
+    package var origin: BackupOrigin { header.origin }
+
+    /// Opens the file at `path` and reads its header.
+    ///
+    /// The file stays open: a later exchange of what has that name changes nothing. `path` must not
+    /// name a keychain's own database: closing that would drop the locks of this process.
+    ///
+    /// - Throws: ``BackupError``: `notABackup`, `newer`, `truncated`, `damaged`; `missing`,
+    ///   `denied`, `unsuitablePath`, `io`.
+    package init(_ path: String) throws(BackupError) {
+        try self.init(path, costs: .format)
+    }
+
+    init(_ path: String, costs: CostBounds) throws(BackupError) {
+        var bytes = [UInt8](repeating: 0, count: BackupHeader.byteCount)
+        do throws(SystemError) {
+            file = try ChosenFile(path)
+            let count = try file.read(at: 0, into: &bytes)
+            bytes.removeSubrange(count...)
+        } catch {
+            throw BackupError(error, during: .open)
+        }
+        header = try BackupHeader(parsing: bytes, path: path, costs: costs)
+    }
+
+    /// Opens the backup. Takes the memory and the time that its header asks for, within bounds.
+    ///
+    /// - Throws: ``BackupError``: `wrongPassphrase`, `emptyPassphrase`, `damaged`, `outOfMemory`.
+    package func unlock(
+        with passphrase: borrowing SecretBytes
+    ) throws(BackupError) -> BackupReader {
+        guard passphrase.byteCount > 0 else {
+            throw BackupError(.emptyPassphrase, during: .open, path: file.path)
+        }
+        do throws(SealingError) {
+            let preamble = header.preamble
+            let stretched = try PassphraseKDF.stretch(
+                passphrase, salt: preamble.salt, cost: preamble.cost)
+            let key = try KeyWrap.unwrap(
+                header.wrappedKey, as: Purpose.Backup.self, under: preamble.kek(from: stretched),
+                binding: preamble.binding)
+            return BackupReader(file, header: header, key: key)
+        } catch {
+            throw BackupError(error, during: .open, path: file.path, place: .header)
+        }
+    }
+}
 
 /// An open backup, to be read from its start as often as needed.
 package final class BackupReader: Sendable {
@@ -31,5 +87,214 @@ package final class BackupReader: Sendable {
         var items = items()
         while try items.next() != nil {}
         return try items.end()
+    }
+}
+
+/// One reading of a backup, item by item, with one chunk and one item in memory.
+///
+/// An item that was given out is one that was written, at its place; whether the file goes on to
+/// its end only ``end()`` can tell.
+package struct BackupItems: ~Copyable {
+    private var chunks: ChunkReader
+    private var itemCount: UInt64 = 0
+    private var outcome: Result<BackupSummary, BackupError>?
+
+    init(_ chunks: consuming ChunkReader) {
+        self.chunks = chunks
+    }
+
+    /// The next item; nil after the last one, once everything up to the end of the file is proved.
+    ///
+    /// - Throws: ``BackupError``, from then on always: `damaged`, `truncated`, `io`, at a place.
+    package mutating func next() throws(BackupError) -> BackupItem? {
+        switch outcome {
+        case .success: return nil
+        case .failure(let error): throw error
+        case nil: break
+        }
+        do throws(BackupError) {
+            return try readRecord()
+        } catch {
+            outcome = .failure(error)
+            throw error
+        }
+    }
+
+    /// What is at the end, after what is left has been read.
+    ///
+    /// - Throws: As ``next()``.
+    package mutating func end() throws(BackupError) -> BackupSummary {
+        while try next() != nil {}
+        guard let outcome else { throw chunks.damaged }
+        return try outcome.get()
+    }
+
+    private mutating func readRecord() throws(BackupError) -> BackupItem? {
+        var start = try fields(byteCount: 5)
+        let kind = RecordKind(rawValue: try start.integer())
+        let byteCount: UInt32 = try start.integer()
+        switch kind {
+        case .item:
+            let item = try readItem(byteCount: Int(byteCount))
+            itemCount += 1
+            return item
+        case .trailer:
+            guard byteCount == 8 else { throw chunks.damaged }
+            var body = try fields(byteCount: 8)
+            guard try body.integer(UInt64.self) == itemCount else { throw chunks.damaged }
+            outcome = .success(BackupSummary(itemCount: itemCount, ending: try chunks.finish()))
+            return nil
+        case nil: throw chunks.damaged
+        }
+    }
+
+    private mutating func readItem(byteCount: Int) throws(BackupError) -> BackupItem {
+        guard byteCount >= BackupItem.fixedByteCount else { throw chunks.damaged }
+        var fixed = try fields(byteCount: BackupItem.fixedByteCount)
+        var left = byteCount - BackupItem.fixedByteCount
+        guard let itemClass = ItemClass(rawValue: try fixed.integer()),
+            let protection = ProtectionClass(rawValue: try fixed.integer())
+        else { throw fixed.malformed }
+        let flags = RecordFlags(rawValue: try fixed.integer())
+        let logicalTime: Int64 = try fixed.integer()
+        let listByteCount = Int(try fixed.integer(UInt32.self))
+        guard flags.isSubset(of: .all), listByteCount <= left,
+            listByteCount <= BackupItem.maximalByteCount
+        else { throw fixed.malformed }
+        let bytes = try chunks.bytes(listByteCount)
+        guard let list = BackupAttributes(encoded: bytes) else { throw chunks.damaged }
+        left -= listByteCount
+        let value = try flags.contains(.hasValue) ? readValue(byteCount: left) : nil
+        guard value != nil || left == 0 else { throw chunks.damaged }
+        let properties = NewItem(
+            itemClass, attributes: list.attributes, accessGroup: list.accessGroup,
+            isSynchronizable: flags.contains(.synchronizable), protectionClass: protection)
+        do throws(BackupError) {
+            return try BackupItem(properties, logicalTime: logicalTime, value: value)
+        } catch {
+            throw chunks.damaged
+        }
+    }
+
+    /// Reads LP(value), which takes up `byteCount` bytes.
+    private mutating func readValue(byteCount: Int) throws(BackupError) -> SecretValue {
+        guard byteCount >= 4 else { throw chunks.damaged }
+        var prefix = try fields(byteCount: 4)
+        let valueByteCount = byteCount - 4
+        guard try prefix.integer(UInt32.self) == valueByteCount,
+            valueByteCount <= BackupItem.maximalByteCount
+        else { throw chunks.damaged }
+        return SecretValue(try chunks.secret(valueByteCount))
+    }
+
+    /// The next bytes, which have the size of the fields in them.
+    private mutating func fields(byteCount: Int) throws(BackupError) -> ByteReader<BackupError> {
+        let bytes = try chunks.bytes(byteCount)
+        return ByteReader(bytes, malformed: chunks.damaged)
+    }
+}
+
+/// Opens chunk after chunk and gives out their content: docs/FORMAT.md §11.2.
+struct ChunkReader: ~Copyable {
+    private let file: ChosenFile
+    private let header: [UInt8]
+    private var opener: StreamOpener
+    private var content = SecretBytes(byteCount: Chunk.contentByteCount)
+    /// How much of the chunk has been given out; all of it, before the first chunk.
+    private var used = Chunk.contentByteCount
+    private var sealed = [UInt8](repeating: 0, count: Chunk.byteCount)
+    private var chunkCount = 0
+    private var isLast = false
+
+    /// Starts in front of the first chunk.
+    init(_ file: ChosenFile, header: BackupHeader, key: borrowing BackupKey) {
+        self.file = file
+        self.header = header.bytes
+        opener = StreamOpener(under: key, header: header.stream)
+    }
+
+    /// The next `count` bytes, in memory that is not wiped.
+    ///
+    /// - Throws: ``BackupError``: `truncated`, `damaged`, `io`.
+    mutating func bytes(_ count: Int) throws(BackupError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count)
+        try forEachPiece(of: count) { piece in
+            for index in piece.indices { bytes.append(piece[index]) }
+        }
+        return bytes
+    }
+
+    /// The next `count` bytes, which are secret.
+    ///
+    /// - Throws: As ``bytes(_:)``.
+    mutating func secret(_ count: Int) throws(BackupError) -> SecretBytes {
+        var secret = SecretBytes(byteCount: count)
+        var filled = 0
+        try forEachPiece(of: count) { piece in
+            secret.write(piece, at: filled)
+            filled += piece.count
+        }
+        return secret
+    }
+
+    /// Checks that nothing but zeros follows in this chunk, and that it is the last.
+    ///
+    /// - Returns: The last 16 bytes of that chunk.
+    /// - Throws: ``BackupError``: `damaged`, `io`.
+    mutating func finish() throws(BackupError) -> [UInt8] {
+        let isZero = content.withBytes { content in
+            (used..<content.count).allSatisfy { content[$0] == 0 }
+        }
+        guard isLast, isZero else { throw damaged }
+        let ending = Array(sealed.suffix(SealedStream.tagByteCount))
+        guard try readChunk() == 0 else {
+            throw BackupError(.damaged, during: .read, path: file.path, place: .end)
+        }
+        return ending
+    }
+
+    /// What a record that is not as it must be throws.
+    var damaged: BackupError {
+        BackupError(
+            .damaged, during: .read, path: file.path, place: .chunk(max(0, chunkCount - 1)))
+    }
+
+    private mutating func forEachPiece(
+        of count: Int, _ body: (Span<UInt8>) -> Void
+    ) throws(BackupError) {
+        var left = count
+        while left > 0 {
+            if used == Chunk.contentByteCount { try openChunk() }
+            let end = min(Chunk.contentByteCount, used + left)
+            content.withBytes { content in body(content.extracting(used..<end)) }
+            left -= end - used
+            used = end
+        }
+    }
+
+    private mutating func openChunk() throws(BackupError) {
+        guard !isLast else { throw damaged }
+        let place = BackupError.Place.chunk(chunkCount)
+        guard try readChunk() == Chunk.byteCount else {
+            throw BackupError(.truncated, during: .read, path: file.path, place: place)
+        }
+        let (sealed, header) = (sealed, header)
+        do throws(SealingError) {
+            isLast = try opener.open(sealed.span, associatedData: header.span, into: &content)
+        } catch {
+            throw BackupError(error, during: .read, path: file.path, place: place)
+        }
+        chunkCount += 1
+        used = 0
+    }
+
+    private mutating func readChunk() throws(BackupError) -> Int {
+        let offset = BackupHeader.byteCount + chunkCount * Chunk.byteCount
+        do throws(SystemError) {
+            return try file.read(at: offset, into: &sealed)
+        } catch {
+            throw BackupError(error, during: .read)
+        }
     }
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Turns a device secret, a passcode or a recovery key into the keys of a keychain.
+internal import ValetSealing
+
+/// The error of the module, which turns a device secret, a passcode or a recovery key into the keys
+/// of a keychain.
 ///
-/// The hierarchy is that of docs/FORMAT.md §4. The module knows bytes and keys only: where a
-/// keybag or a secret is stored is its caller's concern.
+/// The key hierarchy is that of docs/FORMAT.md §4. The module knows bytes and keys only; its
+/// callers store keybags and secrets.
 package struct KeybagError: Error, Sendable {
     /// What a caller can do.
     @nonexhaustive
@@ -23,15 +26,15 @@ package struct KeybagError: Error, Sendable {
         case wrongRecoveryKey
         /// No recovery key was made for this keybag.
         case noRecoveryKey
-        /// What was typed is no recovery key.
+        /// The text is not a recovery key.
         case mistypedRecoveryKey(RecoveryKeyMistake)
         /// A passcode of no bytes.
         case emptyPasscode
         /// A passcode of more than 1,024 bytes.
         case passcodeTooLong
-        /// There is not the memory that stretching the passcode takes.
+        /// There is not enough memory to stretch the passcode.
         case outOfMemory
-        /// The keybag asks for a protector that was not offered.
+        /// The keybag needs a protector of another kind.
         case needsProtector
         /// The keybag has no key of that protection class.
         case classUnavailable
@@ -72,5 +75,26 @@ extension KeybagError: CustomStringConvertible {
         case .needsProtector: "it takes something else to open it"
         case .classUnavailable: "there is no key of that protection class"
         }
+    }
+}
+
+extension KeybagError {
+    /// What a failed unwrap means for the keybag.
+    ///
+    /// - Parameter wrongKey: What it means that a key was wrapped under another key than the one
+    ///   given: a changed keybag, unless somebody typed the key.
+    init(
+        _ error: SealingError, during operation: String = "open the keybag",
+        wrongKey: Code = .tampered
+    ) {
+        let code: Code =
+            switch error.code {
+            case .wrongKey: wrongKey
+            case .tampered: .tampered
+            case .outOfMemory: .outOfMemory
+            case .malformed: .malformed
+            case .unsupported: .newer
+            }
+        self.init(code, during: operation, underlying: error)
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import ValetKeychainModel
+package import ValetSealing
 
 /// What a record of a keybag holds (docs/FORMAT.md §4.2).
 package enum KeybagTag: Hashable, Sendable, Comparable, CaseIterable {
@@ -37,7 +38,7 @@ package enum KeybagTag: Hashable, Sendable, Comparable, CaseIterable {
         }
     }
 
-    /// All that this version knows.
+    /// The tags that this version knows.
     package static let allCases: [KeybagTag] =
         [
             .rootByDevice, .rootByPasscode, .rootByTPM, .rootByRecoveryKey, .argon2,
@@ -48,7 +49,7 @@ package enum KeybagTag: Hashable, Sendable, Comparable, CaseIterable {
     private static let byNumber = Dictionary(
         uniqueKeysWithValues: allCases.map { ($0.rawValue, $0) })
 
-    /// The tag of that number; nil for one that this version does not know.
+    /// The tag with this number; nil for a number that this version does not know.
     package init?(rawValue: UInt16) {
         guard let tag = Self.byNumber[rawValue] else { return nil }
         self = tag
@@ -60,20 +61,89 @@ package enum KeybagTag: Hashable, Sendable, Comparable, CaseIterable {
     }
 }
 
-/// Which secrets open the root key.
+/// Which secrets open the root key: stored in the keybag, docs/FORMAT.md §4.1.
 package enum ProtectorKind: UInt8, CaseIterable, Hashable, Sendable {
     case device = 1
     case passcode = 2
     case tpmAndPasscode = 3
 }
 
-/// Where the device secret comes from.
-package enum DeviceSource: UInt8, CaseIterable, Hashable, Sendable {
-    /// `device.key`, which this library made.
-    case file = 1
-    case tpm = 2
-    /// A systemd credential.
-    case credential = 3
-    /// A file that `$VALET_DEVICE_KEY_FILE` names.
-    case path = 4
+/// How a passcode or a password is stretched: the body of record 0x0110 (docs/FORMAT.md §4.2), 25
+/// bytes.
+package struct Argon2Record: Hashable, Sendable {
+    /// The number of bytes.
+    package static let byteCount = 25
+
+    /// What makes equal passcodes differ.
+    package let salt: Salt
+    /// What one guess costs.
+    package let cost: Argon2Cost
+
+    /// Puts the two parts together.
+    package init(salt: Salt, cost: Argon2Cost) {
+        self.salt = salt
+        self.cost = cost
+    }
+
+    /// Parses a record.
+    ///
+    /// - Throws: ``KeybagError/Code/malformed`` for another length, a cost out of bounds (which
+    ///   could stop the machine, or make guessing cheap), more than one lane.
+    package init(parsing body: [UInt8]) throws(KeybagError) {
+        var reader = ByteReader(body, malformed: KeybagError.malformedKeybag)
+        salt = try reader.fixedBytes()
+        let (memoryKiB, passes): (UInt32, UInt32) = (try reader.integer(), try reader.integer())
+        do throws(SealingError) {
+            cost = try Argon2Cost(memoryKiB: memoryKiB, passes: passes)
+        } catch {
+            throw KeybagError(error, during: "read the keybag")
+        }
+        guard try reader.integer(UInt8.self) == 1, reader.isAtEnd else { throw .malformedKeybag }
+    }
+
+    /// The 25 bytes.
+    package var bytes: [UInt8] {
+        var bytes = salt.bytes
+        bytes.append(bigEndian: cost.memoryKiB)
+        bytes.append(bigEndian: cost.passes)
+        bytes.append(1)
+        return bytes
+    }
+}
+
+/// A sealed object of a TPM, in records 0x0120 and 0x0121 (docs/FORMAT.md §4.8). Only a TPM can
+/// check the content of its areas; this checks the outer form.
+enum TPMObjectRecord {
+    /// Four parts, 34 bytes of name, no or ten bytes of registers.
+    ///
+    /// - Throws: ``KeybagError/Code/malformed``.
+    static func check(_ body: [UInt8]) throws(KeybagError) {
+        var reader = ByteReader(body, malformed: KeybagError.malformedKeybag)
+        for _ in 0..<2 {
+            let area = try part(&reader)
+            guard area.count > 2, area.count <= 1026,
+                Int(area[0]) << 8 | Int(area[1]) == area.count - 2
+            else { throw .malformedKeybag }
+        }
+        let name = try part(&reader)
+        let registers = try part(&reader)
+        guard name.count == 34, name.starts(with: [0, 0x0b]), reader.isAtEnd else {
+            throw .malformedKeybag
+        }
+        guard registers.isEmpty || isOneBank(registers) else { throw .malformedKeybag }
+    }
+
+    /// One bank, SHA-256, three bytes of bits that are not all zero.
+    private static func isOneBank(_ registers: [UInt8]) -> Bool {
+        registers.count == 10 && registers.starts(with: [0, 0, 0, 1, 0, 0x0b, 3])
+            && registers.suffix(3).contains { $0 != 0 }
+    }
+
+    private static func part(
+        _ reader: inout ByteReader<KeybagError>
+    ) throws(KeybagError) -> [UInt8] {
+        let count = try reader.integer(UInt32.self)
+        guard count <= UInt32(Int32.max) else { throw reader.malformed }
+        return try reader.bytes(Int(count))
+    }
 }

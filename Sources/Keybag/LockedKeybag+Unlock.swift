@@ -3,6 +3,7 @@
 internal import ValetKeychainModel
 package import ValetSealing
 
+/// Opening a keybag, with a protector or a recovery key.
 extension LockedKeybag {
     /// Opens the keybag: every class that it has a key of.
     ///
@@ -12,7 +13,7 @@ extension LockedKeybag {
     ///   ``KeybagError/Code/tampered``; ``KeybagError/Code/malformed`` and
     ///   ``KeybagError/Code/newer`` for a wrapped key that is none, or of a later version.
     package func unlock(
-        with protector: borrowing some Protector & ~Copyable, settings: [UInt8]
+        with protector: borrowing Protector, settings: [UInt8]
     ) throws(KeybagError) -> UnlockedKeybag {
         let root = try authenticatedRootKey(protector, settings: settings)
         return try open(with: WrappingKeys(root: root, protector, keychainID: keychainID))
@@ -20,7 +21,7 @@ extension LockedKeybag {
 
     /// The root key, if the MAC is right.
     func authenticatedRootKey(
-        _ protector: borrowing some Protector & ~Copyable, settings: [UInt8]
+        _ protector: borrowing Protector, settings: [UInt8]
     ) throws(KeybagError) -> RootKey {
         guard protector.kind == self.protector else {
             throw KeybagError(.needsProtector, during: "open the keybag")
@@ -49,7 +50,7 @@ extension LockedKeybag {
             }
         }
         let index: IndexKey = try unwrap(.indexKey, under: keys.indexKEK)
-        // To see whether it was changed: it is not kept.
+        // Opened only to find out whether it was changed.
         _ = try open(.passcode, with: keys)
         let person = try open(.person, with: keys)
         return UnlockedKeybag(
@@ -69,7 +70,7 @@ extension LockedKeybag {
     }
 }
 
-/// docs/FORMAT.md §4.3.
+/// MAC and digest: docs/FORMAT.md §4.3.
 extension LockedKeybag {
     func authenticationCode(root: borrowing RootKey, settings: [UInt8]) -> Digest {
         let bytes = authenticatedBytes
@@ -79,7 +80,7 @@ extension LockedKeybag {
         }
     }
 
-    /// What names this keybag and the settings beside it to code that has seen them authenticated.
+    /// Identifies this keybag and the settings beside it to code that has seen them authenticated.
     /// It proves nothing: anybody can compute it.
     package func digest(settings: [UInt8]) -> Digest {
         let bytes = authenticatedBytes
@@ -88,4 +89,157 @@ extension LockedKeybag {
         parts.append(settings)
         return parts.withBytes { parts in Digest(of: parts) }
     }
+}
+
+/// The recovery key: docs/FORMAT.md §4.6.
+extension LockedKeybag {
+    static let recovering = "recover the keybag"
+
+    /// The public half of the recovery key; nil if none was made.
+    ///
+    /// Trust it only if the keybag was unlocked, or has the digest of one that was: a writer of the
+    /// database could have put another one here.
+    /// - Throws: ``KeybagError/Code/malformed`` unless the record has 32 bytes.
+    package var recoveryPublicKey: PublicKey? {
+        get throws(KeybagError) {
+            guard let body = records[.recoveryPublicKey] else { return nil }
+            do throws(SealingError) {
+                return try PublicKey(body)
+            } catch {
+                throw KeybagError(error)
+            }
+        }
+    }
+
+    /// The same keybag, which the owner of a recovery key can open, too.
+    ///
+    /// An earlier recovery key no longer opens it, but still opens earlier copies: only a new epoch
+    /// revokes it.
+    /// - Throws: As ``unlock(with:settings:)``; ``KeybagError/Code/malformed`` for a public key
+    ///   that nothing can be sealed to.
+    package func addingRecoveryKey(
+        _ publicKey: PublicKey, with protector: borrowing Protector,
+        settings: [UInt8]
+    ) throws(KeybagError) -> LockedKeybag {
+        let root = try authenticatedRootKey(protector, settings: settings)
+        var keybag = self
+        try keybag.seal(root, to: publicKey)
+        keybag.mac = keybag.authenticationCode(root: root, settings: settings)
+        return keybag
+    }
+
+    /// Writes the two records of recovery.
+    mutating func seal(
+        _ root: borrowing RootKey, to publicKey: PublicKey
+    ) throws(KeybagError) {
+        do throws(SealingError) {
+            let sealed = try SealedToPublicKey(
+                wrapping: root, to: publicKey, binding: binding(.rootByRecoveryKey))
+            records[.rootByRecoveryKey] = sealed.bytes
+            records[.recoveryPublicKey] = publicKey.bytes
+        } catch {
+            throw KeybagError(error, during: "add a recovery key")
+        }
+    }
+
+    /// Opens what a recovery key opens: the classes that may migrate and the index key; with the
+    /// device secret also those of this device only, but never the one that needs the passcode.
+    ///
+    /// Use the keys to reseal items in a new epoch, and not to write: without the device secret,
+    /// anybody could have made this keybag for the same public key.
+    /// - Parameter settings: The bytes beside the keybag that its MAC covers: docs/FORMAT.md §4.3.
+    /// - Throws: ``KeybagError``: `noRecoveryKey`, `wrongRecoveryKey`, `wrongDeviceSecret` for the
+    ///   device secret of another keychain, `tampered`, `malformed`, `newer`.
+    package func unlock(
+        with protector: borrowing RecoveryProtector, settings: [UInt8]
+    ) throws(KeybagError) -> UnlockedKeybag {
+        let keys = try protector.wrappingKeys(of: self)
+        try checkMAC(root: keys.root, settings: settings)
+        return try open(with: keys)
+    }
+}
+
+/// What wrapped keys are bound to: docs/FORMAT.md §4.2.
+extension LockedKeybag {
+    /// What the key in record `tag` is bound to. ``Protector`` binds the root key itself.
+    func binding(_ tag: KeybagTag) -> WrapBinding {
+        switch tag {
+        case .classKey(let protectionClass):
+            WrapBinding(
+                .classKey, keychainID: keychainID, epoch: epoch,
+                parameters: Array(protectionClass.code.utf8))
+        case .indexKey: WrapBinding(.index, keychainID: keychainID, epoch: epoch)
+        case .presencePasscode: presenceBinding(.passcode)
+        case .presencePerson: presenceBinding(.person)
+        case .rootByRecoveryKey:
+            WrapBinding(.rootRecovery, keychainID: keychainID, epoch: epoch)
+        default: WrapBinding(.root, keychainID: keychainID, epoch: epoch)
+        }
+    }
+
+    private func presenceBinding(_ pair: PresencePair) -> WrapBinding {
+        WrapBinding(
+            .presence, keychainID: keychainID, epoch: epoch, parameters: Array(pair.rawValue.utf8))
+    }
+}
+
+/// The keys that the keys of one epoch are wrapped under: docs/FORMAT.md §4.2.
+struct WrappingKeys: ~Copyable {
+    let root: RootKey
+    let device: DeviceKEK?
+    let passcode: PasscodeKEK?
+
+    init(root: consuming RootKey, device: consuming DeviceKEK?, passcode: consuming PasscodeKEK?) {
+        self.root = root
+        self.device = device
+        self.passcode = passcode
+    }
+
+    /// A root key, and the keys of `protector`.
+    init(
+        root: consuming RootKey, _ protector: borrowing Protector,
+        keychainID: KeychainID
+    ) {
+        self.root = root
+        device = protector.deviceKEK(for: keychainID)
+        passcode = protector.passcodeKEK(for: keychainID)
+    }
+
+    /// What wraps the key of `protectionClass`; nil if a key for that is missing.
+    func kek(of protectionClass: ProtectionClass) -> ClassKEK? {
+        guard protectionClass.isThisDeviceOnly else {
+            return KeyedHash.derive(from: root, .classKEK) { $0.append(protectionClass.code) }
+        }
+        let needsPasscode = protectionClass == .whenPasscodeSetThisDeviceOnly
+        var hash = KeyedHash(root, needsPasscode ? .classKEKPasscode : .classKEKDevice)
+        hash.append(protectionClass.code)
+        switch device {
+        case .some(let device): hash.append(device)
+        case .none: return nil
+        }
+        guard needsPasscode else { return hash.derive() }
+        switch passcode {
+        case .some(let passcode): hash.append(passcode)
+        case .none: return nil
+        }
+        return hash.derive()
+    }
+
+    /// What wraps the secret half of a presence pair; nil if a key for that is missing.
+    func kek(of pair: PresencePair) -> PresenceKEK? {
+        var hash = KeyedHash(root, pair == .passcode ? .presencePasscode : .presencePerson)
+        switch device {
+        case .some(let device): hash.append(device)
+        case .none: return nil
+        }
+        guard pair == .passcode else { return hash.derive() }
+        switch passcode {
+        case .some(let passcode): hash.append(passcode)
+        case .none: return nil
+        }
+        return hash.derive()
+    }
+
+    /// What wraps the index key.
+    var indexKEK: IndexKEK { KeyedHash.derive(from: root, .indexKEK) }
 }

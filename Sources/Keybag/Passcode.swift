@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ValetSealing
 package import ValetSecretMemory
 
 /// What a person typed to open a keychain, from 1 to 1,024 bytes.
 ///
-/// The bytes are taken as they were typed, in UTF-8: nothing is normalised, trimmed or folded, so
+/// The bytes are taken as they were typed, in UTF-8. They are not normalised, trimmed or folded, so
 /// that every program derives the same key from them (docs/FORMAT.md §4.5).
 package struct Passcode: ~Copyable, Sendable {
     /// The most bytes of a passcode.
     package static let maximalByteCount = 1024
-    /// How many characters a passcode has that is not short.
+    /// A passcode of fewer characters is short.
     package static let shortCharacterCount = 8
 
     let bytes: SecretBytes
@@ -27,21 +28,65 @@ package struct Passcode: ~Copyable, Sendable {
         self.bytes = bytes.asKeys()
     }
 
-    /// The number of Unicode scalars; of bytes that are not UTF-8, those that do not continue one.
+    /// The number of Unicode scalars. Bytes that are not UTF-8 count unless they have the form of a
+    /// continuation byte.
     package var characterCount: Int { Self.characterCount(of: bytes) }
 
-    /// As ``characterCount``, for what somebody typed that is no passcode.
+    /// The number of Unicode scalars in text that may not be a passcode: empty, or too long.
     package static func characterCount(of bytes: borrowing SecretBytes) -> Int {
         bytes.withBytes { bytes in
             bytes.indices.reduce(0) { bytes[$1] & 0xc0 == 0x80 ? $0 : $0 + 1 }
         }
     }
 
-    /// Whether it has fewer than eight characters: a thief of the disk soon guesses them.
+    /// Whether it has fewer than eight characters, which a thief of the disk soon guesses.
     package var isShort: Bool { characterCount < Self.shortCharacterCount }
 
     /// Tells whether the same was typed twice, in a time that depends on its length alone.
     package borrowing func isEqual(to other: borrowing Passcode) -> Bool {
         bytes.isEqual(to: other.bytes)
+    }
+}
+
+/// A stretched passcode with the record that says how it was stretched. Stretching takes a fraction
+/// of a second and up to 256 MiB.
+package struct StretchedRecord: ~Copyable, Sendable {
+    let stretched: StretchedPasscode
+    let argon2: Argon2Record
+
+    /// Stretches a new passcode with a new salt: to make keybags.
+    ///
+    /// - Throws: ``KeybagError/Code/outOfMemory``.
+    package init(_ passcode: borrowing Passcode, cost: Argon2Cost) throws(KeybagError) {
+        try self.init(passcode, argon2: Argon2Record(salt: .random(), cost: cost))
+    }
+
+    /// Stretches a passcode as `keybag` says: to ask the TPM that verifies it.
+    ///
+    /// - Throws: ``KeybagError``: `needsProtector` if no TPM verifies a passcode of the keybag;
+    ///   `malformed`; `outOfMemory`.
+    package init(
+        _ passcode: borrowing Passcode, opening keybag: LockedKeybag
+    ) throws(KeybagError) {
+        guard keybag.protector == .tpmAndPasscode else {
+            throw KeybagError(.needsProtector, during: "open the keybag")
+        }
+        try self.init(passcode, argon2: Argon2Record(parsing: keybag.body(.argon2)))
+    }
+
+    init(_ passcode: borrowing Passcode, argon2: Argon2Record) throws(KeybagError) {
+        do throws(SealingError) {
+            stretched = try PassphraseKDF.stretch(
+                passcode.bytes, salt: argon2.salt, cost: argon2.cost)
+        } catch {
+            throw KeybagError(error, during: "stretch the passcode")
+        }
+        self.argon2 = argon2
+    }
+
+    /// The authorization value of the TPM's object, 32 bytes: `H(W; "valet/1/tpm-auth")`.
+    package var authorization: SecretBytes {
+        let value = KeyedHash.derive(Purpose.TPMAuthorization.self, from: stretched, .tpmAuth)
+        return value.withBytes { bytes in SecretBytes(copying: bytes) }
     }
 }

@@ -4,24 +4,42 @@ internal import Synchronization
 package import ValetSealing
 package import ValetSecretMemory
 
-/// The opened presence pairs of one epoch; they lie in guarded memory and are wiped with the last
-/// owner.
+/// A key pair. Items that need a person are sealed to its public half: docs/FORMAT.md §4.2.
+///
+/// A keychain with a passcode has both pairs. The raw values name them in their wraps.
+package enum PresencePair: String, CaseIterable, Hashable, Sendable {
+    /// Only the passcode opens its secret half.
+    case passcode
+    /// Its secret half is open while the keychain is unlocked: the program checks that a person was
+    /// present.
+    case person
+
+    /// The record that holds it.
+    var tag: KeybagTag {
+        switch self {
+        case .passcode: .presencePasscode
+        case .person: .presencePerson
+        }
+    }
+}
+
+/// The opened presence pairs of one epoch, in guarded memory; wiped with the last owner.
 package final class PresenceKeys: Sendable {
     /// The keychain that the pairs belong to.
     package let keychainID: KeychainID
     /// The generation of keys.
     package let epoch: Epoch
-    /// The pair that takes the passcode; nil if it is not open.
+    /// The pair `passcode`; nil if it is not open.
     package let passcode: KeyAgreementPair?
-    /// The pair that takes a person; nil if it is not open.
+    /// The pair `person`; nil if it is not open.
     package let person: KeyAgreementPair?
-    /// Agreeing on a key costs twenty times what opening a value does, and a program reads the same
-    /// few values again and again.
+    /// Keys agreed on before: agreeing costs twenty times as much as opening a value, and programs
+    /// read the same few values repeatedly.
     private let agreed = Mutex<[Agreement: AgreedKey]>([:])
 
     private static let agreedCapacity = 1024
 
-    /// Puts together what was opened.
+    /// Collects the opened pairs.
     package init(
         keychainID: KeychainID, epoch: Epoch, passcode: consuming KeyAgreementPair?,
         person: consuming KeyAgreementPair?
@@ -32,7 +50,7 @@ package final class PresenceKeys: Sendable {
         self.person = person
     }
 
-    /// Whether `pair` is open and the one whose public half `recipient` is.
+    /// Whether `pair` is open and `recipient` is its public half.
     package func has(_ pair: PresencePair, of recipient: Recipient) -> Bool {
         guard keychainID == recipient.keychainID, epoch == recipient.epoch else { return false }
         let publicKey =
@@ -88,16 +106,144 @@ package final class PresenceKeys: Sendable {
         }
     }
 
-    /// Who has agreed on a key.
+    /// The two sides of an agreed key.
     private struct Agreement: Hashable {
         let pair: PresencePair
         let ephemeral: PublicKey
     }
 
-    /// A key of one value, which several threads may use.
+    /// The key of one value; several threads may use it.
     private final class AgreedKey: Sendable {
         let key: PresenceValueKey
 
         init(_ key: consuming PresenceValueKey) { self.key = key }
+    }
+}
+
+/// Presence pairs: docs/FORMAT.md §4.2, records 0x0401 and 0x0402.
+extension LockedKeybag {
+    /// The public half of a pair, to which items are sealed; nil if there is none.
+    ///
+    /// Trust it only if the keybag was unlocked, or has the digest of one that was: a writer of the
+    /// database could have put another one here.
+    /// - Throws: ``KeybagError/Code/malformed`` unless the record has 153 bytes;
+    ///   ``KeybagError/Code/newer`` for a wrap of a later version.
+    package func publicKey(of pair: PresencePair) throws(KeybagError) -> PublicKey? {
+        try presenceRecord(pair)?.publicKey
+    }
+
+    /// Opens the pairs that `protector` can open.
+    ///
+    /// - Throws: As ``unlock(with:settings:)``.
+    package func presenceKeys(
+        with protector: borrowing Protector, settings: [UInt8]
+    ) throws(KeybagError) -> PresenceKeys {
+        let root = try authenticatedRootKey(protector, settings: settings)
+        let keys = WrappingKeys(root: root, protector, keychainID: keychainID)
+        return PresenceKeys(
+            keychainID: keychainID, epoch: epoch, passcode: try open(.passcode, with: keys),
+            person: try open(.person, with: keys))
+    }
+
+    /// The pair `person`, which is open while the keychain is unlocked; nil if `opened`, the opened
+    /// keys of this keybag, lack it.
+    ///
+    /// - Throws: ``KeybagError/Code/tampered`` if the secret is not that of the public half.
+    package func personKeys(of opened: UnlockedKeybag) throws(KeybagError) -> PresenceKeys? {
+        guard let record = try presenceRecord(.person) else { return nil }
+        switch opened.person {
+        case .none: return nil
+        case .some(let secret):
+            let pair = KeyAgreementPair(secret: try copy(of: secret))
+            guard pair.publicKey == record.publicKey else {
+                throw KeybagError(.tampered, during: "open the keybag")
+            }
+            return PresenceKeys(
+                keychainID: keychainID, epoch: epoch, passcode: nil, person: pair)
+        }
+    }
+
+    private func copy(
+        of secret: borrowing AgreementSecret
+    ) throws(KeybagError) -> AgreementSecret {
+        do throws(SealingError) {
+            return try secret.withBytes { bytes throws(SealingError) in
+                try AgreementSecret(copying: bytes)
+            }
+        } catch {
+            throw KeybagError(error)
+        }
+    }
+
+    /// Opens a pair; nil if the keybag lacks it, or `keys` cannot open it.
+    func open(
+        _ pair: PresencePair, with keys: borrowing WrappingKeys
+    ) throws(KeybagError) -> KeyAgreementPair? {
+        guard let record = try presenceRecord(pair) else { return nil }
+        switch keys.kek(of: pair) {
+        case .none: return nil
+        case .some(let kek):
+            let secret: AgreementSecret
+            do throws(SealingError) {
+                secret = try KeyWrap.unwrap(
+                    record.secret, under: kek, binding: binding(pair.tag))
+            } catch {
+                throw KeybagError(error)
+            }
+            let opened = KeyAgreementPair(secret: secret)
+            guard opened.publicKey == record.publicKey else {
+                throw KeybagError(.tampered, during: "open the keybag")
+            }
+            return opened
+        }
+    }
+
+    /// Makes both pairs if there is a passcode.
+    mutating func addNewPresencePairs(under keys: borrowing WrappingKeys) {
+        guard protector != .device else { return }
+        for pair in PresencePair.allCases { put(.random(), as: pair, under: keys) }
+    }
+
+    /// Replaces the new pair by that of `old`, if it can be opened.
+    mutating func takeOver(
+        _ pair: PresencePair, from old: LockedKeybag, _ oldKeys: borrowing WrappingKeys,
+        _ keys: borrowing WrappingKeys
+    ) throws(KeybagError) {
+        guard records[pair.tag] != nil else { return }
+        switch try old.open(pair, with: oldKeys) {
+        case .none: return
+        case .some(let opened): put(opened, as: pair, under: keys)
+        }
+    }
+
+    private mutating func put(
+        _ new: consuming KeyAgreementPair, as pair: PresencePair,
+        under keys: borrowing WrappingKeys
+    ) {
+        switch keys.kek(of: pair) {
+        case .none: return
+        case .some(let kek):
+            let wrapped = KeyWrap.wrap(new.secret, under: kek, binding: binding(pair.tag))
+            records[pair.tag] = new.publicKey.bytes + wrapped.bytes
+        }
+    }
+
+    /// public key 32 ‖ wrap of the secret 121.
+    private func presenceRecord(
+        _ pair: PresencePair
+    ) throws(KeybagError) -> (publicKey: PublicKey, secret: WrappedKey)? {
+        guard let body = records[pair.tag] else { return nil }
+        guard body.count == PublicKey.byteCount + WrappedKey.byteCount else {
+            throw .malformedKeybag
+        }
+        let bytes = body.span
+        do throws(SealingError) {
+            return (
+                try PublicKey(copying: bytes.extracting(first: PublicKey.byteCount)),
+                try WrappedKey(parsing: bytes.extracting(droppingFirst: PublicKey.byteCount))
+            )
+        } catch {
+            throw KeybagError(error, during: "read the keybag")
+        }
     }
 }

@@ -2,35 +2,283 @@
 
 package import ValetSealing
 
-/// A way to open a keybag: something that yields the key under which the root key is wrapped.
-package protocol Protector: ~Copyable {
-    /// Which record of the keybag it opens.
-    var kind: ProtectorKind { get }
-    /// The id of the device secret.
-    var deviceKeyID: KeyID { get }
+/// What opens a keybag: the device secret, and what the keybag demands beside it. It also makes new
+/// keybags that it will open. docs/FORMAT.md §4.2, §4.5, §4.8.
+///
+/// A protector holds the stretched passcode: release it as soon as the keybag is open.
+package struct Protector: ~Copyable, Sendable {
+    /// What is needed beside the device secret.
+    private enum Share: ~Copyable, Sendable {
+        case none
+        case passcode(StretchedRecord)
+        case tpm(TPMShare)
+    }
 
-    /// Unwraps the root key of `keybag`.
+    /// A passcode that only a TPM can verify. Nothing is wrapped under the passcode alone, so that
+    /// the disk without the TPM gives a thief nothing to try passcodes on.
+    private struct TPMShare: ~Copyable, Sendable {
+        let passcode: StretchedRecord
+        let unsealed: TPMPasscodeSecret
+        let object: [UInt8]
+    }
+
+    private let secret: DeviceSecret
+    private let share: Share
+    /// The TPM's object of the device secret, as keybags store it; nil if the secret comes from
+    /// elsewhere, and where keybags are only opened.
+    private let deviceObject: [UInt8]?
+
+    private init(
+        _ secret: consuming DeviceSecret, _ share: consuming Share, deviceObject: [UInt8]?
+    ) throws(KeybagError) {
+        if let deviceObject { try TPMObjectRecord.check(deviceObject) }
+        self.secret = secret
+        self.share = share
+        self.deviceObject = deviceObject
+    }
+
+    /// Needs the device secret alone.
+    package init(_ secret: consuming DeviceSecret) {
+        self.secret = secret
+        share = .none
+        deviceObject = nil
+    }
+
+    /// Needs the device secret alone, which a TPM releases: to make keybags.
     ///
-    /// - Throws: ``KeybagError``: `wrongDeviceSecret` if the secret at hand is not the one that
-    ///   the keybag was made with, `wrongPasscode`, `tampered` if the keybag was changed.
-    borrowing func rootKey(of keybag: LockedKeybag) throws(KeybagError) -> RootKey
+    /// - Parameter object: The TPM's object, as it is stored: docs/FORMAT.md §4.8.
+    /// - Throws: ``KeybagError/Code/malformed`` for an object of another form.
+    package init(_ secret: consuming DeviceSecret, object: [UInt8]) throws(KeybagError) {
+        try self.init(secret, .none, deviceObject: object)
+    }
 
-    /// The key that keys of this device only are bound to.
-    borrowing func deviceKEK(for keychainID: KeychainID) -> DeviceKEK
+    /// Needs the device secret and a new passcode, which is stretched with a new salt: to make
+    /// keybags.
+    ///
+    /// - Throws: ``KeybagError/Code/outOfMemory``.
+    package init(
+        _ secret: consuming DeviceSecret, passcode: borrowing Passcode, cost: Argon2Cost
+    ) throws(KeybagError) {
+        try self.init(secret, passcode: StretchedRecord(passcode, cost: cost))
+    }
 
-    /// The key that the key of ``ProtectionClass/whenPasscodeSetThisDeviceOnly`` is bound to; nil
-    /// without a passcode.
-    borrowing func passcodeKEK(for keychainID: KeychainID) -> PasscodeKEK?
+    /// Needs the device secret and a passcode, which is stretched as `keybag` says: to open it.
+    ///
+    /// What is certain to fail is refused before it costs anything.
+    /// - Throws: ``KeybagError``: `needsProtector` if the keybag has no passcode, or a TPM verifies
+    ///   it; `wrongDeviceSecret`; `malformed`; `outOfMemory`. A wrong passcode is found out only
+    ///   when the keybag is opened.
+    package init(
+        _ secret: consuming DeviceSecret, passcode: borrowing Passcode,
+        opening keybag: LockedKeybag
+    ) throws(KeybagError) {
+        guard keybag.protector == .passcode else {
+            throw KeybagError(.needsProtector, during: "open the keybag")
+        }
+        try keybag.check(secret)
+        let argon2 = try Argon2Record(parsing: keybag.body(.argon2))
+        try self.init(secret, passcode: StretchedRecord(passcode, argon2: argon2))
+    }
 
-    /// Wraps a new root key: the records of this protector.
-    borrowing func wrap(
+    /// Needs the device secret and a passcode that was stretched before.
+    init(_ secret: consuming DeviceSecret, passcode: consuming StretchedRecord) {
+        self.secret = secret
+        share = .passcode(passcode)
+        deviceObject = nil
+    }
+
+    /// Needs the device secret, a passcode, and the secret that a TPM releases for the passcode.
+    ///
+    /// - Parameters:
+    ///   - unsealed: What the TPM released for ``StretchedRecord/authorization``; for a new keybag,
+    ///     what was sealed under it.
+    ///   - object: The TPM's object of that, as it is stored.
+    ///   - deviceObject: The TPM's object of the device secret, to make keybags of source `tpm`.
+    /// - Throws: ``KeybagError/Code/malformed`` for an object of another form.
+    package init(
+        _ secret: consuming DeviceSecret, passcode: consuming StretchedRecord,
+        unsealed: consuming TPMPasscodeSecret, object: [UInt8], deviceObject: [UInt8]? = nil
+    ) throws(KeybagError) {
+        try TPMObjectRecord.check(object)
+        let share = TPMShare(passcode: passcode, unsealed: unsealed, object: object)
+        try self.init(secret, .tpm(share), deviceObject: deviceObject)
+    }
+
+    /// The kind of keybags that it opens and makes.
+    package var kind: ProtectorKind {
+        switch share {
+        case .none: .device
+        case .passcode: .passcode
+        case .tpm: .tpmAndPasscode
+        }
+    }
+
+    /// The id of the device secret.
+    package var deviceKeyID: KeyID { secret.id }
+
+    /// Unwraps the root key of `keybag`, which must be of this kind.
+    ///
+    /// - Throws: ``KeybagError``: `wrongDeviceSecret` if the keybag names another secret;
+    ///   `needsProtector` if the passcode was stretched, or the TPM's object made, for another
+    ///   keybag; `wrongPasscode`; `tampered` if the keybag was changed.
+    package func rootKey(of keybag: LockedKeybag) throws(KeybagError) -> RootKey {
+        try keybag.check(secret)
+        let keychainID = keybag.keychainID
+        switch share {
+        case .none:
+            return try keybag.rootKey(in: .rootByDevice, under: deviceKEK(for: keychainID))
+        case .passcode(let passcode):
+            try keybag.check(.argon2, is: passcode.argon2.bytes)
+            return try keybag.rootKey(
+                in: .rootByPasscode, under: kek(for: keychainID, passcode),
+                parameters: rootParameters, wrongKey: .wrongPasscode)
+        case .tpm(let share):
+            try keybag.check(.argon2, is: share.passcode.argon2.bytes)
+            try keybag.check(.tpmPasscodeObject, is: share.object)
+            return try keybag.rootKey(
+                in: .rootByTPM, under: kek(for: keychainID, share), parameters: rootParameters,
+                wrongKey: .wrongPasscode)
+        }
+    }
+
+    /// The key that the keys of this device only are bound to.
+    func deviceKEK(for keychainID: KeychainID) -> DeviceKEK { secret.kek(for: keychainID) }
+
+    /// The key that the keys of items which need a passcode are bound to; nil without a passcode.
+    func passcodeKEK(for keychainID: KeychainID) -> PasscodeKEK? {
+        switch share {
+        case .none: nil
+        case .passcode(let passcode): kek(for: keychainID, passcode)
+        case .tpm(let share): kek(for: keychainID, share)
+        }
+    }
+
+    private func kek(
+        for keychainID: KeychainID, _ passcode: borrowing StretchedRecord
+    ) -> PasscodeKEK {
+        KeyedHash.derive(from: secret, .passcodeKEK) { hash in
+            hash.append(keychainID)
+            hash.append(passcode.stretched)
+        }
+    }
+
+    private func kek(for keychainID: KeychainID, _ share: borrowing TPMShare) -> PasscodeKEK {
+        KeyedHash.derive(from: secret, .passcodeKEKTPM) { hash in
+            hash.append(keychainID)
+            hash.append(share.unsealed)
+            hash.append(share.passcode.stretched)
+        }
+    }
+
+    /// What the wrap of the root key is bound to beside keychain and epoch.
+    private var rootParameters: [UInt8] {
+        switch share {
+        case .none: []
+        case .passcode(let passcode): passcode.argon2.bytes
+        case .tpm(let share): share.passcode.argon2.bytes + share.object
+        }
+    }
+
+    /// The records of a keybag that this protector opens: the wrapped root key, the Argon2 record
+    /// and the TPM's objects, as far as its kind has them.
+    func wrap(
         _ root: borrowing RootKey, keychainID: KeychainID, epoch: Epoch
-    ) -> [KeybagTag: [UInt8]]
+    ) -> [KeybagTag: [UInt8]] {
+        let binding = WrapBinding(
+            .root, keychainID: keychainID, epoch: epoch, parameters: rootParameters)
+        var records: [KeybagTag: [UInt8]] = [:]
+        switch share {
+        case .none:
+            records[.rootByDevice] =
+                KeyWrap.wrap(root, under: deviceKEK(for: keychainID), binding: binding).bytes
+        case .passcode(let passcode):
+            records[.rootByPasscode] =
+                KeyWrap.wrap(root, under: kek(for: keychainID, passcode), binding: binding).bytes
+            records[.argon2] = passcode.argon2.bytes
+        case .tpm(let share):
+            records[.rootByTPM] =
+                KeyWrap.wrap(root, under: kek(for: keychainID, share), binding: binding).bytes
+            records[.argon2] = share.passcode.argon2.bytes
+            records[.tpmPasscodeObject] = share.object
+        }
+        records[.tpmDeviceObject] = deviceObject
+        return records
+    }
+}
+
+extension LockedKeybag {
+    /// Unwraps the root key in a record.
+    ///
+    /// - Parameter wrongKey: What it means that the record was wrapped under another key.
+    fileprivate func rootKey<K: WrapsKeys>(
+        in tag: KeybagTag, under kek: borrowing SymmetricKey<K>, parameters: [UInt8] = [],
+        wrongKey: KeybagError.Code = .tampered
+    ) throws(KeybagError) -> RootKey {
+        let wrapped = try wrappedKey(tag)
+        let binding = WrapBinding(
+            .root, keychainID: keychainID, epoch: epoch, parameters: parameters)
+        do throws(SealingError) {
+            return try KeyWrap.unwrap(wrapped, under: kek, binding: binding)
+        } catch {
+            throw KeybagError(error, wrongKey: wrongKey)
+        }
+    }
+
+    fileprivate func check(_ tag: KeybagTag, is expected: [UInt8]) throws(KeybagError) {
+        guard try body(tag) == expected else {
+            throw KeybagError(.needsProtector, during: "open the keybag")
+        }
+    }
 }
 
 extension SymmetricKey<Purpose.Device> {
     /// Kdev of a keychain: docs/FORMAT.md §4.2.
-    func kek(for keychainID: KeychainID) -> DeviceKEK {
+    fileprivate func kek(for keychainID: KeychainID) -> DeviceKEK {
         KeyedHash.derive(from: self, .deviceKEK) { hash in hash.append(keychainID) }
+    }
+}
+
+/// What opens a keybag whose device secret or passcode is lost: the recovery key and, if it is
+/// still available, the device secret.
+///
+/// It is not a ``Protector``: no keybag is made with it, and it does not open all of one.
+package struct RecoveryProtector: ~Copyable, Sendable {
+    private let key: RecoveryKey
+    private let secret: DeviceSecret?
+
+    /// Takes over the recovery key and the device secret.
+    package init(_ key: consuming RecoveryKey, deviceSecret: consuming DeviceSecret? = nil) {
+        self.key = key
+        secret = deviceSecret
+    }
+
+    /// What opens the classes of `keybag` that may be recovered.
+    ///
+    /// - Throws: As ``LockedKeybag/unlock(with:settings:)-(RecoveryProtector,_)``, but for the MAC.
+    func wrappingKeys(of keybag: LockedKeybag) throws(KeybagError) -> WrappingKeys {
+        let root = try rootKey(of: keybag)
+        switch secret {
+        case .none: return WrappingKeys(root: root, device: nil, passcode: nil)
+        case .some(let secret):
+            try keybag.check(secret, during: LockedKeybag.recovering)
+            let device = secret.kek(for: keybag.keychainID)
+            return WrappingKeys(root: root, device: device, passcode: nil)
+        }
+    }
+
+    private func rootKey(of keybag: LockedKeybag) throws(KeybagError) -> RootKey {
+        guard let publicKey = try keybag.recoveryPublicKey else {
+            throw KeybagError(.noRecoveryKey, during: LockedKeybag.recovering)
+        }
+        guard publicKey == key.publicKey else {
+            throw KeybagError(.wrongRecoveryKey, during: LockedKeybag.recovering)
+        }
+        let body = try keybag.body(.rootByRecoveryKey)
+        do throws(SealingError) {
+            return try SealedToPublicKey(parsing: body.span)
+                .unwrap(with: key.pair, binding: keybag.binding(.rootByRecoveryKey))
+        } catch {
+            throw KeybagError(error, during: LockedKeybag.recovering)
+        }
     }
 }

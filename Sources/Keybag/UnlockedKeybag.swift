@@ -3,7 +3,7 @@
 package import ValetKeychainModel
 package import ValetSealing
 
-/// The opened keys of one epoch; they lie in guarded memory and are wiped with the last owner.
+/// The opened keys of one epoch, in guarded memory; wiped with the last owner.
 ///
 /// Some classes may be missing: while the keychain is locked, after a recovery, without a passcode.
 package final class UnlockedKeybag: Sendable {
@@ -18,7 +18,7 @@ package final class UnlockedKeybag: Sendable {
     package let person: AgreementSecret?
     private let classes: [ClassKeys?]
 
-    /// Puts together what was opened: the index key and those classes that there are, each once.
+    /// Collects the opened keys: the index key and the keys of each open class.
     package init(
         keychainID: KeychainID, epoch: Epoch, index: consuming IndexKey, classes: [ClassKeys],
         person: consuming AgreementSecret? = nil
@@ -37,8 +37,38 @@ package final class UnlockedKeybag: Sendable {
         classes[Int(protectionClass.rawValue)]
     }
 
-    /// The keys of all classes of a scope that are open, in the order of the classes' numbers.
+    /// The open keys of a scope, in the order of the classes' numbers.
     package func keys(in scope: KeyScope) -> [ClassKeys] {
         classes.compactMap { $0 }.filter { $0.protectionClass.scope == scope }
+    }
+}
+
+/// What seals and opens the items of one protection class in one epoch.
+package final class ClassKeys: Sendable {
+    /// The class whose items these keys are for.
+    package let protectionClass: ProtectionClass
+    /// The class key's id: rows name their key by it.
+    package let keyID: KeyID
+    /// Seals names and details.
+    package let attributes: AttributesSubkey
+    /// Seals values.
+    package let value: ValueSubkey
+
+    init(_ protectionClass: ProtectionClass, key: borrowing ClassKey) {
+        self.protectionClass = protectionClass
+        keyID = key.id
+        attributes = KeyedHash.derive(from: key, .sealAttributes)
+        value = KeyedHash.derive(from: key, .sealValue)
+    }
+
+    /// Takes over subkeys that were stored apart from their keybag: docs/FORMAT.md §4.7.
+    package init(
+        protectionClass: ProtectionClass, keyID: KeyID, attributes: consuming AttributesSubkey,
+        value: consuming ValueSubkey
+    ) {
+        self.protectionClass = protectionClass
+        self.keyID = keyID
+        self.attributes = attributes
+        self.value = value
     }
 }

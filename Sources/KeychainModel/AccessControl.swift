@@ -113,3 +113,172 @@ extension AccessControl.Constraints {
         return contains(.or) ? self : union(.and)
     }
 }
+
+extension AccessControl {
+    /// What a person can show that it is them.
+    package struct Factors: OptionSet, Hashable, Sendable {
+        /// One bit for each.
+        package let rawValue: UInt8
+
+        /// The factors whose bits are set.
+        package init(rawValue: UInt8) {
+            self.rawValue = rawValue
+        }
+
+        /// The keychain's passcode.
+        package static let passcode = Factors(rawValue: 1)
+        /// A finger that is enrolled.
+        package static let fingerprint = Factors(rawValue: 2)
+    }
+
+    /// Which factors open the item: any of these ways, each of which takes all of its factors.
+    ///
+    /// No way at all is a demand that nobody can meet; an empty way, one that needs nobody.
+    package struct Demand: Hashable, Sendable {
+        /// Each at most once; the easier ones, with fewer factors, first.
+        package let ways: [Factors]
+
+        init(_ ways: [Factors]) { self.ways = ways }
+
+        /// Whether nobody has to be there.
+        package var isNothing: Bool { ways.contains([]) }
+        /// Whether nothing that a person can do is enough.
+        package var isImpossible: Bool { ways.isEmpty }
+        /// Whether every way takes the passcode.
+        package var needsPasscode: Bool { ways.allSatisfy { $0.contains(.passcode) } }
+
+        /// Whether `factors` are enough.
+        package func isMet(by factors: Factors) -> Bool {
+            ways.contains { factors.isSuperset(of: $0) }
+        }
+
+        /// The demand where no fingerprint counts.
+        package var withoutFingerprint: Demand {
+            Demand(ways.filter { !$0.contains(.fingerprint) })
+        }
+    }
+
+    /// What has to be proved before the value is given out.
+    ///
+    /// A companion device is something that nobody can show here: it makes a demand impossible,
+    /// unless something else may take its place. An application's password is demanded beside all
+    /// of this (``takesPassword``), and has no part in it.
+    package var demand: Demand {
+        guard !constraints.contains(.userPresence) else {
+            return Demand([.fingerprint, .passcode])
+        }
+        var factors: [Factors?] = []
+        if !constraints.isDisjoint(with: .biometry) { factors.append(.fingerprint) }
+        if constraints.contains(.devicePasscode) { factors.append(.passcode) }
+        if constraints.contains(.companion) { factors.append(nil) }
+        guard !constraints.contains(.or) else { return Demand(factors.compactMap { $0 }) }
+        guard !factors.contains(nil) else { return Demand([]) }
+        return Demand([factors.reduce(into: []) { $0.formUnion($1 ?? []) }])
+    }
+
+    /// Whether the value is sealed under an application's password, too (docs/FORMAT.md §5.5).
+    package var takesPassword: Bool { constraints.contains(.applicationPassword) }
+
+    /// The demand while `enrolled` are the fingers of each reader that has some.
+    ///
+    /// Where the reader that the item was bound to has other fingers than then, none counts any
+    /// more. Of a reader that is not there nothing is known: it may come back.
+    /// - Returns: What is left: nothing, if the item was bound to those fingers alone.
+    package func demand(enrolled: [[UInt8]]) -> Demand {
+        guard let enrolment, !enrolled.contains(enrolment),
+            enrolled.contains(where: { Self.reader(of: $0) == Self.reader(of: enrolment) })
+        else { return demand }
+        return demand.withoutFingerprint
+    }
+
+    /// Which reader an enrolment is of: docs/FORMAT.md §5.4.
+    private static func reader(of enrolment: [UInt8]) -> ArraySlice<UInt8> {
+        enrolment.count > readerByteCount ? enrolment.prefix(readerByteCount) : []
+    }
+
+    private static let readerByteCount = 32
+}
+
+/// The bytes of attribute `accc`: docs/FORMAT.md §5.4.
+extension AccessControl {
+    private static let version: UInt8 = 1
+    private static let headByteCount = 7
+
+    /// version u8 = 1 ‖ class u8 ‖ constraints u32 ‖ byte count of the enrolment u8 ‖ enrolment.
+    ///
+    /// Of one that is plain there are no bytes: items without an access control lack `accc`.
+    package var encoded: [UInt8] {
+        precondition(!isPlain, "what is not there is not encoded")
+        let enrolment = enrolment ?? []
+        precondition(enrolment.count <= 255, "an enrolment has at most 255 bytes")
+        let bits = constraints.rawValue
+        let constraints = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: bits >> UInt32($0)) }
+        return [Self.version, protectionClass.rawValue] + constraints
+            + [UInt8(enrolment.count)] + enrolment
+    }
+
+    /// Parses ``encoded``; nil for anything that it does not give.
+    package init?(encoded bytes: [UInt8]) {
+        guard bytes.count >= Self.headByteCount, bytes[0] == Self.version,
+            let protectionClass = ProtectionClass(rawValue: bytes[1]),
+            bytes.count == Self.headByteCount + Int(bytes[6])
+        else { return nil }
+        let bits = bytes[2..<6].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        guard let made = try? AccessControl(protectionClass, Constraints(rawValue: bits)),
+            made.constraints.rawValue == bits
+        else { return nil }
+        let enrolment = Array(bytes[Self.headByteCount...])
+        guard enrolment.isEmpty || made.constraints.contains(.biometryCurrentSet) else {
+            return nil
+        }
+        self = enrolment.isEmpty ? made : made.bound(to: enrolment)
+    }
+}
+
+/// The text that `CFCopyDescription` gives (spec/secitem.md §10.3).
+extension AccessControl: CustomStringConvertible {
+    /// The class, then which operation takes what.
+    package var description: String { description(ofClass: protectionClass.code) }
+
+    /// The same with another name of the class.
+    package func description(ofClass code: String) -> String {
+        var parts = [code]
+        if constraints.contains(.applicationPassword) { parts.append("prp(true)") }
+        if !isPlain { parts += operations.map { "\($0.name)(\($0.rule))" } }
+        return "<SecAccessControlRef: \(parts.joined(separator: ";"))>"
+    }
+
+    /// spec/secitem.md §10.3, the table; in the order of the names.
+    private var operations: [(name: String, rule: String)] {
+        let isOfKey = constraints.contains(.privateKeyUsage)
+        let rule = rule
+        guard isOfKey || rule != nil else { return [("dacl", "true")] }
+        guard isOfKey else { return [("od", rule ?? "true"), ("odel", "true"), ("oe", "true")] }
+        let use = rule ?? "true"
+        return [("oa", "true"), ("ock", use), ("odel", "true"), ("okd", use), ("osgn", use)]
+    }
+
+    /// What the constraints come to; nil if there are none.
+    private var rule: String? {
+        var members: [String] = []
+        if constraints.contains(.userPresence) {
+            members.append("cpo(DeviceOwnerAuthentication)")
+        }
+        if !constraints.isDisjoint(with: .biometry) { members.append("cbio(\(biometry))") }
+        if constraints.contains(.companion) { members.append("cwtch") }
+        if constraints.contains(.devicePasscode) { members.append("cup(true)") }
+        guard members.count > 1 else { return members.first }
+        let needed = constraints.contains(.or) ? 1 : members.count
+        return "ckon(pkofn(\(needed))\(members.joined()))"
+    }
+
+    private var biometry: String {
+        let enrolment = (enrolment ?? []).map { byte in
+            let digits = String(byte, radix: 16)
+            return digits.utf8.count == 1 ? "0" + digits : digits
+        }
+        // Of whom, which nobody has to say here; then which fingers, if they matter.
+        let isOfCurrentSet = constraints.contains(.biometryCurrentSet)
+        return "pbioc(<>)" + (isOfCurrentSet ? "pbioh(<\(enrolment.joined())>)" : "")
+    }
+}

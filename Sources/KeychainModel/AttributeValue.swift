@@ -39,3 +39,117 @@ extension String {
         }
     }
 }
+
+/// The group of attributes that convert and compare alike (spec/secitem.md §2.1).
+package enum AttributeFamily: Hashable, Sendable {
+    case blob, number, string, date, accessControl
+
+    /// Converts what a caller gave into what is stored.
+    ///
+    /// - Throws: ``AttributeError`` if the family does not take values of that type.
+    package func value(from input: AttributeInput) throws(AttributeError) -> AttributeValue {
+        let converted: AttributeValue? =
+            switch self {
+            case .blob: blob(from: input)
+            case .number: number(from: input)
+            case .string: string(from: input)
+            case .date: if case .date(let seconds) = input { .date(seconds) } else { nil }
+            case .accessControl:
+                if case .accessControl(let bytes) = input { .accessControl(bytes) } else { nil }
+            }
+        guard let converted else { throw AttributeError.wrongType }
+        return converted
+    }
+
+    private func blob(from input: AttributeInput) -> AttributeValue? {
+        switch input {
+        case .text(let text): .text(text)
+        case .bytes(let bytes): .bytes(bytes)
+        case .number(let number): .number(number)
+        case .boolean, .date, .uuid, .accessControl, .unsupported: nil
+        }
+    }
+
+    private func number(from input: AttributeInput) -> AttributeValue? {
+        switch input {
+        case .number(let number): .number(number)
+        case .boolean(let flag): .number(flag ? 1 : 0)
+        case .text(let text):
+            // Only the text that the number itself would print as is a number: "007" stays text.
+            if let number = Int32(text), String(number) == text {
+                .number(Int64(number))
+            } else {
+                .text(text)
+            }
+        case .bytes, .date, .uuid, .accessControl, .unsupported: nil
+        }
+    }
+
+    private func string(from input: AttributeInput) -> AttributeValue? {
+        switch input {
+        case .text(let text), .uuid(let text): .text(text)
+        case .bytes(let bytes): String(utf8: bytes).map(AttributeValue.text)
+        case .number, .boolean, .date, .accessControl, .unsupported: nil
+        }
+    }
+}
+
+/// Why a value was not taken.
+package enum AttributeError: Error, Hashable, Sendable {
+    /// The attribute does not take values of this type (errSecParam).
+    case wrongType
+}
+
+/// The form in which attribute values are compared and hashed.
+package struct SearchKey: Hashable, Sendable {
+    /// The kinds of keys; keys of different kinds never match.
+    package enum Kind: UInt8, Sendable {
+        case blob = 0
+        case number = 1
+        case text = 2
+        case date = 3
+    }
+
+    /// What the bytes encode.
+    package let kind: Kind
+    /// What is compared: two keys of one kind match when these are equal.
+    package let bytes: [UInt8]
+}
+
+extension Attribute {
+    /// The normalised form of `value` for this attribute; nil for values that are never searched.
+    ///
+    /// Text and data compare by bytes, numbers given for text attributes by their four
+    /// native bytes, numbers as numbers (spec/secitem.md §2.1).
+    package func searchKey(for value: AttributeValue) -> SearchKey? {
+        switch (family, value) {
+        case (.accessControl, _), (_, .accessControl): nil
+        case (.number, .number(let number)): SearchKey(kind: .number, bytes: bigEndian(number))
+        case (.number, .text(let text)), (.string, .text(let text)):
+            SearchKey(kind: .text, bytes: Array(text.utf8))
+        case (_, .date(let seconds)):
+            SearchKey(kind: .date, bytes: bigEndian(Int64(bitPattern: seconds.bitPattern)))
+        case (_, .text(let text)): SearchKey(kind: .blob, bytes: Array(text.utf8))
+        case (_, .bytes(let bytes)): SearchKey(kind: .blob, bytes: bytes)
+        case (_, .number(let number)): SearchKey(kind: .blob, bytes: nativeBytes(number))
+        }
+    }
+
+    /// Whether a search for `wanted` finds an item that has `stored`.
+    package func matches(_ wanted: AttributeValue, _ stored: AttributeValue) -> Bool {
+        guard let wanted = searchKey(for: wanted) else { return false }
+        return wanted == searchKey(for: stored)
+    }
+
+    private func bigEndian(_ number: Int64) -> [UInt8] {
+        let bits = UInt64(bitPattern: number)
+        return (0..<8).map { UInt8(truncatingIfNeeded: bits >> (56 - 8 * UInt64($0))) }
+    }
+
+    /// Four bytes, least significant first; eight for numbers that four cannot hold.
+    private func nativeBytes(_ number: Int64) -> [UInt8] {
+        let byteCount = Int32(exactly: number) == nil ? 8 : 4
+        let bits = UInt64(bitPattern: number)
+        return (0..<byteCount).map { UInt8(truncatingIfNeeded: bits >> (8 * UInt64($0))) }
+    }
+}

@@ -42,3 +42,66 @@ package enum ItemClass: UInt8, CaseIterable, Hashable, Sendable {
         .tokenID, .account,
     ]
 }
+
+/// A name of an item that outlives its attributes (spec/secitem.md §8).
+package struct PersistentReference: Hashable, Sendable {
+    /// 20 bytes: the four ASCII characters of the class and the 16 bytes of the item's id.
+    package static let byteCount = 20
+
+    /// The item's class; it cannot change.
+    package let itemClass: ItemClass
+    /// 16 bytes, as stored in the row.
+    package let itemID: [UInt8]
+
+    /// The reference of the item `itemID`, which must be 16 bytes long.
+    package init(itemClass: ItemClass, itemID: [UInt8]) {
+        precondition(itemID.count == 16, "an item id has 16 bytes")
+        self.itemClass = itemClass
+        self.itemID = itemID
+    }
+
+    /// Parses a reference; nil unless it has 20 bytes and names a class of passwords.
+    package init?(bytes: [UInt8]) {
+        guard bytes.count == Self.byteCount,
+            let itemClass = ItemClass(code: String(decoding: bytes[..<4], as: UTF8.self))
+        else { return nil }
+        self.init(itemClass: itemClass, itemID: Array(bytes[4...]))
+    }
+
+    /// The 20 bytes that a caller keeps.
+    package var bytes: [UInt8] {
+        Array(itemClass.code.utf8) + itemID
+    }
+}
+
+/// A name space of items that one or more applications share (`kSecAttrAccessGroup`).
+package struct AccessGroup: Hashable, Sendable {
+    /// The name, as entitlements spell it.
+    package let rawValue: String
+
+    /// The group of that name. Names compare exactly (spec/secitem.md §5.1).
+    package init(_ rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// Byte by byte: two texts that Swift calls equal may name two groups.
+    package static func == (left: AccessGroup, right: AccessGroup) -> Bool {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, *) else {
+            return left.rawValue.utf8.elementsEqual(right.rawValue.utf8)
+        }
+        return left.rawValue.utf8.span.isEqual(to: right.rawValue.utf8.span)
+    }
+
+    /// The group that tokens own; passwords can never be stored in it.
+    package static let token = AccessGroup("com.apple.token")
+}
+
+@available(macOS 26, iOS 26, tvOS 26, watchOS 26, *)
+extension Span<UInt8> {
+    /// Whether both hold the same bytes; for what is not secret.
+    fileprivate func isEqual(to other: Span<UInt8>) -> Bool {
+        guard count == other.count else { return false }
+        for index in indices where self[index] != other[index] { return false }
+        return true
+    }
+}

@@ -2,7 +2,9 @@
 
 /// When an item may be read (`kSecAttrAccessible…`; spec/secitem.md §1.3, §9).
 ///
-/// The raw values are stored in rows: docs/FORMAT.md §5.
+/// Every other spelling of an accessibility is made from this type: SecItem's codes, the enums of
+/// `Valet` and `KeychainSwift`, the words of the command. The raw values are stored in rows:
+/// docs/FORMAT.md §5.
 package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
     case whenUnlocked = 1
     case afterFirstUnlock = 2
@@ -27,10 +29,24 @@ package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The class that `code` names; nil for anything else.
+    /// The class with this code; nil for any other text.
     package init?(code: String) {
         guard let match = Self.allCases.first(where: { $0.code == code }) else { return nil }
         self = match
+    }
+
+    /// The name at the end of a valet's service name. Stored, so it never changes: docs/FORMAT.md
+    /// §8.
+    package var storedName: String {
+        switch self {
+        case .whenUnlocked: "AccessibleWhenUnlocked"
+        case .afterFirstUnlock: "AccessibleAfterFirstUnlock"
+        case .always: "AccessibleAlways"
+        case .whenUnlockedThisDeviceOnly: "AccessibleWhenUnlockedThisDeviceOnly"
+        case .afterFirstUnlockThisDeviceOnly: "AccessibleAfterFirstUnlockThisDeviceOnly"
+        case .alwaysThisDeviceOnly: "AccessibleAlwaysThisDeviceOnly"
+        case .whenPasscodeSetThisDeviceOnly: "AccessibleWhenPasscodeSetThisDeviceOnly"
+        }
     }
 
     /// Whether the class key needs the device secret, so that items never leave the device.
@@ -42,4 +58,32 @@ package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
             true
         }
     }
+
+    /// The scope of this class's keys.
+    package var scope: KeyScope {
+        switch self {
+        case .whenUnlocked, .whenUnlockedThisDeviceOnly, .whenPasscodeSetThisDeviceOnly:
+            .whileUnlocked
+        case .afterFirstUnlock, .always, .afterFirstUnlockThisDeviceOnly, .alwaysThisDeviceOnly:
+            .afterFirstUnlock
+        }
+    }
+
+    /// Whether items of this class are unreadable while the keychain is locked.
+    package var isClosedWhileLocked: Bool { scope == .whileUnlocked }
+}
+
+/// The keys that a lock or an unlock changes together: docs/FORMAT.md §4.7. The raw values name
+/// scopes in the kernel: docs/FORMAT.md §10.4.
+package enum KeyScope: UInt8, CaseIterable, Hashable, Sendable {
+    /// The keys of classes ak, aku and akpu: open while the keychain is unlocked. `u`.
+    case whileUnlocked = 0x75
+    /// The keys of classes ck, cku, dk and dku, and the index key: open from the first unlock on.
+    /// `f`.
+    case afterFirstUnlock = 0x66
+}
+
+extension Set<KeyScope> {
+    /// Both scopes.
+    package static var all: Set<KeyScope> { [.whileUnlocked, .afterFirstUnlock] }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetKeybag
 package import ValetKeychainModel
 internal import ValetSystem
 internal import ValetTPM

@@ -1,26 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ValetKeychainModel
+
 /// What there is to know about a keychain without opening an item.
 package struct KeychainStatus: Sendable {
-    /// spec/keys-and-states.md §5.
-    package enum State: String, CaseIterable, Sendable {
-        case absent, incomplete, keyUnavailable, noPasscode, beforeFirstUnlock, unlocked, locked
-    }
-
-    /// What a thief of the disk has to overcome (spec/keys-and-states.md §1).
-    package enum ProtectionLevel: String, CaseIterable, Sendable {
-        case file, credential, passcode, tpm
-        case tpmAndPasscode = "tpm+passcode"
-    }
-
     /// How far the keychain can be used now.
-    package var state: State
+    package var state: LockState
     /// The folder that holds the keychain.
     package var folder: String
     /// Where the device key is read from; nil while there is no keychain.
     package var deviceKeyPath: String?
     /// Where the device key comes from; nil while there is no keychain.
-    package var deviceKeyPlace: DeviceKeyPlace?
+    package var deviceKeySource: DeviceKeySource?
     /// The registers of a TPM that the device key is bound to, rising; none without a TPM.
     package var pcrs: [Int] = []
     /// What the TPM says that has the device key; nil without one, or if it does not say.
@@ -70,21 +61,6 @@ package struct KeychainStatus: Sendable {
     package var needsRecovery: Bool {
         hasRecoveryKey && (state == .incomplete || state == .keyUnavailable)
     }
-}
-
-extension KeychainStatus.ProtectionLevel: Comparable {
-    /// In the order of what it takes to get in.
-    var rank: Int {
-        switch self {
-        case .file: 1
-        case .credential: 2
-        case .passcode: 3
-        case .tpm: 4
-        case .tpmAndPasscode: 5
-        }
-    }
-
-    package static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
 }
 
 /// One thing that `doctor` found.

@@ -2,7 +2,7 @@
 
 internal import Glibc
 internal import Synchronization
-internal import ValetKeybag
+internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSecretMemory
 internal import ValetSystem

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import ValetSystem
 
 /// Keeps the opened keys of a keychain where every process of the user finds them, for as long as
@@ -115,6 +116,32 @@ extension LockStateError.Code {
         case .newer: "a newer version made them"
         case .wrongKeys: "they belong to another keychain or epoch"
         case .other: "failed"
+        }
+    }
+}
+
+extension LockStateError {
+    /// Translates an error number of add_key(2) or keyctl(2).
+    init(errno number: Int32, during operation: Operation) {
+        let code: Code =
+            switch number {
+            // ENOENT: a key is not linked where it was to be unlinked.
+            case ENOKEY, ENOENT: .keyNotFound
+            case EKEYEXPIRED: .expired
+            case EKEYREVOKED: .revoked
+            // ENFILE: the keyring holds as many keys as it can.
+            case EDQUOT, ENFILE: .quotaExceeded
+            case EPERM, EACCES, ENOSYS, EOPNOTSUPP: .refused
+            default: .other
+            }
+        self.init(code, during: operation, systemError: number)
+    }
+
+    /// Whether the key is gone for good, and what took its place has to be looked for.
+    var meansGone: Bool {
+        switch code {
+        case .keyNotFound, .expired, .revoked: true
+        default: false
         }
     }
 }

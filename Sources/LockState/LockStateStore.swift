@@ -2,6 +2,7 @@
 
 internal import Synchronization
 internal import ValetKeybag
+internal import ValetKeychainModel
 package import ValetSealing
 
 /// The lock state of one keychain with a passcode; safe to use from any thread.

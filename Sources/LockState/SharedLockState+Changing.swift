@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import ValetKeybag
+internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSecretMemory
 internal import ValetSystem

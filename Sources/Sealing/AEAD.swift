@@ -5,11 +5,11 @@ package import ValetSecretMemory
 /// Sealing of data: XChaCha20-Poly1305 with a random nonce of 192 bits.
 ///
 /// Sealed bytes are nonce 24 ‖ ciphertext ‖ tag 16. The nonce is so long that random ones never
-/// meet, also when a machine is cloned or a backup restored. Format: keys and states, 1.1.
+/// repeat, even if a machine is cloned or a backup restored. Format: docs/FORMAT.md §1.
 package enum AEAD {
     /// How much longer sealed bytes are than the plaintext.
     package static let overhead = Sodium.nonceByteCount + Sodium.tagByteCount
-    /// How many bytes at the end of sealed ones prove that they are what was sealed.
+    /// How many bytes at the end of sealed bytes authenticate them.
     package static let tagByteCount = Sodium.tagByteCount
 
     /// Seals `plaintext`, and binds it to `associatedData`, which is not part of the result.
@@ -31,8 +31,8 @@ package enum AEAD {
         }
     }
 
-    /// Seals attributes. Not generic, because the callers of a generic function in another module
-    /// pay for what its compiler cannot see; this is done for every item that is written.
+    /// Seals attributes. Not generic: a generic function costs more when another module calls it,
+    /// and this runs for every item that is written.
     package static func seal(
         _ plaintext: Span<UInt8>, associatedData: borrowing LengthPrefixed,
         under key: borrowing AttributesSubkey, _ nonces: inout NonceSupply
@@ -43,7 +43,7 @@ package enum AEAD {
         }
     }
 
-    /// Seals a value; not generic, for the same reason.
+    /// Seals a value. Not generic, because it runs for every item that is written.
     package static func seal(
         _ plaintext: Span<UInt8>, associatedData: borrowing LengthPrefixed,
         under key: borrowing ValueSubkey, _ nonces: inout NonceSupply
@@ -68,9 +68,9 @@ package enum AEAD {
         }
     }
 
-    /// Opens a value, as every read of an item does; not generic, for the same reason.
+    /// Opens a value. Not generic, because it runs for every item that is read.
     ///
-    /// - Throws: As the general form.
+    /// - Throws: As ``open(_:associatedData:under:)``.
     package static func open(
         _ sealed: Span<UInt8>, associatedData: borrowing LengthPrefixed,
         under key: borrowing ValueSubkey
@@ -87,7 +87,7 @@ package enum AEAD {
         return plaintext
     }
 
-    /// Opens sealed bytes into ordinary memory, which nobody wipes: for attributes, not for values.
+    /// Opens sealed bytes into ordinary memory that is not wiped: for attributes, not for values.
     ///
     /// - Throws: As ``open(_:associatedData:under:)``.
     package static func openIntoArray<P: SealsData>(
@@ -99,9 +99,9 @@ package enum AEAD {
         return plaintext
     }
 
-    /// Opens attributes; not generic, for the same reason.
+    /// Opens attributes. Not generic, because it runs for every item that is read.
     ///
-    /// - Throws: As the general form.
+    /// - Throws: As ``openIntoArray(_:associatedData:under:)``.
     package static func openIntoArray(
         _ sealed: Span<UInt8>, associatedData: borrowing LengthPrefixed,
         under key: borrowing AttributesSubkey
@@ -126,5 +126,89 @@ package enum AEAD {
             Sodium.open(sealed, associatedData: associatedData, key: key, into: &plaintext)
         }
         guard isOpen else { throw SealingError(.tampered, during: .open, of: "sealed data") }
+    }
+}
+
+/// Random nonces, each handed out once: three are made at a time, because asking for random bytes
+/// costs a system call, and a row has three sealed parts.
+///
+/// It has no copy, so that no nonce serves twice.
+package struct NonceSupply: ~Copyable {
+    private static let byteCount = Sodium.nonceByteCount
+
+    private var bytes = InlineArray<72, UInt8>(repeating: 0)
+    private var usedByteCount: Int
+
+    /// Makes no nonce before the first is asked for.
+    package init() {
+        usedByteCount = bytes.count
+    }
+
+    /// A nonce that was never handed out.
+    mutating func next() -> Nonce {
+        if usedByteCount == bytes.count {
+            var fresh = bytes.mutableSpan
+            Randomness.fill(&fresh)
+            usedByteCount = 0
+        }
+        let start = usedByteCount
+        usedByteCount += Self.byteCount
+        return Nonce(InlineArray { bytes[start + $0] })
+    }
+}
+
+/// Padding to a multiple of a step, so that sealed bytes tell less about the plaintext's length.
+///
+/// ISO/IEC 7816-4: one byte 0x80, then zeros; there is always at least the 0x80.
+package enum Padding {
+    /// The length of `byteCount` bytes once padded; `step` is at least 1.
+    package static func paddedByteCount(_ byteCount: Int, toMultipleOf step: Int) -> Int {
+        precondition(step > 0, "padding needs a positive step")
+        return (byteCount / step + 1) * step
+    }
+
+    /// Copies and pads `plaintext`. Wiping the original remains its owner's duty.
+    package static func padded(_ plaintext: Span<UInt8>, toMultipleOf step: Int) -> SecretBytes {
+        let byteCount = paddedByteCount(plaintext.count, toMultipleOf: step)
+        return SecretBytes(byteCount: byteCount) { (bytes: inout MutableSpan<UInt8>) in
+            Sodium.copy(plaintext, to: &bytes)
+            bytes[plaintext.count] = 0x80
+        }
+    }
+
+    /// Copies and pads a value.
+    package static func padded(_ value: SecretValue, toMultipleOf step: Int) -> SecretBytes {
+        let byteCount = paddedByteCount(value.byteCount, toMultipleOf: step)
+        return SecretBytes(byteCount: byteCount) { (bytes: inout MutableSpan<UInt8>) in
+            value.withBytes { plaintext in Sodium.copy(plaintext, to: &bytes) }
+            bytes[value.byteCount] = 0x80
+        }
+    }
+
+    /// Pads `plaintext` in place, for attributes.
+    package static func pad(_ plaintext: inout [UInt8], toMultipleOf step: Int) {
+        let byteCount = paddedByteCount(plaintext.count, toMultipleOf: step)
+        plaintext.reserveCapacity(byteCount)
+        plaintext.append(0x80)
+        while plaintext.count < byteCount { plaintext.append(0) }
+    }
+
+    /// The length that `padded` had before it was padded.
+    ///
+    /// For plaintexts that have been authenticated: the time tells where the padding starts.
+    /// - Throws: ``SealingError/Code/malformed`` if this is not padded to a multiple of `step`.
+    package static func unpaddedByteCount(
+        _ padded: Span<UInt8>, step: Int
+    ) throws(SealingError) -> Int {
+        guard step > 0, !padded.isEmpty, padded.count % step == 0 else { throw malformed }
+        let first = padded.count - step
+        var index = padded.count - 1
+        while index > first, padded[index] == 0 { index -= 1 }
+        guard padded[index] == 0x80 else { throw malformed }
+        return index
+    }
+
+    private static var malformed: SealingError {
+        SealingError(.malformed, during: .unpad, of: "plaintext")
     }
 }

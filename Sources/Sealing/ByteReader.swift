@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Takes big-endian fields off the front of bytes that are not secret and may be of any shape.
+/// Reads big-endian fields from the front of bytes that are not secret and may have any form.
 ///
-/// What is not there, or does not fit, throws the error that the reader was made with: so that a
-/// module's parsers throw the module's own.
+/// A missing or misfit field throws the error that the reader was made with, so that a module's
+/// parsers throw the module's own error.
 package struct ByteReader<Failure: Error> {
     @usableFromInline let source: [UInt8]
     @usableFromInline var position = 0
-    /// What is thrown for bytes that are not of the right form.
+    /// Thrown for bytes of another form.
     package let malformed: Failure
 
     /// Starts at the front of `source`.
@@ -29,7 +29,7 @@ package struct ByteReader<Failure: Error> {
         return Array(source[position..<(position + count)])
     }
 
-    /// The next `byteCount` bytes under the name of their kind.
+    /// The next `byteCount` bytes as their own type.
     ///
     /// - Throws: ``malformed`` if there are fewer.
     package mutating func fixedBytes<let byteCount: Int, Name>(

@@ -2,15 +2,15 @@
 
 internal import ValetSecretMemory
 
-/// A fixed number of bytes that are not secret, with a name that keeps them apart from others.
+/// A fixed number of bytes that are not secret. The name makes a type of its own of each kind.
 ///
 /// `==` takes the same time whatever the bytes are.
 package struct FixedBytes<let byteCount: Int, Name>: Sendable {
-    // In place: an array would cost an allocation for each of the many that a call makes.
+    // Stored in place: an array would cost an allocation each, and a call makes many of them.
     @usableFromInline var storage: InlineArray<byteCount, UInt8>
 
-    // Inlined like all that is called for each row: in another module a generic function would ask
-    // for its type's metadata each time.
+    // Inlined, like everything that runs for each row: in another module a generic function would
+    // look up its type's metadata each time.
     /// Takes `bytes`.
     @inlinable @inline(__always)
     package init(_ bytes: InlineArray<byteCount, UInt8>) {
@@ -37,7 +37,7 @@ package struct FixedBytes<let byteCount: Int, Name>: Sendable {
     /// A copy of the bytes.
     package var bytes: [UInt8] { [UInt8](copying: storage.span) }
 
-    /// Has `body` fill in the bytes, which start as zeros.
+    /// Calls `body` to fill in the bytes, which start as zeros.
     init<E>(initializingWith body: (inout MutableSpan<UInt8>) throws(E) -> Void) throws(E) {
         storage = InlineArray(repeating: 0)
         var span = storage.mutableSpan
@@ -76,4 +76,87 @@ extension FixedBytes: CustomStringConvertible {
         for byte in bytes { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
         return String(decoding: text, as: UTF8.self)
     }
+}
+
+/// The name of a key: the first 16 bytes of `H(K; "valet/1/key-id")`.
+package typealias KeyID = FixedBytes<16, BytesName.KeyID>
+/// The name of a keychain, random, made with it.
+package typealias KeychainID = FixedBytes<16, BytesName.KeychainID>
+/// The result of a hash: BLAKE2b-256.
+package typealias Digest = FixedBytes<32, BytesName.Digest>
+/// By what a searchable attribute is found: the first 16 bytes of a keyed hash.
+package typealias IndexHash = FixedBytes<16, BytesName.IndexHash>
+/// The public half of an X25519 pair, as RFC 7748 encodes it.
+package typealias PublicKey = FixedBytes<32, BytesName.PublicKey>
+/// Makes two sealings of the same plaintext differ. Only `Sealing` makes nonces; other modules pass
+/// one only to reproduce a test vector.
+package typealias Nonce = FixedBytes<24, BytesName.Nonce>
+/// Makes equal passphrases give different keys; not secret.
+package typealias Salt = FixedBytes<16, BytesName.Salt>
+/// Makes two streams under one key differ; not secret.
+package typealias StreamHeader = FixedBytes<24, BytesName.StreamHeader>
+
+/// To what opened keys are bound, in the keychain's folder; random, changed by each lock.
+package typealias LockMark = FixedBytes<16, BytesName.LockMark>
+/// Tells this run of the machine from others: the kernel's `boot_id`.
+package typealias BootID = FixedBytes<16, BytesName.BootID>
+/// Tells under which lock mark a sharing key was made.
+package typealias SharingID = FixedBytes<16, BytesName.SharingID>
+
+/// Tells kinds of ``FixedBytes`` of the same length apart.
+package enum BytesName {
+    /// For ``LockMark``.
+    package enum LockMark {}
+    /// For ``BootID``.
+    package enum BootID {}
+    /// For ``SharingID``.
+    package enum SharingID {}
+    /// For ``KeyID``.
+    package enum KeyID {}
+    /// For ``KeychainID``.
+    package enum KeychainID {}
+    /// For ``Digest``.
+    package enum Digest {}
+    /// For ``IndexHash``.
+    package enum IndexHash {}
+    /// For ``PublicKey``.
+    package enum PublicKey {}
+    /// For ``Nonce``.
+    package enum Nonce {}
+    /// For ``Salt``.
+    package enum Salt {}
+    /// For ``StreamHeader``.
+    package enum StreamHeader {}
+}
+
+extension IndexHash {
+    /// The first 16 bytes of `digest`.
+    init(truncating digest: Digest) {
+        self.init(InlineArray { digest.storage[$0] })
+    }
+}
+
+extension SharingID {
+    /// The first 16 bytes of `digest`.
+    package init(truncating digest: Digest) {
+        self.init(InlineArray { digest.storage[$0] })
+    }
+}
+
+extension Digest {
+    /// Hashes `bytes` without a key: BLAKE2b-256.
+    package init(of bytes: Span<UInt8>) {
+        self.init { (digest: inout MutableSpan<UInt8>) in Sodium.hash(bytes, into: &digest) }
+    }
+}
+
+/// The number of one generation of all keys of a keychain.
+package struct Epoch: Hashable, Comparable, Sendable {
+    /// The number, as it is stored: an unsigned integer of 64 bits, big endian.
+    package let rawValue: UInt64
+
+    /// Names the generation `rawValue`.
+    package init(_ rawValue: UInt64) { self.rawValue = rawValue }
+
+    package static func < (left: Epoch, right: Epoch) -> Bool { left.rawValue < right.rawValue }
 }

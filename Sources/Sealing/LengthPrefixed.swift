@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Something that takes a sequence of parts, each as `LP(part)`: its length in 4 bytes, big
-/// endian, then its bytes. Two different sequences never give the same bytes.
+/// Takes a sequence of parts, each as `LP(part)`: its length in 4 bytes, big endian, then its
+/// bytes. Two different sequences never give the same bytes.
 ///
-/// Format: keys and states, 1.1.
+/// Format: docs/FORMAT.md §1.
 package protocol PartAppending: ~Copyable {
     /// Appends `LP(part)`.
     mutating func append(_ part: Span<UInt8>)
@@ -48,9 +48,9 @@ extension PartAppending where Self: ~Copyable {
 
 /// Parts that are not secret, length-prefixed in one buffer: associated data, or what is hashed.
 ///
-/// Its memory is not wiped. Secret parts go straight into a ``KeyedHash``.
+/// Its memory is not wiped: append secret parts to a ``KeyedHash`` instead.
 package struct LengthPrefixed: PartAppending, Sendable {
-    /// The parts, then room for more: writing into it costs less than growing an array does.
+    /// The parts, then unused room: writing into it costs less than growing an array.
     private var buffer: [UInt8]
     private var byteCount = 0
 
@@ -96,7 +96,7 @@ package struct LengthPrefixed: PartAppending, Sendable {
         buffer.write(lengthPrefixed: part, marker: marker, at: offset)
     }
 
-    /// Counts in so many bytes more; returns where they begin.
+    /// Adds `count` bytes to the parts; returns their offset.
     @inline(__always)
     private mutating func makeRoom(byteCount count: Int) -> Int {
         let offset = byteCount

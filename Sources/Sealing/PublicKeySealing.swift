@@ -4,9 +4,9 @@ package import ValetSecretMemory
 
 /// Sealing to a public key: sealing needs no secret, and cannot open what was sealed.
 ///
-/// An ephemeral pair agrees on a secret S with the public key. What is sealed is sealed under
-/// `H(S; context, ephemeral public key, public key, keychain id, epoch)`, and the ephemeral public
-/// key goes before it. Format: keys and states, 1.2.
+/// An ephemeral pair agrees on a secret S with the public key. The data is sealed under
+/// `H(S; context, ephemeral public key, public key, keychain id, epoch)` and follows the ephemeral
+/// public key. Format: docs/FORMAT.md §1.
 package enum PublicKeySealing {
     /// How much longer sealed data is than the plaintext.
     package static let overhead = PublicKey.byteCount + AEAD.overhead
@@ -37,7 +37,7 @@ package enum PublicKeySealing {
 
     /// Opens sealed data with the pair it was sealed to.
     ///
-    /// - Throws: ``SealingError/Code/malformed`` below 72 bytes or if the ephemeral key is not fit;
+    /// - Throws: ``SealingError/Code/malformed`` below 72 bytes or for an unfit ephemeral key;
     ///   ``SealingError/Code/tampered`` if these bytes were not sealed to this pair in this
     ///   keychain and epoch.
     package static func open(
@@ -61,8 +61,7 @@ package enum PublicKeySealing {
         return try PublicKey(copying: sealed.extracting(first: PublicKey.byteCount))
     }
 
-    /// The key of what was sealed with the ephemeral pair of that public half. It is as secret as
-    /// what was sealed.
+    /// The key of the data that was sealed with this ephemeral pair. It is as secret as the data.
     ///
     /// - Throws: ``SealingError/Code/malformed`` if `ephemeral` is not fit.
     package static func valueKey(
@@ -87,5 +86,186 @@ package enum PublicKeySealing {
         return try AEAD.open(
             sealed.extracting(droppingFirst: PublicKey.byteCount), associatedData: associatedData,
             under: key)
+    }
+}
+
+/// The root key, wrapped so that only the owner of a recovery key can unwrap it: 153 bytes.
+///
+/// Ephemeral public key 32 ‖ ``WrappedKey`` 121, under
+/// `H(X25519; "valet/1/root-recovery", ephemeral public key, public key, keychain id, epoch)`.
+/// Format: docs/FORMAT.md §1.
+package struct SealedToPublicKey: Equatable, Sendable {
+    /// 153.
+    package static let byteCount = PublicKey.byteCount + WrappedKey.byteCount
+
+    /// The public half of the pair that was made for this one wrap.
+    package let ephemeral: PublicKey
+    /// The wrapped key.
+    package let wrapped: WrappedKey
+
+    /// The 153 bytes.
+    package var bytes: [UInt8] { ephemeral.bytes + wrapped.bytes }
+
+    /// Reads 153 bytes. Only unwrapping authenticates them.
+    ///
+    /// - Throws: ``SealingError/Code/malformed`` unless there are 153 bytes;
+    ///   ``SealingError/Code/unsupported`` unless the version of the wrapped key is 1.
+    package init(parsing bytes: Span<UInt8>) throws(SealingError) {
+        guard bytes.count >= PublicKey.byteCount else {
+            throw SealingError(.malformed, during: .parse, of: "key sealed to a public key")
+        }
+        ephemeral = try PublicKey(copying: bytes.extracting(first: PublicKey.byteCount))
+        wrapped = try WrappedKey(parsing: bytes.extracting(droppingFirst: PublicKey.byteCount))
+    }
+
+    /// Wraps `key` for the owner of `publicKey`, in the place that `binding` names.
+    ///
+    /// - Throws: ``SealingError/Code/malformed`` if `publicKey` is not fit to seal to.
+    package init<P>(
+        wrapping key: borrowing SymmetricKey<P>, to publicKey: PublicKey, binding: WrapBinding
+    ) throws(SealingError) {
+        let pair = KeyAgreementPair.random()
+        try self.init(
+            wrapping: key, to: publicKey, binding: binding, ephemeral: pair, nonce: .random())
+    }
+
+    /// Wraps with a given ephemeral pair and nonce, to reproduce a test vector.
+    package init<P>(
+        wrapping key: borrowing SymmetricKey<P>, to publicKey: PublicKey, binding: WrapBinding,
+        ephemeral pair: borrowing KeyAgreementPair, nonce: Nonce
+    ) throws(SealingError) {
+        ephemeral = pair.publicKey
+        let kek = Self.kek(
+            ephemeral: ephemeral, publicKey: publicKey, binding: binding,
+            shared: try pair.sharedSecret(with: publicKey))
+        wrapped = KeyWrap.wrap(key, under: kek, binding: binding, nonce: nonce)
+    }
+
+    /// Unwraps the key with the pair it was wrapped for.
+    ///
+    /// - Throws: ``SealingError/Code/wrongKey`` if it was not wrapped for this pair, keychain and
+    ///   epoch, or the ephemeral key has changed; ``SealingError/Code/tampered`` if anything else
+    ///   has; ``SealingError/Code/malformed`` if the ephemeral key is not fit.
+    package func unwrap<P>(
+        as purpose: P.Type = P.self, with pair: borrowing KeyAgreementPair, binding: WrapBinding
+    ) throws(SealingError) -> SymmetricKey<P> {
+        let kek = Self.kek(
+            ephemeral: ephemeral, publicKey: pair.publicKey, binding: binding,
+            shared: try pair.sharedSecret(with: ephemeral))
+        return try KeyWrap.unwrap(wrapped, as: purpose, under: kek, binding: binding)
+    }
+
+    private static func kek(
+        ephemeral: PublicKey, publicKey: PublicKey, binding: WrapBinding,
+        shared: borrowing SymmetricKey<Purpose.SharedSecret>
+    ) -> SymmetricKey<Purpose.RecoveryKEK> {
+        let recipient = Recipient(
+            publicKey, keychainID: binding.keychainID, epoch: binding.epoch)
+        let transcript = AgreementTranscript(ephemeral: ephemeral, recipient: recipient)
+        return transcript.key(Purpose.RecoveryKEK.self, .rootRecovery, from: shared)
+    }
+}
+
+/// An X25519 pair of keys (RFC 7748): the secret half opens what was sealed to the public half.
+package struct KeyAgreementPair: ~Copyable, Sendable {
+    /// The secret half: any 32 bytes, because X25519 sets the bits that it needs.
+    package let secret: AgreementSecret
+    /// The public half.
+    package let publicKey: PublicKey
+
+    /// The pair of a secret half.
+    package init(secret: consuming AgreementSecret) {
+        self.secret = secret
+        publicKey = self.secret.withBytes { secret in
+            PublicKey { (publicKey: inout MutableSpan<UInt8>) in
+                Sodium.publicKey(of: secret, into: &publicKey)
+            }
+        }
+    }
+
+    /// Makes a random pair.
+    package static func random() -> KeyAgreementPair { KeyAgreementPair(secret: .random()) }
+
+    /// Gives up the pair for its secret half.
+    package consuming func intoSecret() -> AgreementSecret { secret }
+
+    /// The secret that this pair shares with the owner of another.
+    ///
+    /// - Throws: ``SealingError/Code/malformed`` if `other` is one of the few points that make the
+    ///   secret zero for every pair.
+    borrowing func sharedSecret(
+        with other: PublicKey
+    ) throws(SealingError) -> SymmetricKey<Purpose.SharedSecret> {
+        try SymmetricKey { (shared: inout MutableSpan<UInt8>) throws(SealingError) in
+            let isAgreed = secret.withBytes { secret in
+                other.withBytes { other in Sodium.agree(secret, with: other, into: &shared) }
+            }
+            guard isAgreed else {
+                throw SealingError(.malformed, during: .agree, of: "public key")
+            }
+        }
+    }
+}
+
+extension KeyAgreementPair {
+    /// Derives the pair from a secret seed of any length.
+    ///
+    /// The secret half is unkeyed BLAKE2b-256 of `LP(context) LP(seed)`: docs/FORMAT.md §4.6.
+    package init(seed: borrowing SecretBytes, _ context: DerivationContext) {
+        let name = Array(context.rawValue.utf8)
+        // Not `LengthPrefixed`, whose memory is not wiped.
+        let bytes = SecretBytes(byteCount: 8 + name.count + seed.byteCount) { bytes in
+            bytes.write(lengthPrefixed: name.span, at: 0)
+            seed.withBytes { seed in bytes.write(lengthPrefixed: seed, at: 4 + name.count) }
+        }
+        self.init(
+            secret: SymmetricKey { (secret: inout MutableSpan<UInt8>) in
+                bytes.withBytes { bytes in Sodium.hash(bytes, into: &secret) }
+            })
+    }
+}
+
+extension MutableSpan<UInt8> {
+    /// Writes `LP(part)` over what is at `offset`.
+    fileprivate mutating func write(lengthPrefixed part: Span<UInt8>, at offset: Int) {
+        let prefix = lengthPrefix(part.count)
+        for index in prefix.indices { self[offset + index] = prefix[index] }
+        for index in part.indices { self[offset + prefix.count + index] = part[index] }
+    }
+}
+
+/// A public key, and where it belongs.
+package struct Recipient: Equatable, Sendable {
+    /// The public key to seal to.
+    package let publicKey: PublicKey
+    /// The keychain the pair belongs to.
+    package let keychainID: KeychainID
+    /// The generation the pair belongs to.
+    package let epoch: Epoch
+
+    /// Names a public key and its place.
+    package init(_ publicKey: PublicKey, keychainID: KeychainID, epoch: Epoch) {
+        self.publicKey = publicKey
+        self.keychainID = keychainID
+        self.epoch = epoch
+    }
+}
+
+/// What both sides of an agreement know, which goes into every key made from their secret.
+struct AgreementTranscript {
+    let ephemeral: PublicKey
+    let recipient: Recipient
+
+    /// `H(S; context, ephemeral public key, public key, keychain id, epoch)`.
+    func key<Q>(
+        _ purpose: Q.Type, _ context: DerivationContext,
+        from shared: borrowing SymmetricKey<Purpose.SharedSecret>
+    ) -> SymmetricKey<Q> {
+        KeyedHash.derive(purpose, from: shared, context) { hash in
+            hash.append(ephemeral)
+            hash.append(recipient.publicKey)
+            hash.append(recipient.keychainID)
+            hash.append(recipient.epoch.rawValue)
+        }
     }
 }

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// `Sealing` turns keys, contexts and plaintexts into sealed bytes that only the same keys open.
+/// The error of the module, which turns keys, contexts and plaintexts into sealed bytes that only
+/// the same keys open.
 ///
-/// The one error of this module. It has no underlying error: libsodium says no more than "no".
+/// It has no underlying error, because libsodium gives no reasons.
 package struct SealingError: Error, Equatable, Sendable {
     /// What went wrong, by what the caller should do about it.
     package enum Code: Equatable, Sendable {
-        /// The key at hand is not the one that sealed this: look for another.
+        /// Another key sealed this: look for that key.
         case wrongKey
-        /// The key is right, the sealed bytes or what they are bound to have changed: damage.
+        /// The key is right, but the sealed bytes or what they are bound to have changed: damage.
         case tampered
-        /// The bytes cannot be what they are taken for: a wrong length, a value out of bounds.
+        /// The bytes have the wrong form: a wrong length, a value out of bounds.
         case malformed
         /// A newer version of the format: upgrade.
         case unsupported
-        /// There is not enough memory for the work: the cost is too high for this machine.
+        /// There is not enough memory: the cost is too high for this machine.
         case outOfMemory
     }
 

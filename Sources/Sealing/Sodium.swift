@@ -3,10 +3,9 @@
 internal import ValetCSodium
 internal import ValetSecretMemory
 
-/// libsodium, called safely: with `Sodium+Stream.swift` the only file of this module that names it
-/// or touches a pointer.
+/// Safe calls of libsodium. This is the only file of the module that names it or uses a pointer.
 ///
-/// libsodium is initialised by `SecretMemory`, which whatever holds a key has used before.
+/// `SecretMemory` initialises libsodium, and every key was made there first.
 enum Sodium {
     static let tagByteCount = Int(crypto_aead_xchacha20poly1305_ietf_ABYTES)
     static let nonceByteCount = Int(crypto_aead_xchacha20poly1305_ietf_NPUBBYTES)
@@ -55,7 +54,7 @@ extension Sodium {
 
     /// Opens sealed bytes, at least nonce and tag, into exactly the room that the plaintext needs.
     ///
-    /// - Returns: False if they were not sealed so; `plaintext` then holds nothing of value.
+    /// - Returns: False if they were not sealed so; `plaintext` is unusable then.
     static func open(
         _ sealed: Span<UInt8>, associatedData: Span<UInt8>, key: Span<UInt8>,
         into plaintext: inout MutableSpan<UInt8>
@@ -120,7 +119,7 @@ extension Sodium {
         precondition(code == 0, "hashing cannot fail")
     }
 
-    /// Gives the digest and makes the state unusable.
+    /// Writes the digest and makes the state unusable.
     static func finishHash(_ state: inout SecretBytes, into digest: inout MutableSpan<UInt8>) {
         let code = state.withMutableBytes { state in
             unsafe lend(&state) { state in
@@ -147,7 +146,7 @@ extension Sodium {
 
     /// Computes what `secret` shares with the owner of `publicKey`.
     ///
-    /// - Returns: False if that is zero, which a few public keys bring about.
+    /// - Returns: False if that is zero, as for a few public keys.
     static func agree(
         _ secret: Span<UInt8>, with publicKey: Span<UInt8>, into shared: inout MutableSpan<UInt8>
     ) -> Bool {
@@ -201,7 +200,7 @@ func lend<R>(_ span: Span<UInt8>, _ body: (Lent) -> R) -> R {
         if let start = bytes.baseAddress {
             return unsafe body(Lent(start: start, count: bytes.count))
         }
-        // libsodium's headers want an address even where there is nothing to read.
+        // libsodium's headers require an address even for no bytes.
         return unsafe withUnsafePointer(to: 0) { unsafe body(Lent(start: $0, count: 0)) }
     }
 }
@@ -259,6 +258,102 @@ extension [UInt8] {
             unsafe lend(part) { part in
                 guard let base = bytes.baseAddress else { return }
                 unsafe (base + start).copyMemory(from: part.start, byteCount: part.count)
+            }
+        }
+    }
+}
+
+/// The secretstream of XChaCha20-Poly1305. A chunk is its tag (one byte, sealed) ‖ ciphertext ‖
+/// MAC 16.
+extension Sodium {
+    static let chunkOverhead = Int(crypto_secretstream_xchacha20poly1305_abytes())
+    static let messageTag = crypto_secretstream_xchacha20poly1305_tag_message()
+    static let finalTag = crypto_secretstream_xchacha20poly1305_tag_final()
+    private static let streamStateByteCount = crypto_secretstream_xchacha20poly1305_statebytes()
+
+    /// Starts a stream that seals, under a key of 32 bytes, with a random header.
+    ///
+    /// - Returns: The state of the stream.
+    static func startSealing(
+        key: Span<UInt8>, header: inout MutableSpan<UInt8>
+    ) -> SecretBytes {
+        precondition(key.count == 32 && header.count == 24, "wrong key or header")
+        var state = SecretBytes(byteCount: streamStateByteCount, for: .keys)
+        let code = unsafe withState(&state) { state in
+            unsafe lend(&header) { header in
+                unsafe lend(key) { key in
+                    unsafe crypto_secretstream_xchacha20poly1305_init_push(
+                        state, header.start, key.start)
+                }
+            }
+        }
+        precondition(code == 0, "starting a stream cannot fail")
+        return state
+    }
+
+    /// Starts a stream that opens.
+    static func startOpening(key: Span<UInt8>, header: Span<UInt8>) -> SecretBytes {
+        precondition(key.count == 32 && header.count == 24, "wrong key or header")
+        var state = SecretBytes(byteCount: streamStateByteCount, for: .keys)
+        let code = unsafe withState(&state) { state in
+            unsafe lend(key, header) { key, header in
+                unsafe crypto_secretstream_xchacha20poly1305_init_pull(
+                    state, header.start, key.start)
+            }
+        }
+        precondition(code == 0, "starting a stream cannot fail")
+        return state
+    }
+
+    /// Seals the next chunk into exactly the room that it needs.
+    static func sealChunk(
+        _ plaintext: Span<UInt8>, associatedData: Span<UInt8>, isLast: Bool,
+        state: inout SecretBytes, into sealed: inout MutableSpan<UInt8>
+    ) {
+        precondition(sealed.count == plaintext.count + chunkOverhead, "no room to seal into")
+        let code = unsafe withState(&state) { state in
+            unsafe lend(&sealed) { sealed in
+                unsafe lend(plaintext, associatedData) { plaintext, data in
+                    unsafe crypto_secretstream_xchacha20poly1305_push(
+                        state, sealed.start, nil, plaintext.start, plaintext.count64, data.start,
+                        data.count64, isLast ? finalTag : messageTag)
+                }
+            }
+        }
+        precondition(code == 0, "sealing a chunk cannot fail")
+    }
+
+    /// Opens the next chunk, at least ``chunkOverhead`` bytes, into exactly the room that it needs.
+    ///
+    /// - Returns: Its tag; nil if it is not the next chunk of this stream. Then `plaintext` is
+    ///   unusable, and the stream is unchanged.
+    static func openChunk(
+        _ sealed: Span<UInt8>, associatedData: Span<UInt8>, state: inout SecretBytes,
+        into plaintext: inout MutableSpan<UInt8>
+    ) -> UInt8? {
+        precondition(sealed.count == plaintext.count + chunkOverhead, "no room to open into")
+        var tag: UInt8 = 0
+        let code = unsafe withState(&state) { state in
+            unsafe lend(&plaintext) { plaintext in
+                unsafe lend(sealed, associatedData) { sealed, data in
+                    unsafe crypto_secretstream_xchacha20poly1305_pull(
+                        state, plaintext.start, nil, &tag, sealed.start, sealed.count64,
+                        data.start, data.count64)
+                }
+            }
+        }
+        return code == 0 ? tag : nil
+    }
+
+    private static func withState(
+        _ state: inout SecretBytes,
+        _ body: (UnsafeMutablePointer<crypto_secretstream_xchacha20poly1305_state>) -> Int32
+    ) -> Int32 {
+        state.withMutableBytes { bytes in
+            unsafe lend(&bytes) { bytes in
+                unsafe bytes.start.withMemoryRebound(
+                    to: crypto_secretstream_xchacha20poly1305_state.self, capacity: 1
+                ) { unsafe body($0) }
             }
         }
     }

@@ -114,3 +114,70 @@ internal import ValetCSodium
         return unsafe sodium_memcmp(start, other.start, byteCount) == 0
     }
 }
+
+/// What secret bytes are for, which says what of the guarded memory they may take.
+package enum SecretUse: Sendable {
+    /// Keys and what leads to them, of up to 1 KiB: they find room however many values are held.
+    case keys
+    /// Everything else, as much as somebody likes to hold.
+    case values
+}
+
+/// Secret bytes that several owners read and nobody changes; wiped when the last owner lets go.
+package final class SecretValue: Sendable {
+    /// The number of bytes, without the padding that may follow them.
+    package let byteCount: Int
+    @usableFromInline let storage: SecretBytes
+
+    /// Takes over all of `bytes`.
+    package init(_ bytes: consuming SecretBytes) {
+        byteCount = bytes.byteCount
+        storage = bytes
+    }
+
+    /// Takes over `bytes`, of which only the first `byteCount` count: the rest is padding.
+    package init(_ bytes: consuming SecretBytes, byteCount: Int) {
+        precondition(
+            byteCount >= 0 && byteCount <= bytes.byteCount, "a value longer than its buffer")
+        self.byteCount = byteCount
+        storage = bytes
+    }
+
+    /// Copies `bytes`. Wiping the original remains its owner's duty.
+    package convenience init(copying bytes: Span<UInt8>) {
+        self.init(SecretBytes(copying: bytes))
+    }
+
+    /// Lends the bytes, without padding, to `body`.
+    @inlinable @inline(__always)
+    package func withBytes<R: ~Copyable, E>(
+        _ body: (Span<UInt8>) throws(E) -> R
+    ) throws(E) -> R {
+        let count = byteCount
+        return try storage.withBytes { (bytes: Span<UInt8>) throws(E) -> R in
+            try body(bytes.extracting(first: count))
+        }
+    }
+}
+
+/// Random bytes of libsodium, which asks the kernel: fit for keys, and different after a fork.
+package enum Randomness {
+    /// Makes `count` random bytes that are not secret: ids, salts, nonces. For secrets there is
+    /// ``SecretBytes/init(randomByteCount:)``.
+    package static func bytes(_ count: Int) -> [UInt8] {
+        Libsodium.start()
+        return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            if let start = buffer.baseAddress { unsafe randombytes_buf(start, count) }
+            initialized = count
+        }
+    }
+
+    /// Overwrites all of `bytes` with random ones.
+    package static func fill(_ bytes: inout MutableSpan<UInt8>) {
+        Libsodium.start()
+        unsafe bytes.withUnsafeMutableBufferPointer { buffer in
+            guard let start = buffer.baseAddress else { return }
+            unsafe randombytes_buf(start, buffer.count)
+        }
+    }
+}

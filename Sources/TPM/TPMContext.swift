@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if TPM
+    internal import Glibc
     internal import ValetCTPM2
     internal import ValetSystem
+    internal import ValetSecretMemory
 
     /// One visit to a TPM: ESYS, and the channel beneath it. Objects and sessions keep it alive.
     @safe final class TPMContext {
@@ -49,5 +51,181 @@
 
         /// The error of this visit with that meaning.
         func error(_ code: TPMError.Code) -> TPMError { TPMError(code, during: operation) }
+    }
+
+    /// The functions of tpm2-tss.
+    enum TPMLibrary {
+        /// Loads the libraries and finds every function that is called.
+        ///
+        /// They stay loaded: they leave threads' and OpenSSL's state behind that outlives a call.
+        /// - Throws: ``TPMError/Code/libraryMissing(_:)``, also for one that lacks a function.
+        static func load(
+            _ names: TPMDevice.Libraries, during operation: String
+        ) throws(TPMError) -> valet_tpm_functions {
+            guard let esys = unsafe dlopen(names.esys, RTLD_NOW | RTLD_LOCAL) else {
+                throw TPMError(.libraryMissing(names.esys), during: operation)
+            }
+            guard let marshalling = unsafe dlopen(names.marshalling, RTLD_NOW | RTLD_LOCAL) else {
+                throw TPMError(.libraryMissing(names.marshalling), during: operation)
+            }
+            var functions = valet_tpm_functions()
+            if unsafe valet_find_tpm_functions(&functions, esys, marshalling) != nil {
+                throw TPMError(.libraryMissing(names.esys), during: operation)
+            }
+            return functions
+        }
+    }
+
+    /// A structure that ESYS allocated. It is wiped before it is freed: some hold secrets.
+    @safe struct TPMAnswer<Structure>: ~Copyable {
+        /// What ESYS gave.
+        let pointer: UnsafeMutablePointer<Structure>
+        private let context: TPMContext
+
+        /// Makes the call, which stores the address of the structure.
+        ///
+        /// - Throws: ``TPMError``, if the call fails or gives nothing.
+        init(
+            _ context: TPMContext,
+            _ call: (inout UnsafeMutablePointer<Structure>?) throws(TPMError) -> Void
+        ) throws(TPMError) {
+            var made: UnsafeMutablePointer<Structure>?
+            try unsafe call(&made)
+            guard let made = unsafe made else { throw context.error(.malformedAnswer) }
+            unsafe pointer = made
+            self.context = context
+        }
+
+        deinit {
+            unsafe explicit_bzero(pointer, MemoryLayout<Structure>.size)
+            unsafe context.functions.Esys_Free(pointer)
+        }
+    }
+
+    /// Areas of objects to bytes and back, by tpm2-tss's own code.
+    extension TPMContext {
+        func marshal(_ area: borrowing TPMAnswer<TPM2B_PUBLIC>) throws(TPMError) -> [UInt8] {
+            try unsafe bytes { (bytes, room, offset) throws(TPMError) in
+                try unsafe check(
+                    functions.Tss2_MU_TPM2B_PUBLIC_Marshal(area.pointer, bytes, room, &offset))
+            }
+        }
+
+        func marshal(_ area: borrowing TPMAnswer<TPM2B_PRIVATE>) throws(TPMError) -> [UInt8] {
+            try unsafe bytes { (bytes, room, offset) throws(TPMError) in
+                try unsafe check(
+                    functions.Tss2_MU_TPM2B_PRIVATE_Marshal(area.pointer, bytes, room, &offset))
+            }
+        }
+
+        /// The public area of a sealed object, which is of a shape that we make.
+        ///
+        /// - Throws: ``TPMError/Code/malformed`` for any other.
+        func publicArea(of object: SealedObject) throws(TPMError) -> TPM2B_PUBLIC {
+            var (area, offset) = (TPM2B_PUBLIC(), 0)
+            let bytes = object.publicArea
+            let code = unsafe functions.Tss2_MU_TPM2B_PUBLIC_Unmarshal(
+                bytes, bytes.count, &offset, &area)
+            let attributes = area.publicArea.objectAttributes
+            guard code == 0, offset == bytes.count, area.publicArea.type == TPMAlgorithm.keyedHash,
+                area.publicArea.nameAlg == TPMAlgorithm.sha256,
+                object.pcrs.isEmpty == (attributes != TPMAttributes.boundDeviceSecret)
+            else { throw error(.malformed) }
+            return area
+        }
+
+        /// The private area of a sealed object.
+        ///
+        /// - Throws: ``TPMError/Code/malformed``.
+        func privateArea(of object: SealedObject) throws(TPMError) -> TPM2B_PRIVATE {
+            var (area, offset) = (TPM2B_PRIVATE(), 0)
+            let bytes = object.privateArea
+            let code = unsafe functions.Tss2_MU_TPM2B_PRIVATE_Unmarshal(
+                bytes, bytes.count, &offset, &area)
+            guard code == 0, offset == bytes.count else { throw error(.malformed) }
+            return area
+        }
+
+        private func bytes(
+            _ marshal: (UnsafeMutablePointer<UInt8>?, Int, inout Int) throws(TPMError) -> Void
+        ) throws(TPMError) -> [UInt8] {
+            var bytes = [UInt8](repeating: 0, count: TPMChannel.maximalByteCount)
+            var offset = 0
+            try unsafe marshal(&bytes, bytes.count, &offset)
+            return Array(bytes[..<offset])
+        }
+    }
+
+    /// Secrets in and out of ESYS's structures.
+    extension TPMContext {
+        /// Has ESYS prove, from now on, that it knows this value of what has that handle; an empty
+        /// one wipes what ESYS knew.
+        func setAuthorization(
+            _ value: borrowing SecretBytes, of handle: ESYS_TR
+        ) throws(TPMError) {
+            try unsafe value.authorizationStructure.withStructure(TPM2B_AUTH.self) {
+                (value) throws(TPMError) in
+                try unsafe check(functions.Esys_TR_SetAuth(pointer, handle, value))
+            }
+        }
+
+        /// Copies the first `byteCount` bytes of a structure's field into guarded memory.
+        func copy<Field>(
+            _ byteCount: UInt16, of field: inout Field
+        ) throws(TPMError) -> SecretBytes {
+            guard Int(byteCount) <= MemoryLayout<Field>.size else { throw error(.malformedAnswer) }
+            return unsafe withUnsafeBytes(of: &field) { bytes in
+                let used = unsafe UnsafeRawBufferPointer(rebasing: bytes[..<Int(byteCount)])
+                return unsafe SecretBytes(copying: used.bindMemory(to: UInt8.self).span)
+            }
+        }
+    }
+
+    /// Structures of tpm2-tss that hold secrets, in guarded memory.
+    extension SecretBytes {
+        /// Room for a structure, all zeros, that `body` fills in.
+        init<Structure>(
+            as type: Structure.Type, _ body: (UnsafeMutablePointer<Structure>) -> Void
+        ) {
+            self.init(byteCount: MemoryLayout<Structure>.stride)
+            withMutableBytes { bytes in
+                unsafe bytes.withUnsafeMutableBytes { bytes in
+                    // Secrets are aligned to 64 bytes, more than any structure wants.
+                    guard let start = bytes.baseAddress else { return }
+                    unsafe body(start.bindMemory(to: type, capacity: 1))
+                }
+            }
+        }
+
+        /// Lends the structure that the initialiser made.
+        func withStructure<Structure>(
+            _ type: Structure.Type,
+            _ body: (UnsafePointer<Structure>) throws(TPMError) -> Void
+        ) throws(TPMError) {
+            try withBytes { (bytes) throws(TPMError) in
+                try unsafe bytes.withUnsafeBytes { (bytes) throws(TPMError) in
+                    guard let start = bytes.baseAddress else { return }
+                    try unsafe body(start.bindMemory(to: type, capacity: 1))
+                }
+            }
+        }
+
+        /// Copies these bytes into a field that has room for them.
+        func copy(into field: UnsafeMutableRawBufferPointer) -> UInt16 {
+            precondition(byteCount <= field.count, "a secret that has no room in its structure")
+            withBytes { bytes in
+                unsafe bytes.withUnsafeBytes { bytes in unsafe field.copyMemory(from: bytes) }
+            }
+            return UInt16(byteCount)
+        }
+
+        /// The authorization value, as ESYS takes it.
+        var authorizationStructure: SecretBytes {
+            unsafe SecretBytes(as: TPM2B_AUTH.self) { value in
+                unsafe value.pointee.size = withUnsafeMutableBytes(of: &value.pointee.buffer) {
+                    unsafe copy(into: $0)
+                }
+            }
+        }
     }
 #endif

@@ -3,6 +3,107 @@
 #if TPM
     internal import ValetCTPM2
 
+    /// The key under which our objects lie in the TPM: the persistent one where the machine has it,
+    /// else one that is made from the TCG's template, the same each time until the TPM is cleared.
+    ///
+    /// TCG: TPM v2.0 Provisioning Guidance, 7.5.1.
+    @safe struct StorageRootKey: ~Copyable {
+        /// Where machines keep it.
+        static let persistentHandle: TPM2_HANDLE = 0x8100_0001
+
+        /// The key.
+        let object: TPMObject
+        /// What it is recognised by.
+        let name: [UInt8]
+
+        private init(_ object: consuming TPMObject) throws(TPMError) {
+            name = try object.name
+            self.object = object
+        }
+
+        /// The key to make new objects under.
+        static func current(_ context: TPMContext) throws(TPMError) -> StorageRootKey {
+            if let key = try persistent(context) { return key }
+            return try template(context)
+        }
+
+        /// The key of that name, wherever it is now.
+        ///
+        /// - Throws: ``TPMError/Code/otherTPM`` if the TPM has it no more.
+        static func named(
+            _ name: [UInt8], _ context: TPMContext
+        ) throws(TPMError) -> StorageRootKey {
+            if let key = try persistent(context), key.name == name { return key }
+            let key = try template(context)
+            guard key.name == name else { throw context.error(.otherTPM) }
+            return key
+        }
+
+        private static func persistent(
+            _ context: TPMContext
+        ) throws(TPMError) -> StorageRootKey? {
+            guard try context.hasHandle(persistentHandle) else { return nil }
+            let object = try TPMObject(context, .close) { (handle) throws(TPMError) in
+                try unsafe context.check(
+                    context.functions.Esys_TR_FromTPMPublic(
+                        context.pointer, persistentHandle, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE,
+                        &handle))
+            }
+            return try StorageRootKey(object)
+        }
+
+        private static func template(_ context: TPMContext) throws(TPMError) -> StorageRootKey {
+            let object = try TPMObject(context, .flush) { (handle) throws(TPMError) in
+                var area = publicArea
+                var (sensitive, data) = (TPM2B_SENSITIVE_CREATE(), TPM2B_DATA())
+                var pcrs = TPML_PCR_SELECTION()
+                try unsafe context.check(
+                    context.functions.Esys_CreatePrimary(
+                        context.pointer, ESYS_TR_RH_OWNER, ESYS_TR_PASSWORD, ESYS_TR_NONE,
+                        ESYS_TR_NONE, &sensitive, &area, &data, &pcrs, &handle, nil, nil, nil, nil))
+            }
+            return try StorageRootKey(object)
+        }
+
+        /// ECC P-256 for storage, with a unique field of zeros.
+        private static var publicArea: TPM2B_PUBLIC {
+            var area = TPM2B_PUBLIC()
+            area.publicArea.type = TPMAlgorithm.ecc
+            area.publicArea.nameAlg = TPMAlgorithm.sha256
+            area.publicArea.objectAttributes = TPMAttributes.storageRootKey
+            unsafe area.publicArea.parameters.eccDetail.symmetric.algorithm = TPMAlgorithm.aes
+            unsafe area.publicArea.parameters.eccDetail.symmetric.keyBits.aes = 128
+            unsafe area.publicArea.parameters.eccDetail.symmetric.mode.aes = TPMAlgorithm.cfb
+            unsafe area.publicArea.parameters.eccDetail.scheme.scheme = TPMAlgorithm.null
+            unsafe area.publicArea.parameters.eccDetail.curveID = 0x0003
+            unsafe area.publicArea.parameters.eccDetail.kdf.scheme = TPMAlgorithm.null
+            unsafe area.publicArea.unique.ecc.x.size = 32
+            unsafe area.publicArea.unique.ecc.y.size = 32
+            return area
+        }
+    }
+
+    /// TPMA_OBJECT: TPM 2.0 Library part 2, 8.3.
+    enum TPMAttributes {
+        private static let fixedTPM: UInt32 = 1 << 1
+        private static let fixedParent: UInt32 = 1 << 4
+        private static let sensitiveDataOrigin: UInt32 = 1 << 5
+        private static let userWithAuth: UInt32 = 1 << 6
+        private static let noDA: UInt32 = 1 << 10
+        private static let restricted: UInt32 = 1 << 16
+        private static let decrypt: UInt32 = 1 << 17
+
+        static let storageRootKey =
+            fixedTPM | fixedParent | sensitiveDataOrigin | userWithAuth | noDA | restricted
+            | decrypt
+        /// Every user of the TPM may have it.
+        static let deviceSecret = fixedTPM | fixedParent | userWithAuth | noDA
+        /// Only a policy gives it out.
+        static let boundDeviceSecret = fixedTPM | fixedParent | noDA
+        /// Guesses count.
+        static let passcodeSecret = fixedTPM | fixedParent | userWithAuth
+    }
+
     /// What ESYS knows by a handle, and how it dies.
     @safe struct TPMObject: ~Copyable {
         /// What becomes of it in the end.

@@ -25,15 +25,7 @@ public enum Accessibility: Int, CaseIterable, Sendable {
 
 extension Accessibility: CustomStringConvertible {
     /// The suffix of stored services, such as `AccessibleWhenUnlocked`. It never changes.
-    public var description: String {
-        switch self {
-        case .whenUnlocked: "AccessibleWhenUnlocked"
-        case .afterFirstUnlock: "AccessibleAfterFirstUnlock"
-        case .whenPasscodeSetThisDeviceOnly: "AccessibleWhenPasscodeSetThisDeviceOnly"
-        case .whenUnlockedThisDeviceOnly: "AccessibleWhenUnlockedThisDeviceOnly"
-        case .afterFirstUnlockThisDeviceOnly: "AccessibleAfterFirstUnlockThisDeviceOnly"
-        }
-    }
+    public var description: String { protectionClass.storedName }
 
     /// The value of the `kSecAttrAccessible…` constant of the same name.
     public var secAccessibilityAttribute: String { protectionClass.code }

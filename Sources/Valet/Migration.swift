@@ -79,7 +79,7 @@ extension Valet {
     /// - Parameter removeOnCompletion: Whether to remove the old items.
     /// - Throws: The errors of ``migrateObjects(from:removeOnCompletion:)``.
     public func migrateObjectsFromAlwaysAccessibleValet(removeOnCompletion: Bool) throws {
-        let items = try retired("AccessibleAlways", .always)
+        let items = try retired(.always)
         try migrate(items, removing: removeOnCompletion)
     }
 
@@ -91,7 +91,7 @@ extension Valet {
     public func migrateObjectsFromAlwaysAccessibleThisDeviceOnlyValet(
         removeOnCompletion: Bool
     ) throws {
-        let items = try retired("AccessibleAlwaysThisDeviceOnly", .alwaysThisDeviceOnly)
+        let items = try retired(.alwaysThisDeviceOnly)
         try migrate(items, removing: removeOnCompletion)
     }
 
@@ -100,10 +100,9 @@ extension Valet {
     /// On macOS, if the service names the accessibility, the service alone selects the items: the
     /// system may have given them another class since then, or they may still be in a file.
     func retired(
-        _ accessibility: String, _ protectionClass: ProtectionClass,
-        inFiles searchesFiles: Bool = Platform.hasFileKeychain
+        _ protectionClass: ProtectionClass, inFiles searchesFiles: Bool = Platform.hasFileKeychain
     ) throws(KeychainError) -> [FoundItem] {
-        let service = configuration.service(accessibility)
+        let service = configuration.service(protectionClass.storedName)
         var query = query
         query.attributes[.service] = .text(service)
         query.protectionClass = protectionClass

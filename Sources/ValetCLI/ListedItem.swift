@@ -31,7 +31,7 @@ extension ListedItem {
         name = Self.text(item.attributes[.account])
         owner = ItemOwner(item)
         group = item.accessGroup.rawValue
-        accessibility = Accessibility.name(of: item.protectionClass)
+        accessibility = item.protectionClass.word
         isCloud = item.isSynchronizable
         byteCount = item.valueByteCount
         modified =
@@ -56,7 +56,7 @@ extension ListedItem {
                 ItemOwner(kind: .internet, name: Self.text(attributes[.server]))
             }
         group = item.accessGroup.rawValue
-        accessibility = Accessibility.name(of: item.properties.protectionClass)
+        accessibility = item.properties.protectionClass.word
         isCloud = item.properties.isSynchronizable
         byteCount = item.valueByteCount
         modified =

@@ -18,7 +18,7 @@ struct Scope: Hashable, Sendable {
     var requester = Requester()
     /// nil for the valet of a shared group that has no identifier.
     var identifier: String?
-    var accessibility = Accessibility.whenUnlocked
+    var accessibility = ProtectionClass.whenUnlocked
     var isCloud = false
 
     /// The name under which the valet keeps its items.
@@ -50,7 +50,7 @@ struct Scope: Hashable, Sendable {
         var query = ItemQuery(
             .genericPassword, attributes: attributes, accessGroup: requester.group,
             synchronizable: isCloud ? .synchronizedOnly : .localOnly)
-        query.protectionClass = accessibility.protectionClass
+        query.protectionClass = accessibility
         return query
     }
 
@@ -59,7 +59,7 @@ struct Scope: Hashable, Sendable {
         NewItem(
             .genericPassword, attributes: [.service: .text(service), .account: .text(key)],
             accessGroup: requester.group, isSynchronizable: isCloud,
-            protectionClass: accessibility.protectionClass)
+            protectionClass: accessibility)
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetKeychainModel
 internal import ValetKeychainStore
 
 /// What is shown of how people are told apart from thieves: docs/THREAT-MODEL.md, "What each thief
@@ -33,7 +34,7 @@ extension StatusReport {
     private enum CountingPlace: String {
         case software, tpm
 
-        init?(_ level: KeychainStatus.ProtectionLevel?) {
+        init?(_ level: ProtectionLevel?) {
             switch level {
             case .passcode: self = .software
             case .tpmAndPasscode: self = .tpm

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetKeychainModel
 internal import ValetKeychainStore
 
 /// Facts that a verb shows, in order: a line of text for each, or a member of a JSON object.

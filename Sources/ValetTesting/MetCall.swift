@@ -53,25 +53,27 @@ struct MetCall {
 
     private func meetsLocked(_ key: String?) -> Bool {
         switch call {
-        case .add(let item), .set(let item): item.protectionClass.isClosed
-        case .transfer(let items): items.contains { $0.protectionClass.isClosed }
+        case .add(let item), .set(let item): item.protectionClass.isClosedWhileLocked
+        case .transfer(let items): items.contains { $0.protectionClass.isClosedWhileLocked }
         case .replace(let query, let item):
-            item.protectionClass.isClosed || meetsClosed(query, key)
+            item.protectionClass.isClosedWhileLocked || meetsClosed(query, key)
         case .copy(let query, _), .contains(let query): meetsClosed(query, key)
         case .values(_, let service): meetsClosed(service.query, key)
         case .update(let query, let changes):
             meetsClosed(query, key)
-                || changes.protectionClass?.isClosed == true && !found(query, key: key).isEmpty
+                || changes.protectionClass?.isClosedWhileLocked == true
+                    && !found(query, key: key).isEmpty
         case .delete(let query):
             // Deleting a synchronizable item leaves a tombstone, which needs the item's names.
             found(query, key: key).contains { item in
-                item.protectionClass.isClosed && (item.isSynchronizable || query.needsOpening)
+                item.protectionClass.isClosedWhileLocked
+                    && (item.isSynchronizable || query.needsOpening)
             }
         }
     }
 
     private func meetsClosed(_ query: ItemQuery, _ key: String?) -> Bool {
-        found(query, key: key).contains { $0.protectionClass.isClosed }
+        found(query, key: key).contains { $0.protectionClass.isClosedWhileLocked }
     }
 
     private func opensItems(_ key: String?) -> Bool {
@@ -103,18 +105,6 @@ struct MetCall {
                 }
             }
             return key.map { account == .text($0) } ?? true
-        }
-    }
-}
-
-extension ProtectionClass {
-    /// Whether items of the class cannot be read while the keychain is locked
-    /// (spec/keys-and-states.md §5).
-    fileprivate var isClosed: Bool {
-        switch self {
-        case .whenUnlocked, .whenUnlockedThisDeviceOnly, .whenPasscodeSetThisDeviceOnly: true
-        case .afterFirstUnlock, .afterFirstUnlockThisDeviceOnly, .always, .alwaysThisDeviceOnly:
-            false
         }
     }
 }

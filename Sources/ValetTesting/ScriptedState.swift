@@ -37,14 +37,14 @@ struct ScriptedState {
     private func scripted(_ found: KeychainAvailability) -> KeychainAvailability {
         var found = found
         if kinds.contains(.keyUnavailable) {
-            (found.state, found.openKeys) = (.keyUnavailable, .none)
+            (found.state, found.openKeys) = (.keyUnavailable, [])
             found.level = found.level ?? .file
             found.fault = KeychainFailure(.keyUnavailable, during: ItemStore.looking)
         } else if kinds.contains(.beforeFirstUnlock) {
-            (found.state, found.openKeys) = (.beforeFirstUnlock, .none)
+            (found.state, found.openKeys) = (.beforeFirstUnlock, [])
             found.level = .passcode
         } else if kinds.contains(.locked) {
-            (found.state, found.openKeys) = (.locked, .afterFirstUnlock)
+            (found.state, found.openKeys) = (.locked, [.afterFirstUnlock])
             found.level = .passcode
         }
         return found

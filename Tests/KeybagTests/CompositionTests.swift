@@ -71,12 +71,12 @@ import ValetSealing
     @Test func `hold a TPM's objects if the device secret is in one`() throws {
         for sample in try Self.samples() where sample.deviceSource != .tpm {
             var bytes = sample.encoded
-            bytes[35] = DeviceSource.tpm.rawValue
+            bytes[35] = DeviceKeySource.tpm.rawValue
             #expect(ValetKeybagTests.code { _ = try LockedKeybag(parsing: bytes) } == .malformed)
             var changed = sample
             changed.records[.tpmDeviceObject] = TPMSample.object
             bytes = changed.encoded
-            bytes[35] = DeviceSource.tpm.rawValue
+            bytes[35] = DeviceKeySource.tpm.rawValue
             #expect(ValetKeybagTests.code { _ = try LockedKeybag(parsing: bytes) } == nil)
         }
     }

@@ -20,8 +20,8 @@ import ValetTestValues
         ValetKeybagTests.code { _ = try LockedKeybag(parsing: bytes) }
     }
 
-    @Test(arguments: [1, 2, UInt64.max], [DeviceSource.file, .credential, .path])
-    func `gives back what was encoded`(_ epoch: UInt64, _ source: DeviceSource) throws {
+    @Test(arguments: [1, 2, UInt64.max], [DeviceKeySource.ownFile, .credential, .keyFile])
+    func `gives back what was encoded`(_ epoch: UInt64, _ source: DeviceKeySource) throws {
         let locked = try TestKeybag(epoch: Epoch(epoch), source: source).locked
         let parsed = try LockedKeybag(parsing: locked.encoded)
         #expect(parsed.encoded == locked.encoded)

@@ -25,21 +25,22 @@ struct PasscodeSample {
         argon2 = Argon2Record(salt: .random(), cost: cost)
         let protector = try Self.protector(deviceSecret, Self.typed, argon2)
         locked = LockedKeybag(
-            keychainID: .random(), epoch: epoch, deviceSource: .file, protector: protector,
+            keychainID: .random(), epoch: epoch, deviceSource: .ownFile, protector: protector,
             settings: Self.settings)
     }
 
     private static func protector(
         _ secret: [UInt8], _ passcode: [UInt8], _ argon2: Argon2Record
-    ) throws -> PasscodeProtector {
-        try PasscodeProtector(
-            DeviceSecret(copying: secret.span), passcode: Passcode(passcode), argon2: argon2)
+    ) throws -> Protector {
+        try Protector(
+            DeviceSecret(copying: secret.span),
+            passcode: StretchedRecord(Passcode(passcode), argon2: argon2))
     }
 
     /// What opens it, by default with the right secret and passcode.
     func protector(
         secret: [UInt8]? = nil, passcode: [UInt8] = typed
-    ) throws -> PasscodeProtector {
+    ) throws -> Protector {
         try Self.protector(secret ?? deviceSecret, passcode, argon2)
     }
 

@@ -58,7 +58,7 @@ import ValetSecretMemory
         let sample = try PasscodeSample(cost: .lowest)
         let parsed = try LockedKeybag(parsing: sample.locked.encoded)
         let secret = try DeviceSecret(copying: sample.deviceSecret.span)
-        let protector = try PasscodeProtector(
+        let protector = try Protector(
             secret, passcode: Passcode(PasscodeSample.typed), opening: parsed)
         let keys = try parsed.unlock(with: protector, settings: PasscodeSample.settings)
         #expect(keys.openClasses == ProtectionClass.allCases)
@@ -67,7 +67,7 @@ import ValetSecretMemory
     @Test func `has a new salt each time`() throws {
         let secret = Randomness.bytes(32)
         let salts = try (0..<2).map { _ in
-            let protector = try PasscodeProtector(
+            let protector = try Protector(
                 DeviceSecret(copying: secret.span), passcode: Passcode("x"), cost: .lowest)
             let root = RootKey.random()
             return protector.wrap(root, keychainID: .random(), epoch: Epoch(1))[.argon2]
@@ -103,12 +103,12 @@ import ValetSecretMemory
         let device = try TestKeybag()
         #expect(
             code {
-                _ = try PasscodeProtector(
+                _ = try Protector(
                     .random(), passcode: Passcode("x"), opening: device.locked)
             } == .needsProtector)
         #expect(
             code {
-                _ = try PasscodeProtector(
+                _ = try Protector(
                     .random(), passcode: Passcode("x"), opening: sample.locked)
             } == .wrongDeviceSecret)
     }
@@ -134,7 +134,7 @@ import ValetSecretMemory
 
     /// What the right root key and `protector` would wrap the class akpu under.
     private func commitment(
-        by protector: borrowing some Protector & ~Copyable
+        by protector: borrowing Protector
     ) throws -> Digest? {
         let root = try sample.protector().rootKey(of: sample.locked)
         let keys = WrappingKeys(root: root, protector, keychainID: sample.locked.keychainID)

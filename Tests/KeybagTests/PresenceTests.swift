@@ -58,7 +58,7 @@ import ValetSecretMemory
 
     @Test func `are new in every epoch`() throws {
         let next = try LockedKeybag(
-            succeeding: sample.locked, recovery: nil, deviceSource: .file,
+            succeeding: sample.locked, recovery: nil, deviceSource: .ownFile,
             protector: sample.protector(), settings: PasscodeSample.settings)
         for pair in PresencePair.allCases {
             #expect(try next.publicKey(of: pair) != sample.locked.publicKey(of: pair))
@@ -84,7 +84,7 @@ import ValetSecretMemory
         let next = try PasscodeSample()
         let keybag = try LockedKeybag(
             rewrapping: sample.locked, openedBy: sample.protector(),
-            as: KeybagPlace(deviceSource: .file, recovery: nil), protector: next.protector(),
+            as: KeybagPlace(deviceSource: .ownFile, recovery: nil), protector: next.protector(),
             settings: PasscodeSample.settings)
         let keys = try keys(keybag, next)
         for pair in PresencePair.allCases {
@@ -96,7 +96,7 @@ import ValetSecretMemory
     @Test func `end with the passcode`() throws {
         let keybag = try LockedKeybag(
             rewrapping: sample.locked, openedBy: sample.protector(),
-            as: KeybagPlace(deviceSource: .file, recovery: nil),
+            as: KeybagPlace(deviceSource: .ownFile, recovery: nil),
             protector: TestKeybag.protector(Randomness.bytes(32)),
             settings: PasscodeSample.settings)
         for pair in PresencePair.allCases { #expect(try keybag.publicKey(of: pair) == nil) }
@@ -114,7 +114,7 @@ import ValetSecretMemory
         let keybag = try LockedKeybag(
             rewrapping: recoverable,
             recoveredBy: RecoveryProtector(recovery, deviceSecret: secret),
-            as: KeybagPlace(deviceSource: .file, recovery: nil), protector: next.protector(),
+            as: KeybagPlace(deviceSource: .ownFile, recovery: nil), protector: next.protector(),
             settings: PasscodeSample.settings)
         let old = sample.locked
         let keepsPerson = try keybag.publicKey(of: .person) == old.publicKey(of: .person)

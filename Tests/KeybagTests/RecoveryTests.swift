@@ -115,7 +115,7 @@ import ValetSecretMemory
         #expect(
             code {
                 _ = try LockedKeybag(
-                    succeeding: sample.locked, recovery: zero, deviceSource: .file,
+                    succeeding: sample.locked, recovery: zero, deviceSource: .ownFile,
                     protector: protector, settings: PasscodeSample.settings)
             } == .malformed)
     }
@@ -150,7 +150,7 @@ import ValetSecretMemory
     @Test func `is not opened by a recovery key that was revoked`() throws {
         var sample = try PasscodeSample()
         sample.locked = try LockedKeybag(
-            succeeding: old.locked, recovery: nil, deviceSource: .file,
+            succeeding: old.locked, recovery: nil, deviceSource: .ownFile,
             protector: sample.protector(), settings: PasscodeSample.settings)
         #expect(code { _ = try sample.recover(RecoveryKey(seed)) } == .noRecoveryKey)
     }
@@ -159,7 +159,7 @@ import ValetSecretMemory
         let secret = Randomness.bytes(32)
         let device = try TestKeybag.protector(secret)
         let next = try LockedKeybag(
-            succeeding: old.locked, recovery: old.locked.recoveryPublicKey, deviceSource: .file,
+            succeeding: old.locked, recovery: old.locked.recoveryPublicKey, deviceSource: .ownFile,
             protector: device, settings: TestKeybag.settings)
         let parsed = try LockedKeybag(parsing: next.encoded)
         let keys = try parsed.unlock(with: device, settings: TestKeybag.settings)
@@ -173,7 +173,7 @@ import ValetSecretMemory
         #expect(
             code {
                 _ = try LockedKeybag(
-                    succeeding: last.locked, recovery: nil, deviceSource: .file,
+                    succeeding: last.locked, recovery: nil, deviceSource: .ownFile,
                     protector: TestKeybag.protector(last.deviceSecret),
                     settings: TestKeybag.settings)
             } == .malformed)

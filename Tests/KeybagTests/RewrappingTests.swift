@@ -13,7 +13,7 @@ import ValetSecretMemory
     /// What opens the next epoch: another device secret and another passcode.
     let next: PasscodeSample
     let seed = Randomness.bytes(20)
-    static let place = KeybagPlace(deviceSource: .file, recovery: nil)
+    static let place = KeybagPlace(deviceSource: .ownFile, recovery: nil)
 
     init() throws {
         old = try PasscodeSample(epoch: Epoch(4))
@@ -106,13 +106,14 @@ import ValetSecretMemory
         let keybag = try LockedKeybag(
             rewrapping: sealed,
             recoveredBy: RecoveryProtector(RecoveryKey(seed), deviceSecret: secret),
-            as: KeybagPlace(deviceSource: .path, recovery: publicKey), protector: next.protector(),
+            as: KeybagPlace(deviceSource: .keyFile, recovery: publicKey),
+            protector: next.protector(),
             settings: PasscodeSample.settings)
         let (before, after) = (try old.unlock().classIDs, try next.unlock(keybag).classIDs)
         let kept = hasDeviceSecret ? 6 : 3
         #expect(Array(after.prefix(kept)) == Array(before.prefix(kept)))
         #expect(Set(after.dropFirst(kept)).isDisjoint(with: before))
-        #expect(keybag.deviceSource == .path)
+        #expect(keybag.deviceSource == .keyFile)
     }
 
     @Test(arguments: [false, true])
@@ -120,7 +121,7 @@ import ValetSecretMemory
         _ isGiven: Bool
     ) throws {
         let place = KeybagPlace(
-            deviceSource: .file, recovery: isGiven ? RecoveryKey(seed).publicKey : nil)
+            deviceSource: .ownFile, recovery: isGiven ? RecoveryKey(seed).publicKey : nil)
         var sample = next
         sample.locked = try rewrapped(place)
         if isGiven {

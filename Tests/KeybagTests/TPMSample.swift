@@ -24,7 +24,7 @@ struct TPMSample {
     }()
 
     init(
-        cost: Argon2Cost = PasscodeSample.toy, source: DeviceSource = .file,
+        cost: Argon2Cost = PasscodeSample.toy, source: DeviceKeySource = .ownFile,
         deviceSecret: [UInt8] = Randomness.bytes(32)
     ) throws {
         let (unsealed, argon2) = (
@@ -33,9 +33,9 @@ struct TPMSample {
         self.deviceSecret = deviceSecret
         self.unsealed = unsealed
         self.argon2 = argon2
-        let protector = try TPMProtector(
+        let protector = try Protector(
             DeviceSecret(copying: deviceSecret.span),
-            passcode: TPMPasscode(Passcode(Self.typed), argon2: argon2),
+            passcode: StretchedRecord(Passcode(Self.typed), argon2: argon2),
             unsealed: TPMPasscodeSecret(copying: unsealed.span), object: Self.object,
             deviceObject: source == .tpm ? Self.object : nil)
         locked = LockedKeybag(
@@ -47,15 +47,15 @@ struct TPMSample {
     func protector(
         secret: [UInt8]? = nil, passcode: [UInt8] = typed, unsealed: [UInt8]? = nil,
         argon2: Argon2Record? = nil, object: [UInt8] = object
-    ) throws -> TPMProtector {
+    ) throws -> Protector {
         let (secret, unsealed) = (secret ?? deviceSecret, unsealed ?? self.unsealed)
-        return try TPMProtector(
+        return try Protector(
             DeviceSecret(copying: secret.span),
-            passcode: TPMPasscode(Passcode(passcode), argon2: argon2 ?? self.argon2),
+            passcode: StretchedRecord(Passcode(passcode), argon2: argon2 ?? self.argon2),
             unsealed: TPMPasscodeSecret(copying: unsealed.span), object: object)
     }
 
-    func unlock(with protector: borrowing TPMProtector) throws -> UnlockedKeybag {
+    func unlock(with protector: borrowing Protector) throws -> UnlockedKeybag {
         try locked.unlock(with: protector, settings: Self.settings)
     }
 }

@@ -23,9 +23,9 @@ import ValetSecretMemory
         let parsed = try LockedKeybag(parsing: sample.locked.encoded)
         #expect(parsed.tpmDeviceObject == TPMSample.object)
         let object = try #require(parsed.tpmPasscodeObject)
-        let protector = try TPMProtector(
+        let protector = try Protector(
             DeviceSecret(copying: sample.deviceSecret.span),
-            passcode: TPMPasscode(Passcode(TPMSample.typed), opening: parsed),
+            passcode: StretchedRecord(Passcode(TPMSample.typed), opening: parsed),
             unsealed: TPMPasscodeSecret(copying: sample.unsealed.span), object: object)
         let keys = try parsed.unlock(with: protector, settings: TPMSample.settings)
         #expect(keys.openClasses == ProtectionClass.allCases)
@@ -33,7 +33,7 @@ import ValetSecretMemory
 
     @Test func `takes all three: device secret, passcode and what the TPM gives out`() throws {
         let other = Randomness.bytes(32)
-        let cases: [(KeybagError.Code, () throws -> TPMProtector)] = [
+        let cases: [(KeybagError.Code, () throws -> Protector)] = [
             (.wrongDeviceSecret, { try sample.protector(secret: other) }),
             (.wrongPasscode, { try sample.protector(passcode: [1]) }),
             (.wrongPasscode, { try sample.protector(unsealed: other) }),
@@ -49,7 +49,7 @@ import ValetSecretMemory
         object[6] ^= 1
         for protector in [
             { try sample.protector(argon2: other) }, { try sample.protector(object: object) },
-        ] as [() throws -> TPMProtector] {
+        ] as [() throws -> Protector] {
             #expect(code { _ = try sample.unlock(with: protector()) } == .needsProtector)
         }
     }
@@ -60,23 +60,23 @@ import ValetSecretMemory
         #expect(sample.locked.records[.rootByDevice] == nil)
         let wrapped = try sample.locked.wrappedKey(.rootByTPM)
         let device = try DeviceSecret(copying: sample.deviceSecret.span)
-        let passcode = try PasscodeProtector(
-            device, passcode: Passcode(TPMSample.typed), argon2: sample.argon2)
+        let passcode = try Protector(
+            device, passcode: StretchedRecord(Passcode(TPMSample.typed), argon2: sample.argon2))
         let kek = passcode.passcodeKEK(for: sample.locked.keychainID)
         #expect(kek?.commitment != wrapped.commitment)
         #expect(
             code {
-                _ = try PasscodeProtector(
+                _ = try Protector(
                     DeviceSecret(copying: sample.deviceSecret.span),
                     passcode: Passcode(TPMSample.typed), opening: sample.locked)
             } == .needsProtector)
     }
 
     @Test func `gives the TPM a value that is neither the passcode nor a key`() throws {
-        let passcode = try TPMPasscode(Passcode(TPMSample.typed), argon2: sample.argon2)
+        let passcode = try StretchedRecord(Passcode(TPMSample.typed), argon2: sample.argon2)
         #expect(passcode.authorization.byteCount == 32)
         #expect(passcode.authorization.array != passcode.stretched.array)
-        let other = try TPMPasscode(
+        let other = try StretchedRecord(
             Passcode(TPMSample.typed), argon2: Argon2Record(salt: .random(), cost: .lowest))
         #expect(passcode.authorization.array != other.authorization.array)
     }
@@ -85,7 +85,7 @@ import ValetSecretMemory
         let secret = Randomness.bytes(32)
         let locked = LockedKeybag(
             keychainID: .random(), epoch: Epoch(1), deviceSource: .tpm,
-            protector: try DeviceProtector(
+            protector: try Protector(
                 DeviceSecret(copying: secret.span), object: TPMSample.object),
             settings: TPMSample.settings)
         let parsed = try LockedKeybag(parsing: locked.encoded)
@@ -99,7 +99,7 @@ import ValetSecretMemory
     @Test func `is not made with what is no object`() throws {
         for object in [[], [1], TPMSample.object + [0], Array(TPMSample.object.dropLast())] {
             #expect(code { _ = try sample.protector(object: object) } == .malformed)
-            #expect(code { _ = try DeviceProtector(.random(), object: object) } == .malformed)
+            #expect(code { _ = try Protector(.random(), object: object) } == .malformed)
         }
     }
 }

@@ -80,7 +80,7 @@ import ValetSecretMemory
         let protector = try sample.protector()
         let stranger = try PasscodeSample(deviceSecret: sample.deviceSecret)
         let next = try LockedKeybag(
-            succeeding: sample.locked, recovery: nil, deviceSource: .file, protector: protector,
+            succeeding: sample.locked, recovery: nil, deviceSource: .ownFile, protector: protector,
             settings: PasscodeSample.settings)
         for (tag, body) in sample.locked.records {
             for other in [stranger.locked, next] where other.records[tag] != body {

@@ -14,7 +14,7 @@ struct TestKeybag {
     let locked: LockedKeybag
 
     init(
-        epoch: Epoch = Epoch(1), source: DeviceSource = .file,
+        epoch: Epoch = Epoch(1), source: DeviceKeySource = .ownFile,
         deviceSecret: [UInt8] = Randomness.bytes(32)
     ) throws {
         self.deviceSecret = deviceSecret
@@ -23,8 +23,8 @@ struct TestKeybag {
             protector: try Self.protector(deviceSecret), settings: Self.settings)
     }
 
-    static func protector(_ secret: [UInt8]) throws -> DeviceProtector {
-        DeviceProtector(try DeviceSecret(copying: secret.span))
+    static func protector(_ secret: [UInt8]) throws -> Protector {
+        Protector(try DeviceSecret(copying: secret.span))
     }
 
     /// Opens `keybag`, by default with the right secret and settings.

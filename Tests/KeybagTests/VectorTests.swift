@@ -18,7 +18,7 @@ import ValetTestValues
         try vector.check {
             let locked = try LockedKeybag(parsing: bytes)
             #expect(locked.encoded == bytes)
-            let protector = try PasscodeProtector(
+            let protector = try Protector(
                 Self.secret(vector), passcode: passcode, opening: locked)
             let keys = try locked.unlock(with: protector, settings: settings)
             #expect(try locked.digest(settings: settings).bytes == vector.bytes("digest"))
@@ -35,15 +35,15 @@ import ValetTestValues
             let locked = try LockedKeybag(parsing: bytes)
             #expect(locked.encoded == bytes)
             guard let object = locked.tpmPasscodeObject else {
-                let protector = DeviceProtector(try Self.secret(vector))
+                let protector = Protector(try Self.secret(vector))
                 try Self.expect(locked.unlock(with: protector, settings: settings), are: vector)
                 return
             }
-            let typed = try TPMPasscode(Passcode(passcode), opening: locked)
+            let typed = try StretchedRecord(Passcode(passcode), opening: locked)
             if vector.has("authorization") {
                 #expect(try typed.authorization.array == vector.bytes("authorization"))
             }
-            let protector = try TPMProtector(
+            let protector = try Protector(
                 Self.secret(vector), passcode: typed,
                 unsealed: TPMPasscodeSecret(copying: unsealed.span), object: object)
             try Self.expect(locked.unlock(with: protector, settings: settings), are: vector)

@@ -44,7 +44,7 @@ private enum KeychainEvent: String, CaseIterable {
         nil: "ok", .itemNotFound: "none", .passcodeNotSet: "no", .authenticationFailed: "wrong",
         .duplicateItem: "twice", .keyUnavailable: "gone", .incomplete: "half",
     ]
-    private static let states: [KeychainStatus.State: String] = [
+    private static let states: [LockState: String] = [
         .absent: "Z", .noPasscode: "N", .beforeFirstUnlock: "B", .unlocked: "U", .locked: "L",
         .keyUnavailable: "K", .incomplete: "I",
     ]

@@ -105,7 +105,7 @@ import ValetKeychainModel
         try keychain.setPasscode()
         if state != .unlocked { try keychain.session.lock(all: state == .beforeFirstUnlock) }
         let found = try keychain.store.availability()
-        #expect(ValetKeychain.LockState(found.state) == state)
+        #expect(found.state == state)
         #expect(ProtectionClass.allCases.filter(found.isAvailable) == classes)
     }
 }
@@ -115,7 +115,8 @@ import ValetKeychainModel
         let levels = ValetKeychain.ProtectionLevel.allCases
         #expect(levels == levels.sorted())
         #expect(Set(levels).count == 5)
-        #expect(levels.map(\.rawValue) == KeychainStatus.ProtectionLevel.allCases.map(\.rawValue))
+        #expect(
+            levels.map(\.rawValue) == ["file", "credential", "passcode", "tpm", "tpm+passcode"])
     }
 }
 

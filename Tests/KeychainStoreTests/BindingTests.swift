@@ -46,7 +46,7 @@ import ValetTPMSupport
     @Test func `has its items, and no device key on the disk`() throws {
         try bound.bind()
         let status = try store.status()
-        #expect(status.level == .tpm && status.deviceKeyPlace == .tpm && status.epoch == 2)
+        #expect(status.level == .tpm && status.deviceKeySource == .tpm && status.epoch == 2)
         #expect(status.state == .noPasscode && !status.isRotating && !status.isErasePending)
         #expect(bound.deviceKeys == [])
         #expect(isWhole())

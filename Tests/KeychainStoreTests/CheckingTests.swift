@@ -173,6 +173,6 @@ private final class LockableStore {
                 try store.recover(with: key, settingPasscode: nil, deviceKeyFrom: .keyFile)
             })
         #expect(try store.value(of: .exact("a"), for: keychain.caller) != nil)
-        #expect(try store.status().deviceKeyPlace == .ownFile)
+        #expect(try store.status().deviceKeySource == .ownFile)
     }
 }

@@ -17,7 +17,7 @@ import ValetKeychainModel
         case removed, ofAnotherKeychain
 
         var code: KeychainFailure.Code { self == .removed ? .incomplete : .keyUnavailable }
-        var state: KeychainStatus.State { self == .removed ? .incomplete : .keyUnavailable }
+        var state: LockState { self == .removed ? .incomplete : .keyUnavailable }
     }
 
     init() throws { passcode = try EpochStore.passcode("the passcode") }

@@ -109,7 +109,7 @@ import ValetSecretMemory
 
     @Test func `may hold what is not ours in the place of the device key`() throws {
         try epochs.store.rotateKeys(nil)
-        let file = try DeviceSecretSource(location: epochs.store.location).given(by: .file)
+        let file = try DeviceSecretSource(location: epochs.store.location).given(by: .ownFile)
         let own = DeviceSecretSource.name(ofKey: file.secret.id)
         try FileManager.default.moveItem(
             atPath: folder + "/device.key", toPath: folder + "/" + own)
@@ -126,7 +126,7 @@ import ValetSecretMemory
 
     @Test func `leads to the device key while it has the name of its own`() throws {
         try epochs.store.rotateKeys(nil)
-        let file = try DeviceSecretSource(location: epochs.store.location).given(by: .file)
+        let file = try DeviceSecretSource(location: epochs.store.location).given(by: .ownFile)
         let name = DeviceSecretSource.name(ofKey: file.secret.id)
         try FileManager.default.moveItem(
             atPath: folder + "/device.key", toPath: folder + "/" + name)
@@ -140,7 +140,7 @@ import ValetSecretMemory
 
     @Test func `says which device key is unsafe`() throws {
         try epochs.store.rotateKeys(nil)
-        let file = try DeviceSecretSource(location: epochs.store.location).given(by: .file)
+        let file = try DeviceSecretSource(location: epochs.store.location).given(by: .ownFile)
         let path = folder + "/" + DeviceSecretSource.name(ofKey: file.secret.id)
         try FileManager.default.moveItem(atPath: folder + "/device.key", toPath: path)
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)

@@ -61,7 +61,7 @@ final class EpochStore {
         Set(accounts.filter { (try? value($0)) == "value of \($0)" })
     }
 
-    func state() throws -> KeychainStatus.State { try store.status().state }
+    func state() throws -> LockState { try store.status().state }
 
     /// How a call ends: nil if well.
     func code(_ body: () throws -> Void) -> KeychainFailure.Code? {

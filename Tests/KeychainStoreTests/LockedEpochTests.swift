@@ -115,7 +115,7 @@ private struct Locked {
         let bound = store.takingDeviceKey(from: epochs.keychain.folder + "/given.key")
         defer { bound.close() }
         #expect(try bound.status().state == .locked)
-        #expect(try bound.status().deviceKeyPlace == .keyFile)
+        #expect(try bound.status().deviceKeySource == .keyFile)
         #expect(try bound.value(of: .exact(Locked.open[0]), for: epochs.caller) != nil)
         try bound.unlock(locked.passcode)
         #expect(epochs.readable(of: Locked.names) == Set(Locked.names))

@@ -55,7 +55,7 @@ import ValetTestValues
                 try vector.bytes("device_secret"), try vector.bytes("passcode")
             )
             let locked = try LockedKeybag(parsing: try vector.bytes("keybag"))
-            let protector = try PasscodeProtector(
+            let protector = try Protector(
                 DeviceSecret(copying: secret.span),
                 passcode: Passcode(SecretBytes(copying: passcode.span)), opening: locked)
             let epoch = try KeychainEpoch(

@@ -20,7 +20,7 @@ import ValetTestValues
         do {
             let locked = try LockedKeybag(parsing: bag)
             #expect(locked.encoded == bag)
-            let protector = try PasscodeProtector(
+            let protector = try Protector(
                 DeviceSecret(copying: secret.span),
                 passcode: Passcode(SecretBytes(copying: typed.span)), opening: locked)
             let epoch = try KeychainEpoch(

@@ -87,7 +87,7 @@ extension TestStore {
             let secret = try DeviceSecretSource(location: store.location)
                 .secret(of: facts, until: .immediately)
             return try KeychainState(
-                facts, try facts.unlock(with: DeviceProtector(secret)), opened: nil)
+                facts, try facts.unlock(with: Protector(secret)), opened: nil)
         }
     }
 
@@ -101,7 +101,7 @@ extension TestStore {
             let secret = try source.secret(of: facts, until: .immediately)
             settings.stamp &+= 1
             change(&settings)
-            let root = try DeviceProtector(secret).rootKey(of: locked)
+            let root = try Protector(secret).rootKey(of: locked)
             let body = Array(locked.encoded.dropLast(Digest.byteCount))
             let mac = KeyedHash.digest(root, .keybagMAC) { hash in
                 hash.append(body)

@@ -123,7 +123,7 @@ extension Vector {
 
     fileprivate func unlock(_ keybag: LockedKeybag, _ secret: String) throws -> UnlockedKeybag {
         let secret = try bytes(secret)
-        let protector = DeviceProtector(try DeviceSecret(copying: secret.span))
+        let protector = Protector(try DeviceSecret(copying: secret.span))
         return try keybag.unlock(with: protector, settings: bytes("settings"))
     }
 

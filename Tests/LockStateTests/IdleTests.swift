@@ -4,6 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 import ValetKeybag
+import ValetKeychainModel
 import ValetLockStateSupport
 import ValetSealing
 

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 import ValetCLinux
 import ValetKeybag
+import ValetKeychainModel
 import ValetLockStateSupport
 import ValetSealing
 import ValetSystem

@@ -235,7 +235,7 @@ extension Vector {
     }
 
     private func payloadKey(_ vector: Vector) throws -> SharedPayloadKey {
-        let scope = try #require(KeyScope(tag: vector.text("scope").utf8.first ?? 0))
+        let scope = try #require(KeyScope(rawValue: vector.text("scope").utf8.first ?? 0))
         let (binding, mark) = (try vector.binding(), try LockMark(vector.bytes("mark")))
         let bytes = try vector.bytes("sharing_key")
         let sharingKey = try SharingKey(copying: bytes.span)
@@ -281,7 +281,7 @@ extension Vector {
     private func expectSuccess(_ vector: Vector, _ payload: KeyPayload) throws {
         #expect(payload.bytes == (try vector.bytes("body")))
         #expect(payload.keychainID.bytes == (try vector.bytes("keychain")))
-        #expect(try payload.scope.tag == vector.text("scope").utf8.first)
+        #expect(try payload.scope.rawValue == vector.text("scope").utf8.first)
         #expect(
             try payload.period.numbers
                 == ["deadline", "idle", "end"].map { try vector.number($0) })

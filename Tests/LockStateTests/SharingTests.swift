@@ -3,6 +3,7 @@
 import Foundation
 import Testing
 import ValetKeybag
+import ValetKeychainModel
 import ValetLockStateSupport
 import ValetSealing
 

@@ -126,7 +126,7 @@ import ValetTestValues
 @Suite struct `A fixed number of bytes` {
     @Test func `is refused when it is another number`() {
         let error = #expect(throws: SealingError.self) { try KeyID([1, 2, 3]) }
-        #expect(error == SealingError(.malformed, during: .parse, of: "KeyIDName"))
+        #expect(error == SealingError(.malformed, during: .parse, of: "KeyID"))
     }
 
     @Test(arguments: 0..<16)

@@ -101,7 +101,7 @@ import ValetTestValues
         let cases: [(UInt32, TPMError.Code)] = [
             (0x98e, .wrongAuthorization(triesLeft: nil)), (0x9a2, .ownerAuthorizationNeeded),
             (0x99d, .policyFailed), (0x128, .policyFailed), (0x902, .full), (0x903, .full),
-            (0x14b, .full), (0x101, .outOfOrder), (0x100, .outOfOrder), (0x1d5, .refused),
+            (0x101, .outOfOrder), (0x100, .outOfOrder), (0x1d5, .refused),
             (0x7_0008, .refused),
         ]
         for (raw, code) in cases {

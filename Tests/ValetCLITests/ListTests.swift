@@ -114,8 +114,8 @@ import ValetKeychainModel
 @Suite struct `Naming the owner of an item` {
     private typealias Expected = (service: String, kind: ItemOwner.Kind, name: String)
 
-    @Test(arguments: Accessibility.allCases)
-    func `finds the identifier of a valet`(_ accessibility: Accessibility) {
+    @Test(arguments: ProtectionClass.offered)
+    func `finds the identifier of a valet`(_ accessibility: ProtectionClass) {
         let scope = Scope(identifier: "a_Accessible_b", accessibility: accessibility)
         let owner = ItemOwner(service: scope.service, group: AccessGroup("valet"))
         #expect(owner == ItemOwner(kind: .valet, name: "a_Accessible_b"))

@@ -55,11 +55,11 @@ import ValetKeychainModel
                         + "_shared_x_AccessibleWhenUnlocked"))
     }
 
-    @Test(arguments: Accessibility.allCases)
-    func `protects the item as it is told to`(_ accessibility: Accessibility) {
-        bench.run("set", "k", "--accessibility", accessibility.rawValue, input: [1])
+    @Test(arguments: ProtectionClass.offered)
+    func `protects the item as it is told to`(_ accessibility: ProtectionClass) {
+        bench.run("set", "k", "--accessibility", accessibility.word, input: [1])
         let item = bench.keychain.items.first
-        #expect(item?.protectionClass == accessibility.protectionClass)
+        #expect(item?.protectionClass == accessibility)
     }
 
     @Test func `acts for the application named`() {

@@ -186,7 +186,7 @@ internal import ValetSecItemRequests
         item.attributes[.service] = .text(service)
         let changed: [String: Any] = ["v_Data": Data([1]), "pdmn": "ck"]
         #expect(fake.add(item.dictionary.merging(changed) { $1 }).status == 0)
-        let found = try valet.retired("AccessibleAlways", .always, inFiles: true)
+        let found = try valet.retired(.always, inFiles: true)
         #expect(found.map(\.value) == [Data([1])])
         #expect(fake.received.last?["nleg"] as? Bool == true)
     }
@@ -194,7 +194,7 @@ internal import ValetSecItemRequests
     @Test func `looks into files then, for the service alone`() throws {
         let valet = valet(.sharedGroup(.sample("ABC"), nil))
         #expect(throws: KeychainError.itemNotFound) {
-            try valet.retired("AccessibleAlways", .always, inFiles: true)
+            try valet.retired(.always, inFiles: true)
         }
         #expect(fake.received.count == 2)
         #expect(fake.received[0]["agrp"] as? String == "ABC.com.example")
@@ -208,7 +208,7 @@ internal import ValetSecItemRequests
     @Test func `asks for the class where the service does not name it`() {
         let valet = valet(.explicit(.named("name")))
         #expect(throws: KeychainError.itemNotFound) {
-            try valet.retired("AccessibleAlways", .always, inFiles: true)
+            try valet.retired(.always, inFiles: true)
         }
         #expect(fake.received.map { $0["pdmn"] as? String } == ["dk"])
     }

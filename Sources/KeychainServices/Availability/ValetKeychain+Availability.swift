@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetKeychainModel
+public import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSecretMemory
 
@@ -34,7 +34,7 @@ extension ValetKeychain {
     /// lower `level` changes nothing. Asking for state and level, locking and unlocking still work.
     /// A child of `fork` requires what its parent does.
     public static func requireProtectionLevel(_ level: ProtectionLevel) {
-        RequiredLevel.raise(to: level.known)
+        RequiredLevel.raise(to: level)
     }
 
     /// The lock state now, and then each time that it has changed, in whatever process.
@@ -48,14 +48,13 @@ extension ValetKeychain {
 extension KeychainSession {
     func lockState() throws(KeychainFailure) -> ValetKeychain.LockState {
         try remembering { () throws(KeychainFailure) in
-            ValetKeychain.LockState(try availability().state)
+            try availability().state
         }
     }
 
     func protectionLevel() throws(KeychainFailure) -> ValetKeychain.ProtectionLevel? {
         try remembering { () throws(KeychainFailure) in
-            let level = try script == nil ? store.protectionLevel() : availability().level
-            return level.map(ValetKeychain.ProtectionLevel.init)
+            try script == nil ? store.protectionLevel() : availability().level
         }
     }
 

@@ -102,7 +102,7 @@ private struct Reading {
     mutating func news() throws(KeychainFailure) -> ValetKeychain.LockState? {
         switch update.map(session.scripted) {
         case .success(let found)?:
-            let state = ValetKeychain.LockState(found.state)
+            let state = found.state
             guard state != told else { return nil }
             told = state
             return state

@@ -8,18 +8,6 @@ internal import ValetSecretMemory
 internal import ValetSystem
 internal import ValetTPM
 
-/// Where the device secret of a keychain is to come from.
-package enum DeviceKeyPlace: CaseIterable, Hashable, Sendable {
-    /// `device.key`, made by this library.
-    case ownFile
-    /// The systemd credential `valet.device-key`.
-    case credential
-    /// The file that `$VALET_DEVICE_KEY_FILE` names.
-    case keyFile
-    /// The machine's TPM.
-    case tpm
-}
-
 /// New keys for a keychain: spec/keys-and-states.md §5, §6.
 extension ItemStore {
     /// Sets the first passcode; the keychain, which is made if there is none, is unlocked then.
@@ -110,7 +98,7 @@ extension ItemStore {
     @discardableResult
     package func rotateKeys(
         _ passcode: KeychainPasscode?, revokingRecoveryKey: Bool = false,
-        movingDeviceKeyTo place: DeviceKeyPlace? = nil, boundTo pcrs: [Int]? = nil,
+        movingDeviceKeyTo place: DeviceKeySource? = nil, boundTo pcrs: [Int]? = nil,
         _ options: EpochOptions = EpochOptions()
     ) throws(KeychainFailure) -> Int {
         let operation = "change the keys"
@@ -119,7 +107,7 @@ extension ItemStore {
             try changeKeys(operation, options) { facts in
                 NextEpoch(
                     passcode: facts.lockState == nil ? nil : passcode, stretching: stretching,
-                    keepsRecoveryKey: !revokingRecoveryKey, unlocks: false, source: place?.source,
+                    keepsRecoveryKey: !revokingRecoveryKey, unlocks: false, source: place,
                     registers: registers, patience: timeLimit)
             } openedBy: { (engine, facts) throws(KeychainFailure) in
                 if place == .keyFile { try engine.source.checkGivenFileIsElsewhere() }
@@ -129,7 +117,7 @@ extension ItemStore {
     }
 
     private static func registers(
-        _ numbers: [Int]?, at place: DeviceKeyPlace?, _ operation: String
+        _ numbers: [Int]?, at place: DeviceKeySource?, _ operation: String
     ) throws(KeychainFailure) -> PCRSelection? {
         guard let numbers else { return place == .tpm ? PCRSelection.none : nil }
         guard place == .tpm, let registers = PCRSelection(numbers) else {
@@ -203,26 +191,6 @@ extension ItemStore {
     func lockStateAfterRemoval(_ operation: String) throws(KeychainFailure) {
         try withEngine(operation) { (engine) throws(KeychainFailure) in
             try engine.lockWithoutPasscode(operation, Deadline(after: timeLimit))
-        }
-    }
-}
-
-extension DeviceKeyPlace {
-    init(_ source: DeviceSource) {
-        switch source {
-        case .file: self = .ownFile
-        case .credential: self = .credential
-        case .path: self = .keyFile
-        case .tpm: self = .tpm
-        }
-    }
-
-    var source: DeviceSource {
-        switch self {
-        case .ownFile: .file
-        case .credential: .credential
-        case .keyFile: .path
-        case .tpm: .tpm
         }
     }
 }

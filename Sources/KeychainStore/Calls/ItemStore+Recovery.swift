@@ -80,7 +80,7 @@ extension ItemStore {
     @discardableResult
     package func recover(
         with text: borrowing SecretBytes, settingPasscode new: KeychainPasscode?,
-        deviceKeyFrom place: DeviceKeyPlace? = nil, _ options: EpochOptions = EpochOptions()
+        deviceKeyFrom place: DeviceKeySource? = nil, _ options: EpochOptions = EpochOptions()
     ) throws(KeychainFailure) -> Int {
         let expected = try withEngine(Self.recovering) { (engine) throws(KeychainFailure) in
             try engine.rowsLostByRecovery(
@@ -94,11 +94,11 @@ extension ItemStore {
 
     private func changeKeys(
         with text: borrowing SecretBytes, settingPasscode new: KeychainPasscode?,
-        deviceKeyFrom place: DeviceKeyPlace?, _ options: EpochOptions
+        deviceKeyFrom place: DeviceKeySource?, _ options: EpochOptions
     ) throws(KeychainFailure) {
         try changeKeys(Self.recovering, options) { facts in
             // A TPM that is lost takes no new key.
-            let source = place?.source ?? (facts.isBoundToTPM ? .file : nil)
+            let source = place ?? (facts.isBoundToTPM ? .ownFile : nil)
             return NextEpoch(
                 passcode: new, stretching: stretching, source: source,
                 registers: place == .tpm ? PCRSelection.none : nil, patience: timeLimit)
@@ -145,7 +145,7 @@ extension Engine {
     ///
     /// - Returns: Whether it was done: not if the keychain has changed in the meantime.
     fileprivate func add(
-        _ publicKey: PublicKey, to facts: KeychainFacts, openedBy opener: borrowing AnyProtector,
+        _ publicKey: PublicKey, to facts: KeychainFacts, openedBy opener: borrowing Protector,
         _ operation: String, _ deadline: Deadline
     ) throws(KeychainFailure) -> Bool {
         var settings = facts.settings

@@ -32,7 +32,7 @@ extension ItemStore {
             default: throw error
             }
         }
-        if status.deviceKeyPlace == .tpm { status.tpm = try? tpmSummary() }
+        if status.deviceKeySource == .tpm { status.tpm = try? tpmSummary() }
         return status
     }
 }
@@ -87,7 +87,7 @@ extension Engine {
     ) throws(KeychainFailure) {
         status.level = keybag.level
         status.deviceKeyPath = source.path(of: keybag.deviceSource)
-        status.deviceKeyPlace = DeviceKeyPlace(keybag.deviceSource)
+        status.deviceKeySource = keybag.deviceSource
         status.pcrs = try source.registers(of: keybag).numbers
     }
 
@@ -95,7 +95,7 @@ extension Engine {
     private func state(
         _ facts: KeychainFacts, _ store: StoreConnection, _ deadline: Deadline,
         _ doubts: inout EpochDoubts
-    ) throws(KeychainFailure) -> KeychainStatus.State? {
+    ) throws(KeychainFailure) -> LockState? {
         guard let lockState = facts.lockState else {
             return try believed(currentState(store), &doubts) == nil ? nil : .noPasscode
         }
@@ -118,19 +118,6 @@ extension Engine {
         let log = try directory.check(file: KeychainLocation.databaseName + "-wal")
         let database = try directory.check(file: KeychainLocation.databaseName)
         return (database?.byteCount ?? 0) + (log?.byteCount ?? 0)
-    }
-}
-
-extension LockedKeybag {
-    /// What protects the keychain, as recorded when it was made.
-    var level: KeychainStatus.ProtectionLevel {
-        switch (protector, deviceSource) {
-        case (.device, .file): .file
-        case (.device, .credential), (.device, .path): .credential
-        case (.device, .tpm): .tpm
-        case (.passcode, _): .passcode
-        case (.tpmAndPasscode, _): .tpmAndPasscode
-        }
     }
 }
 

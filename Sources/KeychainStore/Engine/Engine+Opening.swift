@@ -128,7 +128,7 @@ extension Engine {
         guard let facts = try? KeychainFacts.load(from: store, at: source.location),
             let secret = try? source.secret(of: facts, until: .immediately)
         else { return false }
-        return (try? facts.unlock(with: DeviceProtector(secret))) != nil
+        return (try? facts.unlock(with: Protector(secret))) != nil
     }
 
     private static func create(
@@ -138,18 +138,18 @@ extension Engine {
         let source = DeviceSecretSource(location: location)
         let kind = source.preferred
         let file =
-            kind == .file
+            kind == .ownFile
             ? DeviceKeyFile(keychainID: .random(), secret: .random())
             : try source.given(by: kind)
         // A given device key may say which keychain it is for, and then opens no other.
         let keychainID = file.keychainID ?? .random()
         let encoded = file.encoded
         let keybag = NewKeybag(
-            keychainID: keychainID, source: kind, protector: DeviceProtector(file.intoSecret()))
+            keychainID: keychainID, source: kind, protector: Protector(file.intoSecret()))
         return try translating(creating) {
             try removeLeftovers(directory)
             try build(keybag, directory, deadline)
-            if kind == .file {
+            if kind == .ownFile {
                 let folder = try PrivateDirectory.open(location.deviceFolder, creating: true)
                 try encoded.withBytes { (contents: Span<UInt8>) throws(SystemError) in
                     try folder.createFile(KeychainLocation.deviceKeyName, contents: contents)

@@ -140,7 +140,7 @@ extension Engine {
             return .certain(try state(facts, keys))
         }
         return try translating(Self.opening) {
-            let protector = DeviceProtector(try source.secret(of: facts, until: .immediately))
+            let protector = Protector(try source.secret(of: facts, until: .immediately))
             let fresh = try KeychainState(
                 facts, try facts.unlock(with: protector), opened: nil)
             lastKnownState = fresh

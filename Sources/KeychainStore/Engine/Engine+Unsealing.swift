@@ -13,14 +13,14 @@ extension Engine {
     ///
     /// - Throws: ``KeychainFailure``: `keyUnavailable`, `timedOut`, `inputOutput`.
     func unseal(_ facts: KeychainFacts, _ deadline: Deadline) throws(KeychainFailure) {
-        let protector = DeviceProtector(try source.secret(of: facts, until: deadline))
+        let protector = Protector(try source.secret(of: facts, until: deadline))
         // A reader that finds no keys asks the TPM itself.
         try? share(facts, openedBy: protector)
     }
 
     /// Publishes the keys, unless somebody is writing or has changed them.
     private func share(
-        _ facts: KeychainFacts, openedBy protector: borrowing DeviceProtector
+        _ facts: KeychainFacts, openedBy protector: borrowing Protector
     ) throws {
         let lockState = facts.sharedLockState
         guard lockState.isShared, !directory.isReadOnly else { return }

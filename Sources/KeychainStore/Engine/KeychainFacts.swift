@@ -55,7 +55,7 @@ final class KeychainFacts: Sendable {
     ///
     /// - Throws: As ``LockedKeybag/unlock(with:settings:)``.
     func unlock(
-        with protector: borrowing some Protector & ~Copyable
+        with protector: borrowing Protector
     ) throws(KeybagError) -> [UnlockedKeybag] {
         var opened: [UnlockedKeybag] = []
         for keybag in keybags {

@@ -2,6 +2,7 @@
 
 internal import ValetDatabase
 internal import ValetKeybag
+internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSystem
 
@@ -39,7 +40,7 @@ struct NewKeybag {
     let locked: LockedKeybag
 
     init(
-        keychainID: KeychainID, source: DeviceSource, protector: borrowing DeviceProtector
+        keychainID: KeychainID, source: DeviceKeySource, protector: borrowing Protector
     ) {
         settings = KeychainSettings(
             stamp: .random(in: .min ... .max), keychainID: keychainID, epoch: Epoch(1))

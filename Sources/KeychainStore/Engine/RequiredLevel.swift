@@ -2,7 +2,7 @@
 
 internal import Synchronization
 internal import ValetKeybag
-internal import ValetKeychainModel
+package import ValetKeychainModel
 internal import ValetSystem
 
 /// The least protection that this process accepts of a keychain whose items it reads or writes.
@@ -12,7 +12,7 @@ package enum RequiredLevel {
 
     /// Has every call for items refuse below `level` from now on. It can be raised, never lowered:
     /// no part of a program takes back what another relies on.
-    package static func raise(to level: KeychainStatus.ProtectionLevel) {
+    package static func raise(to level: ProtectionLevel) {
         rank.max(level.rank, ordering: .sequentiallyConsistent)
     }
 
@@ -31,11 +31,11 @@ package enum RequiredLevel {
     static var isSet: Bool { rank.load(ordering: .relaxed) > 0 }
 
     static func check(
-        _ level: KeychainStatus.ProtectionLevel, _ operation: String, hint: String
+        _ level: ProtectionLevel, _ operation: String, hint: String
     ) throws(KeychainFailure) {
         let required = rank.load(ordering: .sequentiallyConsistent)
         guard level.rank < required else { return }
-        let name = KeychainStatus.ProtectionLevel.allCases.first { $0.rank == required }
+        let name = ProtectionLevel.allCases.first { $0.rank == required }
         throw KeychainFailure(
             .insufficientProtection, during: operation,
             message: "the keychain's protection level is \(level.rawValue), "
@@ -55,7 +55,7 @@ extension ItemStore {
         guard isThere == nil else { return }
         let source = DeviceSecretSource(location: location).preferred
         try RequiredLevel.check(
-            source == .file ? .file : .credential, operation,
+            source == .ownFile ? .file : .credential, operation,
             hint: "make the keychain first, with `valet passcode set`")
     }
 }

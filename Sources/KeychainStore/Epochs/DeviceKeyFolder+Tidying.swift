@@ -17,7 +17,7 @@ extension DeviceKeyFolder {
     func tidy(_ keybag: LockedKeybag) throws {
         // What these names have is never erased, whatever it looks like.
         var kept = [DeviceSecretSource.name(ofKey: keybag.deviceKeyID)]
-        if keybag.deviceSource == .file { kept.append(try putInPlace(keybag.deviceKeyID)) }
+        if keybag.deviceSource == .ownFile { kept.append(try putInPlace(keybag.deviceKeyID)) }
         for name in try names() where Self.isOurs(name) && !kept.contains(name) {
             switch try entry(name) {
             case .outdated, .remnant: try erase(name)

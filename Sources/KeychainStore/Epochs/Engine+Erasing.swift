@@ -118,7 +118,7 @@ extension Engine {
     private func tidyDeviceKeys(_ facts: KeychainFacts) throws {
         if let folder = try DeviceKeyFolder(location, facts) {
             try folder.tidy(facts.newest)
-        } else if facts.newest.deviceSource == .file {
+        } else if facts.newest.deviceSource == .ownFile {
             throw DeviceKeyFolder.notSeen(location.deviceFolder)
         }
     }

@@ -19,7 +19,7 @@ struct NextEpoch {
     /// Whether to unlock a locked keychain: only where a passcode is set.
     var unlocks = true
     /// Where its device secret is to come from; nil leaves it where it is.
-    var source: DeviceSource?
+    var source: DeviceKeySource?
     /// Which registers of a TPM its device secret is bound to; nil for those that the last is.
     var registers: PCRSelection?
     /// How long to wait for a TPM, each time.
@@ -47,13 +47,13 @@ extension Engine {
                 unlocks: next.unlocks)
         }
         let file: DeviceKeyFile
-        if source == .file {
+        if source == .ownFile {
             file = DeviceKeyFile(keychainID: keychainID, secret: .random())
         } else {
             file = try self.source.given(by: source)
             try self.source.check(file, isFor: keychainID, source)
         }
-        let deviceKey = source == .file ? try file.copied(operation) : nil
+        let deviceKey = source == .ownFile ? try file.copied(operation) : nil
         let protector = try Self.protector(file.intoSecret(), next, operation)
         return EpochChange(
             opener: opener, protector: protector, deviceSource: source, deviceKey: deviceKey,
@@ -62,14 +62,13 @@ extension Engine {
 
     private static func protector(
         _ secret: consuming DeviceSecret, _ next: NextEpoch, _ operation: String
-    ) throws(KeychainFailure) -> AnyProtector {
+    ) throws(KeychainFailure) -> Protector {
         switch next.passcode {
-        case .none: return .device(DeviceProtector(secret))
+        case .none: return Protector(secret)
         case .some(let new):
             do {
-                return .passcode(
-                    try PasscodeProtector(
-                        secret, passcode: new.passcode, cost: next.stretching.cost()))
+                return try Protector(
+                    secret, passcode: new.passcode, cost: next.stretching.cost())
             } catch {
                 throw KeychainFailure(translating: error, during: operation)
             }
@@ -93,7 +92,7 @@ extension Engine {
 
     /// Nothing is published for it: the keys are at hand, and the keychain may be locked.
     private func finishFirst(
-        _ facts: KeychainFacts, openedBy opener: borrowing AnyProtector, _ operation: String
+        _ facts: KeychainFacts, openedBy opener: borrowing Protector, _ operation: String
     ) throws(KeychainFailure) {
         let begun = try wrongPasscodes.counting { () throws(KeychainFailure) in
             do {

@@ -10,7 +10,7 @@ extension Engine {
     /// What `doctor` says of each of them.
     func strayKeys(_ facts: KeychainFacts) throws -> [Finding] {
         guard let folder = try DeviceKeyFolder(location, facts) else { return [] }
-        let isFile = facts.newest.deviceSource == .file
+        let isFile = facts.newest.deviceSource == .ownFile
         // While it is nowhere to be seen, whatever there is may be all that there is of it.
         let isSeen = try !isFile || folder.hasKey(facts.newest.deviceKeyID)
         // The last one keeps its name until a change of keys has come to its end.

@@ -40,10 +40,9 @@ extension Engine {
     func protector(
         of facts: KeychainFacts, _ passcode: KeychainPasscode?, _ operation: String,
         _ patience: Duration
-    ) throws(KeychainFailure) -> AnyProtector {
+    ) throws(KeychainFailure) -> Protector {
         guard facts.newest.protector != .device else {
-            return .device(
-                DeviceProtector(try source.secret(of: facts, until: Deadline(after: patience))))
+            return Protector(try source.secret(of: facts, until: Deadline(after: patience)))
         }
         guard let typed = passcode else {
             try source.check(facts, until: Deadline(after: patience))
@@ -54,13 +53,12 @@ extension Engine {
         switch facts.newest.protector {
         case .tpmAndPasscode:
             return try wrongPasscodes.counting { () throws(KeychainFailure) in
-                .tpm(try source.protector(of: facts.newest, typed, patience))
+                try source.protector(of: facts.newest, typed, patience)
             }
         case .device, .passcode:
             let secret = try source.secret(of: facts, until: Deadline(after: patience))
             do throws(KeybagError) {
-                return .passcode(
-                    try PasscodeProtector(secret, passcode: typed.passcode, opening: facts.newest))
+                return try Protector(secret, passcode: typed.passcode, opening: facts.newest)
             } catch {
                 throw KeychainFailure(translating: error, during: operation)
             }
@@ -109,7 +107,7 @@ extension Engine {
     /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong passcode, `timedOut`,
     ///   `keychainDamaged`.
     func publish(
-        _ facts: KeychainFacts, openedBy protector: borrowing AnyProtector,
+        _ facts: KeychainFacts, openedBy protector: borrowing Protector,
         within limits: UnlockLimits, since moment: LockMoment?, _ deadline: Deadline
     ) throws(KeychainFailure) -> Bool {
         let operation = ItemStore.unlocking

@@ -8,7 +8,7 @@ internal import ValetSecretMemory
 
 /// What opens a keychain whose keys are to be changed.
 enum KeychainOpener: ~Copyable {
-    case protector(AnyProtector)
+    case protector(Protector)
     case recovery(RecoveryProtector)
 }
 
@@ -17,9 +17,9 @@ struct EpochChange: ~Copyable {
     /// What opens the epoch that there is.
     let opener: KeychainOpener
     /// What is to open the next.
-    let protector: AnyProtector
+    let protector: Protector
     /// Where the device secret of `protector` comes from.
-    let deviceSource: DeviceSource
+    let deviceSource: DeviceKeySource
     /// The device key that is to be written first, if it is new and ours.
     let deviceKey: DeviceKeyFile?
     /// Whether the recovery key is to open the next epoch, too.

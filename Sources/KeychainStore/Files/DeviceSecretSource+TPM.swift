@@ -41,11 +41,11 @@ extension DeviceSecretSource {
     ///   as ``unsealedSecret(of:until:)``; `outOfMemory`.
     func protector(
         of keybag: LockedKeybag, _ typed: KeychainPasscode, _ patience: Duration
-    ) throws(KeychainFailure) -> TPMProtector {
+    ) throws(KeychainFailure) -> Protector {
         let secret = try unsealedSecret(of: keybag, until: Deadline(after: patience))
         let stored = keybag.tpmPasscodeObject ?? []
         let passcode = try translating(Self.opening) {
-            try TPMPasscode(typed.passcode, opening: keybag)
+            try StretchedRecord(typed.passcode, opening: keybag)
         }
         let bytes = try asking(Self.opening) { () throws(TPMError) in
             try location.tpm.unsealPasscodeSecret(
@@ -54,7 +54,7 @@ extension DeviceSecretSource {
         }
         let unsealed: TPMPasscodeSecret = try Self.key(bytes, Self.opening)
         do throws(KeybagError) {
-            return try TPMProtector(secret, passcode: passcode, unsealed: unsealed, object: stored)
+            return try Protector(secret, passcode: passcode, unsealed: unsealed, object: stored)
         } catch {
             throw KeychainFailure(translating: error, during: Self.opening)
         }
@@ -82,7 +82,7 @@ extension DeviceSecretSource {
     func newPasscodeShare(_ next: NextEpoch) throws(KeychainFailure) -> TPMPasscodeShare? {
         guard let new = next.passcode else { return nil }
         let passcode = try translating(Self.binding) {
-            try TPMPasscode(new.passcode, cost: next.stretching.cost())
+            try StretchedRecord(new.passcode, cost: next.stretching.cost())
         }
         let unsealed = TPMPasscodeSecret.random()
         let object = try asking(Self.binding) { () throws(TPMError) in
@@ -98,16 +98,16 @@ extension DeviceSecretSource {
     /// - Throws: Nothing: what was just sealed is of the right form.
     func protector(
         _ held: consuming TPMHeldSecret, _ share: consuming TPMPasscodeShare?
-    ) throws(KeychainFailure) -> AnyProtector {
+    ) throws(KeychainFailure) -> Protector {
         let object = held.object.bytes
         do throws(KeybagError) {
             switch consume share {
             case .none:
                 kept.keep(held.secret, of: .device)
-                return .device(try DeviceProtector(held.intoSecret(), object: object))
+                return try Protector(held.intoSecret(), object: object)
             case .some(let share):
                 kept.keep(held.secret, of: .tpmAndPasscode)
-                return .tpm(try share.protector(held.intoSecret(), object: object))
+                return try share.protector(held.intoSecret(), object: object)
             }
         } catch {
             throw KeychainFailure(translating: error, during: Self.binding)
@@ -175,15 +175,15 @@ struct TPMHeldSecret: ~Copyable {
 
 /// What a TPM gives out for a passcode from now on.
 struct TPMPasscodeShare: ~Copyable {
-    let passcode: TPMPasscode
+    let passcode: StretchedRecord
     let unsealed: TPMPasscodeSecret
     let object: SealedObject
 
     /// The protector that has the device secret, too.
     consuming func protector(
         _ secret: consuming DeviceSecret, object deviceObject: [UInt8]
-    ) throws(KeybagError) -> TPMProtector {
-        try TPMProtector(
+    ) throws(KeybagError) -> Protector {
+        try Protector(
             secret, passcode: passcode, unsealed: unsealed, object: object.bytes,
             deviceObject: deviceObject)
     }

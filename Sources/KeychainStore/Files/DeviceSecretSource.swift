@@ -15,18 +15,18 @@ struct DeviceSecretSource {
     let kept = KeptDeviceSecret()
 
     /// Which source a new keychain is given, and what holds the secret.
-    var preferred: DeviceSource {
-        if location.deviceKeyPath != nil { return .path }
+    var preferred: DeviceKeySource {
+        if location.deviceKeyPath != nil { return .keyFile }
         if let path = location.credentialPath, GivenFile.exists(path) { return .credential }
-        return .file
+        return .ownFile
     }
 
     /// The path that messages name.
-    func path(of source: DeviceSource) -> String? {
+    func path(of source: DeviceKeySource) -> String? {
         switch source {
-        case .file: location.deviceFolder + "/" + KeychainLocation.deviceKeyName
+        case .ownFile: location.deviceFolder + "/" + KeychainLocation.deviceKeyName
         case .credential: location.credentialPath
-        case .path: location.deviceKeyPath
+        case .keyFile: location.deviceKeyPath
         case .tpm: location.tpm.place.path
         }
     }
@@ -72,7 +72,7 @@ struct DeviceSecretSource {
 
     /// - Throws: ``KeychainFailure/Code/keyUnavailable`` for a device key of another keychain.
     func check(
-        _ file: borrowing DeviceKeyFile, isFor keychainID: KeychainID, _ source: DeviceSource
+        _ file: borrowing DeviceKeyFile, isFor keychainID: KeychainID, _ source: DeviceKeySource
     ) throws(KeychainFailure) {
         guard file.keychainID == nil || file.keychainID == keychainID else {
             throw KeychainFailure(
@@ -84,21 +84,21 @@ struct DeviceSecretSource {
 
     /// The device key that has the id which `keybag` names, or else whatever is in its place.
     private func file(of keybag: LockedKeybag) throws(KeychainFailure) -> DeviceKeyFile {
-        guard keybag.deviceSource == .file else { return try given(by: keybag.deviceSource) }
+        guard keybag.deviceSource == .ownFile else { return try given(by: keybag.deviceSource) }
         do throws(KeychainFailure) {
-            let file = try given(by: .file)
+            let file = try given(by: .ownFile)
             if file.secret.id == keybag.deviceKeyID { return file }
         } catch {
             // Being replaced, maybe.
         }
         // An epoch change that did not end leaves the new one under a name of its own.
         do throws(KeychainFailure) {
-            return try given(by: .file, name: Self.name(ofKey: keybag.deviceKeyID))
+            return try given(by: .ownFile, name: Self.name(ofKey: keybag.deviceKeyID))
         } catch {
             guard error.code == .incomplete else { throw error }
         }
         // One that has ended meanwhile has given it the usual name.
-        return try given(by: .file)
+        return try given(by: .ownFile)
     }
 
     /// The name that the device key with that id has until it takes the place of the last.
@@ -110,7 +110,7 @@ struct DeviceSecretSource {
     ///
     /// - Throws: As ``secret(of:until:)``.
     func given(
-        by source: DeviceSource, name: String = KeychainLocation.deviceKeyName
+        by source: DeviceKeySource, name: String = KeychainLocation.deviceKeyName
     ) throws(KeychainFailure) -> DeviceKeyFile {
         let parsed: Result<DeviceKeyFile, DeviceKeyFile.Flaw>
         do throws(SystemError) {
@@ -125,9 +125,9 @@ struct DeviceSecretSource {
     }
 
     private func read(
-        _ source: DeviceSource, _ name: String
+        _ source: DeviceKeySource, _ name: String
     ) throws(SystemError) -> Result<DeviceKeyFile, DeviceKeyFile.Flaw> {
-        if source == .file {
+        if source == .ownFile {
             let folder = try PrivateDirectory.open(location.deviceFolder, creating: false)
             return try folder.withContents(
                 of: name, maxByteCount: DeviceKeyFile.byteCount
@@ -144,9 +144,9 @@ struct DeviceSecretSource {
         }
     }
 
-    private func failure(_ error: SystemError, _ source: DeviceSource) -> KeychainFailure {
+    private func failure(_ error: SystemError, _ source: DeviceKeySource) -> KeychainFailure {
         switch (error.code, source) {
-        case (.missing, .file):
+        case (.missing, .ownFile):
             KeychainFailure(
                 .incomplete, during: Self.operation,
                 message: "the keychain is there, its device key is not", path: path(of: source),
@@ -160,13 +160,13 @@ struct DeviceSecretSource {
         }
     }
 
-    private func failure(_ flaw: DeviceKeyFile.Flaw, _ source: DeviceSource) -> KeychainFailure {
+    private func failure(_ flaw: DeviceKeyFile.Flaw, _ source: DeviceKeySource) -> KeychainFailure {
         switch flaw {
         case .newer:
             KeychainFailure(.newerFormat, during: Self.operation, path: path(of: source))
         case .damaged, .malformed:
             KeychainFailure(
-                source == .file ? .keychainDamaged : .keyUnavailable, during: Self.operation,
+                source == .ownFile ? .keychainDamaged : .keyUnavailable, during: Self.operation,
                 message: flaw == .damaged
                     ? "the device key is damaged" : "the file is not a device key",
                 path: path(of: source), hint: "put the device key back from a copy")
@@ -174,15 +174,15 @@ struct DeviceSecretSource {
     }
 }
 
-extension DeviceSource {
+extension DeviceKeySource {
     /// What helps when nothing is at this source.
     fileprivate var remedy: String {
         switch self {
-        case .file: "put device.key back from a copy"
+        case .ownFile: "put device.key back from a copy"
         case .tpm: "make the TPM available, or run `valet recovery use`"
         case .credential:
             "start the program as the service that has the credential valet.device-key"
-        case .path: "set VALET_DEVICE_KEY_FILE to the file that the keychain was made with"
+        case .keyFile: "set VALET_DEVICE_KEY_FILE to the file that the keychain was made with"
         }
     }
 }

@@ -78,7 +78,7 @@ extension Engine {
 extension KeychainFacts {
     /// Opens the presence pairs of all epochs.
     private func presenceKeys(
-        with protector: borrowing some Protector & ~Copyable
+        with protector: borrowing Protector
     ) throws(KeybagError) -> [PresenceKeys] {
         var opened: [PresenceKeys] = []
         for keybag in keybags {
@@ -91,7 +91,7 @@ extension KeychainFacts {
 
     /// The proof that `protector` gives.
     func proof(
-        with protector: borrowing some Protector & ~Copyable
+        with protector: borrowing Protector
     ) throws(KeybagError) -> PresenceProof {
         PresenceProof(.passcode, keys: try presenceKeys(with: protector))
     }

@@ -24,14 +24,14 @@ extension ItemStore {
         } catch {
             // One of the two files alone: FORMAT §2.1.
             guard error.code == .incomplete else { throw error }
-            return KeychainAvailability(state: .incomplete, openKeys: .none, fault: error)
+            return KeychainAvailability(state: .incomplete, openKeys: [], fault: error)
         }
     }
 
     /// The protection level recorded in the keychain; nil while there is none.
     ///
     /// - Throws: As ``availability()``.
-    package func protectionLevel() throws(KeychainFailure) -> KeychainStatus.ProtectionLevel? {
+    package func protectionLevel() throws(KeychainFailure) -> ProtectionLevel? {
         try reading(Self.looking) { (engine, deadline) throws(KeychainFailure) in
             try engine.readFacts(Self.looking, deadline).newest.level
         }
@@ -73,8 +73,8 @@ extension Engine {
         case .locked(_, .otherEpoch) where !isLast, .beforeFirstUnlock(.otherEpoch) where !isLast:
             return nil
         case .unlocked: found.end = lockState.unlockPeriod?.deadline
-        case .locked: (found.state, found.openKeys) = (.locked, .afterFirstUnlock)
-        case .beforeFirstUnlock: (found.state, found.openKeys) = (.beforeFirstUnlock, .none)
+        case .locked: (found.state, found.openKeys) = (.locked, [.afterFirstUnlock])
+        case .beforeFirstUnlock: (found.state, found.openKeys) = (.beforeFirstUnlock, [])
         case .unknown(let error):
             throw KeychainFailure(.inputOutput, during: ItemStore.looking, message: "\(error)")
         }
@@ -94,7 +94,7 @@ extension Engine {
         // What this process has opened stays open.
         guard lastKnownState?.facts !== facts else { return found }
         try lookForDeviceKey(facts, deadline, &found)
-        if found.fault != nil { found.openKeys = .none }
+        if found.fault != nil { found.openKeys = [] }
         return found
     }
 

@@ -5,18 +5,13 @@ internal import ValetLockState
 
 /// Which items of a keychain can be read at one moment.
 package struct KeychainAvailability: Hashable, Sendable {
-    /// The protection classes whose keys are open.
-    package enum OpenKeys: Hashable, Sendable {
-        case none, afterFirstUnlock, all
-    }
-
     /// spec/keys-and-states.md §5. Unlocked, a keychain whose device key is gone is still
     /// `unlocked`.
-    package var state: KeychainStatus.State
+    package var state: LockState
     /// The level recorded in the keychain; nil while there is none.
-    package var level: KeychainStatus.ProtectionLevel?
-    /// What is open. Where there is no keychain or no passcode nothing has to be unlocked.
-    package var openKeys: OpenKeys
+    package var level: ProtectionLevel?
+    /// The scopes whose keys are open: all of them where there is no keychain or no passcode.
+    package var openKeys: Set<KeyScope>
     /// Why the device key is not there, in the states `keyUnavailable` and `incomplete`.
     package var fault: KeychainFailure?
     /// Whether the process unlocks for itself alone.
@@ -28,24 +23,9 @@ package struct KeychainAvailability: Hashable, Sendable {
 
     /// Whether items of that class can be read, if there are any.
     package func isAvailable(_ protectionClass: ProtectionClass) -> Bool {
-        switch openKeys {
-        case .all: true
-        case .afterFirstUnlock: !protectionClass.needsUnlockedKeychain
-        case .none: false
-        }
+        openKeys.contains(protectionClass.scope)
     }
 
     /// How long the keychain stays unlocked, rounded up; nil if it has no end.
     package var remaining: Duration? { end?.remaining }
-}
-
-extension ProtectionClass {
-    /// Whether a lock takes its keys away.
-    fileprivate var needsUnlockedKeychain: Bool {
-        switch self {
-        case .whenUnlocked, .whenUnlockedThisDeviceOnly, .whenPasscodeSetThisDeviceOnly: true
-        case .afterFirstUnlock, .always, .afterFirstUnlockThisDeviceOnly, .alwaysThisDeviceOnly:
-            false
-        }
-    }
 }

@@ -2,17 +2,24 @@
 
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
+internal import ValetKeychainModel
+
 // The texts of the constants that CoreFoundationNames has as objects, with their documentation. The
 // compiler prefers those; the ones that are not public are for the parser alone.
 
 // Values of kSecAttrAccessible: when an item may be read.
-@_disfavoredOverload public let kSecAttrAccessibleWhenUnlocked = "ak"
-@_disfavoredOverload public let kSecAttrAccessibleAfterFirstUnlock = "ck"
-@_disfavoredOverload public let kSecAttrAccessibleAlways = "dk"
-@_disfavoredOverload public let kSecAttrAccessibleWhenUnlockedThisDeviceOnly = "aku"
-@_disfavoredOverload public let kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly = "cku"
-@_disfavoredOverload public let kSecAttrAccessibleAlwaysThisDeviceOnly = "dku"
-@_disfavoredOverload public let kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly = "akpu"
+@_disfavoredOverload public let kSecAttrAccessibleWhenUnlocked = ProtectionClass.whenUnlocked.code
+@_disfavoredOverload public let kSecAttrAccessibleAfterFirstUnlock =
+    ProtectionClass.afterFirstUnlock.code
+@_disfavoredOverload public let kSecAttrAccessibleAlways = ProtectionClass.always.code
+@_disfavoredOverload public let kSecAttrAccessibleWhenUnlockedThisDeviceOnly =
+    ProtectionClass.whenUnlockedThisDeviceOnly.code
+@_disfavoredOverload public let kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly =
+    ProtectionClass.afterFirstUnlockThisDeviceOnly.code
+@_disfavoredOverload public let kSecAttrAccessibleAlwaysThisDeviceOnly =
+    ProtectionClass.alwaysThisDeviceOnly.code
+@_disfavoredOverload public let kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly =
+    ProtectionClass.whenPasscodeSetThisDeviceOnly.code
 
 // Attributes of keys and certificates: names only, so that code builds. Passwords have none of
 // these (`errSecNoSuchAttr`); keys and certificates are not kept here (`errSecUnimplemented`).

@@ -28,8 +28,8 @@ enum ItemOptions {
     static let accessibility = OptionDeclaration(
         name: "accessibility", valueName: "CLASS",
         help: "when the secret can be read; a part of its name, so every verb needs it",
-        defaultValue: Accessibility.whenUnlocked.rawValue,
-        choices: Accessibility.allCases.map(\.rawValue))
+        defaultValue: ProtectionClass.whenUnlocked.word,
+        choices: ProtectionClass.offered.map(\.word))
     static let cloud = OptionDeclaration(
         name: "cloud",
         help: "a secret of an iCloud valet, kept apart from the others; nothing is sent to other "
@@ -52,9 +52,9 @@ enum ItemOptions {
         let defaultIdentifier = scope.requester.group == nil ? "default" : nil
         scope.identifier = values[identifier] ?? defaultIdentifier
         scope.accessibility =
-            values[accessibility].flatMap(Accessibility.init(rawValue:)) ?? .whenUnlocked
+            values[accessibility].flatMap(ProtectionClass.init(word:)) ?? .whenUnlocked
         scope.isCloud = values.has(cloud)
-        if scope.isCloud, scope.accessibility.protectionClass.isThisDeviceOnly {
+        if scope.isCloud, scope.accessibility.isThisDeviceOnly {
             throw .usage(
                 "'--cloud' does not go with '--accessibility \(scope.accessibility.rawValue)'",
                 hint: "an iCloud valet keeps no secrets for this device only")

@@ -78,7 +78,7 @@ struct DeviceBindCommand: Command {
             ("valet device bind --own-file --lower", "Back to a file of its own."),
         ])
 
-    private let place: DeviceKeyPlace
+    private let place: DeviceKeySource
     private let path: String?
     private let registers: [Int]?
     private let acceptsResettableLockout: Bool
@@ -88,7 +88,7 @@ struct DeviceBindCommand: Command {
 
     init(_ values: ParsedValues) throws(CLIError) {
         skipsDamaged = values.has(KeyOptions.skipDamaged)
-        let places: [(OptionDeclaration, DeviceKeyPlace)] = [
+        let places: [(OptionDeclaration, DeviceKeySource)] = [
             (Self.credential, .credential), (Self.keyFile, .keyFile), (Self.tpm, .tpm),
             (Self.ownFile, .ownFile),
         ]

@@ -34,7 +34,8 @@ struct DeviceStatusCommand: Command {
         }
         let isAvailable = status.state != .incomplete && status.state != .keyUnavailable
         let fields: [StatusReport.Field] = [
-            .init(member: "source", label: "Device key", value: .text(status.deviceKeyPlace?.name)),
+            .init(
+                member: "source", label: "Device key", value: .text(status.deviceKeySource?.name)),
             .init(member: "path", label: "Path", value: .text(status.deviceKeyPath)),
             .init(
                 member: "isAvailable", label: "Available", value: .flag(isAvailable),

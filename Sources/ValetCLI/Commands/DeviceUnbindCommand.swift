@@ -40,7 +40,7 @@ struct DeviceUnbindCommand: Command {
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
         let (store, status) = try context.usableStore()
-        guard status.deviceKeyPlace == .tpm else {
+        guard status.deviceKeySource == .tpm else {
             throw CLIError(
                 .failure, "the keychain is not bound to a TPM",
                 hint: "'valet device status' shows where its key comes from")
@@ -55,7 +55,7 @@ struct DeviceUnbindCommand: Command {
             (options) throws(KeychainFailure) in
             try store.rotateKeys(passcode, movingDeviceKeyTo: .ownFile, options)
         }
-        context.console.note("valet: the device key comes from \(DeviceKeyPlace.ownFile.name) now")
+        context.console.note("valet: the device key comes from \(DeviceKeySource.ownFile.name) now")
         return .success
     }
 }

@@ -91,7 +91,7 @@ extension Scope {
     ) -> CLIError {
         guard failure.code == .itemNotFound else { return CLIError(failure) }
         let place = otherAccessibility(of: key, in: keychain).map {
-            "it is there with '--accessibility \($0.rawValue)'"
+            "it is there with '--accessibility \($0.word)'"
         }
         return CLIError(
             .notFound, "no \(quoted(key)) in \(name)",
@@ -101,8 +101,8 @@ extension Scope {
     /// Under which other accessibility the valet has `key`.
     private func otherAccessibility(
         of key: String, in keychain: any ItemAccess
-    ) -> Accessibility? {
-        Accessibility.allCases.first { accessibility in
+    ) -> ProtectionClass? {
+        ProtectionClass.offered.first { accessibility in
             guard accessibility != self.accessibility else { return false }
             var other = self
             other.accessibility = accessibility

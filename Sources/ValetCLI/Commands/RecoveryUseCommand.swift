@@ -16,7 +16,7 @@ struct RecoveryUseCommand: Command {
         name: "device-key", valueName: "PLACE",
         help: "where the device key comes from afterwards (default: where it came from, but "
             + "own-file after a TPM)",
-        choices: DeviceKeyPlace.allCases.map(\.name))
+        choices: DeviceKeySource.allCases.map(\.name))
 
     static let declaration = CommandDeclaration(
         name: "recovery use", abstract: "restore access to the keychain with the recovery key",
@@ -61,7 +61,7 @@ struct RecoveryUseCommand: Command {
     private let newDescriptor: PasscodeDescriptor?
     private let setsPasscode: Bool
     private let allowsWeak: Bool
-    private let place: DeviceKeyPlace?
+    private let place: DeviceKeySource?
     private let isLoweringAllowed: Bool
     private let isAgreed: Bool
 
@@ -70,7 +70,7 @@ struct RecoveryUseCommand: Command {
         newDescriptor = try KeyOptions.descriptor(KeyOptions.newPasscodeDescriptor, values)
         setsPasscode = values.has(Self.setsPasscode) || newDescriptor != nil
         allowsWeak = values.has(KeyOptions.weak)
-        place = values[Self.deviceKey].flatMap(DeviceKeyPlace.init(name:))
+        place = values[Self.deviceKey].flatMap(DeviceKeySource.init(name:))
         isLoweringAllowed = values.has(KeyOptions.lower)
         isAgreed = values.has(KeyOptions.yes)
     }
@@ -83,12 +83,12 @@ struct RecoveryUseCommand: Command {
             try store.itemsLostByRecovery(settingPasscode: setsPasscode)
         }
         context.console.note("valet: with the right key, \(Self.text(lost))")
-        if status.deviceKeyPlace == .tpm { noteLostTPM(of: store, context.console) }
+        if status.deviceKeySource == .tpm { noteLostTPM(of: store, context.console) }
         try context.console.requireConsent(to: "Recover the keychain?", isGiven: isAgreed)
         try recover(store, context)
         try context.noteLockState("the keychain is recovered", of: store)
         let place = try asking { () throws(KeychainFailure) in
-            try store.status().deviceKeyPlace
+            try store.status().deviceKeySource
         }
         let path = store.location.deviceKeyPath
         if self.place != nil, let requirement = place?.requirement(path: path) {

@@ -85,7 +85,7 @@ final class FakeKeychain: ItemAccess {
                 owner: ItemOwner(
                     service: ListedItem.text(item.attributes[.service]), group: group),
                 group: group.rawValue,
-                accessibility: Accessibility.name(of: item.protectionClass),
+                accessibility: item.protectionClass.word,
                 isCloud: item.isSynchronizable, byteCount: values[index].count, modified: 0,
                 requirement: item.accessControl?.requirement)
         }

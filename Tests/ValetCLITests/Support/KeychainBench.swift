@@ -103,14 +103,14 @@ final class KeychainBench {
     }
 
     /// Stores an item whose value is "value".
-    func add(_ key: String, as accessibility: Accessibility = .whenUnlocked) {
+    func add(_ key: String, as accessibility: ProtectionClass = .whenUnlocked) {
         #expect(
-            run("set", key, "--accessibility", accessibility.rawValue, input: "value") == .success)
+            run("set", key, "--accessibility", accessibility.word, input: "value") == .success)
     }
 
     /// Whether an item can be read.
-    func canRead(_ key: String, as accessibility: Accessibility = .whenUnlocked) -> Bool {
-        run("get", key, "--accessibility", accessibility.rawValue) == .success
+    func canRead(_ key: String, as accessibility: ProtectionClass = .whenUnlocked) -> Bool {
+        run("get", key, "--accessibility", accessibility.word) == .success
             && console.outputText == "value"
     }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetKeychainModel
 internal import ValetKeychainStore
 
 /// Where a device key comes from, as the command spells it.
-extension DeviceKeyPlace {
+extension DeviceKeySource {
     var name: String {
         switch self {
         case .ownFile: "own-file"
@@ -40,15 +41,15 @@ extension DeviceKeyPlace {
 struct Protection {
     let hasPasscode: Bool
     /// Where the device key is kept; nil while there is none.
-    let place: DeviceKeyPlace?
+    let place: DeviceKeySource?
 
     /// What `status` knows of.
     init(_ status: KeychainStatus) {
         hasPasscode = status.lockStateProvider != nil
-        place = status.deviceKeyPlace
+        place = status.deviceKeySource
     }
 
-    init(hasPasscode: Bool, place: DeviceKeyPlace?) {
+    init(hasPasscode: Bool, place: DeviceKeySource?) {
         self.hasPasscode = hasPasscode
         self.place = place
     }

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a thief of the disk has to overcome: docs/THREAT-MODEL.md says what each level gives.
+///
+/// Applications know it as `ValetKeychain.ProtectionLevel`; the command prints its raw values. A
+/// greater level takes more to get in.
+@nonexhaustive
+public enum ProtectionLevel: String, CaseIterable, Hashable, Sendable {
+    /// Nothing: the device key is on the same disk. Other users are kept out.
+    case file
+    /// Whatever guards the device key, which comes from outside.
+    case credential
+    /// Guessing the passcode, at the cost of Argon2id for each guess.
+    case passcode
+    /// The TPM of this machine.
+    case tpm
+    /// The TPM of this machine, which limits how fast the passcode can be guessed.
+    case tpmAndPasscode = "tpm+passcode"
+}
+
+extension ProtectionLevel: Comparable {
+    /// The place of the level in the order of what it takes to get in, from 1.
+    package var rank: Int {
+        switch self {
+        case .file: 1
+        case .credential: 2
+        case .passcode: 3
+        case .tpm: 4
+        case .tpmAndPasscode: 5
+        }
+    }
+
+    /// Whether `left` takes less to overcome than `right`.
+    public static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
+}
+
+/// Where a keychain's device secret comes from. The raw values are stored in keybags:
+/// docs/FORMAT.md §4.1.
+package enum DeviceKeySource: UInt8, CaseIterable, Hashable, Sendable {
+    /// `device.key`, which this library made.
+    case ownFile = 1
+    /// The systemd credential `valet.device-key`.
+    case credential = 3
+    /// The file that `$VALET_DEVICE_KEY_FILE` names.
+    case keyFile = 4
+    /// The machine's TPM.
+    case tpm = 2
+}

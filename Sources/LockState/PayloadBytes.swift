@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeybag
+internal import ValetKeychainModel
+internal import ValetSealing
+
+/// Each scope has a payload of its own: docs/FORMAT.md §10.4.
+extension KeyScope {
+    /// The classes whose keys there can be, in the order of their numbers.
+    var classes: [ProtectionClass] { ProtectionClass.allCases.filter { $0.scope == self } }
+
+    /// Those that have to be there, which are the first ones: recovery opens no key of the class
+    /// that needs a passcode.
+    var requiredClasses: [ProtectionClass] {
+        classes.filter { $0 != .whenPasscodeSetThisDeviceOnly }
+    }
+
+    /// What the names of the payloads of a keychain, or of all, begin with; of the form of before
+    /// there were sharing files, too, which nobody reads any more.
+    static func namePrefixes(of keychainID: KeychainID?) -> [String] {
+        ["valet:2:", "valet:1:"].map { prefix in keychainID.map { "\(prefix)\($0):" } ?? prefix }
+    }
+
+    /// A new name for a payload in the kernel. It proves nothing, and is random so that none takes
+    /// the place of another.
+    func randomName(of keychainID: KeychainID) -> String {
+        let digits = String(UInt64.random(in: .min ... .max), radix: 16)
+        let padding = String(repeating: "0", count: 16 - digits.count)
+        return "valet:2:\(keychainID):\(Character(Unicode.Scalar(rawValue))):\(padding)\(digits)"
+    }
+
+    /// Whether `name` is that of a payload of this scope.
+    func isNamed(by name: String) -> Bool {
+        let parts = name.split(separator: ":", omittingEmptySubsequences: false)
+        return parts.count >= 4 && parts[3] == String(Character(Unicode.Scalar(rawValue)))
+    }
+}
+
+/// Writes one value after another into guarded memory, big endian.
+struct PayloadWriter {
+    private(set) var position = 0
+
+    /// Leaves the next `count` bytes as they are.
+    mutating func skip(_ count: Int) { position += count }
+
+    mutating func write<let byteCount: Int, Name>(
+        _ name: FixedBytes<byteCount, Name>, to target: inout MutableSpan<UInt8>
+    ) {
+        for byte in name.bytes { write(byte, to: &target) }
+    }
+
+    mutating func write<P>(_ key: borrowing SymmetricKey<P>, to target: inout MutableSpan<UInt8>) {
+        let start = position
+        key.withBytes { bytes in
+            for index in bytes.indices { target[start + index] = bytes[index] }
+        }
+        position += SymmetricKey<P>.byteCount
+    }
+
+    mutating func write(
+        _ number: some FixedWidthInteger & UnsignedInteger, to target: inout MutableSpan<UInt8>
+    ) {
+        for shift in stride(from: number.bitWidth - 8, through: 0, by: -8) {
+            target[position] = UInt8(truncatingIfNeeded: number >> shift)
+            position += 1
+        }
+    }
+}
+
+/// Takes values off the front of bytes of any shape. The bytes are secret and only lent, so that
+/// they are passed along; what is remembered is how far they were read.
+struct PayloadReader {
+    private var position = 0
+    /// Where to stop.
+    private let end: Int
+
+    init(end: Int) { self.end = end }
+
+    var isAtEnd: Bool { position == end }
+
+    /// Where the next `count` bytes are.
+    ///
+    /// - Throws: ``LockStateError/Code/malformed`` if there are fewer.
+    mutating func next(_ count: Int) throws(LockStateError) -> Range<Int> {
+        guard count <= end - position else {
+            throw LockStateError(.malformed, during: .parse)
+        }
+        defer { position += count }
+        return position..<(position + count)
+    }
+
+    /// The next big-endian number.
+    mutating func integer<T: FixedWidthInteger & UnsignedInteger>(
+        of bytes: Span<UInt8>, as type: T.Type = T.self
+    ) throws(LockStateError) -> T {
+        var number: T = 0
+        for index in try next(T.bitWidth / 8) {
+            number = T(truncatingIfNeeded: UInt64(number) << 8) | T(bytes[index])
+        }
+        return number
+    }
+}
+
+extension SymmetricKey {
+    /// Takes a key out of a payload.
+    ///
+    /// - Throws: ``LockStateError/Code/malformed`` unless there are 32 bytes.
+    init(payload bytes: Span<UInt8>) throws(LockStateError) {
+        do throws(SealingError) {
+            try self.init(copying: bytes)
+        } catch {
+            throw LockStateError(.malformed, during: .parse)
+        }
+    }
+
+    /// Another owner of the same key.
+    borrowing func copied() throws(LockStateError) -> SymmetricKey {
+        try withBytes { (bytes: Span<UInt8>) throws(LockStateError) in
+            try SymmetricKey(payload: bytes)
+        }
+    }
+}
+
+extension FixedBytes {
+    /// Takes a name or digest out of a payload.
+    ///
+    /// - Throws: ``LockStateError/Code/malformed`` for another number of bytes.
+    init(payload bytes: Span<UInt8>) throws(LockStateError) {
+        do throws(SealingError) {
+            try self.init(copying: bytes)
+        } catch {
+            throw LockStateError(.malformed, during: .parse)
+        }
+    }
+}
