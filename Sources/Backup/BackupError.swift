@@ -3,22 +3,20 @@
 internal import ValetSealing
 internal import ValetSystem
 
-/// Writes and reads backup files: streams of sealed records.
+/// The error of the module, which writes and reads backup files: what was being done, to which
+/// file, at which place in it, and why it failed.
 ///
-/// Format: docs/FORMAT.md §11. The module has never heard of SQLite; where items come from and go
-/// to is its caller's concern.
-///
-/// This is its one error: what was being done, to which file, where in it, why it failed and what
-/// helps.
+/// A backup is a stream of sealed records: docs/FORMAT.md §11. The module knows no SQLite; its
+/// callers supply the items and store them.
 package struct BackupError: Error, Sendable {
     /// What a caller can do.
     @nonexhaustive
     package enum Code: Hashable, Sendable, CaseIterable {
-        /// The passphrase is not the one of this backup: ask again.
+        /// The passphrase is wrong: ask again.
         case wrongPassphrase
         /// The passphrase has no bytes.
         case emptyPassphrase
-        /// The file is not what was written: use another copy.
+        /// The file was changed: use another copy.
         case damaged
         /// The file ends too early: copy it again.
         case truncated
@@ -28,13 +26,14 @@ package struct BackupError: Error, Sendable {
         case newer
         /// The item may not leave the device.
         case notMigratable
-        /// No item can be like this: a bug of our caller's.
+        /// No item can have this form: a bug of the caller.
         case invalidItem
         /// The item, or the file, is larger than is allowed.
         case tooLarge
-        /// There is a file of that name, and it is not to be replaced.
+        /// A file of that name exists and must not be replaced.
         case destinationExists
-        /// A symbolic link, a folder or something else stands where a file must be.
+        /// The path leads to a symbolic link, a folder or another object that is not a regular
+        /// file.
         case unsuitablePath
         /// There is no such file or folder.
         case missing
@@ -42,7 +41,7 @@ package struct BackupError: Error, Sendable {
         case denied
         /// No space is left; nothing was left behind.
         case diskFull
-        /// There is not as much memory as a passphrase of this cost takes.
+        /// There is not enough memory to stretch a passphrase at this cost.
         case outOfMemory
         /// The system failed in another way.
         case io
@@ -66,7 +65,7 @@ package struct BackupError: Error, Sendable {
     package let path: String?
     /// Where it is wrong, for a file that is damaged or truncated.
     package let place: Place?
-    /// `errno`, if the system said no.
+    /// `errno`, if a system call failed.
     package let systemError: Int32?
     /// The error of the layer below, if one led to this.
     package let underlying: (any Error)?

@@ -19,7 +19,7 @@ struct BackupHeader: Equatable, Sendable {
 
     /// The header of a new backup.
     ///
-    /// - Parameter key: What seals the stream; it is wrapped under `kek`.
+    /// - Parameter key: The key of the stream; it is wrapped under `kek`.
     init(
         _ preamble: Preamble, key: borrowing BackupKey, kek: borrowing BackupKEK,
         stream: StreamHeader
@@ -33,7 +33,7 @@ struct BackupHeader: Equatable, Sendable {
         bytes = body + Digest(of: body.span).bytes
     }
 
-    /// What stands before the wrapped key, and is bound to it: 59 bytes.
+    /// The 59 bytes before the wrapped key, which is bound to them.
     struct Preamble: Equatable, Sendable {
         let origin: BackupOrigin
         let salt: Salt
@@ -57,7 +57,7 @@ struct BackupHeader: Equatable, Sendable {
                 .backup, keychainID: origin.keychainID, epoch: Epoch(0), parameters: bytes)
         }
 
-        /// What wraps the key: `H(W; "valet/1/backup", KC)`.
+        /// The key that wraps the backup's key: `H(W; "valet/1/backup", KC)`.
         func kek(from stretched: borrowing StretchedPasscode) -> BackupKEK {
             KeyedHash.derive(from: stretched, .backup) { $0.append(origin.keychainID) }
         }
@@ -67,11 +67,11 @@ struct BackupHeader: Equatable, Sendable {
     var preamble: Preamble { Preamble(origin: origin, salt: salt, cost: cost) }
 }
 
-/// Which costs a reader takes.
+/// Which costs a reader accepts.
 enum CostBounds {
     /// Those of the format.
     case format
-    /// Any that libsodium takes, for tests, which cannot wait for real ones.
+    /// Any cost that libsodium accepts: for tests, which cannot wait for real ones.
     case any
 
     func cost(memoryKiB: UInt32, passes: UInt32) throws(SealingError) -> Argon2Cost {
@@ -83,7 +83,7 @@ enum CostBounds {
 }
 
 extension BackupHeader {
-    /// Reads the header off the first bytes of a file, at most 236.
+    /// Reads the header from the first bytes of a file, at most 236.
     ///
     /// - Throws: ``BackupError``: `notABackup`, `newer`, `truncated`, `damaged`.
     init(
@@ -127,7 +127,7 @@ extension BackupHeader {
     }
 }
 
-/// Where a backup comes from: what its header says to everybody.
+/// Where a backup comes from. The header tells this without the passphrase.
 package struct BackupOrigin: Hashable, Sendable {
     /// The keychain that it was made from.
     package let keychainID: KeychainID

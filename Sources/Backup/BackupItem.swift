@@ -22,7 +22,7 @@ package struct BackupItem: Sendable {
     ///
     /// - Throws: ``BackupError/Code/notMigratable`` for a protection class of this device only, or
     ///   an access control; ``BackupError/Code/invalidItem`` without a group, or with an attribute
-    ///   that the class does not have or that is a property; ``BackupError/Code/tooLarge`` above
+    ///   that the class lacks or that is a property of its own; ``BackupError/Code/tooLarge`` above
     ///   ``maximalByteCount``.
     package init(
         _ properties: NewItem, logicalTime: Int64, value: SecretValue?
@@ -50,7 +50,7 @@ package struct BackupItem: Sendable {
 }
 
 extension Attribute {
-    /// Whether it is an attribute of its own in a backup, of items of `itemClass`.
+    /// Whether backups store it as an attribute of items of `itemClass`.
     fileprivate func isInBackup(of itemClass: ItemClass) -> Bool {
         switch self {
         case .accessGroup, .synchronizable, .accessible, .accessControl: false
@@ -59,8 +59,7 @@ extension Attribute {
     }
 }
 
-/// The attributes of an item as a backup has them, its access group among them: docs/FORMAT.md
-/// §11.3.
+/// The attributes of an item in a backup, including its access group: docs/FORMAT.md §11.3.
 struct BackupAttributes {
     let attributes: [Attribute: AttributeValue]
     let accessGroup: AccessGroup
@@ -70,7 +69,7 @@ struct BackupAttributes {
         self.accessGroup = accessGroup
     }
 
-    /// Nil for a list that is malformed, names what is no attribute, or lacks the access group.
+    /// Nil for a list that is malformed, has an unknown tag, or lacks the access group.
     init?(encoded bytes: [UInt8]) {
         guard let list = AttributeList(encoded: bytes[...]) else { return nil }
         var attributes: [Attribute: AttributeValue] = [:]
@@ -92,7 +91,7 @@ struct BackupAttributes {
     }
 }
 
-/// What the content of a backup is made of: docs/FORMAT.md §11.3.
+/// The records of a backup: docs/FORMAT.md §11.3.
 enum RecordKind: UInt8 {
     case item = 1
     case trailer = 2

@@ -5,17 +5,17 @@ internal import ValetSealing
 package import ValetSecretMemory
 internal import ValetSystem
 
-/// A backup file whose header is sound, and whose passphrase has not been given yet.
+/// A backup file with a valid header, before its passphrase is known.
 package struct LockedBackup: Sendable {
     private let file: ChosenFile
     private let header: BackupHeader
 
-    /// Where the backup says it is from. Proved only once it is unlocked.
+    /// Where the backup says it comes from; authenticated only by unlocking it.
     package var origin: BackupOrigin { header.origin }
 
     /// Opens the file at `path` and reads its header.
     ///
-    /// The file stays open: a later exchange of what has that name changes nothing. `path` must not
+    /// The file stays open: replacing it under that name later changes nothing. `path` must not
     /// name a keychain's own database: closing that would drop the locks of this process.
     ///
     /// - Throws: ``BackupError``: `notABackup`, `newer`, `truncated`, `damaged`; `missing`,
@@ -36,7 +36,7 @@ package struct LockedBackup: Sendable {
         header = try BackupHeader(parsing: bytes, path: path, costs: costs)
     }
 
-    /// Opens the backup. Takes the memory and the time that its header asks for, within bounds.
+    /// Opens the backup, with the memory and time that its header asks for, within bounds.
     ///
     /// - Throws: ``BackupError``: `wrongPassphrase`, `emptyPassphrase`, `damaged`, `outOfMemory`.
     package func unlock(
@@ -59,9 +59,9 @@ package struct LockedBackup: Sendable {
     }
 }
 
-/// An open backup, to be read from its start as often as needed.
+/// An open backup, which can be read repeatedly from its start.
 package final class BackupReader: Sendable {
-    /// Where the backup is from.
+    /// Where the backup comes from.
     package let origin: BackupOrigin
     private let file: ChosenFile
     private let header: BackupHeader
@@ -79,8 +79,8 @@ package final class BackupReader: Sendable {
         BackupItems(ChunkReader(file, header: header, key: key))
     }
 
-    /// Reads the whole file and says what is at its end. A restore does this first, and
-    /// compares the result with that of the reading that follows: docs/FORMAT.md §11.4.
+    /// Reads the whole file and returns its summary. A restore does this first, and compares it
+    /// with the summary of the reading that follows: docs/FORMAT.md §11.4.
     ///
     /// - Throws: ``BackupError``: `damaged`, `truncated`, `io`, with the place.
     package func verify() throws(BackupError) -> BackupSummary {
@@ -92,8 +92,7 @@ package final class BackupReader: Sendable {
 
 /// One reading of a backup, item by item, with one chunk and one item in memory.
 ///
-/// An item that was given out is one that was written, at its place; whether the file goes on to
-/// its end only ``end()`` can tell.
+/// Every returned item was written at its place. Only ``end()`` tells whether the file is complete.
 package struct BackupItems: ~Copyable {
     private var chunks: ChunkReader
     private var itemCount: UInt64 = 0
@@ -103,7 +102,7 @@ package struct BackupItems: ~Copyable {
         self.chunks = chunks
     }
 
-    /// The next item; nil after the last one, once everything up to the end of the file is proved.
+    /// The next item; nil after the last one, once the whole file has been authenticated.
     ///
     /// - Throws: ``BackupError``, from then on always: `damaged`, `truncated`, `io`, at a place.
     package mutating func next() throws(BackupError) -> BackupItem? {
@@ -120,7 +119,7 @@ package struct BackupItems: ~Copyable {
         }
     }
 
-    /// What is at the end, after what is left has been read.
+    /// Reads the rest and returns the summary of the whole file.
     ///
     /// - Throws: As ``next()``.
     package mutating func end() throws(BackupError) -> BackupSummary {
@@ -187,26 +186,26 @@ package struct BackupItems: ~Copyable {
         return SecretValue(try chunks.secret(valueByteCount))
     }
 
-    /// The next bytes, which have the size of the fields in them.
+    /// A reader of the next `byteCount` bytes.
     private mutating func fields(byteCount: Int) throws(BackupError) -> ByteReader<BackupError> {
         let bytes = try chunks.bytes(byteCount)
         return ByteReader(bytes, malformed: chunks.damaged)
     }
 }
 
-/// Opens chunk after chunk and gives out their content: docs/FORMAT.md §11.2.
+/// Opens the chunks one after another and returns their content: docs/FORMAT.md §11.2.
 struct ChunkReader: ~Copyable {
     private let file: ChosenFile
     private let header: [UInt8]
     private var opener: StreamOpener
     private var content = SecretBytes(byteCount: Chunk.contentByteCount)
-    /// How much of the chunk has been given out; all of it, before the first chunk.
+    /// How much of the chunk has been returned; all of it before the first chunk.
     private var used = Chunk.contentByteCount
     private var sealed = [UInt8](repeating: 0, count: Chunk.byteCount)
     private var chunkCount = 0
     private var isLast = false
 
-    /// Starts in front of the first chunk.
+    /// Starts before the first chunk.
     init(_ file: ChosenFile, header: BackupHeader, key: borrowing BackupKey) {
         self.file = file
         self.header = header.bytes
@@ -254,7 +253,7 @@ struct ChunkReader: ~Copyable {
         return ending
     }
 
-    /// What a record that is not as it must be throws.
+    /// The error for a record of another form.
     var damaged: BackupError {
         BackupError(
             .damaged, during: .read, path: file.path, place: .chunk(max(0, chunkCount - 1)))

@@ -5,9 +5,9 @@ package import ValetSealing
 package import ValetSecretMemory
 internal import ValetSystem
 
-/// A backup that is being written. Dropping it before ``finish()`` leaves nothing behind.
+/// A backup that is being written. Dropping it before ``finish()`` leaves no file.
 ///
-/// It keeps one chunk of 64 KiB in memory, whatever the number of items.
+/// It keeps one chunk of 64 KiB in memory, for any number of items.
 /// Format: docs/FORMAT.md §11.
 package struct BackupWriter: ~Copyable {
     private var chunks: ChunkWriter
@@ -15,13 +15,13 @@ package struct BackupWriter: ~Copyable {
 
     /// Starts a backup, which will be at `path` once it is finished.
     ///
-    /// Takes the memory and the time that `cost` says. `path` must not name one of a keychain's own
-    /// files: the caller knows them, and this module does not.
+    /// Takes the memory and time of `cost`. `path` must not name a file of a keychain: the caller
+    /// checks that, because this module does not know those files.
     ///
     /// - Parameters:
-    ///   - replacing: Whether it may take the place of a file that is there.
-    ///   - passphrase: What opens it, byte for byte: normalise it before.
-    ///   - cost: What a guess of it will cost; the reader takes costs within the format's bounds.
+    ///   - replacing: Whether to replace an existing file.
+    ///   - passphrase: Taken byte for byte: normalise it before.
+    ///   - cost: The cost of one guess; readers accept costs within the format's bounds.
     /// - Throws: ``BackupError``: `emptyPassphrase`; `destinationExists` unless `replacing`;
     ///   `unsuitablePath`, `missing`, `denied`, `diskFull`, `outOfMemory`, `io`.
     package init(
@@ -52,7 +52,7 @@ package struct BackupWriter: ~Copyable {
         chunks = try ChunkWriter(into: file, sealer: sealer, header: header)
     }
 
-    /// Checks that a backup could be written to `path`, and leaves nothing there.
+    /// Checks that a backup could be written to `path`, and leaves no file there.
     ///
     /// - Throws: ``BackupError``: `destinationExists` unless `replacing`; `unsuitablePath`,
     ///   `missing`, `denied`, `diskFull`, `io`.
@@ -80,8 +80,8 @@ package struct BackupWriter: ~Copyable {
 
     /// Writes the end, brings the file to disk and gives it its name.
     ///
-    /// - Returns: What a reader of the whole file will find.
-    /// - Throws: ``BackupError``, after which there is no file: what ``append(_:)`` threw,
+    /// - Returns: The summary that a reader of the whole file will get.
+    /// - Throws: ``BackupError``, and then there is no file: the error of ``append(_:)``,
     ///   `destinationExists`, `unsuitablePath`, `diskFull`, `io`.
     package consuming func finish() throws(BackupError) -> BackupSummary {
         var trailer = [RecordKind.trailer.rawValue]
@@ -93,9 +93,9 @@ package struct BackupWriter: ~Copyable {
     }
 }
 
-/// What was found at the end of a backup, or written there.
+/// The number of items in a backup and the end of its stream.
 ///
-/// Two readings with equal summaries have read the same: docs/FORMAT.md §11.4.
+/// Two readings with equal summaries have read the same bytes: docs/FORMAT.md §11.4.
 package struct BackupSummary: Hashable, Sendable {
     /// The number of items.
     package let itemCount: UInt64
@@ -103,7 +103,7 @@ package struct BackupSummary: Hashable, Sendable {
     package let ending: [UInt8]
 }
 
-/// Cuts content into chunks and writes them, sealed: docs/FORMAT.md §11.2.
+/// Cuts content into chunks, seals them and writes them: docs/FORMAT.md §11.2.
 struct ChunkWriter: ~Copyable {
     private var file: StagedFile
     private var sealer: StreamSealer
@@ -112,7 +112,7 @@ struct ChunkWriter: ~Copyable {
     private var filled = 0
     private var sealed = [UInt8](repeating: 0, count: Chunk.byteCount)
 
-    /// Writes the header; `sealer` is the one whose header that header has.
+    /// Writes the header, which contains the stream header of `sealer`.
     init(
         into file: consuming StagedFile, sealer: consuming StreamSealer, header: BackupHeader
     ) throws(BackupError) {
@@ -128,7 +128,7 @@ struct ChunkWriter: ~Copyable {
     mutating func append(_ bytes: Span<UInt8>) throws(BackupError) {
         var done = 0
         while done < bytes.count {
-            // A full chunk waits for what comes next: it may be the last one.
+            // A full chunk waits for more content, because it may be the last one.
             if filled == Chunk.contentByteCount { try sealChunk(isLast: false) }
             let count = min(bytes.count - done, Chunk.contentByteCount - filled)
             content.write(bytes.extracting(done..<(done + count)), at: filled)
@@ -137,7 +137,7 @@ struct ChunkWriter: ~Copyable {
         }
     }
 
-    /// Seals what is left as the last chunk, and gives the file its name.
+    /// Seals the rest as the last chunk, and gives the file its name.
     ///
     /// - Returns: The last 16 bytes of that chunk.
     /// - Throws: As ``append(_:)``; `destinationExists`, `unsuitablePath`.
@@ -157,7 +157,7 @@ struct ChunkWriter: ~Copyable {
         content.withBytes { content in
             sealer.seal(content, associatedData: header.span, isLast: isLast, into: &sealed)
         }
-        // Zeros for what will not be filled; the plaintext that was here is wiped.
+        // A new buffer of zeros; the old plaintext is wiped.
         content = SecretBytes(byteCount: Chunk.contentByteCount)
         filled = 0
         try write(sealed)

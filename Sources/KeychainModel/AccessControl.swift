@@ -6,7 +6,7 @@
 /// Two are equal when they mean the same, however they were spelled: ``init(_:_:)`` brings the
 /// constraints into one form.
 package struct AccessControl: Hashable, Sendable {
-    /// What a person has to prove: the bits of spec/secitem.md §10.1.
+    /// What a person must prove: the bits of spec/secitem.md §10.1.
     package struct Constraints: OptionSet, Hashable, Sendable {
         /// The bits, as `SecAccessControlCreateFlags` and docs/FORMAT.md §5.4 have them.
         package let rawValue: UInt32
@@ -20,11 +20,11 @@ package struct AccessControl: Hashable, Sendable {
         package static let userPresence = Constraints(rawValue: 1 << 0)
         /// Any finger that is enrolled when the item is read.
         package static let biometryAny = Constraints(rawValue: 1 << 1)
-        /// A finger, while those are enrolled that were when the item was added.
+        /// A finger, while the same fingers are enrolled as when the item was added.
         package static let biometryCurrentSet = Constraints(rawValue: 1 << 3)
         /// The keychain's passcode.
         package static let devicePasscode = Constraints(rawValue: 1 << 4)
-        /// Another device of the person, which Linux does not know.
+        /// Another device of the person, which does not exist on Linux.
         package static let companion = Constraints(rawValue: 1 << 5)
         /// One of the constraints suffices.
         package static let or = Constraints(rawValue: 1 << 14)
@@ -32,12 +32,12 @@ package struct AccessControl: Hashable, Sendable {
         package static let and = Constraints(rawValue: 1 << 15)
         /// The constraints are about the use of a private key.
         package static let privateKeyUsage = Constraints(rawValue: 1 << 30)
-        /// The application adds a secret of its own, which is needed beside all others.
+        /// The application adds a secret of its own, which is required beside all others.
         package static let applicationPassword = Constraints(rawValue: 1 << 31)
 
         /// Either of the two that ask for a finger.
         package static let biometry: Constraints = [.biometryAny, .biometryCurrentSet]
-        /// Those that are met by a person, each on its own.
+        /// The constraints that a person meets, each on its own.
         package static let single: Constraints = [
             .userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion,
         ]
@@ -60,21 +60,21 @@ package struct AccessControl: Hashable, Sendable {
     package let protectionClass: ProtectionClass
     /// In normal form: no unknown bits; `or` or `and` only, and always, with two single ones.
     package let constraints: Constraints
-    /// Whether this names a class and nothing else, as items without an access control have it:
-    /// such a one is never equal to one that was made (spec/secitem.md §3.4).
+    /// Whether this names only a class, as for items without an access control. It is never equal
+    /// to an access control that was made (spec/secitem.md §3.4).
     package let isPlain: Bool
-    /// What the fingers were that were enrolled when the item was added: set in stored items with
-    /// `biometryCurrentSet`, and nowhere else. At most 255 bytes, compared byte by byte.
+    /// The fingers that were enrolled when the item was added: only in stored items with
+    /// `biometryCurrentSet`. At most 255 bytes, compared byte by byte.
     package private(set) var enrolment: [UInt8]?
 
-    /// The access control of items that have none but their class.
+    /// The access control of items that have only a class.
     package init(plain protectionClass: ProtectionClass) {
         self.protectionClass = protectionClass
         constraints = []
         isPlain = true
     }
 
-    /// What somebody asks for, in normal form.
+    /// An access control in normal form.
     ///
     /// - Throws: ``Contradiction``.
     package init(
@@ -91,8 +91,7 @@ package struct AccessControl: Hashable, Sendable {
         constraints = given.intersection(.known).withOneJunction
     }
 
-    /// The same, for the fingers that are enrolled now; what is not about the current set is not
-    /// changed.
+    /// The same, bound to the enrolled fingers; unchanged without `biometryCurrentSet`.
     package func bound(to enrolment: [UInt8]?) -> AccessControl {
         guard constraints.contains(.biometryCurrentSet) else { return self }
         var bound = self
@@ -100,13 +99,13 @@ package struct AccessControl: Hashable, Sendable {
         return bound
     }
 
-    /// As it was before it was bound, which is how applications see it.
+    /// The same without the binding, as applications see it.
     package var unbound: AccessControl { bound(to: nil) }
 }
 
 extension AccessControl.Constraints {
-    /// `and` where two have to be joined and nothing says how; neither where there is nothing to
-    /// join.
+    /// With `and` if two constraints need a junction and have none; without `or` and `and` if there
+    /// is nothing to join.
     fileprivate var withOneJunction: Self {
         let count = intersection(.single).rawValue.nonzeroBitCount
         guard count > 1 else { return subtracting([.or, .and]) }
@@ -115,7 +114,7 @@ extension AccessControl.Constraints {
 }
 
 extension AccessControl {
-    /// What a person can show that it is them.
+    /// How a person proves their identity.
     package struct Factors: OptionSet, Hashable, Sendable {
         /// One bit for each.
         package let rawValue: UInt8
@@ -131,18 +130,18 @@ extension AccessControl {
         package static let fingerprint = Factors(rawValue: 2)
     }
 
-    /// Which factors open the item: any of these ways, each of which takes all of its factors.
+    /// Which factors open the item: one of these ways, each of which takes all of its factors.
     ///
-    /// No way at all is a demand that nobody can meet; an empty way, one that needs nobody.
+    /// Without a way, nobody can meet the demand; an empty way needs no person.
     package struct Demand: Hashable, Sendable {
-        /// Each at most once; the easier ones, with fewer factors, first.
+        /// Each at most once; ways with fewer factors first.
         package let ways: [Factors]
 
         init(_ ways: [Factors]) { self.ways = ways }
 
-        /// Whether nobody has to be there.
+        /// Whether no person is needed.
         package var isNothing: Bool { ways.contains([]) }
-        /// Whether nothing that a person can do is enough.
+        /// Whether no person can meet the demand.
         package var isImpossible: Bool { ways.isEmpty }
         /// Whether every way takes the passcode.
         package var needsPasscode: Bool { ways.allSatisfy { $0.contains(.passcode) } }
@@ -152,17 +151,16 @@ extension AccessControl {
             ways.contains { factors.isSuperset(of: $0) }
         }
 
-        /// The demand where no fingerprint counts.
+        /// The demand if no fingerprint counts.
         package var withoutFingerprint: Demand {
             Demand(ways.filter { !$0.contains(.fingerprint) })
         }
     }
 
-    /// What has to be proved before the value is given out.
+    /// What must be proved before the value is released.
     ///
-    /// A companion device is something that nobody can show here: it makes a demand impossible,
-    /// unless something else may take its place. An application's password is demanded beside all
-    /// of this (``takesPassword``), and has no part in it.
+    /// There is no companion device here: it makes a demand impossible unless `or` offers another
+    /// factor. An application's password (``takesPassword``) is required separately.
     package var demand: Demand {
         guard !constraints.contains(.userPresence) else {
             return Demand([.fingerprint, .passcode])
@@ -176,14 +174,14 @@ extension AccessControl {
         return Demand([factors.reduce(into: []) { $0.formUnion($1 ?? []) }])
     }
 
-    /// Whether the value is sealed under an application's password, too (docs/FORMAT.md §5.5).
+    /// Whether the value is also sealed under an application's password (docs/FORMAT.md §5.5).
     package var takesPassword: Bool { constraints.contains(.applicationPassword) }
 
     /// The demand while `enrolled` are the fingers of each reader that has some.
     ///
-    /// Where the reader that the item was bound to has other fingers than then, none counts any
-    /// more. Of a reader that is not there nothing is known: it may come back.
-    /// - Returns: What is left: nothing, if the item was bound to those fingers alone.
+    /// If the reader that the item was bound to has other fingers now, no finger counts. An absent
+    /// reader changes nothing, because it may come back.
+    /// - Returns: The rest of the demand; impossible if the item was bound to those fingers alone.
     package func demand(enrolled: [[UInt8]]) -> Demand {
         guard let enrolment, !enrolled.contains(enrolment),
             enrolled.contains(where: { Self.reader(of: $0) == Self.reader(of: enrolment) })
@@ -191,7 +189,7 @@ extension AccessControl {
         return demand.withoutFingerprint
     }
 
-    /// Which reader an enrolment is of: docs/FORMAT.md §5.4.
+    /// The reader of an enrolment: docs/FORMAT.md §5.4.
     private static func reader(of enrolment: [UInt8]) -> ArraySlice<UInt8> {
         enrolment.count > readerByteCount ? enrolment.prefix(readerByteCount) : []
     }
@@ -206,7 +204,7 @@ extension AccessControl {
 
     /// version u8 = 1 ‖ class u8 ‖ constraints u32 ‖ byte count of the enrolment u8 ‖ enrolment.
     ///
-    /// Of one that is plain there are no bytes: items without an access control lack `accc`.
+    /// A plain one has no bytes: items without an access control lack `accc`.
     package var encoded: [UInt8] {
         precondition(!isPlain, "what is not there is not encoded")
         let enrolment = enrolment ?? []
@@ -217,7 +215,7 @@ extension AccessControl {
             + [UInt8(enrolment.count)] + enrolment
     }
 
-    /// Parses ``encoded``; nil for anything that it does not give.
+    /// Parses ``encoded``; nil for every other byte sequence.
     package init?(encoded bytes: [UInt8]) {
         guard bytes.count >= Self.headByteCount, bytes[0] == Self.version,
             let protectionClass = ProtectionClass(rawValue: bytes[1]),
@@ -237,7 +235,7 @@ extension AccessControl {
 
 /// The text that `CFCopyDescription` gives (spec/secitem.md §10.3).
 extension AccessControl: CustomStringConvertible {
-    /// The class, then which operation takes what.
+    /// The class, then what each operation requires.
     package var description: String { description(ofClass: protectionClass.code) }
 
     /// The same with another name of the class.
@@ -258,7 +256,7 @@ extension AccessControl: CustomStringConvertible {
         return [("oa", "true"), ("ock", use), ("odel", "true"), ("okd", use), ("osgn", use)]
     }
 
-    /// What the constraints come to; nil if there are none.
+    /// The rule of the constraints; nil if there are none.
     private var rule: String? {
         var members: [String] = []
         if constraints.contains(.userPresence) {
@@ -277,7 +275,7 @@ extension AccessControl: CustomStringConvertible {
             let digits = String(byte, radix: 16)
             return digits.utf8.count == 1 ? "0" + digits : digits
         }
-        // Of whom, which nobody has to say here; then which fingers, if they matter.
+        // The user's id, which is empty here; then the fingers, if they matter.
         let isOfCurrentSet = constraints.contains(.biometryCurrentSet)
         return "pbioc(<>)" + (isOfCurrentSet ? "pbioh(<\(enrolment.joined())>)" : "")
     }

@@ -56,7 +56,7 @@ package enum Attribute: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The value that an item has when none is given; nil for attributes without a default.
+    /// The value of items for which none is given; nil for attributes without a default.
     package var defaultValue: AttributeValue? {
         switch self {
         case .account, .service, .securityDomain, .server, .authenticationType, .path:
@@ -109,7 +109,7 @@ extension Attribute {
         return table
     }()
 
-    /// The attribute of that number; nil for numbers that no attribute has.
+    /// The attribute with this number; nil for other numbers.
     package init?(tag: UInt8) {
         guard tag < Self.byTag.count, let attribute = Self.byTag[Int(tag)] else { return nil }
         self = attribute

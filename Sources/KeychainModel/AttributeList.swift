@@ -2,18 +2,18 @@
 
 /// Attributes as they are sealed into rows and written to backups: docs/FORMAT.md §5.3.
 package struct AttributeList: Hashable, Sendable {
-    /// One value under its tag, which need not be the tag of an attribute.
+    /// A value with its tag, which need not be the tag of an attribute.
     package struct Entry: Hashable, Sendable {
-        /// What the value is of.
+        /// The tag.
         package let tag: UInt8
         /// The value.
         package let value: AttributeValue
     }
 
-    /// What the list holds; tags rise strictly.
+    /// The entries, by strictly rising tags.
     package private(set) var entries: [Entry] = []
 
-    /// Starts with room for so many entries, and none of them.
+    /// An empty list with room for `count` entries.
     package init(reservingCapacity count: Int = 0) {
         entries.reserveCapacity(count)
     }
@@ -23,9 +23,9 @@ package struct AttributeList: Hashable, Sendable {
         entries.first { $0.tag == tag }?.value
     }
 
-    /// Puts `value` under `tag`, in its order and in place of what was there.
+    /// Sets `value` for `tag`, in order, replacing an earlier value.
     package mutating func set(_ value: AttributeValue, for tag: UInt8) {
-        // A list has a dozen entries: going through them costs less than a table would.
+        // A list has about a dozen entries: a linear search costs less than a table.
         let index = entries.firstIndex { $0.tag >= tag } ?? entries.endIndex
         if index < entries.endIndex, entries[index].tag == tag { entries.remove(at: index) }
         entries.insert(Entry(tag: tag, value: value), at: index)
@@ -55,7 +55,7 @@ package struct AttributeList: Hashable, Sendable {
         return bytes
     }
 
-    /// Parses ``encoded``; nil for anything that it does not give.
+    /// Parses ``encoded``; nil for every other byte sequence.
     package init?(encoded bytes: ArraySlice<UInt8>) {
         var position = bytes.startIndex
         var last: UInt8 = 0
@@ -69,7 +69,7 @@ package struct AttributeList: Hashable, Sendable {
     }
 
     /// The value of one attribute in an encoded list that has been authenticated; nil if the list
-    /// has none, and for a list that is malformed up to there. What follows is not looked at.
+    /// lacks it, or is malformed before it. Later entries are not examined.
     package static func value(
         of attribute: Attribute, in bytes: ArraySlice<UInt8>
     ) -> AttributeValue? {
@@ -91,7 +91,7 @@ package struct AttributeList: Hashable, Sendable {
         let type: AttributeValue.EncodedType
         let body: Range<Int>
 
-        /// Nil for too few bytes, or a type that there is not.
+        /// Nil for too few bytes, or an unknown type.
         init?(of bytes: ArraySlice<UInt8>, at position: Int) {
             let start = position + headByteCount
             guard start <= bytes.endIndex,
@@ -133,7 +133,7 @@ extension AttributeValue {
         }
     }
 
-    /// Nil for text that is not UTF-8, and for numbers that do not have 8 bytes.
+    /// Nil for text that is not UTF-8, and for numbers without 8 bytes.
     fileprivate init?(_ type: EncodedType, encoded bytes: ArraySlice<UInt8>) {
         switch type {
         case .text:

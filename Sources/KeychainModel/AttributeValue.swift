@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The value of an attribute as it is stored: with the type it was given in.
+/// The value of an attribute as it is stored: with the type that the caller used.
 ///
-/// Equality here compares types, too; ``Attribute/matches(_:_:)`` compares as a search does.
+/// Equality also compares types; ``Attribute/matches(_:_:)`` compares as a search does.
 package enum AttributeValue: Hashable, Sendable {
     case text(String)
     case bytes([UInt8])
@@ -13,7 +13,7 @@ package enum AttributeValue: Hashable, Sendable {
     case accessControl([UInt8])
 }
 
-/// A value as a caller hands it over, before it is converted for its attribute.
+/// A value from a caller, before it is converted for its attribute.
 package enum AttributeInput: Hashable, Sendable {
     case text(String)
     case bytes([UInt8])
@@ -23,7 +23,7 @@ package enum AttributeInput: Hashable, Sendable {
     /// A UUID in its textual form.
     case uuid(String)
     case accessControl([UInt8])
-    /// Null, a fraction, or a type that no attribute takes.
+    /// Null, a fraction, or a type that no attribute accepts.
     case unsupported
 }
 
@@ -40,13 +40,13 @@ extension String {
     }
 }
 
-/// The group of attributes that convert and compare alike (spec/secitem.md §2.1).
+/// A group of attributes that convert and compare in the same way (spec/secitem.md §2.1).
 package enum AttributeFamily: Hashable, Sendable {
     case blob, number, string, date, accessControl
 
-    /// Converts what a caller gave into what is stored.
+    /// Converts a caller's value into the stored one.
     ///
-    /// - Throws: ``AttributeError`` if the family does not take values of that type.
+    /// - Throws: ``AttributeError`` if the family does not accept values of that type.
     package func value(from input: AttributeInput) throws(AttributeError) -> AttributeValue {
         let converted: AttributeValue? =
             switch self {
@@ -75,7 +75,7 @@ package enum AttributeFamily: Hashable, Sendable {
         case .number(let number): .number(number)
         case .boolean(let flag): .number(flag ? 1 : 0)
         case .text(let text):
-            // Only the text that the number itself would print as is a number: "007" stays text.
+            // Only text in the form that the number prints as becomes a number: "007" stays text.
             if let number = Int32(text), String(number) == text {
                 .number(Int64(number))
             } else {
@@ -94,9 +94,9 @@ package enum AttributeFamily: Hashable, Sendable {
     }
 }
 
-/// Why a value was not taken.
+/// Why a value was not accepted.
 package enum AttributeError: Error, Hashable, Sendable {
-    /// The attribute does not take values of this type (errSecParam).
+    /// The attribute does not accept values of this type (errSecParam).
     case wrongType
 }
 
@@ -110,9 +110,9 @@ package struct SearchKey: Hashable, Sendable {
         case date = 3
     }
 
-    /// What the bytes encode.
+    /// The kind of the value.
     package let kind: Kind
-    /// What is compared: two keys of one kind match when these are equal.
+    /// Two keys of one kind match if these are equal.
     package let bytes: [UInt8]
 }
 
@@ -146,7 +146,7 @@ extension Attribute {
         return (0..<8).map { UInt8(truncatingIfNeeded: bits >> (56 - 8 * UInt64($0))) }
     }
 
-    /// Four bytes, least significant first; eight for numbers that four cannot hold.
+    /// Four bytes, least significant first; eight for numbers that do not fit.
     private func nativeBytes(_ number: Int64) -> [UInt8] {
         let byteCount = Int32(exactly: number) == nil ? 8 : 4
         let bits = UInt64(bitPattern: number)

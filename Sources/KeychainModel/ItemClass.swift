@@ -15,7 +15,7 @@ package enum ItemClass: UInt8, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The class that `code` names; nil for classes that are not passwords.
+    /// The class with this code; nil for classes other than passwords.
     package init?(code: String) {
         switch code {
         case "genp": self = .genericPassword
@@ -26,7 +26,7 @@ package enum ItemClass: UInt8, CaseIterable, Hashable, Sendable {
 
     /// The attributes that, with access group and synchronizable flag, make an item unique.
     ///
-    /// In the order in which they are hashed: spec/secitem.md §2.3, docs/FORMAT.md §6.2.
+    /// In the order of hashing: spec/secitem.md §2.3, docs/FORMAT.md §6.2.
     package var primaryKeyAttributes: [Attribute] {
         switch self {
         case .genericPassword: Self.genericPasswordKey
@@ -68,23 +68,23 @@ package struct PersistentReference: Hashable, Sendable {
         self.init(itemClass: itemClass, itemID: Array(bytes[4...]))
     }
 
-    /// The 20 bytes that a caller keeps.
+    /// The 20 bytes that callers store.
     package var bytes: [UInt8] {
         Array(itemClass.code.utf8) + itemID
     }
 }
 
-/// A name space of items that one or more applications share (`kSecAttrAccessGroup`).
+/// A namespace of items that one or more applications share (`kSecAttrAccessGroup`).
 package struct AccessGroup: Hashable, Sendable {
     /// The name, as entitlements spell it.
     package let rawValue: String
 
-    /// The group of that name. Names compare exactly (spec/secitem.md §5.1).
+    /// The group with this name. Names compare exactly (spec/secitem.md §5.1).
     package init(_ rawValue: String) {
         self.rawValue = rawValue
     }
 
-    /// Byte by byte: two texts that Swift calls equal may name two groups.
+    /// Compares bytes: two texts that are equal in Swift may name different groups.
     package static func == (left: AccessGroup, right: AccessGroup) -> Bool {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, *) else {
             return left.rawValue.utf8.elementsEqual(right.rawValue.utf8)
@@ -98,7 +98,7 @@ package struct AccessGroup: Hashable, Sendable {
 
 @available(macOS 26, iOS 26, tvOS 26, watchOS 26, *)
 extension Span<UInt8> {
-    /// Whether both hold the same bytes; for what is not secret.
+    /// Whether both have the same bytes; for public data.
     fileprivate func isEqual(to other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
         for index in indices where self[index] != other[index] { return false }

@@ -7,10 +7,10 @@ package struct ItemQuery: Hashable, Sendable {
         case localOnly, synchronizedOnly, any
     }
 
-    /// The one class that is searched.
+    /// The class to search.
     package var itemClass: ItemClass
-    /// Equality filters. Access group, synchronizable flag, protection class and access control
-    /// are not among them: they have properties of their own or do not filter.
+    /// Equality filters, without access group, synchronizable flag, protection class and access
+    /// control: those have properties of their own or do not filter.
     package var attributes: [Attribute: AttributeValue]
     /// The one group to search; nil for every group of the caller.
     package var accessGroup: AccessGroup?
@@ -18,7 +18,7 @@ package struct ItemQuery: Hashable, Sendable {
     package var synchronizable: Synchronizable
     /// Keeps items of this class; nil for all classes.
     package var protectionClass: ProtectionClass?
-    /// Keeps the one item that this names; nil for all items.
+    /// Keeps the item with this reference; nil for all items.
     package var reference: PersistentReference?
     /// Keeps internet passwords whose server is this host or a parent domain of it.
     package var hostOrSubdomainOfHost: String?
@@ -36,7 +36,7 @@ package struct ItemQuery: Hashable, Sendable {
         self.synchronizable = synchronizable
     }
 
-    /// A search for the one item that `reference` names, local or synchronized.
+    /// A search for the item with this reference, local or synchronized.
     package init(_ reference: PersistentReference) {
         self.init(reference.itemClass, synchronizable: .any)
         self.reference = reference
@@ -56,7 +56,7 @@ package struct NewItem: Hashable, Sendable {
     package var isSynchronizable: Bool
     /// When the value may be read.
     package var protectionClass: ProtectionClass
-    /// What reading it demands of a person; nil for nothing. Its class is that of the item.
+    /// What reading it demands of a person; nil for nothing. Its class becomes the item's.
     package var accessControl: AccessControl? {
         didSet { if let accessControl { protectionClass = accessControl.protectionClass } }
     }
@@ -75,9 +75,9 @@ package struct NewItem: Hashable, Sendable {
     }
 }
 
-/// What an update sets; everything else of an item stays (spec/secitem.md §6).
+/// The changes of an update; everything else of an item stays (spec/secitem.md §6).
 package struct ItemChanges: Hashable, Sendable {
-    /// New values by attribute; those not named stay.
+    /// New values by attribute; other attributes stay.
     package var attributes: [Attribute: AttributeValue]
     /// The group to move the item to; nil to leave it.
     package var accessGroup: AccessGroup?

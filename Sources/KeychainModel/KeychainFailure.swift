@@ -2,8 +2,8 @@
 
 /// Why a keychain call failed, in full.
 ///
-/// `OSStatus` and Valet's error enum lose the cause; this keeps what was being done, where, what
-/// the system said and what helps. It never holds a secret.
+/// `OSStatus` and Valet's error enum lose the cause. This keeps what was being done, to which path,
+/// the system's error, and what helps. It never holds a secret.
 public struct KeychainFailure: Error, Hashable, Sendable {
     /// What a caller can do about the failure.
     @nonexhaustive
@@ -78,7 +78,7 @@ public struct KeychainFailure: Error, Hashable, Sendable {
     public let path: String?
     /// The `errno` of the system call that failed; 0 when none did.
     public private(set) var systemError: Int32 = 0
-    /// What would help, if anything is known to.
+    /// What would help, if known.
     public private(set) var hint: String?
 
     /// A failure of `operation`.
@@ -153,7 +153,7 @@ extension KeychainFailure.Code {
         }
     }
 
-    /// The code that says most of what `status` says; for statuses made by a system's keychain.
+    /// The code that is closest to `status`: for statuses from a system's keychain.
     package init(status: Int32) {
         self =
             switch status {
@@ -179,7 +179,7 @@ extension KeychainFailure.Code {
             }
     }
 
-    /// The sentence for a failure that has no better one.
+    /// The message of a failure without a more specific one.
     package var explanation: String {
         switch self {
         case .itemNotFound: "no item matches"

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A set of generic passwords that differ in their account alone: what one valet reads and writes.
+/// A set of generic passwords that differ only in their account: the items of one valet.
 package struct PasswordService: Hashable, Sendable {
-    /// The value of `kSecAttrService` that all share.
+    /// Their common value of `kSecAttrService`.
     package let service: String
-    /// nil for every group of the application when reading, for its default one when writing.
+    /// nil for every group of the application when reading, and for its default group when writing.
     package let accessGroup: AccessGroup?
     /// Whether the passwords are synchronized ones.
     package let isSynchronizable: Bool
-    /// The class that passwords are stored and looked for in.
+    /// The class of the passwords.
     package let protectionClass: ProtectionClass
-    /// Whether no other text than ``service`` is equal to it: true of ASCII.
+    /// Whether no other text is equal to ``service``: true of ASCII.
     package let hasOneSpelling: Bool
-    /// Computed once: the same service is looked up by again and again.
+    /// Computed once, because the same service is looked up repeatedly.
     private let precomputedHash: Int
 
     /// The generic passwords with that service in a group.
@@ -53,9 +53,9 @@ package struct PasswordService: Hashable, Sendable {
     }
 }
 
-/// The whole primary key of a generic password, in the form that most callers have it in: text.
+/// The whole primary key of a generic password, as text.
 ///
-/// The fast path of reading goes by it; ``query`` is the same search in general form.
+/// The fast path of reading uses it; ``query`` is the same search in general form.
 package struct PasswordName: Hashable, Sendable {
     /// The value of `kSecAttrAccount`, exact to the byte.
     package let account: String
@@ -77,10 +77,10 @@ package struct PasswordName: Hashable, Sendable {
     }
 }
 
-/// The service names under which valets keep their items.
+/// The service names of valets.
 ///
-/// They are part of the stored data: earlier versions on every platform wrote them, so they never
-/// change (docs/FORMAT.md §8).
+/// They are stored, and earlier versions on every platform wrote them, so they never change
+/// (docs/FORMAT.md §8).
 package enum ServiceName {
     /// The kinds of valets, by the name that stored services carry.
     package enum Kind: String, Sendable {
@@ -105,7 +105,7 @@ package enum ServiceName {
             + "_\(name)_\(accessibility)"
     }
 
-    /// The account of the item that proves that a keychain works.
+    /// The account of the item that `canAccessKeychain` writes and reads.
     package static let canaryAccount = "VAL_KeychainCanaryUsername"
     /// The value of that item.
     package static let canaryValue = "VAL_KeychainCanaryPassword"

@@ -10,7 +10,8 @@ struct KeySerial: Hashable, Sendable {
     let rawValue: Int32
 }
 
-/// add_key(2) and keyctl(2), with their errors typed: the one file here that touches a pointer.
+/// Calls of add_key(2) and keyctl(2) with typed errors: the only file of this module that uses
+/// pointers.
 enum KernelKeyring {
     /// The rights (keyctl_setperm(3)): the possessor everything, and every process of the user
     /// all but linking it elsewhere; nobody else anything. Without the rights of the user a
@@ -107,8 +108,8 @@ enum KernelKeyring {
         return String(decoding: parts[4], as: UTF8.self)
     }
 
-    /// Replaces the payload at once, for every reader; a key that was revoked stays so. Its
-    /// timeout is gone afterwards.
+    /// Replaces the payload atomically for all readers. A revoked key stays revoked. The key loses
+    /// its timeout.
     static func update(_ key: KeySerial, payload: Span<UInt8>) throws(LockStateError) {
         let result = unsafe payload.withUnsafeBufferPointer { bytes in
             unsafe valet_update_key(key.rawValue, bytes.baseAddress, bytes.count)
@@ -116,12 +117,12 @@ enum KernelKeyring {
         try check(result, during: .update)
     }
 
-    /// Opens the key to every process of the user, and to nobody else.
+    /// Lets every process of the user read the key, and nobody else.
     static func share(_ key: KeySerial) throws(LockStateError) {
         try control(KEYCTL_SETPERM, key, permissions, during: .publish)
     }
 
-    /// Has the kernel drop the key in so many seconds, by a clock that can be set; 0 is never.
+    /// Makes the kernel drop the key after `seconds`, by a clock that can be set; 0 for never.
     static func setTimeout(_ seconds: UInt32, of key: KeySerial) throws(LockStateError) {
         try control(KEYCTL_SET_TIMEOUT, key, Int64(seconds), during: .publish)
     }
@@ -148,16 +149,16 @@ enum KernelKeyring {
         }
     }
 
-    /// Takes the key away from everybody, as far as that is possible: unlinked from where processes
-    /// find it, then unreadable at once. Whatever is refused counts as gone.
+    /// Takes the key away from every process, as far as possible: unlinks it from the keyrings
+    /// where processes find it, then makes it unreadable at once. A refused step counts as done.
     ///
-    /// Unlinked first: a revoked key stays linked, and in the user's quota, where it cannot be
-    /// named. A key that nobody had linked is left alone unless `always`: to invalidate it costs
-    /// some of the quota for good.
+    /// It is unlinked first, because a revoked key would stay linked and count towards the user's
+    /// quota. A key that was not linked stays untouched unless `always`: invalidating it would use
+    /// up some of the quota for good.
     ///
-    /// - Parameter always: Whether it is made unreadable though it was not linked: where nothing
-    ///   else keeps others from using it.
-    /// - Returns: Whether it was good.
+    /// - Parameter always: Whether to make the key unreadable even if it was not linked: where
+    ///   nothing else keeps others from using it.
+    /// - Returns: Whether the key was usable before.
     @discardableResult
     static func end(_ key: KeySerial, always: Bool) -> Bool {
         let wasGood = isGood(key)
@@ -175,7 +176,7 @@ enum KernelKeyring {
 
     /// Removes the key from the keyring of this thread.
     static func dropFromThread(_ key: KeySerial) {
-        // This thread keeps it only if it cannot let go; it dies with the thread then.
+        // If unlinking fails, the link ends with the thread.
         _ = valet_keyctl(KEYCTL_UNLINK, key.rawValue, Int64(KEY_SPEC_THREAD_KEYRING))
     }
 
@@ -192,12 +193,12 @@ enum KernelKeyring {
         }
     }
 
-    /// Why the kernel, or a sandbox, gives this process no keyrings; nil if it does.
+    /// Why the kernel or a sandbox refuses keyrings to this process; nil if it does not.
     static func refusal() -> LockStateError? {
         let result = valet_keyctl(KEYCTL_GET_KEYRING_ID, KEY_SPEC_USER_KEYRING, 0)
         guard result < 0 else { return nil }
         let error = LockStateError(errno: Int32(-result), during: .probe)
-        // A quota that is used up gives ENOKEY here; there may be room when it is needed.
+        // A used-up quota gives ENOKEY here; there may be room later.
         guard error.code == .refused else { return nil }
         return withSerial(of: .persistent) { _ in true } == nil ? error : nil
     }
@@ -208,8 +209,7 @@ enum KernelKeyring {
         return result < 0 ? LockStateError(errno: Int32(-result), during: .probe) : nil
     }
 
-    /// How much of the user's quota is used, in words (proc_keys(5)); nil if the kernel does not
-    /// tell.
+    /// The used part of the user's quota, in words (proc_keys(5)); nil if the kernel does not tell.
     static func room() -> String? {
         let user = "\(geteuid()):"
         let lines = KernelFile.text("/proc/key-users")?.split(separator: "\n") ?? []

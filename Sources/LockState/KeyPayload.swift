@@ -5,26 +5,27 @@ internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSecretMemory
 
-/// The keys of one scope, of one epoch or two, as they lie in the kernel: docs/FORMAT.md §10.4.
+/// The keys of one scope, of one or two epochs, as the kernel stores them: docs/FORMAT.md §10.4.
+/// ``SharedLockState`` publishes and reads payloads; ``ProcessLockState`` keeps them unsealed.
 final class KeyPayload: Sendable {
-    /// The largest that there can be; what is longer is no payload.
+    /// The most bytes of a payload.
     static let maximumByteCount = 1024
 
     let keychainID: KeychainID
     let scope: KeyScope
     /// One or two, in rising order.
     let epochs: [Part]
-    /// Until when the keys may be used; unlimited for those that stay from the first unlock on.
+    /// How long the keys may be used; unlimited for the scope `afterFirstUnlock`.
     let period: UnlockPeriod
 
     /// The keys of one epoch.
     final class Part: Sendable {
         let mark: EpochMark
-        /// In the order of their numbers, as the scope demands.
+        /// In the order of their numbers.
         let classes: [ClassKeys]
-        /// Beside the keys that stay from the first unlock on, and only there.
+        /// Only in the scope `afterFirstUnlock`.
         let index: IndexKey?
-        /// The secret half of the presence pair `person`: beside the other keys only.
+        /// The secret half of the presence pair `person`; only in the scope `whileUnlocked`.
         let person: AgreementSecret?
 
         init(
@@ -38,7 +39,7 @@ final class KeyPayload: Sendable {
         }
     }
 
-    /// Takes parts that a parser has checked.
+    /// Makes a payload of checked parts.
     init(keychainID: KeychainID, scope: KeyScope, epochs: [Part], period: UnlockPeriod) {
         self.keychainID = keychainID
         self.scope = scope
@@ -46,11 +47,11 @@ final class KeyPayload: Sendable {
         self.period = period
     }
 
-    /// Takes what belongs to `scope` out of opened keys.
+    /// Makes the payload of `scope` from opened keys.
     ///
-    /// - Parameter period: Keys that stay from the first unlock on have none.
-    /// - Throws: ``LockStateError/Code/wrongKeys`` unless there are one or two epochs of one
-    ///   keychain, in rising order, with a key of each class that has to be there.
+    /// - Parameter period: Ignored for the scope `afterFirstUnlock`, which has no end.
+    /// - Throws: ``LockStateError/Code/wrongKeys`` unless there are one or two epochs of this
+    ///   keychain, in rising order, with a key of each required class.
     convenience init(
         _ scope: KeyScope, of keychainID: KeychainID, from epochs: [EpochKeys],
         period: UnlockPeriod
@@ -73,25 +74,25 @@ final class KeyPayload: Sendable {
     /// When the keys may no longer be used; nil for never.
     var deadline: BootTime? { period.deadline }
 
-    /// The same keys for another time.
+    /// The same keys for another period.
     func lasting(_ period: UnlockPeriod) -> KeyPayload {
         KeyPayload(keychainID: keychainID, scope: scope, epochs: epochs, period: period)
     }
 
-    /// Whether the keys are those of `other`, whatever their time.
+    /// Whether the keys are those of `other`, for whatever period.
     func holdsSameKeys(as other: KeyPayload) -> Bool {
         keychainID == other.keychainID && scope == other.scope
             && epochs.elementsEqual(other.epochs) { $0.holdsSameKeys(as: $1) }
     }
 
-    /// Whether the keys of all these epochs are here.
+    /// Whether it has the keys of all these epochs.
     func contains(_ marks: [EpochMark]) -> Bool {
         marks.allSatisfy { mark in epochs.contains { $0.mark == mark } }
     }
 }
 
 extension KeyPayload.Part {
-    /// Takes what belongs to `scope` out of the keys of an epoch.
+    /// Makes the part of `scope` from the keys of an epoch.
     convenience init(_ scope: KeyScope, of keys: EpochKeys) throws(LockStateError) {
         let classes = keys.keybag.keys(in: scope)
         guard classes.map(\.protectionClass).starts(with: scope.requiredClasses) else {
@@ -128,7 +129,7 @@ extension KeyPayload.Part {
         }
     }
 
-    /// Another owner of the secret half of the presence pair `person`.
+    /// A copy of the secret half of the presence pair `person`.
     func copiedPerson() throws(LockStateError) -> AgreementSecret? {
         switch person {
         case .some(let person): try person.copied()
@@ -146,19 +147,19 @@ extension UnlockedKeybag {
     }
 }
 
-/// docs/FORMAT.md §10.4.
+/// Encoding and sealing: docs/FORMAT.md §10.4.
 extension KeyPayload {
     static let magic = Array("VALETKEY".utf8)
     static let version: UInt16 = 2
 
-    /// Magic and version, to which the rest is bound.
+    /// Magic and version, which authenticate with the sealed body.
     static let head: [UInt8] = {
         var head = magic
         head.append(bigEndian: version)
         return head
     }()
 
-    /// The bytes that ``open(_:under:)`` takes. Each call makes others.
+    /// Seals the payload for ``open(_:under:)``, with a new nonce each time.
     func sealed(under key: borrowing SharedPayloadKey) -> [UInt8] {
         let head = Self.head
         return body().withBytes { body in
@@ -166,7 +167,7 @@ extension KeyPayload {
         }
     }
 
-    /// What is sealed; the bytes that ``init(body:)`` takes.
+    /// The plaintext, for ``init(body:)``.
     func body() -> SecretBytes {
         SecretBytes(byteCount: byteCount, for: .keys) { (bytes: inout MutableSpan<UInt8>) in
             var writer = PayloadWriter()
@@ -190,7 +191,7 @@ extension KeyPayload.Part {
             + personByteCount
     }
 
-    /// The flag, and the secret if there is one; nothing beside the index key.
+    /// The flag, and the secret if there is one; none in the scope `afterFirstUnlock`.
     private var personByteCount: Int {
         guard index == nil else { return 0 }
         return person == nil ? 1 : 1 + AgreementSecret.byteCount
@@ -222,13 +223,13 @@ extension KeyPayload.Part {
     }
 }
 
-/// docs/FORMAT.md §10.4.
+/// Opening and parsing: docs/FORMAT.md §10.4.
 extension KeyPayload {
     /// Opens a payload and parses it.
     ///
-    /// - Throws: ``LockStateError/Code/newer`` for a version that this one does not know,
+    /// - Throws: ``LockStateError/Code/newer`` for an unknown version,
     ///   ``LockStateError/Code/changedByOthers`` if it was not sealed under `key`,
-    ///   ``LockStateError/Code/malformed`` for anything else that is wrong.
+    ///   ``LockStateError/Code/malformed`` for every other defect.
     static func open(
         _ bytes: Span<UInt8>, under key: borrowing SharedPayloadKey
     ) throws(LockStateError) -> KeyPayload {
@@ -253,7 +254,7 @@ extension KeyPayload {
         return true
     }
 
-    /// Parses what was sealed.
+    /// Parses the plaintext.
     ///
     /// - Throws: ``LockStateError/Code/malformed``.
     convenience init(body bytes: Span<UInt8>) throws(LockStateError) {

@@ -7,11 +7,11 @@ internal import ValetSealing
 internal import ValetSecretMemory
 internal import ValetSystem
 
-/// The marks that opened keys are bound to: one for each scope. A lock changes them.
+/// The marks that opened keys are bound to, one for each scope. A lock changes them.
 struct LockMarks: Hashable, Sendable {
-    /// The mark of the keys that stay from the first unlock on.
+    /// The mark of the scope `afterFirstUnlock`.
     var firstUnlock: LockMark
-    /// The mark of the keys that a lock takes away.
+    /// The mark of the scope `whileUnlocked`.
     var unlocked: LockMark
 
     /// New random marks.
@@ -27,8 +27,8 @@ struct LockMarks: Hashable, Sendable {
 
 /// The first 4,096 bytes of `keychain.lock`, which hold the marks: docs/FORMAT.md §10.1.
 ///
-/// The page is written whole under the lock of writers; after that only the marks change, in place,
-/// so that a full disk does not stop a lock.
+/// The whole page is written once, under the lock of writers. Later only the marks change, in
+/// place, so that a full disk does not prevent a lock.
 struct LockPage: Sendable {
     static let fileName = "keychain.lock"
     static let byteCount = 4096
@@ -38,7 +38,7 @@ struct LockPage: Sendable {
 
     let file: HeldFile
 
-    /// The marks; nil if this is no page.
+    /// The marks; nil if the file has no page.
     ///
     /// - Throws: ``LockStateError/Code/other`` if the file cannot be read.
     func marks() throws(LockStateError) -> LockMarks? {
@@ -48,7 +48,7 @@ struct LockPage: Sendable {
         do throws(SystemError) {
             count = try file.read(into: &span)
         } catch {
-            // Closed by somebody else: what the name leads to is opened anew.
+            // Another part of the program closed the descriptor: the caller opens the file again.
             guard error.code != .misuse else { return nil }
             throw LockStateError(error, during: .readPage)
         }
@@ -56,7 +56,7 @@ struct LockPage: Sendable {
         return Self.marks(in: bytes.span)
     }
 
-    /// The marks in the first 48 bytes of a page; nil if they are not those of one.
+    /// The marks in the first 48 bytes of a page; nil for other bytes.
     static func marks(in bytes: Span<UInt8>) -> LockMarks? {
         for index in header.indices where bytes[index] != header[index] { return nil }
         guard let firstUnlock = mark(in: bytes.extracting(16..<32)),
@@ -84,8 +84,8 @@ struct LockPage: Sendable {
         header + marks.firstUnlock.bytes + marks.unlocked.bytes
     }
 
-    /// Changes the mark of the keys that a lock takes away, or with `all` both. What was bound to
-    /// an old mark opens nothing once this returns.
+    /// Changes the mark of the scope `whileUnlocked`, or with `all` both marks. Once this returns,
+    /// nothing that was bound to an old mark opens anything.
     func change(all: Bool) throws(SystemError) {
         let isPage = (try? marks()) != nil
         let new = LockMarks.random()
@@ -99,8 +99,8 @@ struct LockPage: Sendable {
     }
 }
 
-/// What a process knows of the page of one keychain's folder: the open file, which is looked at
-/// again when the name may lead to another one.
+/// The page of one keychain's folder as a process knows it: an open file, whose name is checked
+/// again from time to time.
 final class PageWatch: Sendable {
     /// The path of the keychain's folder.
     let folder: String
@@ -114,7 +114,7 @@ final class PageWatch: Sendable {
 
     private struct Held {
         let page: LockPage
-        /// When the name was last seen to lead to this file.
+        /// When the name last led to this file.
         var lastLook: BootTime
     }
 
@@ -122,16 +122,16 @@ final class PageWatch: Sendable {
         let held = Mutex<Held?>(nil)
     }
 
-    /// How long a name is believed to lead to the file that is open.
+    /// For how many milliseconds the name is assumed to lead to the open file.
     static let lookInterval: UInt64 = 100
 
-    /// The marks at this moment, by one system call; nil if there is no page. Every 100 ms also a
-    /// look at what the name leads to.
+    /// The marks at this moment, by one system call; nil if there is no page. Checks every 100 ms
+    /// which file the name leads to.
     ///
-    /// - Throws: ``LockStateError/Code/other`` if that cannot be told.
+    /// - Throws: ``LockStateError/Code/other`` if the marks cannot be read.
     func marks(at now: BootTime) throws(LockStateError) -> LockMarks? {
         if let page = known(at: now) {
-            // What cannot be read, or is no page, may be somebody else's file by now.
+            // A descriptor that gives no page may lead to another file by now.
             if let marks = try? page.marks() { return marks }
             memory.value.held.withLock { $0 = nil }
         }
@@ -156,17 +156,17 @@ final class PageWatch: Sendable {
         }
     }
 
-    /// As ``marks(at:)``, from a file that is opened for this: whatever others have done to the
-    /// descriptors of this process.
+    /// The marks from a newly opened file, in case other code has replaced descriptors of this
+    /// process.
     func freshMarks() throws(LockStateError) -> LockMarks? {
         memory.value.held.withLock { $0 = nil }
         return try marks(at: .now)
     }
 
-    /// The page for changing.
+    /// Opens the page to change it.
     ///
     /// - Parameter making: Whether the file is made if there is none.
-    /// - Returns: nil if there is no such file and none is to be made.
+    /// - Returns: nil if the file does not exist and is not made.
     /// - Throws: ``SystemError``.
     func changeable(making: Bool) throws(SystemError) -> LockPage? {
         let directory = try PrivateDirectory.open(folder, creating: false)
@@ -181,7 +181,7 @@ final class PageWatch: Sendable {
             return try HeldFile.open(LockPage.fileName, in: directory, for: access)
                 .map(LockPage.init)
         } catch {
-            // A file or folder that others could have changed counts as none.
+            // A file or folder that other users can change counts as missing.
             guard error.isTransient else { return nil }
             throw LockStateError(error, during: .readPage)
         }
@@ -189,7 +189,7 @@ final class PageWatch: Sendable {
 }
 
 extension SystemError {
-    /// Whether the look itself failed, so that nothing is known of what was looked at.
+    /// Whether the attempt itself failed, so that nothing is known about the file.
     var isTransient: Bool {
         switch code {
         case .inputOutput, .outOfMemory: true

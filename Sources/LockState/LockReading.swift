@@ -3,18 +3,18 @@
 package import ValetKeybag
 package import ValetSealing
 
-/// Whether a keychain with a passcode is unlocked, and what is open (keys and states, 1.5).
+/// Whether a keychain with a passcode is unlocked, and which keys are open (keys and states, 1.5).
 package enum LockReading: Sendable {
-    /// U: the keys of all classes.
+    /// State U: the keys of all classes are open.
     case unlocked(OpenedKeys)
-    /// L: only the keys that stay from the first unlock on.
+    /// State L: only the keys of the scope `afterFirstUnlock` are open.
     case locked(OpenedKeys, LockCause)
-    /// B: no key at all.
+    /// State B: no key is open.
     case beforeFirstUnlock(LockCause)
-    /// It could not be found out: neither "locked" nor "unlocked" would be true.
+    /// The state could not be determined: neither "locked" nor "unlocked" is known to be true.
     case unknown(LockStateError)
 
-    /// Why not all keys are open; nil if they are, or that is not known.
+    /// Why not all keys are open; nil if they are, or if the state is unknown.
     package var cause: LockCause? {
         switch self {
         case .locked(_, let cause), .beforeFirstUnlock(let cause): cause
@@ -22,7 +22,7 @@ package enum LockReading: Sendable {
         }
     }
 
-    /// What is open; nil if nothing is.
+    /// The open keys; nil if none are.
     package var keys: OpenedKeys? {
         switch self {
         case .unlocked(let keys), .locked(let keys, _): keys
@@ -31,20 +31,19 @@ package enum LockReading: Sendable {
     }
 }
 
-/// Why the keys that a lock takes away are not there.
+/// Why the keys of the scope `whileUnlocked` are not open.
 package enum LockCause: Hashable, Sendable {
     /// Nobody has unlocked the keychain, or somebody has locked it.
     case notUnlocked
-    /// The time that it was unlocked for is over.
+    /// The period of the unlock is over.
     case deadlinePassed
-    /// The keys that are there are of another epoch: the database was changed or put back.
+    /// The published keys are of another epoch: the database was changed or restored.
     case otherEpoch
-    /// Something else lies where the keys should be: somebody changed it, or a newer version made
-    /// it.
+    /// The published keys are invalid: somebody changed them, or a newer version made them.
     case invalid(LockStateError)
-    /// The keys that stay from the first unlock on were lost, and so everything counts as lost.
+    /// The keys of the scope `afterFirstUnlock` were lost, so all keys count as lost.
     case firstUnlockKeysLost
-    /// There are no kernel keys here (the error says why), and this process has not unlocked.
+    /// The kernel gives no keys here, for this reason, and this process has not unlocked.
     case kernelRefuses(LockStateError)
 
     /// One lower-case line, for people.
@@ -60,17 +59,17 @@ package enum LockCause: Hashable, Sendable {
     }
 }
 
-/// The keys that are open: of one epoch, or of two while one gives way to the next.
+/// The open keys: of one epoch, or of two while the next one takes over.
 package final class OpenedKeys: Sendable {
     /// In rising order.
     package let epochs: [EpochKeys]
 
-    /// The keys of `epoch`; nil if they are not here.
+    /// The keys of `epoch`; nil if they are not open.
     package func keys(of epoch: Epoch) -> EpochKeys? {
         epochs.first { $0.keybag.epoch == epoch }
     }
 
-    /// Whether the keys of all these epochs are here.
+    /// Whether the keys of all these epochs are open.
     package func contains(_ marks: [EpochMark]) -> Bool {
         for mark in marks {
             guard let found = keys(of: mark.epoch), found.digest == mark.digest else {
@@ -80,12 +79,12 @@ package final class OpenedKeys: Sendable {
         return true
     }
 
-    /// Whether all of them are of earlier epochs than `epoch`.
+    /// Whether all of them belong to epochs before `epoch`.
     func isOver(before epoch: Epoch) -> Bool {
         epochs.allSatisfy { $0.keybag.epoch < epoch }
     }
 
-    /// Puts together what the two payloads hold of the same epochs.
+    /// Combines the keys that two payloads have of the same epochs.
     ///
     /// - Parameter unlocked: Nil while the keychain is locked.
     init(firstUnlock: KeyPayload, unlocked: KeyPayload?) throws(LockStateError) {
@@ -100,7 +99,7 @@ package final class OpenedKeys: Sendable {
 }
 
 extension KeyPayload.Part {
-    /// The keys of this epoch, with `more` of them while the keychain is unlocked.
+    /// The keys of this epoch, with those of `more` while the keychain is unlocked.
     fileprivate func opened(
         _ keychainID: KeychainID, and more: KeyPayload.Part?
     ) throws(LockStateError) -> EpochKeys {
@@ -117,24 +116,24 @@ extension KeyPayload.Part {
     }
 }
 
-/// The opened keys of one epoch, with what the epoch is recognised by.
+/// The opened keys of one epoch, with the digest that identifies it.
 package struct EpochKeys: Sendable {
-    /// The keys: of all classes while unlocked, else of those that stay from the first unlock on.
+    /// The keys: of all classes while unlocked, else of the scope `afterFirstUnlock`.
     package let keybag: UnlockedKeybag
     /// The digest of the keybag with the settings beside it, as the database has them.
     package let digest: Digest
 
-    /// Puts the two together.
+    /// Combines both.
     package init(_ keybag: UnlockedKeybag, digest: Digest) {
         self.keybag = keybag
         self.digest = digest
     }
 
-    /// What the epoch is recognised by.
+    /// What identifies the epoch.
     package var mark: EpochMark { EpochMark(epoch: keybag.epoch, digest: digest) }
 }
 
-/// What an epoch of keys is recognised by.
+/// What identifies an epoch of keys.
 package struct EpochMark: Hashable, Sendable {
     /// The number of the epoch.
     package let epoch: Epoch

@@ -3,43 +3,42 @@
 internal import Glibc
 internal import ValetSystem
 
-/// Keeps the opened keys of a keychain where every process of the user finds them, for as long as
-/// it is unlocked.
+/// The error of the module, which keeps the opened keys of a keychain where every process of the
+/// user finds them while it is unlocked: what was being done, why it failed, and the system's error
+/// number, if any. It never holds bytes of a key.
 ///
-/// The states are those of docs/ARCHITECTURE.md, "Lock state"; the bytes are docs/FORMAT.md §10.
-/// This is the one error of the module: what was being done, why it failed, and the system's error
-/// number if there was one. It never holds bytes of a key.
+/// The states are in docs/ARCHITECTURE.md, "Lock state"; the bytes in docs/FORMAT.md §10.
 package struct LockStateError: Error, Hashable, Sendable {
     /// What the caller can do about it.
     @nonexhaustive
     package enum Code: Hashable, Sendable {
-        /// The kernel has no such key (any more).
+        /// The kernel has no such key.
         case keyNotFound
-        /// The key's time was over.
+        /// The key has expired.
         case expired
         /// The key was revoked: the keychain was locked, or unlocked anew.
         case revoked
-        /// The user has no room left for keys in the kernel: keep the keys in this process.
+        /// The user's quota of keys in the kernel is used up: keep the keys in this process.
         case quotaExceeded
         /// The kernel, or a sandbox around this process, refuses keys: keep them in this process.
         case refused
-        /// The keychain is not unlocked (any more), so there is nothing to renew.
+        /// The keychain is not unlocked, so nothing can be renewed or replaced.
         case notUnlocked
-        /// The key of the kernel does not open with what was put there: somebody changed it.
+        /// The kernel's key does not open: somebody changed it.
         case changedByOthers
-        /// The keychain's folder cannot be written, or no folder is the user's alone: keys are not
-        /// shared, since nobody could take them away from others.
+        /// The keychain's folder cannot be written, or no folder belongs to the user alone. Keys
+        /// are not shared then, because a lock could not take them back.
         case cannotShare
-        /// The keychain's folder cannot be written, so programs that keep keys of their own were
-        /// not told of a lock. Keys that are shared are gone.
+        /// The keychain's folder cannot be written, so programs with keys of their own did not
+        /// learn of the lock. Shared keys are gone.
         case cannotTellOthers
-        /// The bytes are no payload, or one that was damaged.
+        /// The bytes are not a payload, or a damaged one.
         case malformed
         /// A newer version made the payload.
         case newer
         /// The keys handed over are not those of one or two epochs of this keychain.
         case wrongKeys
-        /// None of the above; `systemError` tells more.
+        /// Another failure; `systemError` tells more.
         case other
     }
 
@@ -66,7 +65,7 @@ package struct LockStateError: Error, Hashable, Sendable {
     package let operation: Operation
     /// The system's error number.
     package let systemError: Int32?
-    /// The file, if it is about one.
+    /// The file concerned, if any.
     package let path: String?
 
     init(
@@ -78,7 +77,7 @@ package struct LockStateError: Error, Hashable, Sendable {
         self.path = path
     }
 
-    /// Translates what went wrong with a file.
+    /// Translates the failure of a file operation.
     init(_ error: SystemError, _ code: Code = .other, during operation: Operation) {
         self.init(code, during: operation, systemError: error.systemError, path: error.path)
     }
@@ -125,11 +124,11 @@ extension LockStateError {
     init(errno number: Int32, during operation: Operation) {
         let code: Code =
             switch number {
-            // ENOENT: a key is not linked where it was to be unlinked.
+            // ENOENT: the key is not linked in the keyring that it is unlinked from.
             case ENOKEY, ENOENT: .keyNotFound
             case EKEYEXPIRED: .expired
             case EKEYREVOKED: .revoked
-            // ENFILE: the keyring holds as many keys as it can.
+            // ENFILE: the keyring is full.
             case EDQUOT, ENFILE: .quotaExceeded
             case EPERM, EACCES, ENOSYS, EOPNOTSUPP: .refused
             default: .other
@@ -137,7 +136,7 @@ extension LockStateError {
         self.init(code, during: operation, systemError: number)
     }
 
-    /// Whether the key is gone for good, and what took its place has to be looked for.
+    /// Whether the key is gone for good, so that its replacement must be looked up.
     var meansGone: Bool {
         switch code {
         case .keyNotFound, .expired, .revoked: true

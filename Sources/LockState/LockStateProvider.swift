@@ -4,10 +4,10 @@ internal import Glibc
 internal import ValetSealing
 internal import ValetSystem
 
-/// Where the opened keys of a keychain lie, and why there.
+/// Where the opened keys of a keychain are, and why there.
 ///
-/// Keys are shared only where a person is logged in. Services and containers keep their own: the
-/// kernel's keyrings know neither, so a container would share those of the user with its number.
+/// Keys are shared only if a person is logged in. Services and containers keep their own: the
+/// kernel's keyrings know neither, so a container would share the keys of the user with its number.
 package struct LockStateProvider: Hashable, Sendable {
     /// The two places.
     package enum Place: String, Hashable, Sendable {
@@ -17,7 +17,7 @@ package struct LockStateProvider: Hashable, Sendable {
         case process
     }
 
-    /// Where the keys lie.
+    /// Where the keys are.
     package let place: Place
     /// Why, in words for `valet status` and `valet doctor`.
     package let reason: String
@@ -33,21 +33,21 @@ package struct LockStateProvider: Hashable, Sendable {
     /// What the choice depends on.
     package struct Circumstances: Hashable, Sendable {
         /// The value of `VALET_LOCK_STATE`, one of ``LockStateProvider/settings``; nil if it is not
-        /// set or must not be believed.
+        /// set or not trusted.
         package var setting: String?
         /// The effective user id.
         package var user: UInt32 = 0
         /// Whether the process has more rights than its caller.
         package var isElevated = false
-        /// Why the kernel gives no keyrings; nil if it does.
+        /// Why the kernel refuses keyrings; nil if it does not.
         package var refusal: LockStateError?
-        /// Whether the kernel names this run of the machine.
+        /// Whether the kernel gives an id of this run of the machine.
         package var hasBootID = true
-        /// What tells that this is a container; nil if nothing does.
+        /// The sign that this is a container; nil if there is none.
         package var container: String?
-        /// Whether user ids are those of the machine (user_namespaces(7)).
+        /// Whether user ids differ from the machine's (user_namespaces(7)).
         package var hasOwnUserIDs = false
-        /// Whether the clock is that of the machine (time_namespaces(7)).
+        /// Whether the clock differs from the machine's (time_namespaces(7)).
         package var hasOwnClock = false
         /// The control groups of cgroups(7): of version 2, and of systemd's own tree.
         package var groups: [String] = []
@@ -58,19 +58,19 @@ package struct LockStateProvider: Hashable, Sendable {
 
         /// The login user id that the kernel keeps for a process.
         package enum Login: Hashable, Sendable {
-            /// A person has logged in, and this process is one of theirs.
+            /// A person has logged in, and this process belongs to them.
             case set
-            /// Nobody has: this process is a service's.
+            /// Nobody has logged in: this process belongs to a service.
             case unset
-            /// The kernel keeps none.
+            /// The kernel keeps no login user.
             case absent
         }
 
-        /// Describes an ordinary process of nobody's.
+        /// Describes an ordinary process of no user.
         package init() {}
     }
 
-    /// Chooses. Whatever is in doubt stays within the process: docs/FORMAT.md §10.7.
+    /// Chooses the place; in doubt, the process: docs/FORMAT.md §10.7.
     package init(for process: Circumstances) {
         if process.isElevated {
             self.init(.process, "this program has more rights than its caller")
@@ -89,7 +89,7 @@ package struct LockStateProvider: Hashable, Sendable {
         }
     }
 
-    /// Why the kernel, or a sandbox, gives this process no keyrings; nil if it does. One system
+    /// Why the kernel or a sandbox refuses keyrings to this process; nil if it does not. One system
     /// call.
     package static func kernelRefusal() -> LockStateError? { KernelKeyring.refusal() }
 }
@@ -97,7 +97,7 @@ package struct LockStateProvider: Hashable, Sendable {
 extension LockStateProvider.Circumstances {
     private static let serviceSlices = ["system.slice", "machine.slice"]
     private static let containerGroups = ["docker", "kubepods", "lxc"]
-    /// The ids that login.defs(5) has for people.
+    /// The user ids of people in login.defs(5).
     private static let people: ClosedRange<UInt32> = 1000...60_000
 
     fileprivate var reasonAgainstSharing: String? {
@@ -130,8 +130,8 @@ extension LockStateProvider.Circumstances {
     /// Describes this process.
     ///
     /// - Parameters:
-    ///   - read: Gives the text of a file; nil if it cannot be had.
-    ///   - exists: Whether there is something at a path.
+    ///   - read: Reads the text of a file; nil if it cannot.
+    ///   - exists: Whether a path exists.
     package static func ofProcess(
         setting: String?, isElevated: Bool,
         reading read: (String) -> String? = { KernelFile.text($0) },
@@ -162,16 +162,16 @@ extension LockStateProvider.Circumstances {
             .map(String.init)
             ?? read("/proc/1/environ")?.split(separator: "\0").first { $0.hasPrefix("container=") }
             .map { String($0.dropFirst("container=".count)) }
-        // There people log in to what is a container technically.
+        // Under WSL people log in, although it is technically a container.
         return name == "wsl" || name?.isEmpty == true ? nil : name
     }
 
-    /// Whether all user ids are those of the machine.
+    /// Whether all user ids equal the machine's.
     private static func isIdentity(_ map: String) -> Bool {
         map.split(whereSeparator: \.isWhitespace).elementsEqual(["0", "0", "4294967295"])
     }
 
-    /// Whether CLOCK_BOOTTIME is not that of the machine.
+    /// Whether CLOCK_BOOTTIME differs from the machine's.
     private static func hasOffset(_ offsets: String) -> Bool {
         offsets.split(whereSeparator: \.isNewline).contains { line in
             let words = line.split(whereSeparator: \.isWhitespace)

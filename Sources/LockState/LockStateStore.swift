@@ -7,8 +7,8 @@ package import ValetSealing
 
 /// The lock state of one keychain with a passcode; safe to use from any thread.
 ///
-/// A caller that publishes keys or renews them holds the keychain's lock of writers: two unlocks at
-/// once are in no order otherwise. A lock waits for nobody.
+/// `KeychainStore` holds the lock of writers when it publishes or renews keys, so that two unlocks
+/// have an order. A lock waits for no other lock.
 package final class LockStateStore: Sendable {
     /// The keychain.
     package let keychainID: KeychainID
@@ -20,9 +20,9 @@ package final class LockStateStore: Sendable {
     let process: ProcessLockState
     private let use = IdleUse()
 
-    /// Touches nothing yet.
+    /// Opens nothing yet.
     ///
-    /// - Parameter provider: Where keys are to lie; asked at the first use.
+    /// - Parameter provider: Chooses where to keep keys; called at the first use.
     package init(
         keychainID: KeychainID, places: SharingPlaces,
         provider: @escaping @Sendable () -> LockStateProvider,
@@ -47,31 +47,32 @@ package final class LockStateStore: Sendable {
 
     private var isForSharing: Bool { chosen.place == .kernel }
 
-    /// Where the keys lie: another place than was chosen once they could not be shared.
+    /// Where the keys are: in this process instead of the chosen place once they could not be
+    /// shared.
     package var provider: LockStateProvider {
         guard let fallback = process.fallback else { return chosen }
         let room = fallback.code == .quotaExceeded ? KernelKeyring.room().map { " (\($0))" } : nil
         return LockStateProvider(.process, "\(fallback)\(room ?? "")")
     }
 
-    /// Why opened keys are in this process alone although others were to share them; nil if they
-    /// do, or none are open.
+    /// Why opened keys could not be shared and are in this process alone; nil if they are shared,
+    /// or none are open.
     package var fallback: LockStateError? { process.fallback }
 
     /// The state at this moment.
     ///
-    /// While what was read last holds, this is two system calls and allocates nothing. Keys past
-    /// their deadline are ended by the first process that sees them.
+    /// Two system calls and no allocation while the last reading is still valid. The first process
+    /// that sees keys past their deadline ends them.
     ///
-    /// - Parameter marks: The epochs that the database has, one or two; keys that do not belong to
-    ///   all of them are not believed.
+    /// - Parameter marks: The one or two epochs of the database. Keys that do not cover all of them
+    ///   are ignored.
     package func current(expecting marks: [EpochMark]) -> LockReading {
         guard isForSharing else { return process.current(expecting: marks, now: now) }
         if process.fallback != nil {
             let own = process.current(expecting: marks, now: now)
             if case .unlocked = own { return own }
             let reading = shared.current(expecting: marks, now: now)
-            // Others have shared keys since: this process goes by theirs from now on.
+            // Another process has shared keys since: this process uses those from now on.
             if case .unlocked = reading { process.forget() }
             return better(reading, own)
         }
@@ -80,26 +81,26 @@ package final class LockStateStore: Sendable {
         return .beforeFirstUnlock(.kernelRefuses(error))
     }
 
-    /// For how long the keychain is unlocked, as far as ``current(expecting:)`` saw it last: others
-    /// may have used it since. Nil while it is locked.
+    /// The period of the unlock when ``current(expecting:)`` last read it; other processes may have
+    /// renewed it since. Nil while the keychain is locked.
     package var unlockPeriod: UnlockPeriod? {
         isShared ? shared.remembered?.unlocked?.payload.period : process.period
     }
 
-    /// Whether the keys lie where other processes change them, too.
+    /// Whether other processes share the keys.
     package var isShared: Bool { isForSharing && process.fallback == nil }
 
-    /// Whether `keys`, which ``current(expecting:)`` gave, are still those of the keychain, and it
-    /// is unlocked: what every read asks. False is no answer: ask for the state.
+    /// Whether the keychain is unlocked and `keys`, from ``current(expecting:)``, are still its
+    /// keys. Every read asks this. If false, read the state anew.
     ///
-    /// Two system calls in each millisecond: a lock waits for as long before it answers
+    /// At most two system calls a millisecond: a lock waits for a millisecond before it answers
     /// (docs/decisions/0013-kernel-keys.md).
     package func isUnlocked(with keys: OpenedKeys) -> Bool {
         guard isShared else { return process.isUnlocked(with: keys, now: now) }
         return shared.isUnlocked(with: keys, now: now)
     }
 
-    /// What others share, unless this process knows of more keys.
+    /// The shared state, unless this process has more keys.
     private func better(_ shared: LockReading, _ own: LockReading) -> LockReading {
         switch shared {
         case .unlocked, .locked: shared
@@ -108,17 +109,17 @@ package final class LockStateStore: Sendable {
         }
     }
 
-    /// Makes it possible for a lock to reach keys of this process, where the folder has no page for
-    /// locks yet. The caller holds the lock of writers.
+    /// Makes the page of locks if the folder has none, so that a lock reaches keys of this process.
+    /// The caller holds the lock of writers.
     package func preparePage() {
-        // What cannot be written has no locks either that others could announce.
+        // If the folder cannot be written, other processes cannot announce locks in it either.
         _ = try? shared.writablePage()
     }
 
-    /// Whether locks can be announced in the keychain's folder already.
+    /// Whether the keychain's folder has a page of locks.
     package var hasPage: Bool { (try? page.marks(at: .now)) != nil }
 
-    /// The moment before a passcode is checked: a lock that comes after it holds.
+    /// The moment before a passcode is checked. A lock after this moment stays in force.
     package func moment() throws(LockStateError) -> LockMoment {
         LockMoment(marks: try page.freshMarks())
     }
@@ -126,11 +127,11 @@ package final class LockStateStore: Sendable {
     /// Unlocks: publishes the opened keys of one or two epochs, in rising order, within
     /// `limits`.
     ///
-    /// Replaces what was published before, and its limits. Where keys cannot be shared they stay in
-    /// this process, what others share is left as it is, and ``fallback`` tells why.
+    /// Replaces published keys and their limits. If keys cannot be shared, they stay in this
+    /// process, shared ones stay unchanged, and ``fallback`` tells why.
     ///
-    /// - Parameter moment: From before the passcode was checked; nil for this one. Counts for keys
-    ///   of this process.
+    /// - Parameter moment: The moment before the passcode was checked; nil for now. It matters for
+    ///   keys of this process.
     /// - Throws: ``LockStateError/Code/wrongKeys`` for keys that are not of this keychain,
     ///   ``LockStateError/Code/other``.
     package func publish(
@@ -162,11 +163,10 @@ package final class LockStateStore: Sendable {
         }
     }
 
-    /// Locks: takes the keys that need an unlocked keychain away from every process that shares
-    /// the folder. Does nothing more if it is locked. Takes a millisecond, after which nobody uses
-    /// them.
+    /// Locks: takes the keys of the scope `whileUnlocked` from every process that shares the
+    /// folder. Takes a millisecond, after which no process uses them.
     ///
-    /// - Parameter all: Also takes the keys that stay from the first unlock on, as a reboot does.
+    /// - Parameter all: Also takes the keys of the scope `afterFirstUnlock`, as a reboot does.
     /// - Throws: ``LockStateError/Code/cannotTellOthers``: processes with keys of their own may
     ///   still have them.
     package func lock(all: Bool) throws(LockStateError) {
@@ -174,7 +174,7 @@ package final class LockStateStore: Sendable {
         try shared.lock(all: all)
     }
 
-    /// Whether there are opened keys of the keychain, of whatever epoch, here or in the kernel.
+    /// Whether this process or the kernel has opened keys of the keychain, of any epoch.
     ///
     /// - Throws: ``LockStateError/Code/other``.
     package func hasKeys() throws(LockStateError) -> Bool {
@@ -187,12 +187,12 @@ package final class LockStateStore: Sendable {
         }
     }
 
-    /// Locks every keychain whose keys this user shares, known to this process or not. Takes a
-    /// millisecond, after which nobody uses them.
+    /// Locks every keychain whose keys this user shares, even those unknown to this process. Takes
+    /// a millisecond, after which no process uses them.
     ///
     /// - Parameters:
-    ///   - all: Also takes the keys that stay from the first unlock on.
-    ///   - places: Where to look for sharing files, and whose folder's marks are changed.
+    ///   - all: Also takes the keys of the scope `afterFirstUnlock`.
+    ///   - places: The folders of sharing files, and the folder whose marks change.
     /// - Throws: As ``lock(all:)``.
     package static func lockEveryKeychain(
         all: Bool, in places: SharingPlaces
@@ -200,14 +200,14 @@ package final class LockStateStore: Sendable {
         try SharedLockState.lockEveryKeychain(all: all, places, PageWatch(folder: places.folder))
     }
 
-    /// Lets go of what this process remembers or keeps of epochs before `epoch`, which are over;
-    /// others keep theirs.
+    /// Drops this process's keys of epochs before `epoch`, which are over. Other processes drop
+    /// their own.
     package func forget(before epoch: Epoch) {
         shared.forget(before: epoch)
         process.forget(before: epoch)
     }
 
-    /// What somebody has done to keys of this keychain in the kernel, in words; empty if nothing.
+    /// Changes that others made to keys of this keychain in the kernel, in words.
     package func findings() -> [String] {
         isForSharing ? shared.findings(now) : []
     }
@@ -222,38 +222,38 @@ package final class LockStateStore: Sendable {
     }
 }
 
-/// What a lock changes, as it was at one moment.
+/// The marks at one moment, which a lock changes.
 package struct LockMoment: Sendable {
     let marks: LockMarks?
 }
 
 /// Auto-lock: docs/decisions/0020-auto-lock.md.
 extension LockStateStore {
-    /// Notes that keys are used which are there only while the keychain is unlocked. Without
-    /// idle time that is one comparison; with it, also a look at the clock.
+    /// Notes a use of keys of the scope `whileUnlocked`. One comparison; with an idle time, also a
+    /// reading of the clock.
     package func noteUse() { use.note(now) }
 
-    /// Whether a use was noted that makes the time longer that is left: ``renew()`` is due.
+    /// Whether a use was noted that extends the period: ``renew()`` is due.
     package var isRenewalDue: Bool { use.isDue }
 
-    /// Makes the time longer that is left, if nobody has meanwhile; never undoes a lock, and never
-    /// brings the end nearer.
+    /// Extends the period unless another process just did. Never undoes a lock, and never shortens
+    /// the period.
     ///
-    /// Where keys are shared the caller holds the lock of writers, so that nobody publishes other
-    /// keys meanwhile.
+    /// If keys are shared, the caller holds the lock of writers, so that no other keys are
+    /// published concurrently.
     /// - Throws: ``LockStateError/Code/refused``, `other`.
     package func renew() throws(LockStateError) {
         if isShared { try shared.renew(now) } else { process.renew(now: now()) }
     }
 
-    /// Does without renewing for a sixty-fourth of the idle time, in which others are busy with the
+    /// Postpones renewing by a sixty-fourth of the idle time, while another process changes the
     /// keys.
     package func postponeRenewal() {
         guard let idle = unlockPeriod?.limits.idleMilliseconds else { return use.follow(nil) }
         use.postpone(until: now().advanced(byMilliseconds: idle / 64 + 1))
     }
 
-    /// Whether so much time has passed without use that a renewal is worth waiting for.
+    /// Whether so little time is left that a renewal is worth waiting for.
     package var isRenewalUrgent: Bool {
         guard let period = unlockPeriod, let deadline = period.deadline,
             let idle = period.limits.idleMilliseconds
@@ -262,14 +262,14 @@ extension LockStateStore {
     }
 }
 
-/// Other keys in the place of those that are open: docs/FORMAT.md §10.6. Nothing here unlocks.
+/// Replacing open keys by those of other epochs, without unlocking: docs/FORMAT.md §10.6.
 extension LockStateStore {
-    /// Replaces the published keys by those of other epochs while the keychain stays unlocked;
-    /// never undoes a lock. Limits and deadline stay as they are.
+    /// Replaces the published keys by those of other epochs while the keychain stays unlocked.
+    /// Never undoes a lock. Limits and deadline stay unchanged.
     ///
-    /// Where they cannot be shared they stay in this process, and the keychain is as before its
-    /// first unlock for others; ``provider`` tells.
-    /// - Throws: ``LockStateError/Code/notUnlocked`` if the keychain is not unlocked (any more);
+    /// If the keys cannot be shared, they stay in this process; for other processes the keychain is
+    /// as before its first unlock. ``provider`` tells.
+    /// - Throws: ``LockStateError/Code/notUnlocked`` if the keychain is not unlocked;
     ///   ``LockStateError/Code/wrongKeys``, `other`.
     package func replaceKeys(with epochs: [EpochKeys]) throws(LockStateError) {
         guard isShared else {
@@ -289,10 +289,10 @@ extension LockStateStore {
         }
     }
 
-    /// Replaces the keys that stay from the first unlock on while the keychain is locked; never
-    /// undoes a lock of all.
+    /// Replaces the keys of the scope `afterFirstUnlock` while the keychain is locked. Never undoes
+    /// a lock of all.
     ///
-    /// Where they cannot be shared: as ``replaceKeys(with:)``.
+    /// If they cannot be shared: as ``replaceKeys(with:)``.
     /// - Throws: ``LockStateError/Code/notUnlocked`` if the keychain was not unlocked since it was
     ///   locked with all; ``LockStateError/Code/wrongKeys``, `other`.
     package func replaceFirstUnlockKeys(with epochs: [EpochKeys]) throws(LockStateError) {
@@ -308,15 +308,14 @@ extension LockStateStore {
     /// Publishes `payloads` as far as keys of their scopes are open.
     ///
     /// - Parameters:
-    ///   - scope: What has to be open after that.
-    ///   - keepOwn: Keeps the keys in this process, where they cannot be shared. Others lose theirs
-    ///     first: to them they would be keys of an epoch that is over.
+    ///   - scope: The scope that must be open afterwards.
+    ///   - keepOwn: Stores the keys in this process, if they cannot be shared. Other processes lose
+    ///     theirs first, which belong to an epoch that is over.
     private func replace(
         _ payloads: [KeyPayload], stillOpen scope: KeyScope,
         _ keepOwn: (LockMarks?, LockStateError) throws(LockStateError) -> Void
     ) throws(LockStateError) {
-        // From before: a lock that comes at any moment after this holds, also for keys of this
-        // process.
+        // A lock at any later moment stays in force, also for keys of this process.
         let moment = try moment()
         do throws(LockStateError) {
             let open = try shared.publish(
@@ -336,7 +335,7 @@ extension LockStateStore {
 }
 
 extension LockStateError {
-    /// Whether keys cannot be shared, and are kept in the process.
+    /// Whether the keys cannot be shared and stay in the process.
     fileprivate var meansKeepingOwn: Bool {
         [.quotaExceeded, .refused, .cannotShare].contains(code)
     }

@@ -4,32 +4,32 @@ internal import ValetKeybag
 internal import ValetKeychainModel
 internal import ValetSealing
 
-/// Each scope has a payload of its own: docs/FORMAT.md §10.4.
+/// Names and contents of the payload of each scope: docs/FORMAT.md §10.4.
 extension KeyScope {
-    /// The classes whose keys there can be, in the order of their numbers.
+    /// The classes whose keys a payload of this scope can have, in the order of their numbers.
     var classes: [ProtectionClass] { ProtectionClass.allCases.filter { $0.scope == self } }
 
-    /// Those that have to be there, which are the first ones: recovery opens no key of the class
-    /// that needs a passcode.
+    /// The classes whose keys it must have: the first ones. Recovery opens no key of the class that
+    /// needs a passcode.
     var requiredClasses: [ProtectionClass] {
         classes.filter { $0 != .whenPasscodeSetThisDeviceOnly }
     }
 
-    /// What the names of the payloads of a keychain, or of all, begin with; of the form of before
-    /// there were sharing files, too, which nobody reads any more.
+    /// The prefixes of the names of a keychain's payloads, or of all keychains'. The second is that
+    /// of an earlier form, which is only removed.
     static func namePrefixes(of keychainID: KeychainID?) -> [String] {
         ["valet:2:", "valet:1:"].map { prefix in keychainID.map { "\(prefix)\($0):" } ?? prefix }
     }
 
-    /// A new name for a payload in the kernel. It proves nothing, and is random so that none takes
-    /// the place of another.
+    /// A new name for a payload in the kernel. It proves nothing. It is random, so that no payload
+    /// replaces another.
     func randomName(of keychainID: KeychainID) -> String {
         let digits = String(UInt64.random(in: .min ... .max), radix: 16)
         let padding = String(repeating: "0", count: 16 - digits.count)
         return "valet:2:\(keychainID):\(Character(Unicode.Scalar(rawValue))):\(padding)\(digits)"
     }
 
-    /// Whether `name` is that of a payload of this scope.
+    /// Whether a payload of this scope has this name.
     func isNamed(by name: String) -> Bool {
         let parts = name.split(separator: ":", omittingEmptySubsequences: false)
         return parts.count >= 4 && parts[3] == String(Character(Unicode.Scalar(rawValue)))
@@ -40,7 +40,7 @@ extension KeyScope {
 struct PayloadWriter {
     private(set) var position = 0
 
-    /// Leaves the next `count` bytes as they are.
+    /// Skips `count` bytes.
     mutating func skip(_ count: Int) { position += count }
 
     mutating func write<let byteCount: Int, Name>(
@@ -67,8 +67,8 @@ struct PayloadWriter {
     }
 }
 
-/// Takes values off the front of bytes of any shape. The bytes are secret and only lent, so that
-/// they are passed along; what is remembered is how far they were read.
+/// Reads values from the front of bytes of any form. The bytes are secret and only lent, so each
+/// call takes them; the reader stores only its position.
 struct PayloadReader {
     private var position = 0
     /// Where to stop.
@@ -78,7 +78,7 @@ struct PayloadReader {
 
     var isAtEnd: Bool { position == end }
 
-    /// Where the next `count` bytes are.
+    /// The range of the next `count` bytes.
     ///
     /// - Throws: ``LockStateError/Code/malformed`` if there are fewer.
     mutating func next(_ count: Int) throws(LockStateError) -> Range<Int> {
@@ -102,7 +102,7 @@ struct PayloadReader {
 }
 
 extension SymmetricKey {
-    /// Takes a key out of a payload.
+    /// Copies a key from a payload.
     ///
     /// - Throws: ``LockStateError/Code/malformed`` unless there are 32 bytes.
     init(payload bytes: Span<UInt8>) throws(LockStateError) {
@@ -113,7 +113,7 @@ extension SymmetricKey {
         }
     }
 
-    /// Another owner of the same key.
+    /// A copy of the key.
     borrowing func copied() throws(LockStateError) -> SymmetricKey {
         try withBytes { (bytes: Span<UInt8>) throws(LockStateError) in
             try SymmetricKey(payload: bytes)
@@ -122,7 +122,7 @@ extension SymmetricKey {
 }
 
 extension FixedBytes {
-    /// Takes a name or digest out of a payload.
+    /// Copies an id or digest from a payload.
     ///
     /// - Throws: ``LockStateError/Code/malformed`` for another number of bytes.
     init(payload bytes: Span<UInt8>) throws(LockStateError) {

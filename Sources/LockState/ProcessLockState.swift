@@ -7,12 +7,12 @@ internal import ValetSecretMemory
 /// The opened keys of one keychain in this process alone: for services, and where keys cannot be
 /// shared.
 ///
-/// The same rules as for shared keys, and the same locks: they are bound to the marks in the
-/// keychain's folder. A child of fork begins before the first unlock.
+/// The same locks end them as end shared keys, because they are bound to the same marks in the
+/// keychain's folder. A child of `fork` begins before the first unlock.
 final class ProcessLockState: Sendable {
     private let held = ProcessLocal<Held> { _ in Held() }
     private let page: PageWatch
-    /// Told of the period that what is held has.
+    /// Follows the period of the stored keys.
     private let use: IdleUse
 
     init(page: PageWatch, use: IdleUse) {
@@ -24,13 +24,13 @@ final class ProcessLockState: Sendable {
         var unlocked: KeyPayload?
         var lockedKeys: OpenedKeys?
         var unlockedKeys: OpenedKeys?
-        /// The marks of before the passcode was checked; nil where the folder had none.
+        /// The marks from before the passcode was checked; nil if the folder had none.
         var marks: LockMarks?
-        /// When these were last seen to be those of the folder.
+        /// When these were last compared with the folder's.
         var lastCheck: BootTime?
         /// Why nothing is unlocked.
         var cause = LockCause.notUnlocked
-        /// Why the keys are here although others were to share them.
+        /// Why the keys could not be shared.
         var fallback: LockStateError?
     }
 
@@ -38,13 +38,13 @@ final class ProcessLockState: Sendable {
         let state = Mutex(State())
     }
 
-    /// Why keys are here although others were to share them; nil if none are.
+    /// Why the stored keys could not be shared; nil if none are stored.
     var fallback: LockStateError? { held.value.state.withLock { $0.fallback } }
 
-    /// Whether there are keys here.
+    /// Whether keys are stored.
     var hasKeys: Bool { held.value.state.withLock { $0.lockedKeys != nil } }
 
-    /// For how long what is unlocked here is; nil if nothing is.
+    /// The period of the stored keys; nil if they are not unlocked.
     var period: UnlockPeriod? { held.value.state.withLock { $0.unlocked?.period } }
 
     /// The state at this moment.
@@ -69,10 +69,10 @@ final class ProcessLockState: Sendable {
         }
     }
 
-    /// Lets go of keys that somebody has locked away since they were opened, and has `body` judge
-    /// what is left, before anybody else can change it.
+    /// Drops keys that a lock has ended since they were opened, then calls `body` on the rest
+    /// before another thread can change it.
     ///
-    /// - Throws: ``LockStateError/Code/other`` if it cannot be told whether somebody has.
+    /// - Throws: ``LockStateError/Code/other`` if the marks cannot be read.
     private func followingLocks<R>(
         at moment: BootTime, _ body: (inout State) -> R
     ) throws(LockStateError) -> R {
@@ -80,7 +80,7 @@ final class ProcessLockState: Sendable {
             let (hasKeys, known) = held.value.state.withLock { ($0.lockedKeys != nil, $0.marks) }
             let marks = hasKeys ? try page.marks(at: moment) : nil
             let result: R? = held.value.state.withLock { state in
-                // Another thread has unlocked since: its marks may be newer than those.
+                // Another thread has unlocked since, and its marks may be newer.
                 guard (state.lockedKeys != nil) == hasKeys, state.marks == known else { return nil }
                 if hasKeys { state.follow(marks, at: moment) }
                 return body(&state)
@@ -89,7 +89,7 @@ final class ProcessLockState: Sendable {
         }
     }
 
-    /// Whether `keys` are those that are held, and still good, or were in this millisecond.
+    /// Whether `keys` are the stored ones and still valid, checked at most once a millisecond.
     func isUnlocked(with keys: OpenedKeys, now: () -> BootTime) -> Bool {
         let moment = BootTime.now
         func isHeld(_ state: inout State) -> Bool {
@@ -109,7 +109,7 @@ final class ProcessLockState: Sendable {
     /// Unlocks.
     ///
     /// - Parameters:
-    ///   - marks: Those of before the passcode was checked.
+    ///   - marks: The marks from before the passcode was checked.
     ///   - fallback: Why the keys could not be shared.
     func publish(
         firstUnlock: KeyPayload, unlocked: KeyPayload, under marks: LockMarks?,
@@ -125,7 +125,7 @@ final class ProcessLockState: Sendable {
         use.follow(unlocked.period)
     }
 
-    /// Keeps the keys that stay while the keychain is locked; it stays locked.
+    /// Stores the keys of the scope `afterFirstUnlock`; the keychain stays locked.
     ///
     /// - Parameter fallback: Why the keys could not be shared.
     func publish(
@@ -137,9 +137,9 @@ final class ProcessLockState: Sendable {
         }
     }
 
-    /// Puts keys in the place of those that stay while the keychain is locked; it stays locked.
+    /// Replaces the keys of the scope `afterFirstUnlock`; the keychain stays locked.
     ///
-    /// - Throws: ``LockStateError/Code/notUnlocked`` if there are none.
+    /// - Throws: ``LockStateError/Code/notUnlocked`` if none are stored.
     func update(firstUnlock: KeyPayload) throws(LockStateError) {
         let lockedKeys = try OpenedKeys(firstUnlock: firstUnlock, unlocked: nil)
         try held.value.state.withLock { state throws(LockStateError) in
@@ -152,7 +152,7 @@ final class ProcessLockState: Sendable {
         }
     }
 
-    /// Makes the time longer that is left, after a use; does nothing once it is over.
+    /// Extends the period after a use; does nothing once it is over.
     func renew(now: BootTime) {
         let period: UnlockPeriod? = held.value.state.withLock { state in
             guard let unlocked = state.unlocked, !unlocked.period.hasEnded(at: now) else {
@@ -165,9 +165,9 @@ final class ProcessLockState: Sendable {
         use.follow(period)
     }
 
-    /// Changes the keys that are held while the keychain stays unlocked.
+    /// Replaces the stored keys while the keychain stays unlocked.
     ///
-    /// - Parameter change: Makes the new payloads from the one that is held.
+    /// - Parameter change: Makes the new payloads from the stored one.
     /// - Throws: ``LockStateError/Code/notUnlocked`` if the keychain is not unlocked.
     func update(
         now: BootTime,
@@ -189,7 +189,7 @@ final class ProcessLockState: Sendable {
     /// Forgets all keys.
     func forget() { lock(all: true) }
 
-    /// Forgets keys of none but earlier epochs.
+    /// Forgets the keys if all of them belong to earlier epochs.
     func forget(before epoch: Epoch) {
         held.value.state.withLock { state in
             if state.lockedKeys?.isOver(before: epoch) == true { state = State() }
@@ -198,7 +198,7 @@ final class ProcessLockState: Sendable {
 
     /// Locks; does nothing if nothing is unlocked.
     ///
-    /// - Parameter all: Also takes the keys that stay from the first unlock on.
+    /// - Parameter all: Also drops the keys of the scope `afterFirstUnlock`.
     func lock(all: Bool) {
         held.value.state.withLock { state in
             if all { state = State() } else { state.lock(because: .notUnlocked) }
@@ -207,7 +207,7 @@ final class ProcessLockState: Sendable {
 }
 
 extension ProcessLockState.State {
-    /// Goes by the marks of the folder at `moment`.
+    /// Applies the marks of the folder at `moment`.
     fileprivate mutating func follow(_ now: LockMarks?, at moment: BootTime) {
         lastCheck = moment
         if marks?.firstUnlock != now?.firstUnlock {

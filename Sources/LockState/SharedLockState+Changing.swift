@@ -6,32 +6,32 @@ internal import ValetSealing
 internal import ValetSecretMemory
 internal import ValetSystem
 
-/// Unlocking, and other keys in the place of those that are open: docs/FORMAT.md §10.6.
+/// Unlocking, and replacing open keys: docs/FORMAT.md §10.6.
 ///
-/// The caller holds the lock of writers. A lock, which takes no lock, may come at any time.
+/// The caller holds the lock of writers. ``lock(all:)`` does not, and may run at any time.
 extension SharedLockState {
-    /// What is published, and whether only as far as it replaces keys that are open.
+    /// The payloads to publish, and whether they only replace open keys.
     struct Publication {
         let payloads: [KeyPayload]
-        /// True for new keys of an epoch, which unlock nothing.
+        /// True for keys of a new epoch, which must not unlock anything.
         let onlyOpenScopes: Bool
     }
 
-    /// A key of the kernel that nobody finds yet.
+    /// A key of the kernel that no sharing file names yet.
     private struct NewKey {
         let scope: KeyScope
         let entry: SharingEntry
     }
 
-    /// Puts payloads in the place of all that are published.
+    /// Replaces everything published by these payloads.
     ///
-    /// A kill at any moment leaves what was there before, or what is new.
+    /// A kill at any moment leaves the old keys or the new ones.
     ///
-    /// - Returns: The scopes that are open now: not those that a lock has taken away meanwhile.
-    /// - Throws: ``LockStateError/Code/quotaExceeded`` if there is no room, for half a second,
-    ///   since the kernel gives room back with a delay; `refused`; `cannotShare`. What was
-    ///   published before stays then. `other`, with nothing published, for an unlock after which
-    ///   the page of locks cannot be read.
+    /// - Returns: The scopes that are open now, without those that a concurrent lock has ended.
+    /// - Throws: ``LockStateError/Code/quotaExceeded`` if there was no room for half a second (the
+    ///   kernel frees room with a delay); `refused`; `cannotShare`. The old keys stay published
+    ///   then. `other`, with nothing published, if an unlock cannot read the page of locks
+    ///   afterwards.
     func publish(
         _ publication: Publication, now: BootTime
     ) throws(LockStateError) -> Set<KeyScope> {
@@ -57,7 +57,7 @@ extension SharedLockState {
         if !publication.onlyOpenScopes { ended = [] }
         BootTime.wait(milliseconds: 1)
         sweep(but: keys.map(\.entry.serial))
-        // A lock that came concurrently holds. What cannot be told counts as one.
+        // A concurrent lock stays in force. Unreadable marks count as a lock.
         let marksNow = Result { () throws(LockStateError) in try page.marks() }
         for scope in KeyScope.allCases where (try? marksNow.get())?[scope] != marks[scope] {
             ended.insert(scope)
@@ -66,15 +66,14 @@ extension SharedLockState {
             try? file.empty([key.scope])
             KernelKeyring.end(key.entry.serial, always: true)
         }
-        // An unlock that has unlocked nothing must not answer as if it had.
+        // An unlock that has opened nothing must not report success.
         if !publication.onlyOpenScopes, try marksNow.get() == nil {
             throw LockStateError(.other, during: .readPage)
         }
         return Set(keys.map(\.scope)).subtracting(ended)
     }
 
-    /// Ends what is published, and changes no mark: for a process that goes on with keys of its
-    /// own.
+    /// Ends all published keys without changing a mark: for a process that keeps keys of its own.
     func endAll() {
         forget()
         guard let binding = try? binding() else { return }
@@ -88,7 +87,7 @@ extension SharedLockState {
         Self.awaitChecks()
     }
 
-    /// The page, made if there is none.
+    /// The page of locks, made if missing.
     func writablePage() throws(LockStateError) -> LockPage {
         do throws(SystemError) {
             guard let page = try page.changeable(making: true) else {
@@ -122,8 +121,8 @@ extension SharedLockState {
             scope: scope, entry: SharingEntry(serial: serial, key: sharingKey, id: id))
     }
 
-    /// Runs `body`, and again for half a second if there was no room: the kernel gives room back
-    /// with a delay.
+    /// Runs `body`, repeatedly for half a second if there is no room: the kernel frees room with a
+    /// delay.
     private static func untilThereIsRoom<R>(
         _ body: () throws(LockStateError) -> R
     ) throws(LockStateError) -> R {
@@ -138,8 +137,8 @@ extension SharedLockState {
         return try body()
     }
 
-    /// Writes the sharing file that names `keys`, in the first place that can be used: from here on
-    /// the keychain is unlocked.
+    /// Writes the sharing file that names `keys`, in the first usable folder. This unlocks the
+    /// keychain.
     private func write(
         _ keys: [NewKey], _ binding: SharingBinding
     ) throws(LockStateError) -> OpenSharingFile {
@@ -192,15 +191,15 @@ extension SharedLockState {
         }
     }
 
-    /// Makes what was published before useless.
+    /// Ends the keys that earlier sharing files name.
     ///
-    /// - Returns: The scopes of which nothing was open under `marks`.
+    /// - Returns: The scopes that had no open key under `marks`.
     private func end(
         _ files: [OpenSharingFile], _ binding: SharingBinding, _ marks: LockMarks
     ) -> Set<KeyScope> {
         var notOpen = Set(KeyScope.allCases)
         for file in files {
-            // In the open file: its name leads to the new one by now.
+            // In the open file, because its name leads to the new one by now.
             try? file.empty(KeyScope.allCases)
             for scope in KeyScope.allCases {
                 guard let entry = file.contents?[scope] else { continue }
@@ -213,7 +212,7 @@ extension SharedLockState {
         return notOpen
     }
 
-    /// Removes what killed programs left, and what others have planted.
+    /// Removes keys and files that killed programs left or other programs planted.
     private func sweep(but serials: [KeySerial]) {
         for key in named() where !serials.contains(key.key) {
             KernelKeyring.end(key.key, always: true)
@@ -221,10 +220,10 @@ extension SharedLockState {
         places.removeLeftovers(of: keychainID)
     }
 
-    /// The keys of the kernel that have names of this keychain's.
+    /// The kernel's keys with names of this keychain.
     func named() -> [(key: KeySerial, name: String)] { Self.named(keychainID) }
 
-    /// Names of ours are shorter.
+    /// Longer than every name that this library makes.
     private static let nameLimit = 128
 
     private static func named(_ keychainID: KeychainID?) -> [(key: KeySerial, name: String)] {
@@ -234,8 +233,8 @@ extension SharedLockState {
         }
     }
 
-    /// Makes the time longer that is left, after a use; never undoes a lock, which changes the mark
-    /// that the payload is bound to.
+    /// Extends the period after a use. It cannot undo a lock, which changes the mark that the
+    /// payload is bound to.
     func renew(_ now: () -> BootTime) throws(LockStateError) {
         guard case .found(let found) = try lookUp(.whileUnlocked, [], now) else {
             return use.follow(nil)
@@ -243,7 +242,7 @@ extension SharedLockState {
         let (moment, period) = (now(), found.payload.period)
         guard !period.hasEnded(at: moment) else { return use.follow(nil) }
         guard let due = period.renewalMoment, due <= moment else {
-            // Somebody else was here before.
+            // Another process has renewed it already.
             return noteRenewal(found)
         }
         let payload = found.payload.lasting(period.renewed(at: moment))
@@ -253,7 +252,7 @@ extension SharedLockState {
 
     /// Seals `payload` anew in the same key of the kernel.
     ///
-    /// - Returns: Whether the key was there, and is the one that the sharing file names.
+    /// - Returns: Whether the key exists and the sharing file names it.
     private func reseal(
         _ payload: KeyPayload, _ serial: KeySerial, _ now: BootTime
     ) throws(LockStateError) -> Bool {
@@ -276,12 +275,13 @@ extension SharedLockState {
     }
 }
 
-/// Locking: docs/FORMAT.md §10.6. It waits for no lock.
+/// Locking, which waits for no other lock: docs/FORMAT.md §10.6.
 extension SharedLockState {
-    /// Takes keys away from everybody: of one scope, or with `all` of both.
+    /// Takes keys from every process: those of the scope `whileUnlocked`, or with `all` of both
+    /// scopes.
     ///
     /// - Throws: ``LockStateError/Code/cannotTellOthers`` if the marks could not be changed. Shared
-    ///   keys are gone all the same.
+    ///   keys are gone nevertheless.
     func lock(all: Bool) throws(LockStateError) {
         forget()
         let scopes = all ? KeyScope.allCases : [.whileUnlocked]
@@ -300,9 +300,9 @@ extension SharedLockState {
         }
     }
 
-    /// Changes the marks of the folder: this is the lock.
+    /// Changes the marks of the folder, which is the lock itself.
     ///
-    /// - Returns: Why that could not be done, and whether there was no page before.
+    /// - Returns: Why it failed, if it did, and whether the page is new.
     private static func change(
         _ page: PageWatch, all: Bool
     ) -> (failure: SystemError?, isNew: Bool) {
@@ -315,19 +315,19 @@ extension SharedLockState {
             try page.changeable(making: true)?.change(all: all)
             return (nil, true)
         } catch {
-            // Without a folder nobody has keys that are bound to it.
+            // Without a folder, no keys are bound to its marks.
             return (error.code == .missing ? nil : error, false)
         }
     }
 
-    /// Waits until nobody believes a check that was made before: a millisecond, or where there was
-    /// no page the time after which its name is looked up again.
+    /// Waits until earlier checks of other threads and processes no longer count: a millisecond, or
+    /// for a new page the time after which its name is looked up again.
     static func awaitChecks(isNew: Bool = false) {
         BootTime.wait(milliseconds: isNew ? PageWatch.lookInterval : 1)
     }
 
-    /// Takes keys of every keychain away from everybody, and changes the marks in the folder of
-    /// `page`: for where the files do not say which keychain it is.
+    /// Takes the keys of every keychain from every process, and changes the marks in the folder of
+    /// `page`: for a keychain whose unreadable files do not tell its id.
     ///
     /// - Throws: As ``lock(all:)``.
     static func lockEveryKeychain(
@@ -336,7 +336,7 @@ extension SharedLockState {
         let scopes = all ? KeyScope.allCases : [.whileUnlocked]
         let named = named(nil).filter { key in scopes.contains { $0.isNamed(by: key.name) } }
         let change = change(page, all: all)
-        // Of other keychains no mark was changed.
+        // The marks of other keychains are unchanged, so their keys must be ended.
         for key in Set(places.emptyEveryFile(scopes) + named.map(\.key)) {
             KernelKeyring.end(key, always: true)
         }
@@ -346,7 +346,7 @@ extension SharedLockState {
         }
     }
 
-    /// What somebody has done to keys of this keychain in the kernel, in words.
+    /// Changes that others made to keys of this keychain in the kernel, in words.
     func findings(_ now: () -> BootTime) -> [String] {
         var findings: [String] = []
         for scope in [KeyScope.whileUnlocked, .afterFirstUnlock] {
@@ -373,7 +373,7 @@ extension SharedLockState {
         return findings
     }
 
-    /// Whether there are keys of this keychain, whatever they are.
+    /// Whether the kernel or a sharing file has keys of this keychain, valid or not.
     func hasKeys() throws(LockStateError) -> Bool {
         if !named().isEmpty { return true }
         let files = try places.files(of: try binding(), for: .reading)
@@ -382,8 +382,8 @@ extension SharedLockState {
 }
 
 extension KeyPayload {
-    /// The kernel's own timeout, in seconds: a second line behind the deadline, and so never
-    /// earlier. The kernel counts whole seconds of a clock that can be set.
+    /// The kernel's own timeout, in seconds: a second safeguard, never earlier than the deadline.
+    /// The kernel counts whole seconds of a clock that can be set.
     fileprivate func timeout(from now: BootTime) -> UInt32 {
         guard let deadline else { return 0 }
         let left = deadline > now ? deadline.milliseconds - now.milliseconds : 0

@@ -10,15 +10,15 @@ internal import ValetSystem
 /// The opened keys of one keychain where every process of the user finds them: sealed in the
 /// kernel, under a key from a file of the user's and a mark in the keychain's folder.
 ///
-/// docs/FORMAT.md §10.5 has the bytes and the steps. What was read is remembered, and believed as
-/// long as mark and key are the same.
+/// docs/FORMAT.md §10.5 has the bytes and the steps. The last reading is remembered, and valid as
+/// long as mark and key stay the same.
 final class SharedLockState: Sendable {
     let keychainID: KeychainID
     let places: SharingPlaces
     let page: PageWatch
-    /// A child of fork begins with nothing: a thread of its parent may have held the lock.
+    /// A child of `fork` begins with nothing: a thread of its parent may have held the mutex.
     private let memory = ProcessLocal<Memory> { _ in Memory() }
-    /// Told of the period that was read last.
+    /// Follows the period that was read last.
     let use: IdleUse
 
     init(keychainID: KeychainID, places: SharingPlaces, page: PageWatch, use: IdleUse) {
@@ -28,25 +28,25 @@ final class SharedLockState: Sendable {
         self.use = use
     }
 
-    /// A payload that was read, and the key that it was read from.
+    /// A payload and the kernel's key that it was read from.
     struct Found: Sendable {
         let key: KeySerial
         let payload: KeyPayload
     }
 
-    /// What was read last.
+    /// The last reading.
     struct Remembered: Sendable {
         let firstUnlock: Found
         /// Nil when the keychain was locked.
         var unlocked: Found?
         let keys: OpenedKeys
-        /// Why it was locked.
+        /// Why the keychain was locked.
         let cause: LockCause
         let marks: LockMarks
         let user: uid_t
-        /// When mark and key were last seen to be good.
+        /// When mark and key were last checked.
         var lastCheck: BootTime?
-        /// When the sharing files were last seen to name these keys.
+        /// When the sharing files last named these keys.
         var lastSearch: BootTime
     }
 
@@ -56,7 +56,7 @@ final class SharedLockState: Sendable {
 
     var remembered: Remembered? { memory.value.remembered.withLock { $0 } }
 
-    /// Forgets what was read; the keys are wiped once nobody uses them any more.
+    /// Forgets the last reading; the keys are wiped with their last user.
     func forget() { remember(nil) }
 
     func remember(_ remembered: Remembered?) {
@@ -64,14 +64,14 @@ final class SharedLockState: Sendable {
         memory.value.remembered.withLock { $0 = remembered }
     }
 
-    /// Forgets keys of none but earlier epochs.
+    /// Forgets the keys if all of them belong to earlier epochs.
     func forget(before epoch: Epoch) {
         memory.value.remembered.withLock { remembered in
             if remembered?.keys.isOver(before: epoch) == true { remembered = nil }
         }
     }
 
-    /// Notes that the keys at `found.key`, which stay the same, may be used for another time.
+    /// Notes a new period of the same keys at `found.key`.
     func noteRenewal(_ found: Found) {
         memory.value.remembered.withLock { remembered in
             guard let unlocked = remembered?.unlocked, unlocked.key == found.key,
@@ -84,18 +84,18 @@ final class SharedLockState: Sendable {
 
     /// What sharing keys are bound to in this process.
     ///
-    /// - Throws: ``LockStateError/Code/refused`` where the kernel does not name this run.
+    /// - Throws: ``LockStateError/Code/refused`` if the kernel gives no id of this run.
     func binding() throws(LockStateError) -> SharingBinding {
         guard let bootID = BootID.current else { throw LockStateError(.refused, during: .probe) }
         return SharingBinding(keychainID: keychainID, bootID: bootID, user: geteuid())
     }
 }
 
-/// Reading while what was read last still holds.
+/// Reading while the last reading is still valid.
 extension SharedLockState {
-    /// The state at this moment. While what was read last holds, that is two system calls.
+    /// The state at this moment: two system calls while the last reading is still valid.
     ///
-    /// - Parameter marks: The epochs that the database has; keys of others are not believed.
+    /// - Parameter marks: The epochs of the database; keys of other epochs are ignored.
     func current(expecting marks: [EpochMark], now: () -> BootTime) -> LockReading {
         let last = remembered
         do throws(LockStateError) {
@@ -113,12 +113,12 @@ extension SharedLockState {
         }
     }
 
-    /// Whether `keys` are those remembered, and still good, or were in this millisecond.
+    /// Whether `keys` are the remembered ones and still valid, checked at most once a millisecond.
     func isUnlocked(with keys: OpenedKeys, now: () -> BootTime) -> Bool {
         guard let last = remembered, last.keys === keys, let unlocked = last.unlocked,
             !unlocked.payload.period.hasEnded(at: now())
         else { return false }
-        // Before the check, so that it is never believed for longer.
+        // Taken before the check, so that the check never counts for longer than it should.
         let moment = BootTime.now
         if last.lastCheck == moment { return true }
         do throws(LockStateError) {
@@ -132,7 +132,7 @@ extension SharedLockState {
         return true
     }
 
-    /// Whether neither a lock nor another unlock has come since `last` was read.
+    /// Whether there was no lock and no other unlock since `last` was read.
     private func holds(_ last: Remembered, at moment: BootTime) throws(LockStateError) -> Bool {
         guard let marks = try page.marks(at: moment), marks.firstUnlock == last.marks.firstUnlock,
             last.unlocked == nil || marks.unlocked == last.marks.unlocked,
@@ -141,8 +141,8 @@ extension SharedLockState {
         guard !moment.isWithin(milliseconds: PageWatch.lookInterval, after: last.lastSearch) else {
             return true
         }
-        // Somebody may keep a key alive that was replaced, or an unlock was killed before it could
-        // end the keys of before.
+        // Another program may keep a replaced key alive, and a killed unlock may have left earlier
+        // keys.
         guard geteuid() == last.user, try areNamed(last) else { return false }
         memory.value.remembered.withLock { remembered in
             if remembered?.keys === last.keys { remembered?.lastSearch = moment }
@@ -167,7 +167,7 @@ extension SharedLockState {
 
 /// Reading anew.
 extension SharedLockState {
-    /// How often a reading is repeated because something changed while it was made.
+    /// How often a reading is repeated if something changed meanwhile.
     private static let attemptCount = 100
 
     enum LookUp {
@@ -179,9 +179,9 @@ extension SharedLockState {
         }
     }
 
-    /// Reads marks, sharing files and keys, so that all of them are of one moment.
+    /// Reads marks, sharing files and keys of one moment.
     ///
-    /// - Throws: ``LockStateError/Code/other`` if something could not be read.
+    /// - Throws: ``LockStateError/Code/other`` if one could not be read.
     private func read(
         expecting epochs: [EpochMark], _ now: () -> BootTime
     ) throws(LockStateError) -> LockReading {
@@ -230,13 +230,13 @@ extension SharedLockState {
             return .locked(try remember(firstUnlock, nil, cause, seen), cause)
         case (.found(let unlocked), .absent(.notUnlocked)),
             (.found(let unlocked), .absent(.deadlinePassed)):
-            // Nothing can be found without the index key. Other processes, which may remember it,
-            // are to see what this one sees.
+            // Without the index key nothing can be found. Ending the other keys makes every process
+            // see the same state, even one that remembers the index key.
             forget()
             KernelKeyring.end(unlocked.key, always: true)
             return .beforeFirstUnlock(.firstUnlockKeysLost)
-        // Keys of another epoch than the caller's may be the right ones for others: an epoch may
-        // have begun since the caller looked.
+        // Keys of another epoch than the caller's may be right for other processes: an epoch may
+        // have begun since the caller read the database.
         case (.found, .absent(let cause)):
             forget()
             return .beforeFirstUnlock(cause)
@@ -261,7 +261,7 @@ extension SharedLockState {
         return keys
     }
 
-    /// The keys that are remembered, if they are those that were read: only their time is another.
+    /// The remembered keys if they equal those read, so that only the period differs.
     private func knownKeys(_ firstUnlock: Found, _ unlocked: Found?) -> OpenedKeys? {
         guard let last = remembered,
             last.firstUnlock.payload.holdsSameKeys(as: firstUnlock.payload),
@@ -285,7 +285,7 @@ extension SharedLockState {
         var cause = LockCause.notUnlocked
         for file in seen.files {
             guard let entry = file.contents?[scope],
-                // Another id: a lock came since.
+                // Another id means a lock since then.
                 seen.binding.sharingID(entry.key, scope, seen.marks[scope]) == entry.id
             else { continue }
             switch try open(entry, scope, seen) {
@@ -324,8 +324,8 @@ extension SharedLockState {
         }
     }
 
-    /// Ends a key past its deadline, so that no renewal which comes too late brings it back; unless
-    /// another process has renewed it since it was read.
+    /// Ends a key past its deadline, so that a late renewal cannot bring it back; unless another
+    /// process has renewed it since it was read.
     private func endUnlessRenewed(
         _ found: Found, _ entry: SharingEntry, _ seen: Seen, _ judge: (Found) -> LookUp
     ) throws(LockStateError) -> LookUp {
@@ -355,7 +355,7 @@ extension SharedLockState {
 }
 
 extension LockCause {
-    /// Whether it says more than that nothing was found.
+    /// Whether it is more specific than "nothing found".
     fileprivate var tellsMore: Bool {
         switch self {
         case .otherEpoch, .invalid: true

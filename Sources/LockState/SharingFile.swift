@@ -6,8 +6,8 @@ internal import ValetSealing
 internal import ValetSecretMemory
 internal import ValetSystem
 
-/// What sharing keys are bound to beside the mark of their scope: the keychain, this run of the
-/// machine, and the user.
+/// What sharing keys are bound to beside the mark of their scope: keychain, run of the machine, and
+/// user.
 struct SharingBinding: Sendable {
     let keychainID: KeychainID
     let bootID: BootID
@@ -27,12 +27,12 @@ struct SharingBinding: Sendable {
         return hash
     }
 
-    /// What tells that `key` was made under `mark`.
+    /// Tells that `key` was made under `mark`.
     func sharingID(_ key: borrowing SharingKey, _ scope: KeyScope, _ mark: LockMark) -> SharingID {
         SharingID(truncating: hash(key, .sharingID, scope, mark).finish())
     }
 
-    /// What seals the payload of `scope` under `mark`.
+    /// The key that seals the payload of `scope` under `mark`.
     func payloadKey(
         _ key: borrowing SharingKey, _ scope: KeyScope, _ mark: LockMark
     ) -> SharedPayloadKey {
@@ -40,8 +40,8 @@ struct SharingBinding: Sendable {
     }
 }
 
-/// What a sharing file says of one scope: which key of the kernel has the payload, and what opens
-/// it.
+/// The entry of one scope in a sharing file: the kernel's key with the payload, and the key that
+/// opens it.
 final class SharingEntry: Sendable {
     let serial: KeySerial
     let key: SharingKey
@@ -66,10 +66,10 @@ struct SharingContents: Sendable {
 
     init(_ entries: [KeyScope: SharingEntry]) { self.entries = entries }
 
-    /// The entry of `scope`, if there is one.
+    /// The entry of `scope`; nil if it is empty.
     subscript(scope: KeyScope) -> SharingEntry? { entries[scope] }
 
-    /// Parses a sharing file; nil unless it is one of this keychain and this run of the machine.
+    /// Parses a sharing file; nil unless it belongs to this keychain and this run of the machine.
     init?(parsing bytes: Span<UInt8>, of binding: SharingBinding) {
         guard bytes.count == Self.byteCount else { return nil }
         let head = Self.head(binding)
@@ -77,14 +77,14 @@ struct SharingContents: Sendable {
         for scope in KeyScope.allCases {
             let range = Self.range(of: scope)
             let entry = bytes.extracting(range)
-            // An empty place.
+            // An empty entry.
             guard entry.indices.contains(where: { entry[$0] != 0 }) else { continue }
             guard let parsed = Self.entry(entry) else { return nil }
             entries[scope] = parsed
         }
     }
 
-    /// Where the entry of `scope` is in the file.
+    /// The range of the entry of `scope` in the file.
     static func range(of scope: KeyScope) -> Range<Int> {
         let start = headByteCount + (scope == .afterFirstUnlock ? 0 : entryByteCount)
         return start..<(start + entryByteCount)
@@ -105,14 +105,14 @@ struct SharingContents: Sendable {
         return head + binding.keychainID.bytes + binding.bootID.bytes
     }
 
-    /// The bytes that ``init(parsing:of:)`` takes.
+    /// The bytes for ``init(parsing:of:)``.
     func encoded(for binding: SharingBinding) -> SecretBytes {
         SecretBytes(byteCount: Self.byteCount, for: .keys) { (bytes: inout MutableSpan<UInt8>) in
             var writer = PayloadWriter()
             for byte in Self.head(binding) { writer.write(byte, to: &bytes) }
             for scope in [KeyScope.afterFirstUnlock, .whileUnlocked] {
                 guard let entry = entries[scope] else {
-                    // It starts as zeros.
+                    // The buffer starts as zeros.
                     writer.skip(Self.entryByteCount)
                     continue
                 }
@@ -124,15 +124,15 @@ struct SharingContents: Sendable {
     }
 }
 
-/// An open sharing file, and what was in it.
+/// An open sharing file and its contents.
 struct OpenSharingFile: Sendable {
     private let file: HeldFile
-    /// Nil unless they are those of a sharing file of this keychain and this run of the machine.
+    /// Nil unless the file belongs to this keychain and this run of the machine.
     let contents: SharingContents?
-    /// Whether it lies in memory, and not on a disk.
+    /// Whether the file is in memory, and not on a disk.
     let isInMemory: Bool
 
-    /// Takes a file that `contents` were written to.
+    /// An open file with these contents.
     init(_ file: HeldFile, _ contents: SharingContents, isInMemory: Bool) {
         self.file = file
         self.contents = contents
@@ -145,7 +145,7 @@ struct OpenSharingFile: Sendable {
     ) throws(LockStateError) {
         self.file = file
         self.isInMemory = isInMemory
-        // One byte more than there may be: that it is filled tells that the file is too long.
+        // One byte more than a valid file has: if it is filled, the file is too long.
         var bytes = SecretBytes(byteCount: SharingContents.byteCount + 1, for: .keys)
         do throws(SystemError) {
             let count = try bytes.withMutableBytes { (bytes) throws(SystemError) in
@@ -167,7 +167,8 @@ struct OpenSharingFile: Sendable {
         }
     }
 
-    /// Overwrites the entries of `scopes` with zeros, in this file whatever its name is by now.
+    /// Overwrites the entries of `scopes` with zeros, in the open file, even if it has lost its
+    /// name.
     func empty(_ scopes: [KeyScope]) throws(SystemError) {
         for scope in scopes {
             let range = SharingContents.range(of: scope)
@@ -175,20 +176,20 @@ struct OpenSharingFile: Sendable {
         }
     }
 
-    /// Puts what was emptied on disk.
+    /// Brings the emptied entries to disk.
     func sync() throws(SystemError) { try file.sync() }
 }
 
-/// Where the keys that open the payloads of one keychain lie: docs/FORMAT.md §10.3.
+/// Where the sharing files of one keychain are: docs/FORMAT.md §10.3.
 package struct SharingPlaces: Hashable, Sendable {
-    /// The folder of the database, which has the page with the marks.
+    /// The folder of the database and of the page with the marks.
     package let folder: String
-    /// The folder of the device key, for sharing files where there is no runtime folder.
+    /// The folder of the device key, for sharing files if there is no runtime folder.
     package let deviceFolder: String
-    /// Where the runtime folders of users are.
+    /// The parent of the users' runtime folders.
     let runtimeRoot: String
 
-    /// - Parameter runtimeRoot: Another one than the system's, for tests.
+    /// - Parameter runtimeRoot: Tests pass another one than the system's.
     package init(folder: String, deviceFolder: String, runtimeRoot: String = "/run/user") {
         self.folder = folder
         self.deviceFolder = deviceFolder
@@ -199,16 +200,17 @@ package struct SharingPlaces: Hashable, Sendable {
 
     static func fileName(of keychainID: KeychainID) -> String { filePrefix + "\(keychainID)" }
 
-    /// A folder that sharing files may lie in.
+    /// A folder for sharing files.
     struct Place: Sendable {
         let directory: PrivateDirectory
         /// Whether the folder is in memory, and gone with this run of the machine.
         let isInMemory: Bool
     }
 
-    /// The places that there are, the preferred one first. What is not the user's alone is none.
+    /// The usable folders, the preferred one first. A folder that other users can enter is
+    /// unusable.
     ///
-    /// - Throws: ``LockStateError/Code/other`` if it cannot be told whether one is there.
+    /// - Throws: ``LockStateError/Code/other`` if a folder cannot be examined.
     private func places() throws(LockStateError) -> [Place] {
         var found: [Place] = []
         for isInMemory in [true, false] {
@@ -217,15 +219,15 @@ package struct SharingPlaces: Hashable, Sendable {
         return found
     }
 
-    /// One of the two places; nil if it is not there, or is not the user's alone.
+    /// One of the two folders; nil if it does not exist, or other users can enter it.
     ///
     /// - Parameter making: Whether a missing folder is made.
-    /// - Throws: ``LockStateError/Code/other`` if it cannot be told whether it is there.
+    /// - Throws: ``LockStateError/Code/other`` if it cannot be examined.
     func place(inMemory: Bool, making: Bool) throws(LockStateError) -> Place? {
         var path = deviceFolder
         if inMemory {
             let runtime = "\(runtimeRoot)/\(geteuid())"
-            // The user's runtime folder is made by the system, never by us.
+            // The system makes the user's runtime folder; this library never does.
             guard try Self.directory(runtime, making: false, mustBeInMemory: true) != nil else {
                 return nil
             }
@@ -268,7 +270,7 @@ package struct SharingPlaces: Hashable, Sendable {
         return files
     }
 
-    /// The sharing files of a keychain that can be had, for taking keys away.
+    /// The sharing files of a keychain that can be opened, to take keys away.
     func changeableFiles(of binding: SharingBinding) -> [OpenSharingFile] {
         ((try? places()) ?? []).compactMap { place in
             (try? Self.file(of: binding, in: place, for: .changing)) ?? nil
@@ -283,7 +285,7 @@ package struct SharingPlaces: Hashable, Sendable {
             held = try HeldFile.open(
                 fileName(of: binding.keychainID), in: place.directory, for: access)
         } catch {
-            // What others could have changed counts as none.
+            // A file that other users can change counts as missing.
             guard error.isTransient else { return nil }
             throw LockStateError(error, during: .readSharingFile)
         }
@@ -291,7 +293,7 @@ package struct SharingPlaces: Hashable, Sendable {
         return try OpenSharingFile(held, of: binding, isInMemory: place.isInMemory)
     }
 
-    /// Removes what killed programs left of sharing files of a keychain that they were making.
+    /// Removes unfinished sharing files of a keychain, which killed programs left.
     func removeLeftovers(of keychainID: KeychainID) {
         guard let places = try? places() else { return }
         let prefix = PrivateDirectory.temporaryPrefix(Self.fileName(of: keychainID))
@@ -306,7 +308,7 @@ package struct SharingPlaces: Hashable, Sendable {
 
     /// Overwrites the entries of `scopes` in the sharing files of every keychain.
     ///
-    /// - Returns: The keys of the kernel that they named.
+    /// - Returns: The kernel's keys that they named.
     func emptyEveryFile(_ scopes: [KeyScope]) -> [KeySerial] {
         guard let bootID = BootID.current else { return [] }
         var serials: [KeySerial] = []
@@ -329,7 +331,7 @@ package struct SharingPlaces: Hashable, Sendable {
 }
 
 extension FixedBytes where byteCount == 16 {
-    /// The id that 32 hexadecimal digits name; nil for anything else.
+    /// Parses 32 hexadecimal digits; nil for other text.
     init?(digits: some StringProtocol) {
         let values = digits.utf8.compactMap { digit -> UInt8? in
             switch digit {

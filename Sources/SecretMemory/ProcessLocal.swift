@@ -3,12 +3,12 @@
 internal import Glibc
 internal import Synchronization
 
-/// A value that each process has its own of: a child of `fork` makes another at its first use.
+/// A value of each process: a child of `fork` makes its own at the first use.
 ///
-/// Nothing is locked, so that a child never waits for a thread that it does not have. What a
-/// process made lives as long as this object. What a parent made is never freed in the child:
-/// threads that no longer exist may be in the middle of it.
-// Sendable because the one word that changes is atomic and the nodes it names never change.
+/// It uses no lock, so that a child never waits for a thread that it does not have. A process's
+/// value lives as long as this object. A child never frees the value of its parent, because threads
+/// that no longer exist may be using it.
+// Sendable because the one word that changes is atomic, and the nodes that it names never change.
 @safe package final class ProcessLocal<Value: AnyObject & Sendable>: @unchecked Sendable {
     private final class Node: Sendable {
         let generation: UInt64
@@ -23,13 +23,13 @@ internal import Synchronization
     private let current = Atomic<UInt>(0)
     private let make: @Sendable (_ inherited: Value?) -> Value
 
-    /// - Parameter make: Makes the value of this process; it is handed the parent's, if there was
-    ///   one. Two threads that are first at once both make one, and one of the two is dropped.
+    /// - Parameter make: Makes the value of this process, from the parent's, if there was one. If
+    ///   two threads come first concurrently, both make one, and one of the two is dropped.
     package init(_ make: @escaping @Sendable (_ inherited: Value?) -> Value) {
         self.make = make
     }
 
-    /// The value of this process; costs two loads once it is made.
+    /// The value of this process; costs two loads once made.
     package var value: Value {
         let seen = current.load(ordering: .acquiring)
         let generation = ProcessGeneration.current
@@ -50,7 +50,7 @@ internal import Synchronization
     }
 
     deinit {
-        // Nobody else has this object any more, hence nobody is about to read the word.
+        // No other owner exists, so no other thread reads the word.
         let bits = current.load(ordering: .acquiring)
         guard let node = Self.node(bits), node.generation == ProcessGeneration.current else {
             return
@@ -64,18 +64,18 @@ internal import Synchronization
     }
 }
 
-/// Which process this is, counted in forks: how inherited state is told from our own.
+/// Which process this is, counted in forks: distinguishes inherited state from a process's own.
 ///
-/// A child of `fork`, `vfork` without exec, or a raw `clone` sees another number than its parent,
-/// at the price of one load. This is a mechanism of processes rather than of secrets; it lies here
-/// because `SecretMemory` is the one module that every module with inheritable state imports.
+/// A child of `fork`, of `vfork` without exec, or of a raw `clone` sees another number than its
+/// parent, for the cost of one load. It is here because every module with inheritable state imports
+/// `SecretMemory`.
 package enum ProcessGeneration {
     /// The number of this process: never 0, the same for every thread and call of one process, and
-    /// not that of any process it descends from.
+    /// different from that of every ancestor.
     ///
-    /// Costs a few nanoseconds. Never allocates or takes a lock, so it may be asked right after a
-    /// fork of a process with many threads. Numbers of two processes that do not descend from each
-    /// other may be equal.
+    /// Costs a few nanoseconds. Never allocates or locks, so it is safe right after the fork of a
+    /// process with many threads. Two processes of which neither descends from the other may have
+    /// equal numbers.
     package static var current: UInt64 { counter.current }
 
     private static let counter = ForkCounter()
@@ -83,10 +83,10 @@ package enum ProcessGeneration {
 
 // Sendable because the pointer is constant and what it points to is atomic.
 @safe private struct ForkCounter: ~Copyable, @unchecked Sendable {
-    /// A page that the kernel hands to every child filled with zeros, or nil where it cannot
-    /// (before Linux 4.14); the process id then does the job, at the price of a system call.
+    /// A page that the kernel fills with zeros in every child; nil if it cannot (before Linux
+    /// 4.14). Then the process id serves instead, for the cost of a system call.
     private let page: UnsafeMutablePointer<Atomic<UInt64>>?
-    /// The last number given out. It is inherited, so a child counts on from its parent.
+    /// The last number used. A child inherits it and counts on.
     private let last = Atomic<UInt64>(0)
 
     init() { unsafe page = Self.makePage() }
@@ -117,7 +117,7 @@ package enum ProcessGeneration {
     private borrowing func nextGeneration(into page: UnsafeMutablePointer<Atomic<UInt64>>) -> UInt64
     {
         let fresh = last.wrappingAdd(1, ordering: .relaxed).newValue
-        // Two threads may be first at once; the number of the one that gets here first holds.
+        // If two threads come first concurrently, the number of the faster one counts.
         let (exchanged, original) = unsafe page.pointee.compareExchange(
             expected: 0, desired: fresh, ordering: .acquiringAndReleasing)
         return exchanged ? fresh : original

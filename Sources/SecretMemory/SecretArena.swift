@@ -4,21 +4,21 @@ internal import Glibc
 internal import Synchronization
 internal import ValetCSodium
 
-/// The one piece of guarded memory that the secrets of this process share.
+/// The guarded memory that all secrets of this process share.
 ///
 /// It is a single `sodium_malloc` of 256 KiB (guard pages on both sides, left out of core dumps),
 /// locked into RAM, made at first use and never freed: a `sodium_malloc` per secret would cost
 /// 22 µs and four memory maps. It is divided into blocks of 64 bytes. Free blocks are zero. A
-/// quarter of them is for keys alone.
+/// quarter of them is reserved for keys.
 // Sendable because the bitmap gives each block to one owner; the rest is constant or atomic.
 @safe package struct SecretArena: ~Copyable, @unchecked Sendable {
     /// True while the arena is guarded and cannot be swapped out.
     package static var isLocked: Bool { shared.lockFailure == nil }
 
-    /// Why secrets of up to 4 KiB do not all lie, or have not all lain, in guarded memory that
-    /// cannot be swapped out; nil if they do.
+    /// Why a secret of up to 4 KiB is or was outside of guarded memory that cannot be swapped out;
+    /// nil if none was.
     ///
-    /// Makes the arena if there is none yet. In a forked child the answer holds for the child.
+    /// Makes the arena if there is none yet. In a forked child the answer is about the child.
     package static var failure: SecretMemoryError? {
         shared.lockFailure ?? shared.overflow
     }
@@ -29,14 +29,14 @@ internal import ValetCSodium
     /// The largest allocation.
     static let maximumByteCount = BlockBitmap.maximumRun * blockByteCount
 
-    /// The first block, or nil if no guarded memory could be had.
+    /// The first block; nil if there is no guarded memory.
     private let base: UnsafeMutablePointer<UInt8>?
     private let bitmap = BlockBitmap()
-    /// The process that last locked the arena: a fork's child does not inherit memory locks.
+    /// The process that last locked the arena: a child of `fork` does not inherit memory locks.
     private let lockedIn = Atomic<UInt64>(0)
     private let lockErrorNumber = Atomic<Int32>(0)
-    /// The size of the last secret for which there was no room; 0 for none. Inherited by a child,
-    /// and so is what lies in ordinary memory.
+    /// The size of the last secret that did not fit; 0 for none. A child inherits it together with
+    /// the secrets in ordinary memory.
     private let overflowByteCount = Atomic<Int>(0)
 
     init() {
@@ -45,13 +45,13 @@ internal import ValetCSodium
             unsafe base = nil
             return
         }
-        // sodium_malloc puts the end of what it gives at the end of a page.
+        // sodium_malloc aligns the end of an allocation with the end of a page.
         precondition(Int(bitPattern: memory) % Self.blockByteCount == 0, "misaligned arena")
         unsafe sodium_memzero(memory, Self.byteCount)
         unsafe base = memory.bindMemory(to: UInt8.self, capacity: Self.byteCount)
     }
 
-    /// Takes zeroed memory, aligned to 64 bytes, for `byteCount` bytes.
+    /// Allocates `byteCount` zero bytes, aligned to 64 bytes.
     ///
     /// - Returns: nil if the request is larger than 4 KiB or there is no room.
     borrowing func allocate(
@@ -73,7 +73,7 @@ internal import ValetCSodium
         }
     }
 
-    /// Wipes and gives back what `allocate` returned for the same number of bytes.
+    /// Wipes and frees what `allocate` returned for the same number of bytes.
     ///
     /// - Returns: False, with nothing done, if `pointer` is not in the arena.
     borrowing func release(_ pointer: UnsafeMutablePointer<UInt8>, byteCount: Int) -> Bool {
@@ -85,7 +85,7 @@ internal import ValetCSodium
         return true
     }
 
-    /// Tells whether an address lies in the arena.
+    /// Whether an address is in the arena.
     borrowing func contains(_ address: Int) -> Bool {
         let offset = address - Int(bitPattern: unsafe base)
         return unsafe base != nil && offset >= 0 && offset < Self.byteCount
@@ -121,7 +121,7 @@ internal import ValetCSodium
         lock(in: generation)
     }
 
-    /// Locks the arena. `sodium_malloc` has tried already, but keeps silent about failure.
+    /// Locks the arena. `sodium_malloc` has tried already, but does not report failure.
     @inline(never)
     private borrowing func lock(in generation: UInt64) {
         guard let base = unsafe base else { return }
@@ -138,11 +138,11 @@ internal import ValetCSodium
 struct BlockBitmap: ~Copyable, Sendable {
     static let wordCount = 64
 
-    /// Words of which blocks are taken.
+    /// One bit for each block: set while it is taken.
     enum Region: CaseIterable {
-        /// For whatever is secret.
+        /// For every secret.
         case common
-        /// For keys alone: however many values somebody holds, there is room for these.
+        /// Reserved for keys, so that values cannot take all room.
         case keys
 
         var words: Range<Int> {
@@ -157,7 +157,7 @@ struct BlockBitmap: ~Copyable, Sendable {
     static let maximumRun = 64
 
     private let words = InlineArray<64, Atomic<UInt64>> { _ in Atomic(0) }
-    /// The word of each region that had room last time, counted from the region's first.
+    /// For each region, the index of the word that last had room.
     private let commonHint = Atomic<Int>(0)
     private let keysHint = Atomic<Int>(0)
 
@@ -185,9 +185,9 @@ struct BlockBitmap: ~Copyable, Sendable {
         return nil
     }
 
-    /// Gives back the `count` blocks from `index` on, which `take` returned.
+    /// Frees the `count` blocks from `index` on, which `take` returned.
     ///
-    /// The next owner of the blocks sees what was written to them before.
+    /// The next owner of the blocks sees earlier writes to them.
     borrowing func giveBack(_ index: Int, count: Int) {
         let run = mask(of: count) << UInt64(index % 64)
         words[index / 64].bitwiseAnd(~run, ordering: .releasing)
@@ -229,7 +229,7 @@ enum Libsodium {
 
     /// Initialises libsodium if that has not been done.
     static func start() {
-        // Fails only when the system has no source of randomness: nothing can be kept secret then.
+        // Fails only without a source of randomness, and then nothing can be kept secret.
         precondition(isStarted, "libsodium could not be initialised")
     }
 }

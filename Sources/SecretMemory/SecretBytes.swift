@@ -2,12 +2,12 @@
 
 internal import ValetCSodium
 
-/// Bytes that nobody else should see, and the only carrier of such bytes.
+/// Secret bytes: the only type that carries them.
 ///
-/// Up to 4 KiB lie in the guarded arena, a part of which is for keys alone. Larger ones, and any
-/// when the arena is full, lie in ordinary memory: ``SecretArena/failure`` tells of the latter.
-/// Both are wiped by `deinit`, and both are aligned to 64 bytes. The type has no copy, no `==` and
-/// no text, so secrets do not spread by accident; bytes are lent to a closure.
+/// Up to 4 KiB are in the guarded arena, a part of which is reserved for keys. Larger secrets, and
+/// every secret when the arena is full, are in ordinary memory; ``SecretArena/failure`` reports the
+/// latter. `deinit` wipes both, and both are aligned to 64 bytes. The type has no copy, no `==` and
+/// no text, so that secrets do not spread by accident; closures borrow the bytes.
 ///
 /// An allocation with its release costs about 30 ns.
 // Sendable because the memory has one owner, and is changed only through exclusive access to it.
@@ -40,8 +40,8 @@ internal import ValetCSodium
         }
     }
 
-    /// Copies `bytes`, and wipes them if nobody else has them: handed over with `consume`, they
-    /// are nowhere else any more.
+    /// Copies `bytes`, and wipes them if this is their only owner, as when they are passed with
+    /// `consume`.
     package init(takingOver bytes: consuming [UInt8]) {
         self.init(copying: bytes.span)
         unsafe bytes.withUnsafeMutableBytes { memory in
@@ -55,9 +55,9 @@ internal import ValetCSodium
         unsafe randombytes_buf(start, randomByteCount)
     }
 
-    /// Makes `byteCount` bytes and has `body` fill them in; they start as zeros.
+    /// Makes `byteCount` zero bytes and calls `body` to fill them in.
     ///
-    /// - Throws: What `body` throws; what it had written is wiped.
+    /// - Throws: The error of `body`; the bytes are wiped then.
     @inlinable @inline(__always)
     package init<E>(
         byteCount: Int, for use: SecretUse = .values,
@@ -73,7 +73,7 @@ internal import ValetCSodium
         unsafe UnsafeMutableRawPointer(start).deallocate()
     }
 
-    /// The same bytes, in guarded memory if that has room for keys.
+    /// The same bytes, in guarded memory if there is room for keys.
     package consuming func asKeys() -> SecretBytes {
         guard !SecretArena.shared.contains(Int(bitPattern: unsafe start)) else { return self }
         return withBytes { bytes in SecretBytes(copying: bytes, for: .keys) }
@@ -88,7 +88,7 @@ internal import ValetCSodium
         return try body(span)
     }
 
-    /// Lends the bytes to `body`, to be changed.
+    /// Lends the bytes to `body`, which may change them.
     @inlinable @inline(__always)
     package mutating func withMutableBytes<R: ~Copyable, E>(
         _ body: (inout MutableSpan<UInt8>) throws(E) -> R
@@ -115,15 +115,16 @@ internal import ValetCSodium
     }
 }
 
-/// What secret bytes are for, which says what of the guarded memory they may take.
+/// What secret bytes are for, which decides where in guarded memory they fit.
 package enum SecretUse: Sendable {
-    /// Keys and what leads to them, of up to 1 KiB: they find room however many values are held.
+    /// Keys and what derives them, up to 1 KiB: they have reserved room, however many values there
+    /// are.
     case keys
-    /// Everything else, as much as somebody likes to hold.
+    /// Everything else.
     case values
 }
 
-/// Secret bytes that several owners read and nobody changes; wiped when the last owner lets go.
+/// Immutable secret bytes with several owners; wiped with the last owner.
 package final class SecretValue: Sendable {
     /// The number of bytes, without the padding that may follow them.
     package let byteCount: Int
@@ -135,7 +136,7 @@ package final class SecretValue: Sendable {
         storage = bytes
     }
 
-    /// Takes over `bytes`, of which only the first `byteCount` count: the rest is padding.
+    /// Takes over `bytes`, of which only the first `byteCount` are the value: the rest is padding.
     package init(_ bytes: consuming SecretBytes, byteCount: Int) {
         precondition(
             byteCount >= 0 && byteCount <= bytes.byteCount, "a value longer than its buffer")

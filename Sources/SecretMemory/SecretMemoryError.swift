@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// `SecretMemory` holds secrets in memory that is locked, guarded and wiped.
+/// The error of the module, which holds secrets in locked, guarded and wiped memory.
 ///
-/// Allocation never fails and nothing else here can, so the one error says how good the memory is:
+/// No call of the module fails. The error says how well secrets are protected:
 /// ``SecretArena/failure`` records it.
 package struct SecretMemoryError: Error, Equatable, Sendable {
     /// What the caller should do about it.
     package enum Code: Equatable, Sendable {
-        /// No guarded memory could be mapped: secrets lie in ordinary memory, wiped on release.
+        /// No guarded memory could be mapped: secrets are in ordinary memory, wiped on release.
         case notGuarded
-        /// More secrets were held at once than there is guarded memory for: some lay in ordinary
-        /// memory, wiped on release. Let go of values.
+        /// There were more secrets than guarded memory: some were in ordinary memory, wiped on
+        /// release. Hold fewer values.
         case full
         /// The guarded memory could not be locked: raise `RLIMIT_MEMLOCK`, or turn swap off.
         case notLocked
@@ -22,7 +22,7 @@ package struct SecretMemoryError: Error, Equatable, Sendable {
         case makeArena
         /// The arena was being locked, at first use or again in a child process.
         case lockArena
-        /// Room was looked for, for a secret of up to 4 KiB.
+        /// A secret of up to 4 KiB was being allocated.
         case allocate
     }
 

@@ -2,20 +2,20 @@
 
 internal import Glibc
 
-/// Whether there is memory for what is large.
+/// Whether there is enough memory for a large value.
 ///
-/// Swift ends the process where an allocation fails, be it of an array or of our own. So code that
-/// is about to handle a large value asks first, for all of its copies at once.
+/// Swift ends the process when an allocation fails. So code that handles large values asks first,
+/// for all copies at once.
 package enum SpareMemory {
-    /// Below that nobody is asked: whatever has no room for this has no room for a call either.
+    /// Smaller values need no question: without room for them, no call would succeed either.
     private static let smallByteCount = 64 << 10
-    /// What else a call allocates.
+    /// Room for everything else that a call allocates.
     private static let slackByteCount = 1 << 20
 
-    /// Whether this process could have `copyCount` times `byteCount` bytes now; costs about 2 µs.
+    /// Whether this process can allocate `copyCount` times `byteCount` bytes now; costs about 2 µs.
     ///
-    /// Another thread may take them meanwhile. The kernel may promise more than there is, but not
-    /// beyond the limits of the process (`RLIMIT_AS`).
+    /// Another thread may take the memory afterwards. The kernel may overcommit, but not beyond the
+    /// limits of the process (`RLIMIT_AS`).
     package static func has(_ copyCount: Int, copiesOf byteCount: Int) -> Bool {
         guard byteCount > smallByteCount else { return true }
         let (wanted, isTooMuch) = byteCount.multipliedReportingOverflow(by: copyCount)

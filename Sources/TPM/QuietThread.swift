@@ -3,12 +3,12 @@
 internal import Glibc
 internal import ValetCLinux
 
-/// A thread whose standard error nobody hears.
+/// A thread with a standard error of its own, which leads to `/dev/null`.
 ///
-/// tpm2-tss writes a line to standard error for every answer that is no success, a wrong passcode
-/// among them. Only `$TSS2_LOG` turns that off, and changing the environment of a process with
-/// threads may crash it. So the calls are made on a thread that has a table of descriptors of its
-/// own. A user who has set `$TSS2_LOG` wants to read.
+/// tpm2-tss writes a line to standard error for every unsuccessful answer, such as a wrong
+/// passcode. Only `$TSS2_LOG` turns that off, and changing the environment of a process with
+/// threads may crash it. So ``TPMDevice`` makes its calls on a thread that has a descriptor table
+/// of its own. If the user has set `$TSS2_LOG`, the lines stay visible.
 enum QuietThread {
     private final class Task {
         private let work: () -> Void
@@ -26,7 +26,7 @@ enum QuietThread {
         var error: TPMError?
     }
 
-    /// Runs `body` there, and waits for it.
+    /// Runs `body` on such a thread, and waits for it.
     static func run<R: ~Copyable>(
         _ body: () throws(TPMError) -> R
     ) throws(TPMError) -> R {
@@ -65,11 +65,11 @@ enum QuietThread {
             _ = pthread_join(thread, nil)
             return
         }
-        // No thread to be had: a line on standard error is better than no answer.
+        // Without a thread, a line on standard error is better than no answer.
         unsafe argument.takeRetainedValue().run(isQuiet: false)
     }
 
-    /// Does nothing where the kernel, or a sandbox, gives a thread no table of its own.
+    /// Does nothing if the kernel, or a sandbox, refuses the thread a table of its own.
     private static func silence() {
         guard valet_leave_descriptors() == 0 else { return }
         let null = unsafe valet_openat(AT_FDCWD, "/dev/null", O_WRONLY, 0)

@@ -2,7 +2,7 @@
 
 internal import ValetSealing
 
-/// A secret that one TPM gives out: what is stored of it, which opens nothing elsewhere.
+/// A secret that only one TPM can unseal, in the form that a keybag stores.
 ///
 /// Format: docs/FORMAT.md §4.2, records 0x0120 and 0x0121.
 package struct SealedObject: Hashable, Sendable {
@@ -10,9 +10,9 @@ package struct SealedObject: Hashable, Sendable {
     let publicArea: [UInt8]
     /// TPM2B_PRIVATE.
     let privateArea: [UInt8]
-    /// The name of the key that it is a child of: algorithm and SHA-256, 34 bytes.
+    /// The Name of its parent key: algorithm and SHA-256, 34 bytes.
     let storageRootKeyName: [UInt8]
-    /// What it is bound to.
+    /// The registers that it is bound to.
     package let pcrs: PCRSelection
 
     /// The most bytes of each area, without its length: far above what tpm2-tss makes.
@@ -38,7 +38,7 @@ package struct SealedObject: Hashable, Sendable {
         self.pcrs = pcrs
     }
 
-    /// Parses what ``bytes`` gave. What is in the areas is looked at when they are loaded.
+    /// Parses ``bytes``. The TPM checks the content of the areas when it loads them.
     ///
     /// - Throws: ``TPMError/Code/malformed``.
     package init(parsing bytes: [UInt8]) throws(TPMError) {
@@ -70,23 +70,23 @@ package struct SealedObject: Hashable, Sendable {
     }
 }
 
-/// Which platform configuration registers, all of the SHA-256 bank, an object is bound to.
+/// The platform configuration registers, all of the SHA-256 bank, that an object is bound to.
 package struct PCRSelection: Hashable, Sendable {
     /// Bit n is register n, of 24.
     let bits: UInt32
 
-    /// No register: the object is not bound to how the machine was started.
+    /// No register: the object does not depend on how the machine was started.
     package static var none: PCRSelection { PCRSelection(bits: 0) }
 
     private init(bits: UInt32) { self.bits = bits }
 
-    /// The registers of those numbers; nil if there is one beyond 23.
+    /// The registers with these numbers; nil for a number above 23.
     package init?(_ numbers: [Int]) {
         guard numbers.allSatisfy({ (0..<24).contains($0) }) else { return nil }
         bits = numbers.reduce(0) { $0 | 1 << UInt32($1) }
     }
 
-    /// What a person wrote, as in "7" or "0,7"; nil for anything else.
+    /// Parses numbers with commas between them, such as "7" or "0,7"; nil for other text.
     package init?(text: String) {
         let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) }
         guard !numbers.contains(nil) else { return nil }

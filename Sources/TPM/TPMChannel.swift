@@ -5,10 +5,10 @@ internal import ValetCLinux
 internal import ValetSealing
 internal import ValetSystem
 
-/// An open way to a TPM: a command goes in, its answer comes out, all within the deadline.
+/// An open connection to a TPM: sends a command and receives its answer, within the deadline.
 ///
-/// Its reads and writes never block, so that the deadline holds whatever the TPM does. tpm2-tss has
-/// transports of its own, which cannot be bounded: docs/decisions/0026-tpm-transport.md.
+/// Its reads and writes never block, so that the deadline holds whatever the TPM does. The
+/// transports of tpm2-tss cannot be bounded: docs/decisions/0026-tpm-transport.md.
 final class TPMChannel {
     /// What is being done, for errors.
     let operation: String
@@ -16,11 +16,11 @@ final class TPMChannel {
     private let isSocket: Bool
     private let deadline: Deadline
 
-    /// An answer has no more bytes than this, a command neither: TPM2_MAX_RESPONSE_SIZE.
+    /// The most bytes of a command or an answer: TPM2_MAX_RESPONSE_SIZE.
     static let maximalByteCount = 4096
     private static let headerByteCount = 10
 
-    /// Opens the way; waits while another process has it.
+    /// Opens the connection; waits while another process has it.
     ///
     /// - Throws: ``TPMError``: `noDevice`, `noPermission`, `timedOut`.
     init(
@@ -35,7 +35,8 @@ final class TPMChannel {
                 descriptor = result
                 break
             }
-            // The raw device is one process's; a socket whose queue is full is no different.
+            // Only one process can open the raw device. A socket with a full queue is also waited
+            // for.
             guard result == -EBUSY || result == -EAGAIN || result == -EINTR else {
                 throw TPMError(opening: place, errno: -result, during: operation)
             }
@@ -49,7 +50,7 @@ final class TPMChannel {
 
     deinit { _ = close(descriptor) }
 
-    /// Sends a command until the TPM deals with it, and returns its answer, header included.
+    /// Sends a command, again while the TPM asks for that, and returns its answer with the header.
     ///
     /// - Throws: ``TPMError``: `timedOut`, `connectionLost`, `malformedAnswer`.
     func exchange(_ command: [UInt8]) throws(TPMError) -> [UInt8] {
@@ -74,7 +75,7 @@ final class TPMChannel {
         var sent = 0
         while sent < command.count {
             let result = unsafe command[sent...].withUnsafeBytes { bytes in
-                // A device takes no flags, and raises no signal.
+                // A device takes no flags and raises no signal.
                 unsafe isSocket
                     ? Glibc.send(
                         descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
@@ -92,7 +93,7 @@ final class TPMChannel {
         var answer: [UInt8] = []
         var room = [UInt8](repeating: 0, count: Self.maximalByteCount)
         while true {
-            // A device gives a whole answer to one read, and drops what there was no room for.
+            // A device gives a whole answer to one read, and drops bytes that do not fit.
             try waitUntilReady(POLLIN)
             let count = unsafe room.withUnsafeMutableBytes { bytes in
                 unsafe read(descriptor, bytes.baseAddress, bytes.count)
@@ -111,7 +112,7 @@ final class TPMChannel {
         }
     }
 
-    /// Waits if a call would have; an end of the stream, or another error, is thrown.
+    /// Waits if the call would have blocked; throws at the end of the stream and for other errors.
     private func waitAfter(_ result: Int, for event: Int32) throws(TPMError) {
         let reason = result < 0 ? errno : 0
         switch reason {
@@ -124,7 +125,7 @@ final class TPMChannel {
     private func waitUntilReady(_ event: Int32) throws(TPMError) {
         while true {
             let left = deadline.remaining.components
-            // Rounded up: a wait of zero would be a loop that never sleeps.
+            // Rounded up: with a wait of zero the loop would never sleep.
             let milliseconds = left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000 + 1
             var entry = pollfd(fd: descriptor, events: Int16(event), revents: 0)
             let result = unsafe poll(&entry, 1, Int32(min(milliseconds, 1_000_000)))
@@ -133,7 +134,7 @@ final class TPMChannel {
         }
     }
 
-    /// The descriptor, or the error number, negative.
+    /// The descriptor, or the negative error number.
     private static func open(_ place: TPMDevice.Place) -> Int32 {
         switch place {
         case .device(let path): openDevice(path)
@@ -145,7 +146,7 @@ final class TPMChannel {
         let descriptor = unsafe valet_openat(AT_FDCWD, path, O_RDWR | O_NONBLOCK | O_NOCTTY, 0)
         guard descriptor >= 0 else { return -errno }
         var facts = stat()
-        // A command must not be written into a file that lies where a device should be.
+        // Never write a command into a regular file at the path of the device.
         guard unsafe fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFCHR else {
             _ = close(descriptor)
             return -ENODEV
@@ -177,12 +178,13 @@ final class TPMChannel {
     }
 }
 
-/// Commands in bytes: ESYS disposes only of what it made itself.
+/// Removing what killed processes left in the TPM, by commands in bytes: ESYS flushes only the
+/// objects that it made itself.
 extension TPMChannel {
     /// Removes every transient object and every loaded session that this channel sees. Behind a
-    /// resource manager these are its own, hence none.
+    /// resource manager it sees only its own, so there are none.
     ///
-    /// - Returns: How many there were.
+    /// - Returns: The number of removed objects and sessions.
     func removeLeftovers() throws(TPMError) -> Int {
         var count = 0
         // TPM_HT_TRANSIENT, TPM_HT_LOADED_SESSION: TPM 2.0 Library part 2, 7.2.
@@ -201,7 +203,7 @@ extension TPMChannel {
         guard Self.response(of: answer).rawValue == 0 else { return [] }
         let malformed = TPMError(.malformedAnswer, during: operation)
         var reader = ByteReader(answer, malformed: malformed)
-        // Header, whether there are more, which capability.
+        // Header, more-data flag, capability.
         _ = try reader.bytes(10 + 1 + 4)
         let count = try reader.integer(UInt32.self)
         guard count <= 64 else { throw malformed }

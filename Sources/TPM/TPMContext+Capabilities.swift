@@ -5,7 +5,7 @@
 
     /// What the TPM says about itself: TPM 2.0 Library part 3, 30.2.
     extension TPMContext {
-        /// TPM_PT_PERMANENT and what of the variable properties is wanted: part 2, 6.13.
+        /// TPM_PT_PERMANENT and variable properties: part 2, 6.13.
         private enum Property {
             static let permanent: UInt32 = 0x200
             static let lockoutCounter: UInt32 = 0x20e
@@ -13,12 +13,12 @@
             static let lockoutInterval: UInt32 = 0x210
         }
 
-        /// How the TPM stands with wrong tries.
+        /// The TPM's count of wrong tries.
         var dictionaryAttack: DictionaryAttack {
             get throws(TPMError) { try dictionaryAttack(properties()) }
         }
 
-        /// What a person may want to know.
+        /// What `valet status` shows.
         var status: TPMStatus {
             get throws(TPMError) {
                 let properties = try properties()
@@ -55,7 +55,7 @@
             }
         }
 
-        /// Whether the TPM has something at that handle, persistent or not.
+        /// Whether the TPM has an object at this handle, persistent or not.
         func hasHandle(_ handle: TPM2_HANDLE) throws(TPMError) -> Bool {
             let answer = try capability(0x1, from: handle, count: 1)
             let list = unsafe answer.pointer.pointee.data.handles
@@ -64,7 +64,7 @@
 
         /// Checks that the TPM keeps all of the registers.
         ///
-        /// - Throws: ``TPMError/Code/pcrsUnavailable``: a policy on what is not kept would always
+        /// - Throws: ``TPMError/Code/pcrsUnavailable``: a policy on a missing register would always
         ///   hold.
         func check(_ pcrs: PCRSelection) throws(TPMError) {
             let answer = try capability(0x5, from: 0, count: 1)

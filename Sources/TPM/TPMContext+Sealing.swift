@@ -8,7 +8,7 @@
         /// Seals the secret without an authorization value, bound to the registers if there are
         /// any.
         ///
-        /// - Throws: ``TPMError``: `pcrsUnavailable`, or as every visit.
+        /// - Throws: ``TPMError``: `pcrsUnavailable`, or those of every call.
         func seal(
             _ secret: borrowing SecretBytes, boundTo pcrs: PCRSelection
         ) throws(TPMError) -> SealedObject {
@@ -24,7 +24,7 @@
                 under: root)
         }
 
-        /// Seals the secret with an authorization value whose guesses the TPM counts.
+        /// Seals the secret with an authorization value; the TPM counts wrong guesses.
         func seal(
             _ secret: borrowing SecretBytes, authorization: borrowing SecretBytes
         ) throws(TPMError) -> SealedObject {
@@ -96,10 +96,10 @@
     }
 
     extension TPMContext {
-        /// What was sealed without an authorization value.
+        /// Unseals a secret that was sealed without an authorization value.
         ///
-        /// - Throws: ``TPMError``: `malformed`, `otherTPM`, `damaged`, `policyFailed`, or as every
-        ///   visit.
+        /// - Throws: ``TPMError``: `malformed`, `otherTPM`, `damaged`, `policyFailed`, or those of
+        ///   every call.
         func unseal(_ object: SealedObject) throws(TPMError) -> SecretBytes {
             let attributes =
                 object.pcrs.isEmpty ? TPMAttributes.deviceSecret : TPMAttributes.boundDeviceSecret
@@ -113,10 +113,10 @@
             return try unseal(loaded, session)
         }
 
-        /// What was sealed with an authorization value. The TPM's counter is read before anything
-        /// is tried, so that nobody locks the TPM without knowing.
+        /// Unseals a secret that was sealed with an authorization value. Reads the TPM's counter of
+        /// wrong tries first, so that nobody locks the TPM unknowingly.
         ///
-        /// - Throws: As without, and ``TPMError``: `tooFewTries`, `lockedOut`,
+        /// - Throws: As without a value, and ``TPMError``: `tooFewTries`, `lockedOut`,
         ///   `wrongAuthorization`.
         func unseal(
             _ object: SealedObject, authorization: borrowing SecretBytes, isForced: Bool
@@ -137,7 +137,8 @@
             }
         }
 
-        /// A refused authorization value, with what the TPM says of tries now, if it does.
+        /// The error of a refused authorization value, with the tries that are left, if the TPM
+        /// tells.
         private func explained(_ error: TPMError, _ before: DictionaryAttack) -> TPMError {
             if error.response?.says(.lockout) == true {
                 return error.meaning(.lockedOut(before.recoveryInterval))
@@ -159,15 +160,15 @@
             let key = root.object.handle
             do throws(TPMError) {
                 return try TPMObject(self, .flush) { (made) throws(TPMError) in
-                    // The key has no value to prove, and the TPM itself encrypted what it is given:
-                    // a session would only take its time.
+                    // The parent has no authorization value, and the TPM itself encrypted the
+                    // private area: a session would only cost time.
                     try unsafe check(
                         functions.Esys_Load(
                             pointer, key, ESYS_TR_PASSWORD, ESYS_TR_NONE, ESYS_TR_NONE,
                             &privateArea, &publicArea, &made))
                 }
             } catch {
-                // The key is the right one by its name: it is the object that does not fit.
+                // The Name says that the parent is the right one, so the object is wrong.
                 let isObject = error.code == .refused && error.response?.isAboutInput == true
                 throw isObject ? error.meaning(.damaged) : error
             }
@@ -183,7 +184,7 @@
                     functions.Esys_Unseal(
                         pointer, object, handle, ESYS_TR_NONE, ESYS_TR_NONE, &data))
             }
-            // A long answer to another command, over what ESYS still has of the last one.
+            // A long answer to another command overwrites the secret in ESYS's buffer.
             _ = try dictionaryAttack
             return try unsafe copy(
                 answer.pointer.pointee.size, of: &answer.pointer.pointee.buffer)

@@ -6,17 +6,18 @@
     internal import ValetSystem
     internal import ValetSecretMemory
 
-    /// One visit to a TPM: ESYS, and the channel beneath it. Objects and sessions keep it alive.
+    /// One connection of ESYS to a TPM, for one call of ``TPMDevice``. Objects and sessions keep it
+    /// alive.
     @safe final class TPMContext {
-        /// What is being done, for errors.
+        /// The operation that errors name.
         let operation: String
-        /// What is called with ``pointer``.
+        /// The functions of tpm2-tss.
         let functions: valet_tpm_functions
-        /// ESYS's own context.
+        /// ESYS's context.
         let pointer: OpaquePointer
         private let transport: TPMTransport
 
-        /// Loads tpm2-tss and opens the way to the TPM.
+        /// Loads tpm2-tss and opens the connection to the TPM.
         ///
         /// - Throws: ``TPMError``: `libraryMissing`, or what ``TPMChannel`` throws.
         init(
@@ -40,7 +41,7 @@
             unsafe functions.Esys_Finalize(&ending)
         }
 
-        /// Every return code of tpm2-tss goes through here.
+        /// Checks a return code of tpm2-tss; every one goes through here.
         ///
         /// - Throws: ``TPMError``, decoded, for all but success.
         func check(_ code: TSS2_RC) throws(TPMError) {
@@ -49,15 +50,15 @@
             throw TPMError(TPMResponse(code), during: operation)
         }
 
-        /// The error of this visit with that meaning.
+        /// An error of this call.
         func error(_ code: TPMError.Code) -> TPMError { TPMError(code, during: operation) }
     }
 
-    /// The functions of tpm2-tss.
+    /// Loading tpm2-tss.
     enum TPMLibrary {
         /// Loads the libraries and finds every function that is called.
         ///
-        /// They stay loaded: they leave threads' and OpenSSL's state behind that outlives a call.
+        /// They stay loaded: state of threads and of OpenSSL outlives a call.
         /// - Throws: ``TPMError/Code/libraryMissing(_:)``, also for one that lacks a function.
         static func load(
             _ names: TPMDevice.Libraries, during operation: String
@@ -78,7 +79,7 @@
 
     /// A structure that ESYS allocated. It is wiped before it is freed: some hold secrets.
     @safe struct TPMAnswer<Structure>: ~Copyable {
-        /// What ESYS gave.
+        /// The structure.
         let pointer: UnsafeMutablePointer<Structure>
         private let context: TPMContext
 
@@ -102,7 +103,7 @@
         }
     }
 
-    /// Areas of objects to bytes and back, by tpm2-tss's own code.
+    /// Converts areas of objects to bytes and back, with tpm2-tss's code.
     extension TPMContext {
         func marshal(_ area: borrowing TPMAnswer<TPM2B_PUBLIC>) throws(TPMError) -> [UInt8] {
             try unsafe bytes { (bytes, room, offset) throws(TPMError) in
@@ -118,9 +119,9 @@
             }
         }
 
-        /// The public area of a sealed object, which is of a shape that we make.
+        /// The public area of a sealed object, if it has the form that this module makes.
         ///
-        /// - Throws: ``TPMError/Code/malformed`` for any other.
+        /// - Throws: ``TPMError/Code/malformed`` for another form.
         func publicArea(of object: SealedObject) throws(TPMError) -> TPM2B_PUBLIC {
             var (area, offset) = (TPM2B_PUBLIC(), 0)
             let bytes = object.publicArea
@@ -156,10 +157,10 @@
         }
     }
 
-    /// Secrets in and out of ESYS's structures.
+    /// Copies secrets into ESYS's structures and out of them.
     extension TPMContext {
-        /// Has ESYS prove, from now on, that it knows this value of what has that handle; an empty
-        /// one wipes what ESYS knew.
+        /// Makes ESYS use this authorization value for the handle from now on. An empty value wipes
+        /// the one before.
         func setAuthorization(
             _ value: borrowing SecretBytes, of handle: ESYS_TR
         ) throws(TPMError) {
@@ -183,14 +184,14 @@
 
     /// Structures of tpm2-tss that hold secrets, in guarded memory.
     extension SecretBytes {
-        /// Room for a structure, all zeros, that `body` fills in.
+        /// Makes a structure of zeros and calls `body` to fill it in.
         init<Structure>(
             as type: Structure.Type, _ body: (UnsafeMutablePointer<Structure>) -> Void
         ) {
             self.init(byteCount: MemoryLayout<Structure>.stride)
             withMutableBytes { bytes in
                 unsafe bytes.withUnsafeMutableBytes { bytes in
-                    // Secrets are aligned to 64 bytes, more than any structure wants.
+                    // Secrets are aligned to 64 bytes, more than any structure needs.
                     guard let start = bytes.baseAddress else { return }
                     unsafe body(start.bindMemory(to: type, capacity: 1))
                 }
@@ -210,7 +211,7 @@
             }
         }
 
-        /// Copies these bytes into a field that has room for them.
+        /// Copies these bytes into a field, which must be large enough.
         func copy(into field: UnsafeMutableRawBufferPointer) -> UInt16 {
             precondition(byteCount <= field.count, "a secret that has no room in its structure")
             withBytes { bytes in
@@ -219,7 +220,7 @@
             return UInt16(byteCount)
         }
 
-        /// The authorization value, as ESYS takes it.
+        /// These bytes as ESYS's structure of an authorization value.
         var authorizationStructure: SecretBytes {
             unsafe SecretBytes(as: TPM2B_AUTH.self) { value in
                 unsafe value.pointee.size = withUnsafeMutableBytes(of: &value.pointee.buffer) {

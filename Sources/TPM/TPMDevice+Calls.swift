@@ -4,10 +4,10 @@
     package import ValetSystem
     package import ValetSecretMemory
 
-    /// Every call opens the way to the TPM and leaves nothing in it. All throw ``TPMError``, each
-    /// what it names and: `libraryMissing`, `noDevice`, `noPermission`, `timedOut`,
-    /// `connectionLost`, `outOfOrder`, `full`, `refused`, `malformedAnswer`. A deadline covers all
-    /// waiting of a call.
+    /// The calls of a program with the trait `TPM`. Every call opens a connection and leaves
+    /// nothing in the TPM. Beside the errors that it names, each throws ``TPMError``:
+    /// `libraryMissing`, `noDevice`, `noPermission`, `timedOut`, `connectionLost`, `outOfOrder`,
+    /// `full`, `refused`, `malformedAnswer`. The deadline covers all waiting of a call.
     extension TPMDevice {
         /// Whether the program was built with the trait `TPM`.
         package static var isBuilt: Bool { true }
@@ -19,9 +19,9 @@
             }
         }
 
-        /// Seals a secret of 32 bytes that every program with access to this TPM can unseal; with
-        /// registers, only after the machine was started as it was now. What comes back has been
-        /// opened again.
+        /// Seals a secret of 32 bytes. Every program with access to this TPM can unseal it; with
+        /// registers, only while they have their present values. The object was unsealed once
+        /// before it is returned.
         ///
         /// - Throws: ``TPMError/Code/pcrsUnavailable``.
         package func sealDeviceSecret(
@@ -36,10 +36,10 @@
             }
         }
 
-        /// Seals a secret of 32 bytes that takes the authorization value, of at most 32 bytes. What
-        /// comes back has been opened again.
+        /// Seals a secret of 32 bytes under an authorization value of at most 32 bytes. The object
+        /// was unsealed once before it is returned.
         ///
-        /// - Throws: ``TPMError/Code/lockedOut(_:)``: in lockout it could not be opened again.
+        /// - Throws: ``TPMError/Code/lockedOut(_:)``: in lockout it could not be unsealed.
         package func sealPasscodeSecret(
             _ secret: borrowing SecretBytes, authorization: borrowing SecretBytes,
             until deadline: Deadline
@@ -95,8 +95,8 @@
             }
         }
 
-        /// Makes room in a TPM without a resource manager: what is in it is of processes that died,
-        /// or of scripts that left it.
+        /// Makes room in a TPM without a resource manager: removes what dead processes and scripts
+        /// left.
         ///
         /// - Returns: Whether something was removed.
         private func removeLeftovers(

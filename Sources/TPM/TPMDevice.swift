@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where a TPM is, and what speaks to it. Nothing is opened or loaded before the first call, and
-/// nothing stays open after one: others may want to use the TPM.
+/// Where a TPM is, and which libraries speak to it. Nothing is opened or loaded before the first
+/// call, and nothing stays open after one, so that others can use the TPM.
 package struct TPMDevice: Hashable, Sendable {
     /// Where a TPM is.
     package enum Place: Hashable, Sendable {
@@ -25,7 +25,7 @@ package struct TPMDevice: Hashable, Sendable {
         /// Marshalling.
         package let marshalling: String
 
-        /// Debian's, which are those of every Linux.
+        /// The names on every Linux distribution.
         package init(
             esys: String = "libtss2-esys.so.0", marshalling: String = "libtss2-mu.so.0"
         ) {
@@ -36,7 +36,7 @@ package struct TPMDevice: Hashable, Sendable {
 
     /// Where it is.
     package let place: Place
-    /// What speaks to it.
+    /// The libraries that speak to it.
     package let libraries: Libraries
 
     /// The machine's TPM behind the kernel's resource manager; never taken from the environment.
@@ -49,7 +49,7 @@ package struct TPMDevice: Hashable, Sendable {
 }
 
 extension TPMDevice {
-    /// What is done with a TPM, in the words of errors.
+    /// What errors say was being done.
     enum Operation {
         static let status = "look at the TPM"
         static let sealDeviceSecret = "seal the device secret in the TPM"

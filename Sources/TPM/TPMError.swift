@@ -3,13 +3,11 @@
 internal import Glibc
 internal import ValetCLinux
 
-/// Keeps small secrets in a TPM 2.0.
+/// The error of the module, which keeps small secrets in a TPM 2.0: what was being done, why it
+/// failed, what the TPM answered. It never holds a secret or an authorization value.
 ///
-/// The module knows objects and sessions of a TPM; what the secrets open is its caller's
-/// concern. Its calls wait for the TPM: never make them on the cooperative thread pool.
-///
-/// This is the one error of the module: what was being done, why it failed, what the TPM answered.
-/// No secret and no authorization value is ever part of it.
+/// The module knows objects and sessions of a TPM, and not what the secrets open. Its calls wait
+/// for the TPM: never make them on the cooperative thread pool.
 package struct TPMError: Error, Sendable {
     /// What the caller can do about it.
     @nonexhaustive
@@ -18,13 +16,13 @@ package struct TPMError: Error, Sendable {
         case notBuilt
         /// The library of that name cannot be loaded.
         case libraryMissing(String)
-        /// There is no TPM at the place where it should be.
+        /// There is no TPM at its place.
         case noDevice
-        /// The user may not use the TPM; members of the group may, if there is one.
+        /// The user may not use the TPM; members of the group may, if one is given.
         case noPermission(group: String?)
-        /// The TPM, or others who use it, kept us waiting beyond the deadline.
+        /// The TPM, or another user of it, did not respond before the deadline.
         case timedOut
-        /// The TPM's peer went away in the middle.
+        /// The connection to the TPM was lost during the call.
         case connectionLost
         /// The TPM does not work, or was not started.
         case outOfOrder
@@ -38,13 +36,13 @@ package struct TPMError: Error, Sendable {
         case policyFailed
         /// The TPM has no SHA-256 bank with the PCRs that were asked for.
         case pcrsUnavailable
-        /// The authorization value is wrong; so many tries are left, if the TPM says so.
+        /// The authorization value is wrong. The number of tries left, if the TPM tells.
         case wrongAuthorization(triesLeft: Int?)
-        /// Nothing was tried: so few tries are left, of so many.
+        /// Nothing was tried, because few tries are left.
         case tooFewTries(left: Int, of: Int)
-        /// The TPM refuses tries, the next one for at most this long.
+        /// The TPM refuses all tries, for at most this long.
         case lockedOut(Duration)
-        /// It takes the owner's authorization, and that was not given or is wrong.
+        /// The operation needs the owner's authorization, which this module never has.
         case ownerAuthorizationNeeded
         /// The TPM has no room for one more object or session.
         case full
@@ -73,14 +71,14 @@ package struct TPMError: Error, Sendable {
         self.systemError = systemError
     }
 
-    /// The same with a meaning that only its caller knows.
+    /// The same error with another code.
     func meaning(_ code: Code) -> TPMError {
         TPMError(code, during: operation, response: response, systemError: systemError)
     }
 }
 
 extension TPMError {
-    /// What an answer means that no caller knows more about.
+    /// The general meaning of an answer.
     init(_ response: TPMResponse, during operation: String) {
         let code: Code =
             if response.says(.authFail) {
@@ -111,7 +109,7 @@ extension TPMError: CustomStringConvertible {
         return text
     }
 
-    /// What helps, for a person; nil where nothing but another try would.
+    /// What helps, for a person; nil if only another try helps.
     package var hint: String? { code.hint }
 }
 
@@ -172,7 +170,7 @@ extension TPMError.Code {
 }
 
 extension TPMError {
-    /// Why there is no way to the TPM.
+    /// Why the TPM cannot be opened.
     init(opening place: TPMDevice.Place, errno reason: Int32, during operation: String) {
         let code: Code =
             switch reason {
@@ -182,8 +180,8 @@ extension TPMError {
         self.init(code, during: operation, systemError: reason)
     }
 
-    /// The group whose members may use the device, by name or else by number; nil if the group may
-    /// not, or nobody can tell.
+    /// The name or number of the group whose members may use the device; nil if the group may not,
+    /// or the rights are unknown.
     private static func groupName(of place: TPMDevice.Place) -> String? {
         var facts = stat()
         guard unsafe stat(place.path, &facts) == 0, facts.st_mode & 0o060 == 0o060 else {

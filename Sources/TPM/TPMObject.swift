@@ -3,17 +3,17 @@
 #if TPM
     internal import ValetCTPM2
 
-    /// The key under which our objects lie in the TPM: the persistent one where the machine has it,
-    /// else one that is made from the TCG's template, the same each time until the TPM is cleared.
+    /// The parent key of our objects: the persistent one if the machine has it, else one made from
+    /// the TCG's template, which is the same each time until the TPM is cleared.
     ///
     /// TCG: TPM v2.0 Provisioning Guidance, 7.5.1.
     @safe struct StorageRootKey: ~Copyable {
-        /// Where machines keep it.
+        /// The handle of the persistent key.
         static let persistentHandle: TPM2_HANDLE = 0x8100_0001
 
         /// The key.
         let object: TPMObject
-        /// What it is recognised by.
+        /// Its Name, by which objects recognise it.
         let name: [UInt8]
 
         private init(_ object: consuming TPMObject) throws(TPMError) {
@@ -27,9 +27,9 @@
             return try template(context)
         }
 
-        /// The key of that name, wherever it is now.
+        /// The key with this Name, persistent or from the template.
         ///
-        /// - Throws: ``TPMError/Code/otherTPM`` if the TPM has it no more.
+        /// - Throws: ``TPMError/Code/otherTPM`` if the TPM does not have it.
         static func named(
             _ name: [UInt8], _ context: TPMContext
         ) throws(TPMError) -> StorageRootKey {
@@ -96,33 +96,33 @@
         static let storageRootKey =
             fixedTPM | fixedParent | sensitiveDataOrigin | userWithAuth | noDA | restricted
             | decrypt
-        /// Every user of the TPM may have it.
+        /// Every user of the TPM may unseal it.
         static let deviceSecret = fixedTPM | fixedParent | userWithAuth | noDA
-        /// Only a policy gives it out.
+        /// Only a policy unseals it.
         static let boundDeviceSecret = fixedTPM | fixedParent | noDA
-        /// Guesses count.
+        /// Wrong guesses count.
         static let passcodeSecret = fixedTPM | fixedParent | userWithAuth
     }
 
-    /// What ESYS knows by a handle, and how it dies.
+    /// A handle of ESYS, and how it is released.
     @safe struct TPMObject: ~Copyable {
-        /// What becomes of it in the end.
+        /// How a handle is released.
         enum Disposal {
-            /// It is removed from the TPM, which has room for three.
+            /// The TPM removes the object: it has room for only three.
             case flush
-            /// It stays in the TPM, ESYS forgets it.
+            /// The object stays in the TPM; ESYS forgets it.
             case close
         }
 
-        /// Whose it is.
+        /// The connection that it belongs to.
         let context: TPMContext
         /// ESYS's number for it, not the TPM's.
         let handle: ESYS_TR
         private let disposal: Disposal
 
-        /// Takes over what the call makes.
+        /// Takes over the handle that the call makes.
         ///
-        /// - Throws: What the call throws; then there is nothing to dispose of.
+        /// - Throws: The error of the call; then there is nothing to release.
         init(
             _ context: TPMContext, _ disposal: Disposal,
             _ call: (inout ESYS_TR) throws(TPMError) -> Void
@@ -134,8 +134,8 @@
             self.disposal = disposal
         }
 
-        // Nobody can be told of a failure, and nothing could be done: the channel is broken then,
-        // and a resource manager removes what was its client's.
+        // A failure cannot be reported, and nothing could be done: the channel is broken then, and
+        // a resource manager removes the objects of its client.
         deinit {
             switch disposal {
             case .flush: unsafe _ = context.functions.Esys_FlushContext(context.pointer, handle)
@@ -145,7 +145,7 @@
             }
         }
 
-        /// The algorithm and the digest of its public area.
+        /// The Name: the algorithm and the digest of the public area.
         var name: [UInt8] {
             get throws(TPMError) {
                 let answer = try unsafe TPMAnswer<TPM2B_NAME>(context) { (name) throws(TPMError) in

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A response code, as a TPM or tpm2-tss gives it: its layer and its code.
+/// A response code of a TPM or of tpm2-tss: its layer and its code.
 ///
 /// TCG: TPM 2.0 Library part 2, 6.6; TSS 2.0 Overview, 2.4.
 package struct TPMResponse: Hashable, Sendable, CustomStringConvertible {
-    /// The layer that says it.
+    /// The layer that made the code.
     @nonexhaustive
     package enum Layer: UInt8, Sendable {
         case tpm = 0
@@ -21,18 +21,18 @@ package struct TPMResponse: Hashable, Sendable, CustomStringConvertible {
 
     init(_ rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// The layer that says it; nil for a layer that tpm2-tss does not have.
+    /// The layer that made it; nil for a layer that tpm2-tss does not have.
     package var layer: Layer? { Layer(rawValue: UInt8(truncatingIfNeeded: rawValue >> 16)) }
 
-    /// What is said, without the layer and without which handle, session or parameter it is about.
+    /// The code without the layer and without the number of the handle, session or parameter.
     package var baseCode: UInt32 {
         let code = rawValue & 0xffff
         guard saysTPM else { return code }
-        // "Format one" codes say in the other bits what they are about.
+        // "Format one" codes name the handle, session or parameter in the other bits.
         return code & 0x80 == 0 ? code & 0xfff : code & 0xbf
     }
 
-    /// Whether what is said is said in the TPM's own codes.
+    /// Whether the code is one of the TPM's own.
     private var saysTPM: Bool {
         switch layer {
         case .tpm, .resourceManagerForTPM: true
@@ -40,13 +40,13 @@ package struct TPMResponse: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether it is a TPM's code, and this one.
+    /// Whether the TPM answered with this code.
     func says(_ code: Base) -> Bool { saysTPM && baseCode == code.rawValue }
 
-    /// Whether the TPM refuses something that it was given, which would be refused again.
+    /// Whether the TPM refuses its input, and would refuse it again.
     var isAboutInput: Bool { saysTPM && rawValue & 0x80 != 0 }
 
-    /// Whether the TPM asks for the same command again, later.
+    /// Whether the TPM asks to repeat the command later.
     var isTemporary: Bool {
         [.retry, .yielded, .testing, .nvRate, .nvUnavailable].contains { says($0) }
     }
@@ -65,7 +65,7 @@ package struct TPMResponse: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension TPMResponse {
-    /// The base codes that are told apart: TPM 2.0 Library part 2, 6.6.3.
+    /// The base codes that this module distinguishes: TPM 2.0 Library part 2, 6.6.3.
     enum Base: UInt32 {
         case authFail = 0x08e
         case policyFail = 0x09d

@@ -3,15 +3,14 @@
 #if TPM
     internal import ValetCTPM2
 
-    /// A session whose key only the TPM with the storage root key can know, and in which secrets
-    /// travel encrypted (AES-128 in CFB): nobody who listens on the bus, or stands in it, reads
-    /// them.
+    /// A session whose key only the TPM with the storage root key can know. It encrypts secrets
+    /// (AES-128 in CFB), so that an attacker on the bus cannot read them.
     ///
     /// TCG: TPM 2.0 Library part 1, 19.6 and 21.
     @safe struct TPMSession: ~Copyable {
         /// What a session is for.
         enum Kind {
-            /// Proves that the caller knows an authorization value.
+            /// Proves knowledge of an authorization value.
             case authorization
             /// Fulfils a policy.
             case policy
@@ -54,7 +53,7 @@
             object = made
         }
 
-        /// Binds the session to what the registers hold now.
+        /// Binds the session to the present values of the registers.
         func bind(to pcrs: PCRSelection) throws(TPMError) {
             var selection = pcrs.structure
             try unsafe context.check(
@@ -63,7 +62,7 @@
                     &selection))
         }
 
-        /// What an object's policy has to be to be fulfilled by this session.
+        /// The policy that this session fulfils.
         var policyDigest: [UInt8] {
             get throws(TPMError) {
                 let answer = try unsafe TPMAnswer<TPM2B_DIGEST>(context) {
@@ -82,7 +81,7 @@
     }
 
     extension PCRSelection {
-        /// As ESYS takes it.
+        /// ESYS's structure of the selection.
         fileprivate var structure: TPML_PCR_SELECTION {
             var list = TPML_PCR_SELECTION()
             list.count = 1

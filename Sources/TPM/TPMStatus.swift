@@ -2,36 +2,36 @@
 
 /// What a TPM says about itself.
 package struct TPMStatus: Hashable, Sendable {
-    /// How it stands with wrong tries.
+    /// The count of wrong tries.
     package let dictionaryAttack: DictionaryAttack
-    /// Whether a storage root key is kept at 0x81000001; else it is made for each use.
+    /// Whether there is a storage root key at 0x81000001; else one is made for each use.
     package let hasPersistentStorageRootKey: Bool
-    /// Whether the lockout authorization has a value. Without one anybody who may use the TPM can
-    /// reset the count of wrong tries, or change the limit: TPM 2.0 Library part 1, 19.8.
+    /// Whether the lockout authorization has a value. Without one, every user of the TPM can reset
+    /// the count of wrong tries or change the limit: TPM 2.0 Library part 1, 19.8.
     package let hasLockoutAuthorization: Bool
 }
 
-/// How a TPM stands with wrong authorization values: TPM 2.0 Library part 1, 19.8.
+/// A TPM's protection against guessing authorization values: TPM 2.0 Library part 1, 19.8.
 package struct DictionaryAttack: Hashable, Sendable {
-    /// Wrong tries that are not forgiven yet.
+    /// The wrong tries that the TPM has not forgiven yet.
     package let failedTries: Int
-    /// At how many the TPM takes no more.
+    /// The number of wrong tries at which the TPM refuses all tries.
     package let limit: Int
-    /// After how long it forgives one.
+    /// The time after which it forgives one.
     package let recoveryInterval: Duration
-    /// Whether it says that it takes none now.
+    /// Whether the TPM says that it refuses tries now.
     let saysLockedOut: Bool
 
     /// How many wrong tries are left.
     package var triesLeft: Int { max(0, limit - failedTries) }
 
-    /// Whether the right value, too, would be refused.
+    /// Whether even the right value would be refused.
     package var isLockedOut: Bool { saysLockedOut || triesLeft == 0 }
 
-    /// Whether fewer than half of the tries are left, which somebody else may need.
+    /// Whether fewer than half of the tries are left; others may need them.
     package var hasFewTriesLeft: Bool { 2 * triesLeft < limit }
 
-    /// Refuses what would be in vain, or could lock the TPM.
+    /// Refuses a try that cannot succeed, or could lock the TPM.
     ///
     /// - Throws: ``TPMError/Code/lockedOut(_:)``, and unless forced
     ///   ``TPMError/Code/tooFewTries(left:of:)``.

@@ -3,11 +3,11 @@
 #if TPM
     internal import ValetCTPM2
 
-    /// A channel in the form in which ESYS takes one: TSS 2.0 TCTI, 3.2.
+    /// A ``TPMChannel`` in the form that ESYS calls: TSS 2.0 TCTI, 3.2.
     @safe final class TPMTransport {
-        /// What ESYS is handed; it lives as long as this object.
+        /// The structure for ESYS; it lives as long as this object.
         let pointer: UnsafeMutablePointer<valet_tcti>
-        /// Why the channel failed: ESYS has no words for it.
+        /// Why the channel failed, which ESYS cannot express.
         private(set) var failure: TPMError?
         private let channel: TPMChannel
         private var command: [UInt8] = []
@@ -55,11 +55,11 @@
             return unsafe Unmanaged<TPMTransport>.fromOpaque(owner).takeUnretainedValue()
         }
 
-        /// Without `bytes` only the length is told, and the answer kept for the next call.
+        /// Without `bytes`, sets the length only, and keeps the answer for the next call.
         private func receive(
             into bytes: UnsafeMutablePointer<UInt8>?, _ byteCount: inout Int
         ) -> UInt32 {
-            // After a failure nobody knows whose answer would come: nothing more is sent.
+            // After a failure, an answer could belong to an earlier command: nothing more is sent.
             guard failure == nil else { return Self.inputOutput }
             do throws(TPMError) {
                 let answer = if let kept { kept } else { try channel.exchange(command) }

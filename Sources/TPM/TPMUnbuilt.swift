@@ -4,8 +4,8 @@
     package import ValetSystem
     package import ValetSecretMemory
 
-    // The calls of TPMDevice+Calls.swift in a program that was built without the trait: callers
-    // need to know nothing of it.
+    // The calls of TPMDevice+Calls.swift in a program without the trait `TPM`. They exist so that
+    // callers need no conditions.
     extension TPMDevice {
         /// Whether the program was built with the trait `TPM`.
         package static var isBuilt: Bool { false }
