@@ -29,27 +29,29 @@ import ValetSecretMemory
     }
 
     @Test(arguments: ProtectionClass.allCases)
-    func `is not one of this device only`(_ protectionClass: ProtectionClass) {
+    func `An item for a backup is not one of this device only`(_ protectionClass: ProtectionClass) {
         let code = code(properties(protectionClass: protectionClass))
         #expect(code == (protectionClass.isThisDeviceOnly ? .notMigratable : nil))
     }
 
-    @Test func `has no access control`() {
+    @Test func `An item for a backup has no access control`() {
         #expect(code(properties([.accessControl: .accessControl([1])])) == .notMigratable)
         #expect(code(properties([.accessControl: .bytes([1])])) == .notMigratable)
         #expect(code(properties([.comment: .accessControl([1])])) == .notMigratable)
     }
 
     @Test(arguments: [.accessGroup, .synchronizable, .accessible, .server, .port] as [Attribute])
-    func `has no attribute that is a property, or of another class`(_ attribute: Attribute) {
+    func `An item for a backup has no attribute that is a property, or of another class`(
+        _ attribute: Attribute
+    ) {
         #expect(code(properties([attribute: .text("x")])) == .invalidItem)
     }
 
-    @Test func `has a group`() {
+    @Test func `An item for a backup has a group`() {
         #expect(code(NewItem(.genericPassword, attributes: [:])) == .invalidItem)
     }
 
-    @Test func `is not larger than the reader takes`() {
+    @Test func `An item for a backup is not larger than the reader takes`() {
         let limit = 16 << 20
         let large = SecretValue(SecretBytes(byteCount: limit + 1))
         #expect(code(properties(), value: large) == .tooLarge)
@@ -62,13 +64,13 @@ import ValetSecretMemory
 }
 
 @Suite struct `What a failed backup says` {
-    @Test func `helps, and names the file and the place`() {
+    @Test func `The error of a backup helps, and names the file and the place`() {
         let error = BackupError(.damaged, during: .read, path: "/tmp/b", place: .chunk(3))
         #expect("\(error)" == "could not read the backup: it is damaged (/tmp/b), in chunk 3")
         #expect(error.hint == "use another copy of this backup, or an older one")
     }
 
-    @Test func `is one line in lower case for every code`() {
+    @Test func `The error of a backup is one line in lower case for every code`() {
         for code in BackupError.Code.allCases {
             let text = "\(BackupError(code, during: .write))"
             #expect(text.hasPrefix("could not write the backup: "))

@@ -67,7 +67,7 @@ private struct ChangingFile {
         #expect(error?.path == folder.backup, sourceLocation: location)
     }
 
-    @Test func `is refused whichever byte of the header has changed`() throws {
+    @Test func `A damaged backup is refused whichever byte of the header has changed`() throws {
         for index in 0..<236 {
             for bit in [0x01, 0x80] as [UInt8] {
                 var bytes = Array(good.prefix(236))
@@ -84,7 +84,7 @@ private struct ChangingFile {
         }
     }
 
-    @Test func `is refused whichever byte of a chunk has changed`() throws {
+    @Test func `A damaged backup is refused whichever byte of a chunk has changed`() throws {
         try TestBackup.write([.sample("a")], to: folder.path("small"))
         let bytes = try folder.read("small")
         let file = try ChangingFile(folder.path("small"))
@@ -100,7 +100,7 @@ private struct ChangingFile {
         _ = try reader.verify()
     }
 
-    @Test func `is refused wherever it was cut off`() throws {
+    @Test func `A damaged backup is refused wherever it was cut off`() throws {
         try TestBackup.write([.sample("a")], to: folder.path("small"))
         let bytes = try folder.read("small")
         let file = try ChangingFile(folder.path("small"))
@@ -119,7 +119,7 @@ private struct ChangingFile {
         }
     }
 
-    @Test func `is refused between chunks, too`() throws {
+    @Test func `A damaged backup is refused between chunks, too`() throws {
         for count in 0..<chunks.count {
             try write(Array(chunks.prefix(count)))
             expect(.truncated, at: .chunk(count))
@@ -129,25 +129,27 @@ private struct ChangingFile {
     }
 
     @Test(arguments: [1, 2, 16, 65_553, 70_000])
-    func `is refused with bytes after its end`(_ count: Int) throws {
+    func `A damaged backup is refused with bytes after its end`(_ count: Int) throws {
         try folder.write(good + [UInt8](repeating: 0, count: count))
         expect(.damaged, at: .end)
     }
 
-    @Test func `is refused with its last chunk twice`() throws {
+    @Test func `A damaged backup is refused with its last chunk twice`() throws {
         try write(chunks + chunks.suffix(1))
         expect(.damaged, at: .end)
     }
 
     @Test(arguments: [[1, 0, 2], [0, 2, 1], [0, 0, 1, 2], [0, 1, 1, 2], [1, 2], [0, 2], [2]])
-    func `is refused with chunks swapped, doubled or left out`(_ order: [Int]) throws {
+    func `A damaged backup is refused with chunks swapped, doubled or left out`(_ order: [Int])
+        throws
+    {
         try write(order.map { chunks[$0] })
         let place = zip(order + [-1], 0...).first { $0 != $1 }?.1 ?? 0
         expect(.damaged, at: .chunk(place))
     }
 
     @Test(arguments: [0, 1, 2])
-    func `is refused with a chunk of another backup`(_ index: Int) throws {
+    func `A damaged backup is refused with a chunk of another backup`(_ index: Int) throws {
         try TestBackup.write(
             [.sample("a", value: .init(repeating: 1, count: 140_000))], to: folder.path("other"))
         let other = try folder.read("other")
@@ -160,14 +162,15 @@ private struct ChangingFile {
         expect(.damaged, at: .chunk(index))
     }
 
-    @Test func `is refused with the header of another backup`() throws {
+    @Test func `A damaged backup is refused with the header of another backup`() throws {
         try TestBackup.write([], to: folder.path("other"))
         try folder.write(Array(folder.read("other").prefix(236)) + good.dropFirst(236))
         expect(.damaged, at: .chunk(0))
     }
 
     @Test(arguments: [10, 26, 59, 60, 120, 179])
-    func `is refused with a header whose checksum was forged`(_ index: Int) throws {
+    func `A damaged backup is refused with a header whose checksum was forged`(_ index: Int) throws
+    {
         var bytes = Array(good.prefix(204))
         bytes[index] ^= 1
         try folder.write(bytes + Digest(of: bytes.span).bytes + good.dropFirst(236))
@@ -180,7 +183,7 @@ private struct ChangingFile {
         }
     }
 
-    @Test func `is refused with the stream header forged`() throws {
+    @Test func `A damaged backup is refused with the stream header forged`() throws {
         var bytes = Array(good.prefix(204))
         bytes[180] ^= 1
         try folder.write(bytes + Digest(of: bytes.span).bytes + good.dropFirst(236))
@@ -189,7 +192,7 @@ private struct ChangingFile {
 }
 
 @Suite struct `A backup that changes while it is read` {
-    @Test func `is noticed by the second reading`() throws {
+    @Test func `A backup being read is noticed by the second reading`() throws {
         let folder = try TestFolder()
         try TestBackup.write(
             [.sample("a", value: .init(repeating: 1, count: 70_000)), .sample("b")],
@@ -208,7 +211,9 @@ private struct ChangingFile {
         #expect(error?.place == .chunk(0))
     }
 
-    @Test func `is still the one that was opened when its name is another's`() throws {
+    @Test func `A backup being read is still the one that was opened when its name is another's`()
+        throws
+    {
         let folder = try TestFolder()
         let written = try TestBackup.write([.sample("a")], to: folder.backup)
         let reader = try TestBackup.open(folder.backup)
@@ -220,7 +225,7 @@ private struct ChangingFile {
         #expect(written != other)
     }
 
-    @Test func `goes on throwing once it has thrown`() throws {
+    @Test func `A backup being read goes on throwing once it has thrown`() throws {
         let folder = try TestFolder()
         try TestBackup.write(
             [.sample("a", value: .init(repeating: 1, count: 70_000))], to: folder.backup)

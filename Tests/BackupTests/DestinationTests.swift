@@ -21,7 +21,7 @@ import ValetTestValues
         }
     }
 
-    @Test func `has its name only when it is whole`() throws {
+    @Test func `A backup's destination has its name only when it is whole`() throws {
         var writer = try TestBackup.writer(folder.backup)
         try writer.append(.sample("a", value: .init(repeating: 1, count: 200_000)))
         #expect(try folder.names() == [])
@@ -30,7 +30,8 @@ import ValetTestValues
         #expect(folder.mode() == 0o600)
     }
 
-    @Test func `is left as it was by a backup that is not finished`() throws {
+    @Test func `A backup's destination is left as it was by a backup that is not finished`() throws
+    {
         try folder.write([1, 2, 3])
         for replacing in [true, false] {
             let path = replacing ? folder.backup : folder.path("other")
@@ -42,7 +43,9 @@ import ValetTestValues
         #expect(try folder.read() == [1, 2, 3])
     }
 
-    @Test func `is not a file that exists, unless it is to be replaced`() throws {
+    @Test func `A backup's destination is not a file that exists, unless it is to be replaced`()
+        throws
+    {
         try folder.write([1, 2, 3])
         #expect(code(folder.backup) == .destinationExists)
         #expect(try folder.read() == [1, 2, 3])
@@ -54,7 +57,7 @@ import ValetTestValues
         #expect(folder.mode() == 0o600)
     }
 
-    @Test func `is not a file that came into being meanwhile`() throws {
+    @Test func `A backup's destination is not a file that came into being meanwhile`() throws {
         let writer = try TestBackup.writer(folder.backup)
         try folder.write([1, 2, 3])
         let error = writer.errorOfFinishing()
@@ -64,7 +67,7 @@ import ValetTestValues
     }
 
     @Test(arguments: [true, false])
-    func `is not a symbolic link`(_ replacing: Bool) throws {
+    func `A backup's destination is not a symbolic link`(_ replacing: Bool) throws {
         folder.link("keys.backup", to: "target")
         #expect(code(folder.backup, replacing: replacing) == .unsuitablePath)
         try folder.write([1], to: "target")
@@ -73,7 +76,7 @@ import ValetTestValues
         #expect(try folder.names() == ["keys.backup", "target"])
     }
 
-    @Test func `is not a folder, a pipe or nothing`() throws {
+    @Test func `A backup's destination is not a folder, a pipe or nothing`() throws {
         folder.makeFolder("sub")
         folder.makePipe("pipe")
         #expect(code(folder.path("sub"), replacing: true) == .unsuitablePath)
@@ -84,7 +87,7 @@ import ValetTestValues
         #expect(code(folder.path("pipe/keys.backup")) == .unsuitablePath)
     }
 
-    @Test func `may be a folder that a symbolic link leads to`() throws {
+    @Test func `A backup's destination may be a folder that a symbolic link leads to`() throws {
         folder.makeFolder("sub")
         folder.link("link", to: "sub")
         try TestBackup.write([.sample("a")], to: folder.path("link/keys.backup"))
@@ -92,20 +95,20 @@ import ValetTestValues
     }
 
     @Test(.enabled(if: geteuid() != 0, "root may write everywhere"))
-    func `is not a folder that may not be written to`() throws {
+    func `A backup's destination is not a folder that may not be written to`() throws {
         folder.makeFolder("sub")
         unsafe _ = chmod(folder.path("sub"), 0o500)
         defer { unsafe _ = chmod(folder.path("sub"), 0o700) }
         #expect(code(folder.path("sub/keys.backup")) == .denied)
     }
 
-    @Test func `is on a file system that may be written to`() {
+    @Test func `A backup's destination is on a file system that may be written to`() {
         // Nothing can be made there, not even by root.
         #expect([.denied, .missing, .io].contains(code("/proc/keys.backup")))
     }
 
     @Test(.enabled(if: Place.hasMemory, "needs root, to mount"))
-    func `is on a disk with room`() throws {
+    func `A backup's destination is on a disk with room`() throws {
         let place = try Place.memory(byteCount: 512 << 10)
         defer { place.end() }
         let path = place.path + "/keys.backup"
@@ -127,7 +130,7 @@ import ValetTestValues
 }
 
 @Suite struct `A path to read from` {
-    @Test func `is one of a regular file`() throws {
+    @Test func `The path of a backup to read is one of a regular file`() throws {
         let folder = try TestFolder()
         folder.makePipe("pipe")
         let cases: [(String, BackupError.Code)] = [
@@ -143,7 +146,7 @@ import ValetTestValues
         }
     }
 
-    @Test func `may be a symbolic link`() throws {
+    @Test func `The path of a backup to read may be a symbolic link`() throws {
         let folder = try TestFolder()
         try TestBackup.write([.sample("a")], to: folder.backup)
         folder.link("link", to: "keys.backup")

@@ -8,7 +8,7 @@ import ValetTestValues
 @testable import ValetBackup
 
 @Suite struct `Any bytes` {
-    @Test func `are refused as a header, or give the same bytes again`() throws {
+    @Test func `Any bytes are refused as a header, or give the same bytes again`() throws {
         var random = SplitMix(seed: 1)
         let seeds = try Vector.backup("header").map { try $0.bytes("header") }
         var accepted = 0
@@ -31,7 +31,7 @@ import ValetTestValues
         #expect(accepted > 100)
     }
 
-    @Test func `are refused as attributes, or give the same bytes again`() throws {
+    @Test func `Any bytes are refused as attributes, or give the same bytes again`() throws {
         var random = SplitMix(seed: 2)
         let seeds = try Vector.backup("content").map { try $0.bytes("content").dropFirst(20) }
         var accepted = 0
@@ -50,7 +50,7 @@ import ValetTestValues
         #expect(accepted > 100)
     }
 
-    @Test func `are refused as content, or give the same records again`() throws {
+    @Test func `Any bytes are refused as content, or give the same records again`() throws {
         let folder = try TestFolder()
         var random = SplitMix(seed: 3)
         let seeds = try Vector.backup("content").map { try $0.bytes("content") }
@@ -73,7 +73,7 @@ import ValetTestValues
         #expect(accepted > 30)
     }
 
-    @Test func `are no backup`() throws {
+    @Test func `Any bytes are no backup`() throws {
         let folder = try TestFolder()
         var random = SplitMix(seed: 4)
         for count in [0, 1, 7, 8, 100, 236, 70_000] {

@@ -8,7 +8,7 @@ import ValetTestValues
 
 /// Each in a process of its own: the limits, and what is measured, are those of a process.
 @Suite struct `A process with a backup` {
-    @Test func `keeps one item and one chunk of it in memory`() async {
+    @Test func `Writing or reading a backup keeps one item and one chunk of it in memory`() async {
         await #expect(processExitsWith: .success) {
             let folder = try TestFolder()
             let item = try BackupItem.sample("a", value: .init(repeating: 1, count: 1 << 20))
@@ -27,7 +27,7 @@ import ValetTestValues
         }
     }
 
-    @Test func `is told that files may not be that large, and leaves nothing`() async {
+    @Test func `A backup beyond the file size limit fails and leaves no file`() async {
         await #expect(processExitsWith: .success) {
             let folder = try TestFolder()
             signal(SIGXFSZ, SIG_IGN)

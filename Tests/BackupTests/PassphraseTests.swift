@@ -13,7 +13,7 @@ import ValetTestValues
     init() throws { folder = try TestFolder() }
 
     @Test(arguments: ["Open sesame", "open sesam", "open sesame ", "open sesame\u{0}", "x"])
-    func `is not another one`(_ other: String) throws {
+    func `The passphrase of a backup is not another one`(_ other: String) throws {
         try TestBackup.write([.sample("a")], to: folder.backup)
         let locked = try LockedBackup(folder.backup, costs: .any)
         let error = #expect(throws: BackupError.self) {
@@ -25,7 +25,7 @@ import ValetTestValues
         #expect(try locked.unlock(with: TestBackup.secret()).verify().itemCount == 1)
     }
 
-    @Test func `is never empty`() throws {
+    @Test func `The passphrase of a backup is never empty`() throws {
         let nothing = SecretBytes(byteCount: 0)
         let writing = #expect(throws: BackupError.self) {
             _ = try BackupWriter(
@@ -41,7 +41,7 @@ import ValetTestValues
         #expect(reading?.code == .emptyPassphrase)
     }
 
-    @Test func `may be of any bytes and length`() throws {
+    @Test func `The passphrase of a backup may be of any bytes and length`() throws {
         for bytes in [[0], [255, 0, 10], [UInt8](repeating: 7, count: 5_000)] {
             let passphrase = SecretBytes(copying: bytes.span)
             let writer = try BackupWriter(
@@ -53,7 +53,7 @@ import ValetTestValues
         }
     }
 
-    @Test func `costs what the format asks for`() throws {
+    @Test func `The passphrase of a backup costs what the format asks for`() throws {
         let cost = try Argon2Cost(memoryKiB: 64 << 10, passes: 3)
         var writer = try BackupWriter(
             to: folder.backup, origin: TestBackup.origin(), passphrase: TestBackup.secret(),
@@ -64,7 +64,7 @@ import ValetTestValues
         #expect(try locked.unlock(with: TestBackup.secret()).verify() == written)
     }
 
-    @Test func `is not asked for where a guess would be cheap`() throws {
+    @Test func `The passphrase of a backup is not asked for where a guess would be cheap`() throws {
         try TestBackup.write([], to: folder.backup)
         let error = #expect(throws: BackupError.self) { try LockedBackup(folder.backup) }
         #expect(error?.code == .damaged)

@@ -27,18 +27,18 @@ import ValetTestValues
     }
 
     @Test(arguments: [0, 1, 2, 1_000])
-    func `comes out again`(_ count: Int) throws {
+    func `What a backup contains comes out again`(_ count: Int) throws {
         try expectSame((0..<count).map { try .sample("account \($0)") })
     }
 
     @Test(arguments: [[], nil, [0], [UInt8](repeating: 0x80, count: 70_000)] as [[UInt8]?])
-    func `keeps its value, or has none`(_ value: [UInt8]?) throws {
+    func `What a backup contains keeps its value, or has none`(_ value: [UInt8]?) throws {
         try expectSame([.sample("a", value: value), .sample("b")])
         let (items, _) = try TestBackup.open(folder.backup).all()
         #expect(items[0].value?.byteCount == value?.count)
     }
 
-    @Test func `may have a value of 16 MiB`() throws {
+    @Test func `What a backup contains may have a value of 16 MiB`() throws {
         let value = SecretBytes(randomByteCount: 16 << 20)
         let whole = SecretValue(value)
         let properties = try BackupItem.sample("a").properties
@@ -56,7 +56,7 @@ import ValetTestValues
     }
 
     @Test(arguments: [65_522, 65_523, 65_524, 65_535, 65_536, 131_058, 131_059, 131_060])
-    func `may end anywhere in a chunk`(_ contentByteCount: Int) throws {
+    func `What a backup contains may end anywhere in a chunk`(_ contentByteCount: Int) throws {
         let empty = try BackupItem.sample("a", value: []).record.count
         let value = [UInt8](repeating: 5, count: contentByteCount - empty)
         try expectSame([.sample("a", value: value)])
@@ -64,7 +64,7 @@ import ValetTestValues
         #expect(try folder.read().count == 236 + chunks * TestBackup.chunkByteCount)
     }
 
-    @Test func `keeps attributes of every type, byte for byte`() throws {
+    @Test func `What a backup contains keeps attributes of every type, byte for byte`() throws {
         let composed = "Zo\u{eb} \u{1f5dd}"
         let decomposed = "Zoe\u{308} \u{1f5dd}"
         let attributes: [Attribute: AttributeValue] = [
@@ -96,7 +96,7 @@ import ValetTestValues
         #expect(Array(text.utf8) == Array(decomposed.utf8))
     }
 
-    @Test func `is nowhere in the file`() throws {
+    @Test func `What a backup contains is nowhere in the file`() throws {
         let name = "an account that can be told from noise"
         let value = Array("a value that can be told from noise".utf8)
         try TestBackup.write([.sample(name, value: value)], to: folder.backup)
@@ -107,7 +107,7 @@ import ValetTestValues
         }
     }
 
-    @Test func `leaves two backups of the same items with nothing in common`() throws {
+    @Test func `Two backups of the same items have nothing in common`() throws {
         let items = [try BackupItem.sample("a")]
         try TestBackup.write(items, to: folder.backup)
         try TestBackup.write(items, to: folder.path("other"))
@@ -119,7 +119,7 @@ import ValetTestValues
     }
 
     @Test(arguments: [0, 1, 300])
-    func `does not show in the size`(_ count: Int) throws {
+    func `What a backup contains does not show in the size`(_ count: Int) throws {
         try TestBackup.write((0..<count).map { try .sample("\($0)") }, to: folder.backup)
         #expect(try folder.read().count == 236 + TestBackup.chunkByteCount)
     }

@@ -9,7 +9,7 @@ import ValetTestValues
 
 @Suite struct `A backup that another program wrote` {
     @Test(arguments: try Vector.backup("file"))
-    func `is opened and read`(_ vector: Vector) throws {
+    func `A backup that another program wrote is opened and read`(_ vector: Vector) throws {
         let folder = try TestFolder()
         try folder.write(vector.bytes(base64: "base64"))
         let passphrase = try TestBackup.secret(
@@ -35,7 +35,9 @@ import ValetTestValues
     }
 
     @Test(arguments: try Vector.backup("header"))
-    func `has the header that the format asks for`(_ vector: Vector) throws {
+    func `A backup that another program wrote has the header that the format asks for`(
+        _ vector: Vector
+    ) throws {
         let bytes = try vector.bytes("header")
         try vector.check {
             let header = try BackupHeader(parsing: bytes, path: "-", costs: .format)
@@ -47,7 +49,9 @@ import ValetTestValues
     }
 
     @Test(arguments: try Vector.backup("content"))
-    func `has the content that the format asks for`(_ vector: Vector) throws {
+    func `A backup that another program wrote has the content that the format asks for`(
+        _ vector: Vector
+    ) throws {
         let folder = try TestFolder()
         let content = try vector.bytes("content")
         try TestBackup.write(content: content, to: folder.backup)

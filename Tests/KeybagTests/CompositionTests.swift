@@ -31,11 +31,11 @@ import ValetSealing
         ValetKeybagTests.code { _ = try LockedKeybag(parsing: keybag.encoded) }
     }
 
-    @Test func `are those of its protector`() throws {
+    @Test func `The records of a keybag are those of its protector`() throws {
         for sample in try Self.samples() { #expect(code(sample) == nil) }
     }
 
-    @Test func `are all needed`() throws {
+    @Test func `The records of a keybag are all needed`() throws {
         for sample in try Self.samples() {
             for tag in sample.records.keys {
                 var changed = sample
@@ -45,7 +45,7 @@ import ValetSealing
         }
     }
 
-    @Test func `are no others`() throws {
+    @Test func `The records of a keybag are no others`() throws {
         for sample in try Self.samples() {
             let missing = KeybagTag.allCases.filter { sample.records[$0] == nil }
             for tag in missing {
@@ -57,7 +57,7 @@ import ValetSealing
         }
     }
 
-    @Test func `are not those of another protector`() throws {
+    @Test func `The records of a keybag are not those of another protector`() throws {
         for sample in try Self.samples() {
             for kind in ProtectorKind.allCases where kind != sample.protector {
                 var bytes = sample.encoded
@@ -68,7 +68,9 @@ import ValetSealing
         }
     }
 
-    @Test func `hold a TPM's objects if the device secret is in one`() throws {
+    @Test func `The records of a keybag hold a TPM's objects if the device secret is in one`()
+        throws
+    {
         for sample in try Self.samples() where sample.deviceSource != .tpm {
             var bytes = sample.encoded
             bytes[35] = DeviceKeySource.tpm.rawValue
@@ -87,8 +89,9 @@ import ValetSealing
             (65_535, 3, 1), (1 << 20 + 1, 3, 1), (0, 3, 1), (.max, 3, 1), (65_536, 2, 1),
             (65_536, 65, 1), (65_536, .max, 1), (65_536, 3, 0), (65_536, 3, 2),
         ] as [(UInt32, UInt32, UInt8)])
-    func `hold no cost out of bounds`(_ memoryKiB: UInt32, _ passes: UInt32, _ lanes: UInt8) throws
-    {
+    func `The records of a keybag hold no cost out of bounds`(
+        _ memoryKiB: UInt32, _ passes: UInt32, _ lanes: UInt8
+    ) throws {
         var keybag = try PasscodeSample().locked
         var body = [UInt8](repeating: 9, count: 16)
         body.append(bigEndian: memoryKiB)
@@ -99,7 +102,7 @@ import ValetSealing
             ValetKeybagTests.code { _ = try Argon2Record(parsing: body + [lanes]) } == .malformed)
     }
 
-    @Test func `hold a cost in 25 bytes`() throws {
+    @Test func `The records of a keybag hold a cost in 25 bytes`() throws {
         let record = Argon2Record(salt: .random(), cost: .lowest)
         #expect(record.bytes.count == 25)
         #expect(try Argon2Record(parsing: record.bytes) == record)

@@ -21,7 +21,9 @@ import ValetTestValues
     }
 
     @Test(arguments: [1, 2, UInt64.max], [DeviceKeySource.ownFile, .credential, .keyFile])
-    func `gives back what was encoded`(_ epoch: UInt64, _ source: DeviceKeySource) throws {
+    func `Parsing a keybag gives back what was encoded`(_ epoch: UInt64, _ source: DeviceKeySource)
+        throws
+    {
         let locked = try TestKeybag(epoch: Epoch(epoch), source: source).locked
         let parsed = try LockedKeybag(parsing: locked.encoded)
         #expect(parsed.encoded == locked.encoded)
@@ -33,19 +35,19 @@ import ValetTestValues
         #expect(parsed.mac == locked.mac)
     }
 
-    @Test func `refuses every shorter one`() {
+    @Test func `Parsing a keybag refuses every shorter one`() {
         for length in bytes.indices {
             #expect(code(Array(bytes.prefix(length))) == .malformed, "\(length)")
         }
     }
 
     @Test(arguments: [1, 38, 4096])
-    func `refuses bytes that are left over`(_ count: Int) {
+    func `Parsing a keybag refuses bytes that are left over`(_ count: Int) {
         #expect(code(bytes + [UInt8](repeating: 0, count: count)) == .malformed)
     }
 
     @Test(arguments: 0..<8)
-    func `refuses another magic`(_ offset: Int) {
+    func `Parsing a keybag refuses another magic`(_ offset: Int) {
         var bytes = bytes
         bytes[offset] ^= 0x20
         #expect(code(bytes) == .malformed)
@@ -54,30 +56,30 @@ import ValetTestValues
     /// Version, protector and source, of which later versions may know more.
     @Test(
         arguments: [(8, 1), (9, 0), (9, 2), (34, 0), (34, 4), (35, 0), (35, 5)] as [(Int, UInt8)])
-    func `calls what it does not know newer`(_ offset: Int, _ value: UInt8) {
+    func `Parsing a keybag calls what it does not know newer`(_ offset: Int, _ value: UInt8) {
         var bytes = bytes
         bytes[offset] = value
         #expect(code(bytes) == .newer)
     }
 
-    @Test func `refuses epoch 0`() {
+    @Test func `Parsing a keybag refuses epoch 0`() {
         var bytes = bytes
         for offset in 26..<34 { bytes[offset] = 0 }
         #expect(code(bytes) == .malformed)
     }
 
     @Test(arguments: [[0x0102, 0x0101], [0x0101, 0x0101], [0x0301, 0x0201], [0]] as [[UInt16]])
-    func `refuses tags that do not rise`(_ tags: [UInt16]) {
+    func `Parsing a keybag refuses tags that do not rise`(_ tags: [UInt16]) {
         let raw = RawKeybag(sample.locked, tags.map { ($0, [1]) })
         #expect(code(raw.bytes) == .malformed)
     }
 
     @Test(arguments: [0x0001, 0x0105, 0x0208, 0x0302, 0x0403, 0x0502, 0xffff] as [UInt16])
-    func `calls an unknown tag newer`(_ tag: UInt16) {
+    func `Parsing a keybag calls an unknown tag newer`(_ tag: UInt16) {
         #expect(code(RawKeybag(sample.locked, [(tag, [1])]).bytes) == .newer)
     }
 
-    @Test func `refuses more than 64 records`() {
+    @Test func `Parsing a keybag refuses more than 64 records`() {
         var raw = RawKeybag(sample.locked, [])
         raw.count = 65
         raw.tail = [UInt8](repeating: 0, count: 65 * 6 + 32)
@@ -85,13 +87,15 @@ import ValetTestValues
     }
 
     @Test(arguments: [(4096, nil), (4097, .malformed)] as [(Int, KeybagError.Code?)])
-    func `takes bodies of up to 4,096 bytes`(_ count: Int, _ expected: KeybagError.Code?) {
+    func `Parsing a keybag takes bodies of up to 4,096 bytes`(
+        _ count: Int, _ expected: KeybagError.Code?
+    ) {
         var changed = sample.locked
         changed.records[.syncCircle] = [UInt8](repeating: 1, count: count)
         #expect(code(changed.encoded) == expected)
     }
 
-    @Test func `refuses a length beyond the end`() {
+    @Test func `Parsing a keybag refuses a length beyond the end`() {
         var bytes = RawKeybag(sample.locked, [(0x0101, [1])]).bytes
         // The highest byte of the length: 4 GiB would wrap around on a small machine.
         bytes[RawKeybag.headByteCount + 2 + 2] = 0xff
@@ -99,14 +103,14 @@ import ValetTestValues
     }
 
     @Test(arguments: [0, 6, 9] as [UInt16])
-    func `refuses another number of records`(_ count: UInt16) {
+    func `Parsing a keybag refuses another number of records`(_ count: UInt16) {
         var bytes = bytes
         (bytes[52], bytes[53]) = (UInt8(count >> 8), UInt8(count & 0xff))
         #expect(code(bytes) != nil)
     }
 
     /// Of the samples and of every keybag among the vectors.
-    @Test func `survives any change, and takes only what it would write`() throws {
+    @Test func `Parsing a keybag survives any change, and takes only what it would write`() throws {
         var random = SplitMix(seed: 20_261_121)
         let vectors = try ["keybag", "passcode", "recovery"].flatMap { folder in
             try Vector.all(folder).map { try $0.bytes("keybag") }
@@ -122,7 +126,7 @@ import ValetTestValues
         #expect(takenCount > 1_000)
     }
 
-    @Test func `survives random bytes`() {
+    @Test func `Parsing a keybag survives random bytes`() {
         var random = SplitMix(seed: 7)
         for _ in 0..<5_000 {
             let tail = (0..<Int.random(in: 0...300, using: &random)).map { _ in

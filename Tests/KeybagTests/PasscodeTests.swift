@@ -8,11 +8,11 @@ import ValetSecretMemory
 @testable import ValetKeybag
 
 @Suite struct `A passcode` {
-    @Test func `cannot be empty`() {
+    @Test func `A passcode cannot be empty`() {
         #expect(code { _ = try Passcode("") } == .emptyPasscode)
     }
 
-    @Test func `has at most 1,024 bytes`() throws {
+    @Test func `A passcode has at most 1,024 bytes`() throws {
         #expect(code { _ = try Passcode([UInt8](repeating: 7, count: 1025)) } == .passcodeTooLong)
         let longest = try Passcode([UInt8](repeating: 7, count: 1024))
         #expect(longest.characterCount == 1024)
@@ -21,17 +21,17 @@ import ValetSecretMemory
     @Test(arguments: [
         ("1234567", 7), ("12345678", 8), ("äöüß✓🗝", 6), ("e\u{301}", 2), ("        ", 8), ("\n", 1),
     ])
-    func `is short below eight Unicode scalars`(_ text: String, _ count: Int) throws {
+    func `A passcode is short below eight Unicode scalars`(_ text: String, _ count: Int) throws {
         let passcode = try Passcode(text)
         #expect(passcode.characterCount == count)
         #expect(passcode.isShort == (count < 8))
     }
 
-    @Test func `may be bytes that are no text`() throws {
+    @Test func `A passcode may be bytes that are no text`() throws {
         #expect(try Passcode([0xff, 0xfe, 0, 0x80]).characterCount == 3)
     }
 
-    @Test func `is the same only byte for byte`() throws {
+    @Test func `A passcode is the same only byte for byte`() throws {
         let passcode = try Passcode("pässword")
         #expect(passcode.isEqual(to: try Passcode("pässword")))
         for other in ["pa\u{308}ssword", "pässword ", "Pässword", "p"] {
@@ -47,14 +47,14 @@ import ValetSecretMemory
         sample = try PasscodeSample()
     }
 
-    @Test func `gives the keys of every class`() throws {
+    @Test func `A keybag with a passcode gives the keys of every class`() throws {
         let keys = try sample.unlock()
         #expect(keys.openClasses == ProtectionClass.allCases)
         #expect(Set(keys.ids).count == 1 + 3 * 7)
         #expect(try keys.ids == sample.unlock().ids)
     }
 
-    @Test func `is opened anew from its bytes`() throws {
+    @Test func `A keybag with a passcode is opened anew from its bytes`() throws {
         let sample = try PasscodeSample(cost: .lowest)
         let parsed = try LockedKeybag(parsing: sample.locked.encoded)
         let secret = try DeviceSecret(copying: sample.deviceSecret.span)
@@ -64,7 +64,7 @@ import ValetSecretMemory
         #expect(keys.openClasses == ProtectionClass.allCases)
     }
 
-    @Test func `has a new salt each time`() throws {
+    @Test func `A keybag with a passcode has a new salt each time`() throws {
         let secret = Randomness.bytes(32)
         let salts = try (0..<2).map { _ in
             let protector = try Protector(
@@ -77,12 +77,14 @@ import ValetSecretMemory
     }
 
     @Test(arguments: ["correct hors", "correct horse ", "Correct horse", "x"])
-    func `refuses another passcode`(_ typed: String) throws {
+    func `A keybag with a passcode refuses another passcode`(_ typed: String) throws {
         #expect(
             code { _ = try sample.unlock(passcode: Array(typed.utf8)) } == .wrongPasscode)
     }
 
-    @Test func `refuses another device secret whatever the passcode`() throws {
+    @Test func `A keybag with a passcode refuses another device secret whatever the passcode`()
+        throws
+    {
         let secret = Randomness.bytes(32)
         #expect(code { _ = try sample.unlock(secret: secret) } == .wrongDeviceSecret)
         #expect(
@@ -90,7 +92,7 @@ import ValetSecretMemory
     }
 
     /// The device secret alone is what a thief of the disk has.
-    @Test func `does not open with the device secret alone`() throws {
+    @Test func `A keybag with a passcode does not open with the device secret alone`() throws {
         let device = try TestKeybag.protector(sample.deviceSecret)
         #expect(
             code { _ = try sample.locked.unlock(with: device, settings: PasscodeSample.settings) }
@@ -99,7 +101,7 @@ import ValetSecretMemory
         #expect(sample.locked.records[.rootByDevice] == nil)
     }
 
-    @Test func `is not stretched for in vain`() throws {
+    @Test func `A keybag with a passcode is not stretched for in vain`() throws {
         let device = try TestKeybag()
         #expect(
             code {
@@ -113,13 +115,13 @@ import ValetSecretMemory
             } == .wrongDeviceSecret)
     }
 
-    @Test func `is not opened by what was stretched for another`() throws {
+    @Test func `A keybag with a passcode is not opened by what was stretched for another`() throws {
         let other = try PasscodeSample(deviceSecret: sample.deviceSecret)
         #expect(code { _ = try sample.unlock(other.locked) } == .needsProtector)
     }
 
     /// Not even the root key gives this class without the passcode.
-    @Test func `binds its own class to passcode and device`() throws {
+    @Test func `A keybag with a passcode binds its own class to passcode and device`() throws {
         let wrapped = try sample.locked.wrappedKey(.classKey(.whenPasscodeSetThisDeviceOnly))
         #expect(try commitment(by: sample.protector()) == wrapped.commitment)
         let others = [

@@ -41,7 +41,7 @@ import ValetSecretMemory
     }
 
     @Test(arguments: PresencePair.allCases)
-    func `open what was sealed to their public halves`(_ pair: PresencePair) throws {
+    func `Presence pairs open what was sealed to their public halves`(_ pair: PresencePair) throws {
         let sealed = try seal(pair, in: sample.locked)
         let keys = try keys(sample.locked)
         #expect(try open(sealed, pair, keys) == Array("value".utf8))
@@ -49,14 +49,14 @@ import ValetSecretMemory
         #expect(throws: SealingError.self) { try open(sealed, other, keys) }
     }
 
-    @Test func `are not there without a passcode`() throws {
+    @Test func `Presence pairs are not there without a passcode`() throws {
         let keybag = try TestKeybag().locked
         for pair in PresencePair.allCases {
             #expect(try keybag.publicKey(of: pair) == nil)
         }
     }
 
-    @Test func `are new in every epoch`() throws {
+    @Test func `Presence pairs are new in every epoch`() throws {
         let next = try LockedKeybag(
             succeeding: sample.locked, recovery: nil, deviceSource: .ownFile,
             protector: sample.protector(), settings: PasscodeSample.settings)
@@ -66,7 +66,9 @@ import ValetSecretMemory
     }
 
     /// docs/FORMAT.md §4.7.
-    @Test func `give the secret of person, and no other, to an unlocked keychain`() throws {
+    @Test func `Presence pairs give the secret of person, and no other, to an unlocked keychain`()
+        throws
+    {
         let opened = try sample.unlock()
         let keys = try #require(try sample.locked.personKeys(of: opened))
         let sealed = try seal(.person, in: sample.locked)
@@ -80,7 +82,7 @@ import ValetSecretMemory
     }
 
     /// docs/FORMAT.md §4.4.
-    @Test func `go behind what opens the next epoch`() throws {
+    @Test func `Presence pairs go behind what opens the next epoch`() throws {
         let next = try PasscodeSample()
         let keybag = try LockedKeybag(
             rewrapping: sample.locked, openedBy: sample.protector(),
@@ -93,7 +95,7 @@ import ValetSecretMemory
         }
     }
 
-    @Test func `end with the passcode`() throws {
+    @Test func `Presence pairs end with the passcode`() throws {
         let keybag = try LockedKeybag(
             rewrapping: sample.locked, openedBy: sample.protector(),
             as: KeybagPlace(deviceSource: .ownFile, recovery: nil),
@@ -104,7 +106,7 @@ import ValetSecretMemory
 
     /// docs/FORMAT.md §4.6: what a recovery key opens, with the device secret and without.
     @Test(arguments: [true, false])
-    func `are lost to a recovery but for person`(_ hasSecret: Bool) throws {
+    func `Presence pairs are lost to a recovery but for person`(_ hasSecret: Bool) throws {
         let recovery = RecoveryKey(Randomness.bytes(20))
         let recoverable = try sample.locked.addingRecoveryKey(
             recovery.publicKey, with: sample.protector(), settings: PasscodeSample.settings)
@@ -124,7 +126,7 @@ import ValetSecretMemory
     }
 
     @Test(arguments: PresencePair.allCases)
-    func `are refused one without the other`(_ pair: PresencePair) throws {
+    func `Presence pairs are refused one without the other`(_ pair: PresencePair) throws {
         let sample = try PasscodeSample(cost: .lowest)
         let keybag = try sample.resealed { $0[pair.tag] = nil }
         #expect(code { _ = try LockedKeybag(parsing: keybag.encoded) } == .malformed)
@@ -135,7 +137,9 @@ import ValetSecretMemory
     }
 
     @Test(arguments: PresencePair.allCases)
-    func `are refused where their halves do not belong together`(_ pair: PresencePair) throws {
+    func `Presence pairs are refused where their halves do not belong together`(
+        _ pair: PresencePair
+    ) throws {
         let keybag = try sample.resealed { records in
             let other = KeyAgreementPair.random()
             records[pair.tag]?.replaceSubrange(0..<32, with: other.publicKey.bytes)
@@ -144,7 +148,7 @@ import ValetSecretMemory
         if pair == .person { #expect(code { _ = try sample.unlock(keybag) } == .tampered) }
     }
 
-    @Test func `are refused in each other's place`() throws {
+    @Test func `Presence pairs are refused in each other's place`() throws {
         let keybag = try sample.resealed { records in
             let passcode = records[.presencePasscode]
             records[.presencePasscode] = records[.presencePerson]
@@ -154,7 +158,7 @@ import ValetSecretMemory
     }
 
     @Test(arguments: [0, 32, 152, 154])
-    func `are refused at any other length`(_ count: Int) throws {
+    func `Presence pairs are refused at any other length`(_ count: Int) throws {
         let sample = try PasscodeSample(cost: .lowest)
         let keybag = try sample.resealed { records in
             let body = (records[.presencePerson] ?? []) + [0]

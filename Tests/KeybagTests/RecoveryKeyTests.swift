@@ -14,7 +14,7 @@ import ValetTestValues
         ValetKeybagTests.code { _ = try RecoveryKey(parsing: text.span) }
     }
 
-    @Test func `is ten groups of four characters`() {
+    @Test func `A recovery key is ten groups of four characters`() {
         let text = String(decoding: RecoveryKey.random().text.array, as: UTF8.self)
         let groups = text.split(separator: "-", omittingEmptySubsequences: false)
         #expect(groups.map(\.count) == [Int](repeating: 4, count: 10))
@@ -22,12 +22,12 @@ import ValetTestValues
         #expect(text.allSatisfy { "0123456789ABCDEFGHJKMNPQRSTVWXYZ-".contains($0) })
     }
 
-    @Test func `is another each time it is made`() {
+    @Test func `A recovery key is another each time it is made`() {
         let (one, two) = (RecoveryKey.random().text.array, RecoveryKey.random().text.array)
         #expect(one != two)
     }
 
-    @Test func `comes back from its text`() throws {
+    @Test func `A recovery key comes back from its text`() throws {
         for _ in 0..<100 {
             let key = RecoveryKey.random()
             let text = key.text
@@ -39,7 +39,7 @@ import ValetTestValues
         }
     }
 
-    @Test func `is mistyped with any one character changed`() {
+    @Test func `A recovery key is mistyped with any one character changed`() {
         for index in text.indices where text[index] != 0x2d {
             for character in Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
             where character != text[index] {
@@ -50,7 +50,7 @@ import ValetTestValues
         }
     }
 
-    @Test func `is mistyped with any two characters swapped`() {
+    @Test func `A recovery key is mistyped with any two characters swapped`() {
         let random = RecoveryKey.random().text.array
         for text in [text, random] {
             for (left, right) in text.indices.flatMap({ left in
@@ -63,7 +63,7 @@ import ValetTestValues
         }
     }
 
-    @Test func `is mistyped with a few characters changed`() {
+    @Test func `A recovery key is mistyped with a few characters changed`() {
         var random = SplitMix(seed: 99)
         let text = text.filter { $0 != 0x2d }
         for _ in 0..<5_000 {
@@ -77,7 +77,7 @@ import ValetTestValues
         }
     }
 
-    @Test func `says where a character is that no recovery key has`() {
+    @Test func `A recovery key says where a character is that no recovery key has`() {
         for index in text.indices {
             for character in [0, 0x1f, 0x21, 0x55, 0x75, 0x40, 0x5b, 0x60, 0x7b, 0x7f, 0x80, 0xff]
                 as [UInt8]
@@ -89,7 +89,7 @@ import ValetTestValues
         }
     }
 
-    @Test func `says how many characters there are`() {
+    @Test func `A recovery key says how many characters there are`() {
         let text = text.filter { $0 != 0x2d }
         for count in 0..<40 {
             #expect(
@@ -99,7 +99,7 @@ import ValetTestValues
         #expect(code(text + text) == .mistypedRecoveryKey(.length(characterCount: 80)))
     }
 
-    @Test func `takes any bytes without harm`() {
+    @Test func `A recovery key takes any bytes without harm`() {
         var random = SplitMix(seed: 3)
         for _ in 0..<5_000 {
             let changed = random.mutation(of: text)
@@ -110,7 +110,7 @@ import ValetTestValues
         }
     }
 
-    @Test func `is described without what was typed`() {
+    @Test func `A recovery key is described without what was typed`() {
         let text = Array("V1-SECRET-U".utf8)
         let error = #expect(throws: KeybagError.self) { _ = try RecoveryKey(parsing: text.span) }
         let reading = "could not read the recovery key: "

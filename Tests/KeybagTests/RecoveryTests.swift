@@ -20,7 +20,7 @@ import ValetSecretMemory
         self.sample = sample
     }
 
-    @Test func `gives the classes that may migrate`() throws {
+    @Test func `Recovering a keybag gives the classes that may migrate`() throws {
         let keys = try sample.recover(RecoveryKey(seed))
         #expect(keys.openClasses == Self.migratable)
         let all = try sample.unlock()
@@ -28,13 +28,14 @@ import ValetSecretMemory
         #expect(keys.index.id == all.index.id)
     }
 
-    @Test func `with the device secret gives all but the class of the passcode`() throws {
+    @Test func `Recovery with the device secret opens all classes but that of the passcode`() throws
+    {
         let keys = try sample.recover(RecoveryKey(seed), secret: sample.deviceSecret)
         #expect(keys.openClasses == Array(ProtectionClass.allCases.dropLast()))
         #expect(try Set(keys.ids).isSubset(of: sample.unlock().ids))
     }
 
-    @Test func `needs no passcode to have been set`() throws {
+    @Test func `Recovering a keybag needs no passcode to have been set`() throws {
         let device = try TestKeybag()
         let locked = try device.locked.addingRecoveryKey(
             RecoveryKey(seed).publicKey, with: TestKeybag.protector(device.deviceSecret),
@@ -45,28 +46,28 @@ import ValetSecretMemory
         #expect(try device.unlock(locked).ids == device.unlock(device.locked).ids)
     }
 
-    @Test func `refuses another recovery key`() {
+    @Test func `Recovering a keybag refuses another recovery key`() {
         #expect(code { _ = try sample.recover(.random()) } == .wrongRecoveryKey)
         #expect(
             code { _ = try sample.recover(.random(), secret: sample.deviceSecret) }
                 == .wrongRecoveryKey)
     }
 
-    @Test func `refuses another device secret`() {
+    @Test func `Recovering a keybag refuses another device secret`() {
         let secret = Randomness.bytes(32)
         #expect(
             code { _ = try sample.recover(RecoveryKey(seed), secret: secret) }
                 == .wrongDeviceSecret)
     }
 
-    @Test func `says that there is no recovery key`() throws {
+    @Test func `Recovering a keybag says that there is no recovery key`() throws {
         let sample = try PasscodeSample()
         #expect(code { _ = try sample.recover(.random()) } == .noRecoveryKey)
         #expect(try sample.locked.recoveryPublicKey == nil)
     }
 
     @Test(arguments: [0, 43])
-    func `refuses other settings`(_ offset: Int) {
+    func `Recovering a keybag refuses other settings`(_ offset: Int) {
         var settings = PasscodeSample.settings
         settings[offset] ^= 1
         #expect(
@@ -74,7 +75,9 @@ import ValetSecretMemory
     }
 
     /// A writer of the database puts a recovery key of their own beside the root key.
-    @Test func `is not open to a key that was put in without the root key`() throws {
+    @Test func `Recovering a keybag is not open to a key that was put in without the root key`()
+        throws
+    {
         var planted = sample
         let root = RootKey.random()
         let mine = Randomness.bytes(20)
@@ -83,7 +86,7 @@ import ValetSecretMemory
         #expect(code { _ = try planted.unlock() } == .tampered)
     }
 
-    @Test func `goes by the key that was added last`() throws {
+    @Test func `Recovering a keybag goes by the key that was added last`() throws {
         var sample = sample
         sample.locked = try sample.locked.addingRecoveryKey(
             RecoveryKey([UInt8](repeating: 1, count: 20)).publicKey, with: sample.protector(),
@@ -93,7 +96,7 @@ import ValetSecretMemory
         #expect(keys.openClasses == Self.migratable)
     }
 
-    @Test func `needs a protector to be made possible`() throws {
+    @Test func `Recovering a keybag needs a protector to be made possible`() throws {
         let publicKey = RecoveryKey.random().publicKey
         let wrong = try sample.protector(passcode: [1])
         #expect(
@@ -104,7 +107,7 @@ import ValetSecretMemory
     }
 
     /// X25519 gives zero for it, with any secret key.
-    @Test func `is not made possible for a public key of low order`() throws {
+    @Test func `Recovering a keybag is not made possible for a public key of low order`() throws {
         let zero = try PublicKey([UInt8](repeating: 0, count: 32))
         let protector = try sample.protector()
         #expect(
@@ -132,7 +135,7 @@ import ValetSecretMemory
         self.old = old
     }
 
-    @Test func `is opened by the recovery key of the last`() throws {
+    @Test func `The keybag of the next epoch is opened by the recovery key of the last`() throws {
         var sample = try PasscodeSample()
         sample.locked = try LockedKeybag(
             succeeding: old.locked, recovery: old.locked.recoveryPublicKey,
@@ -147,7 +150,9 @@ import ValetSecretMemory
         #expect(try Set(keys.ids).isSubset(of: sample.unlock().ids))
     }
 
-    @Test func `is not opened by a recovery key that was revoked`() throws {
+    @Test func `The keybag of the next epoch is not opened by a recovery key that was revoked`()
+        throws
+    {
         var sample = try PasscodeSample()
         sample.locked = try LockedKeybag(
             succeeding: old.locked, recovery: nil, deviceSource: .ownFile,
@@ -168,7 +173,7 @@ import ValetSecretMemory
     }
 
     @Test(arguments: [UInt64.max, UInt64(Int64.max)])
-    func `does not come after the last one`(_ epoch: UInt64) throws {
+    func `The keybag of the next epoch does not come after the last one`(_ epoch: UInt64) throws {
         let last = try TestKeybag(epoch: Epoch(epoch))
         #expect(
             code {

@@ -26,7 +26,9 @@ import ValetSecretMemory
             protector: next.protector(), settings: PasscodeSample.settings)
     }
 
-    @Test func `has the same keys behind what opens the next epoch`() throws {
+    @Test func `The keybag of an ending epoch has the same keys behind what opens the next epoch`()
+        throws
+    {
         let keybag = try rewrapped()
         #expect(keybag.epoch == Epoch(4) && keybag.keychainID == old.locked.keychainID)
         let (before, after) = (try old.unlock(), try next.unlock(keybag))
@@ -35,7 +37,7 @@ import ValetSecretMemory
         #expect(after.index.id == before.index.id)
     }
 
-    @Test func `is not opened by what opened it before`() throws {
+    @Test func `The keybag of an ending epoch is not opened by what opened it before`() throws {
         let keybag = try rewrapped()
         #expect(code { _ = try old.unlock(keybag) } == .wrongDeviceSecret)
         #expect(
@@ -45,7 +47,7 @@ import ValetSecretMemory
                 == .wrongPasscode)
     }
 
-    @Test func `shares no wrap with what it was`() throws {
+    @Test func `The keybag of an ending epoch shares no wrap with what it was`() throws {
         let keybag = try rewrapped()
         for (tag, body) in old.locked.records {
             #expect(keybag.records[tag] != body, "record \(tag)")
@@ -53,7 +55,7 @@ import ValetSecretMemory
         #expect(keybag.mac != old.locked.mac)
     }
 
-    @Test func `is taken over by nobody who cannot open it`() throws {
+    @Test func `The keybag of an ending epoch is taken over by nobody who cannot open it`() throws {
         let wrong = try old.protector(passcode: Array("another".utf8))
         #expect(
             code {
@@ -84,7 +86,7 @@ import ValetSecretMemory
         #expect(try keybag.keyID(of: .whenPasscodeSetThisDeviceOnly) == nil)
     }
 
-    @Test func `has a new key that needs a passcode when one is set`() throws {
+    @Test func `Setting a passcode gives the ending epoch a new key that needs it`() throws {
         let device = try TestKeybag(epoch: Epoch(4))
         let keybag = try LockedKeybag(
             rewrapping: device.locked, openedBy: TestKeybag.protector(device.deviceSecret),
@@ -95,7 +97,7 @@ import ValetSecretMemory
     }
 
     @Test(arguments: [false, true])
-    func `has new keys in place of those that a recovery does not open`(
+    func `A recovery replaces the keys that it cannot open by new ones`(
         _ hasDeviceSecret: Bool
     ) throws {
         let publicKey = RecoveryKey(seed).publicKey
@@ -117,7 +119,7 @@ import ValetSecretMemory
     }
 
     @Test(arguments: [false, true])
-    func `is opened by the recovery key that it is given, and by no other`(
+    func `A rewrapped keybag opens with its new recovery key only`(
         _ isGiven: Bool
     ) throws {
         let place = KeybagPlace(
@@ -133,7 +135,7 @@ import ValetSecretMemory
                 == (isGiven ? .wrongRecoveryKey : .noRecoveryKey))
     }
 
-    @Test func `names its keys as rows do`() throws {
+    @Test func `The keybag of an ending epoch names its keys as rows do`() throws {
         let keys = try old.unlock()
         for protectionClass in ProtectionClass.allCases {
             #expect(

@@ -12,13 +12,13 @@ import ValetSecretMemory
 
     init() throws { sample = try TPMSample() }
 
-    @Test func `gives the keys of every class`() throws {
+    @Test func `A keybag behind a TPM gives the keys of every class`() throws {
         let keys = try sample.unlock(with: sample.protector())
         #expect(keys.openClasses == ProtectionClass.allCases)
         #expect(try keys.ids == sample.unlock(with: sample.protector()).ids)
     }
 
-    @Test func `is opened anew from its bytes`() throws {
+    @Test func `A keybag behind a TPM is opened anew from its bytes`() throws {
         let sample = try TPMSample(cost: .lowest, source: .tpm)
         let parsed = try LockedKeybag(parsing: sample.locked.encoded)
         #expect(parsed.tpmDeviceObject == TPMSample.object)
@@ -31,7 +31,7 @@ import ValetSecretMemory
         #expect(keys.openClasses == ProtectionClass.allCases)
     }
 
-    @Test func `takes all three: device secret, passcode and what the TPM gives out`() throws {
+    @Test func `A keybag behind a TPM needs device secret, passcode and the TPM's secret`() throws {
         let other = Randomness.bytes(32)
         let cases: [(KeybagError.Code, () throws -> Protector)] = [
             (.wrongDeviceSecret, { try sample.protector(secret: other) }),
@@ -43,7 +43,7 @@ import ValetSecretMemory
         }
     }
 
-    @Test func `is not opened by what was made for another`() throws {
+    @Test func `A keybag behind a TPM is not opened by what was made for another`() throws {
         let other = Argon2Record(salt: .random(), cost: PasscodeSample.toy)
         var object = TPMSample.object
         object[6] ^= 1
@@ -55,7 +55,7 @@ import ValetSecretMemory
     }
 
     /// The disk without the TPM gives nothing to try passcodes on.
-    @Test func `has nothing that passcode and device secret alone would open`() throws {
+    @Test func `A keybag behind a TPM has nothing that opens without the TPM`() throws {
         #expect(sample.locked.records[.rootByPasscode] == nil)
         #expect(sample.locked.records[.rootByDevice] == nil)
         let wrapped = try sample.locked.wrappedKey(.rootByTPM)
@@ -72,7 +72,7 @@ import ValetSecretMemory
             } == .needsProtector)
     }
 
-    @Test func `gives the TPM a value that is neither the passcode nor a key`() throws {
+    @Test func `The TPM's authorization value is neither the passcode nor a key`() throws {
         let passcode = try StretchedRecord(Passcode(TPMSample.typed), argon2: sample.argon2)
         #expect(passcode.authorization.byteCount == 32)
         #expect(passcode.authorization.array != passcode.stretched.array)
@@ -81,7 +81,9 @@ import ValetSecretMemory
         #expect(passcode.authorization.array != other.authorization.array)
     }
 
-    @Test func `may hold the device secret in the TPM without a passcode`() throws {
+    @Test func `A keybag behind a TPM may hold the device secret in the TPM without a passcode`()
+        throws
+    {
         let secret = Randomness.bytes(32)
         let locked = LockedKeybag(
             keychainID: .random(), epoch: Epoch(1), deviceSource: .tpm,
@@ -96,7 +98,7 @@ import ValetSecretMemory
         #expect(keys.openClasses.count == 6)
     }
 
-    @Test func `is not made with what is no object`() throws {
+    @Test func `A keybag behind a TPM is not made with what is no object`() throws {
         for object in [[], [1], TPMSample.object + [0], Array(TPMSample.object.dropLast())] {
             #expect(code { _ = try sample.protector(object: object) } == .malformed)
             #expect(code { _ = try Protector(.random(), object: object) } == .malformed)

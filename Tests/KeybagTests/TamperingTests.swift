@@ -40,7 +40,7 @@ import ValetSecretMemory
     }
 
     /// Each byte of each record by itself, even where the MAC was made for the change.
-    @Test func `does not open with any record changed under a right MAC`() throws {
+    @Test func `A keybag does not open with any record changed under a right MAC`() throws {
         let sample = try PasscodeSample()
         for tag in sample.locked.records.keys where tag != .rootByPasscode {
             for offset in sample.locked.records[tag, default: []].indices {
@@ -60,7 +60,8 @@ import ValetSecretMemory
     }
 
     /// The root key's wrap: version, key id, commitment, and the rest.
-    @Test func `tells a wrong passcode from a changed wrap where that can be told`() throws {
+    @Test func `A keybag tells a wrong passcode from a changed wrap where that can be told`() throws
+    {
         let sample = try PasscodeSample()
         for offset in 0..<121 {
             var changed = sample.locked
@@ -75,7 +76,7 @@ import ValetSecretMemory
         }
     }
 
-    @Test func `does not take records of another keychain or epoch`() throws {
+    @Test func `A keybag does not take records of another keychain or epoch`() throws {
         let sample = try PasscodeSample()
         let protector = try sample.protector()
         let stranger = try PasscodeSample(deviceSecret: sample.deviceSecret)
@@ -99,7 +100,7 @@ import ValetSecretMemory
         }
     }
 
-    @Test func `does not take its records in each other's places`() throws {
+    @Test func `A keybag does not take its records in each other's places`() throws {
         let sample = try PasscodeSample()
         let wraps = sample.locked.records.filter { $0.value.count == 121 }
         for (tag, body) in wraps {
@@ -113,7 +114,7 @@ import ValetSecretMemory
         }
     }
 
-    @Test func `does not open under another keychain's id`() throws {
+    @Test func `A keybag does not open under another keychain's id`() throws {
         let (sample, seed) = try Self.sample()
         var bytes = sample.locked.encoded
         bytes.replaceSubrange(10..<26, with: KeychainID.random().bytes)
@@ -127,7 +128,7 @@ import ValetSecretMemory
     }
 
     @Test(arguments: [0, 22, 43])
-    func `does not open beside other settings`(_ offset: Int) throws {
+    func `A keybag does not open beside other settings`(_ offset: Int) throws {
         let sample = try PasscodeSample()
         var settings = PasscodeSample.settings
         settings[offset] ^= 1
@@ -144,7 +145,7 @@ import ValetSecretMemory
 }
 
 @Suite struct `The digest of a keybag` {
-    @Test func `changes with every byte but those of the MAC`() throws {
+    @Test func `The digest of a keybag changes with every byte but those of the MAC`() throws {
         let keybag = try TestKeybag().locked
         let digest = keybag.digest(settings: TestKeybag.settings)
         #expect(keybag.digest(settings: TestKeybag.settings) == digest)

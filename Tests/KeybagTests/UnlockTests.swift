@@ -18,7 +18,7 @@ import ValetSecretMemory
         $0 != .whenPasscodeSetThisDeviceOnly
     }
 
-    @Test func `gives the keys under their ids`() throws {
+    @Test func `Unlocking a keybag gives the keys under their ids`() throws {
         let parsed = try LockedKeybag(parsing: sample.locked.encoded)
         let keys = try sample.unlock(parsed)
         #expect(keys.keychainID == sample.locked.keychainID)
@@ -30,36 +30,36 @@ import ValetSecretMemory
         }
     }
 
-    @Test func `gives the same keys every time`() throws {
+    @Test func `Unlocking a keybag gives the same keys every time`() throws {
         let (one, two) = (try sample.unlock(sample.locked), try sample.unlock(sample.locked))
         #expect(one.ids == two.ids)
     }
 
-    @Test func `has no key of the class that needs a passcode`() throws {
+    @Test func `Unlocking a keybag has no key of the class that needs a passcode`() throws {
         #expect(sample.locked.records[.classKey(.whenPasscodeSetThisDeviceOnly)] == nil)
         let keys = try sample.unlock(sample.locked)
         #expect(keys.keys(of: .whenPasscodeSetThisDeviceOnly) == nil)
     }
 
-    @Test func `gives keys that all differ`() throws {
+    @Test func `Unlocking a keybag gives keys that all differ`() throws {
         let all = try sample.unlock(sample.locked).ids + [sample.locked.deviceKeyID]
         #expect(all.count == 2 + 3 * 6)
         #expect(Set(all).count == all.count)
     }
 
-    @Test func `gives other keys in every keychain`() throws {
+    @Test func `Unlocking a keybag gives other keys in every keychain`() throws {
         let other = try TestKeybag(deviceSecret: sample.deviceSecret)
         let (one, two) = (try sample.unlock(sample.locked), try other.unlock(other.locked))
         #expect(Set(one.ids).isDisjoint(with: two.ids))
     }
 
-    @Test func `refuses another device secret`() throws {
+    @Test func `Unlocking a keybag refuses another device secret`() throws {
         let secret = Randomness.bytes(32)
         #expect(code { _ = try sample.unlock(sample.locked, secret: secret) } == .wrongDeviceSecret)
     }
 
     /// An attacker who writes another secret's id into the keybag still needs the right one.
-    @Test func `refuses another device secret under the right name`() throws {
+    @Test func `Unlocking a keybag refuses another device secret under the right name`() throws {
         let secret = Randomness.bytes(32)
         var bytes = sample.locked.encoded
         let id = try DeviceSecret(copying: secret.span).id
@@ -69,26 +69,26 @@ import ValetSecretMemory
     }
 
     @Test(arguments: TestKeybag.settings.indices)
-    func `refuses settings that were changed`(_ offset: Int) {
+    func `Unlocking a keybag refuses settings that were changed`(_ offset: Int) {
         var settings = TestKeybag.settings
         settings[offset] ^= 1
         #expect(code { _ = try sample.unlock(sample.locked, settings: settings) } == .tampered)
     }
 
-    @Test func `refuses settings that were cut or grew`() {
+    @Test func `Unlocking a keybag refuses settings that were cut or grew`() {
         for settings in [[], Array(TestKeybag.settings.dropLast()), TestKeybag.settings + [0]] {
             #expect(code { _ = try sample.unlock(sample.locked, settings: settings) } == .tampered)
         }
     }
 
-    @Test func `asks for the protector that the keybag names`() throws {
+    @Test func `Unlocking a keybag asks for the protector that the keybag names`() throws {
         let passcode = try PasscodeSample()
         #expect(code { _ = try sample.unlock(passcode.locked) } == .needsProtector)
         #expect(code { _ = try passcode.unlock(sample.locked) } == .needsProtector)
     }
 
     /// Every bit of the keybag, by what it belongs to.
-    @Test func `refuses a keybag with any bit changed`() throws {
+    @Test func `Unlocking a keybag refuses a keybag with any bit changed`() throws {
         let bytes = sample.locked.encoded
         for offset in bytes.indices {
             var changed = bytes
@@ -124,7 +124,7 @@ import ValetSecretMemory
     }
 
     @Test(arguments: wraps)
-    func `does not open in the place of another`(_ tag: KeybagTag) throws {
+    func `A record of a keybag does not open in the place of another`(_ tag: KeybagTag) throws {
         for other in Self.wraps where other != tag {
             var swapped = sample.locked
             swapped.records[tag] = sample.locked.records[other]
@@ -137,12 +137,14 @@ import ValetSecretMemory
     }
 
     @Test(arguments: wraps)
-    func `has to be there`(_ tag: KeybagTag) throws {
+    func `A record of a keybag has to be there`(_ tag: KeybagTag) throws {
         #expect(code(try sample.resealed { $0[tag] = nil }) == .malformed)
     }
 
     @Test(arguments: wraps, [0, 1, 120, 122])
-    func `has the length of a wrapped key`(_ tag: KeybagTag, _ byteCount: Int) throws {
+    func `A record of a keybag has the length of a wrapped key`(_ tag: KeybagTag, _ byteCount: Int)
+        throws
+    {
         let keybag = try sample.resealed { records in
             let body = (records[tag] ?? []) + [0]
             records[tag] = Array(body.prefix(byteCount))
@@ -151,19 +153,19 @@ import ValetSecretMemory
     }
 
     @Test(arguments: wraps)
-    func `of a later version is newer`(_ tag: KeybagTag) throws {
+    func `A record of a keybag of a later version is newer`(_ tag: KeybagTag) throws {
         #expect(code(try sample.resealed { $0[tag]?[0] = 2 }) == .newer)
     }
 
     @Test(arguments: wraps)
-    func `of another keychain does not open`(_ tag: KeybagTag) throws {
+    func `A record of a keybag of another keychain does not open`(_ tag: KeybagTag) throws {
         let other = try TestKeybag(deviceSecret: sample.deviceSecret)
         #expect(code(try sample.resealed { $0[tag] = other.locked.records[tag] }) == .tampered)
     }
 
     /// The MAC would fail first in a keybag: this asks the wraps alone.
     @Test(arguments: ProtectionClass.allCases.dropLast())
-    func `needs the device secret if and only if it stays on the device`(
+    func `A key needs the device secret if and only if it stays on the device`(
         _ protectionClass: ProtectionClass
     ) throws {
         let root = try TestKeybag.protector(sample.deviceSecret).rootKey(of: sample.locked)
@@ -179,7 +181,7 @@ import ValetSecretMemory
 }
 
 @Suite struct `An error of the keybag` {
-    @Test func `says what was being done and not with what`() throws {
+    @Test func `An error of the keybag says what was being done and not with what`() throws {
         let sample = try TestKeybag()
         let error = #expect(throws: KeybagError.self) {
             _ = try sample.unlock(sample.locked, secret: Randomness.bytes(32))

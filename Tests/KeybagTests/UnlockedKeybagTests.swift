@@ -26,7 +26,7 @@ import ValetSealing
             classes: classes)
     }
 
-    @Test func `gives its keys out in two scopes`() throws {
+    @Test func `An unlocked keybag gives its keys out in two scopes`() throws {
         let keys = try PasscodeSample().unlock()
         let codes = KeyScope.allCases.map { scope in
             keys.keys(in: scope).map(\.protectionClass.code)
@@ -38,7 +38,7 @@ import ValetSealing
         }
     }
 
-    @Test func `is the same when its scopes are put together again`() throws {
+    @Test func `An unlocked keybag is the same when its scopes are put together again`() throws {
         let keys = try PasscodeSample().unlock()
         let again = try rebuilt(keys, KeyScope.allCases.reversed())
         #expect(again.ids == keys.ids)
@@ -46,7 +46,7 @@ import ValetSealing
         #expect(again.epoch == keys.epoch)
     }
 
-    @Test func `has no key of the classes that are locked`() throws {
+    @Test func `An unlocked keybag has no key of the classes that are locked`() throws {
         let keys = try PasscodeSample().unlock()
         let locked = try rebuilt(keys, [.afterFirstUnlock])
         #expect(locked.openClasses.map(\.code) == ["ck", "dk", "cku", "dku"])
@@ -54,7 +54,7 @@ import ValetSealing
         #expect(locked.index.id == keys.index.id)
     }
 
-    @Test func `has no key for a passcode that is not set`() throws {
+    @Test func `An unlocked keybag has no key for a passcode that is not set`() throws {
         let sample = try TestKeybag()
         let keys = try sample.unlock(sample.locked)
         #expect(keys.keys(in: .whileUnlocked).map(\.protectionClass.code) == ["ak", "aku"])

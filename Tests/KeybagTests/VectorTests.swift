@@ -12,7 +12,7 @@ import ValetTestValues
 @Suite struct `The vectors of passcodes and recovery keys` {
     /// §4.2, §4.5.
     @Test(arguments: try Vector.all("passcode"))
-    func `open with a passcode`(_ vector: Vector) throws {
+    func `The vectors of keybags open with a passcode`(_ vector: Vector) throws {
         let (bytes, settings) = (try vector.bytes("keybag"), try vector.bytes("settings"))
         let passcode = try Passcode(vector.bytes("passcode"))
         try vector.check {
@@ -28,7 +28,7 @@ import ValetTestValues
 
     /// §4.2, §4.8.
     @Test(arguments: try Vector.all("tpm"))
-    func `open with a TPM`(_ vector: Vector) throws {
+    func `The vectors of keybags open with a TPM`(_ vector: Vector) throws {
         let (bytes, settings) = (try vector.bytes("keybag"), try vector.bytes("settings"))
         let (passcode, unsealed) = (try vector.bytes("passcode"), try vector.bytes("unsealed"))
         try vector.check {
@@ -52,7 +52,7 @@ import ValetTestValues
 
     /// §4.6.
     @Test(arguments: try Vector.all("recovery"))
-    func `open with a recovery key`(_ vector: Vector) throws {
+    func `The vectors of keybags open with a recovery key`(_ vector: Vector) throws {
         let (bytes, text) = (try vector.bytes("keybag"), try vector.bytes("text"))
         let settings = try vector.bytes("settings")
         try vector.check {
@@ -67,7 +67,7 @@ import ValetTestValues
 
     /// §4.6.
     @Test(arguments: try Vector.all("recovery-key"))
-    func `are typed`(_ vector: Vector) throws {
+    func `The vectors of keybags are typed`(_ vector: Vector) throws {
         let text = try vector.bytes("text")
         try vector.check {
             let key = try RecoveryKey(parsing: text.span)
@@ -80,7 +80,7 @@ import ValetTestValues
 
     /// §4.6.
     @Test(arguments: try Vector.all("recovery-key").filter { $0.outcome == .malformed })
-    func `are mistyped`(_ vector: Vector) throws {
+    func `The vectors of keybags are mistyped`(_ vector: Vector) throws {
         let text = try vector.bytes("text")
         let mistake = try Self.mistake(vector)
         #expect(

@@ -21,7 +21,7 @@ import ValetKeychainModel
     ]
 
     @Test(arguments: contradictions)
-    func `refuses what contradicts itself`(
+    func `An access control refuses what contradicts itself`(
         _ given: Constraints, _ expected: AccessControl.Contradiction
     ) {
         #expect(throws: expected) { _ = try AccessControl(.whenUnlocked, given) }
@@ -45,14 +45,14 @@ import ValetKeychainModel
     ]
 
     @Test(arguments: forms)
-    func `has one form`(_ given: Constraints, _ normal: Constraints) throws {
+    func `An access control has one form`(_ given: Constraints, _ normal: Constraints) throws {
         let made = try AccessControl(.whenUnlocked, given)
         #expect(made.constraints == normal)
         #expect(try AccessControl(.whenUnlocked, normal) == made)
         #expect(made.hashValue == (try AccessControl(.whenUnlocked, normal)).hashValue)
     }
 
-    @Test func `differs by class, constraints and whether it was made`() throws {
+    @Test func `An access control differs by class, constraints and whether it was made`() throws {
         let one = try AccessControl(.whenUnlocked, .devicePasscode)
         #expect(try one != AccessControl(.whenUnlockedThisDeviceOnly, .devicePasscode))
         #expect(try one != AccessControl(.whenUnlocked, .userPresence))
@@ -80,7 +80,9 @@ import ValetKeychainModel
     ]
 
     @Test(arguments: demands)
-    func `demands exactly what it says`(_ given: Constraints, _ ways: [Factors]) throws {
+    func `An access control demands exactly what it says`(_ given: Constraints, _ ways: [Factors])
+        throws
+    {
         let demand = try AccessControl(.whenUnlocked, given).demand
         #expect(demand.ways == ways)
         for factors: Factors in [[], .passcode, .fingerprint, [.passcode, .fingerprint]] {
@@ -92,7 +94,7 @@ import ValetKeychainModel
     }
 
     /// spec/secitem.md §10.7.
-    @Test func `counts no finger of another enrolment than its own`() throws {
+    @Test func `An access control counts no finger of another enrolment than its own`() throws {
         let bound = try AccessControl(.whenUnlocked, .biometryCurrentSet).bound(to: [1, 2])
         #expect(!bound.demand(enrolled: [[1, 2]]).isImpossible)
         #expect(bound.demand(enrolled: [[1, 3]]).isImpossible)
@@ -108,7 +110,7 @@ import ValetKeychainModel
     }
 
     /// docs/FORMAT.md §5.4: the first 32 bytes of a long enrolment name the reader.
-    @Test func `is bound to one reader, whatever others say`() throws {
+    @Test func `An access control is bound to one reader, whatever others say`() throws {
         func enrolment(_ reader: UInt8, _ fingers: UInt8) -> [UInt8] {
             [UInt8](repeating: reader, count: 32) + [fingers]
         }
@@ -126,7 +128,9 @@ import ValetKeychainModel
     }
 
     @Test(arguments: forms)
-    func `is read as it was written`(_ given: Constraints, _ normal: Constraints) throws {
+    func `An access control is read as it was written`(_ given: Constraints, _ normal: Constraints)
+        throws
+    {
         for protectionClass in ProtectionClass.allCases {
             let made = try AccessControl(protectionClass, given)
             #expect(AccessControl(encoded: made.encoded) == made)
@@ -136,7 +140,7 @@ import ValetKeychainModel
     }
 
     /// docs/FORMAT.md §5.4.
-    @Test func `has these bytes`() throws {
+    @Test func `An access control has these bytes`() throws {
         let made = try AccessControl(
             .whenPasscodeSetThisDeviceOnly, [.biometryCurrentSet, .devicePasscode, .or])
         #expect(made.encoded == [1, 7, 0, 0, 0x40, 0x18, 0])
@@ -153,11 +157,11 @@ import ValetKeychainModel
     ]
 
     @Test(arguments: malformed)
-    func `is nothing else`(_ bytes: [UInt8]) {
+    func `An access control is nothing else`(_ bytes: [UInt8]) {
         #expect(AccessControl(encoded: bytes) == nil)
     }
 
-    @Test func `every change of a byte is refused or another one`() throws {
+    @Test func `An access control every change of a byte is refused or another one`() throws {
         let bytes = try AccessControl(.whenUnlocked, .biometryCurrentSet).bound(to: [1, 2]).encoded
         for index in bytes.indices {
             for bit in 0..<8 {
@@ -207,18 +211,18 @@ import ValetKeychainModel
     ]
 
     @Test(arguments: descriptions)
-    func `describes itself`(_ given: Constraints, _ text: String) throws {
+    func `An access control describes itself`(_ given: Constraints, _ text: String) throws {
         #expect(try "\(AccessControl(.whenPasscodeSetThisDeviceOnly, given))" == text)
     }
 
-    @Test func `names the fingers that it is bound to`() throws {
+    @Test func `An access control names the fingers that it is bound to`() throws {
         let bound = try AccessControl(.whenUnlocked, .biometryCurrentSet).bound(to: [0x0A, 0xFF])
         #expect(
             "\(bound)"
                 == "<SecAccessControlRef: ak;od(cbio(pbioc(<>)pbioh(<0aff>)));odel(true);oe(true)>")
     }
 
-    @Test func `describes a class alone`() {
+    @Test func `An access control describes a class alone`() {
         #expect("\(AccessControl(plain: .afterFirstUnlock))" == "<SecAccessControlRef: ck>")
     }
 }

@@ -59,7 +59,7 @@ import Testing
     ]
 
     @Test(arguments: rows)
-    func `takes the types of its row`(_ row: Row) {
+    func `An attribute family takes the types of its row`(_ row: Row) {
         #expect((try? row.family.value(from: row.input)) == row.value)
     }
 
@@ -70,7 +70,9 @@ import Testing
             (.string, ["agrp", "vwht", "tkid", "pdmn"]), (.date, ["cdat", "mdat"]),
             (.accessControl, ["accc"]),
         ] as [(AttributeFamily, Set<String>)])
-    func `has the attributes of the table`(_ family: AttributeFamily, _ codes: Set<String>) {
+    func `An attribute family has the attributes of the table`(
+        _ family: AttributeFamily, _ codes: Set<String>
+    ) {
         let members = Attribute.allCases.filter { $0.family == family }
         #expect(Set(members.map(\.rawValue)) == codes)
     }

@@ -20,14 +20,14 @@ import ValetTestValues
         AttributeList(encoded: bytes[...]) == nil
     }
 
-    @Test func `comes back as it went`() {
+    @Test func `An attribute list comes back as it went`() {
         let bytes = Self.sample.encoded
         #expect(bytes.count == Self.sample.encodedByteCount)
         #expect(AttributeList(encoded: bytes[...]) == Self.sample)
         #expect(AttributeList(encoded: [])?.entries.isEmpty == true)
     }
 
-    @Test func `has one value under a tag, the last that was put there`() {
+    @Test func `An attribute list has one value under a tag, the last that was put there`() {
         var list = Self.sample
         list.set(.number(9), for: 8)
         #expect(list[8] == .number(9))
@@ -35,7 +35,7 @@ import ValetTestValues
         #expect(list.entries.map(\.tag) == [1, 3, 8, 15, 16, 26, 27, 64])
     }
 
-    @Test func `is not shorter than it says`() {
+    @Test func `An attribute list is not shorter than it says`() {
         let bytes = Self.sample.encoded
         // Some prefixes are shorter lists; those must be lists that were meant.
         for length in bytes.indices {
@@ -53,11 +53,11 @@ import ValetTestValues
             [1, 3, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0], [1, 3, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0],
             [1, 4, 0, 0, 0, 0],
         ] as [[UInt8]])
-    func `has rising tags, known types and right lengths`(_ bytes: [UInt8]) {
+    func `An attribute list has rising tags, known types and right lengths`(_ bytes: [UInt8]) {
         #expect(isRefused(bytes))
     }
 
-    @Test func `survives any change, and takes only what it would write`() {
+    @Test func `An attribute list survives any change, and takes only what it would write`() {
         var random = SplitMix(seed: 3)
         for _ in 0..<20_000 {
             let changed = random.mutation(of: Self.sample.encoded)
@@ -66,7 +66,7 @@ import ValetTestValues
         }
     }
 
-    @Test func `gives one value as it gives all`() {
+    @Test func `An attribute list gives one value as it gives all`() {
         let bytes = Self.sample.encoded[...]
         for tag in UInt8(1)...28 {
             guard let attribute = Attribute(tag: tag) else { continue }
@@ -74,7 +74,7 @@ import ValetTestValues
         }
     }
 
-    @Test func `has a tag of its own for each attribute`() {
+    @Test func `An attribute list has a tag of its own for each attribute`() {
         #expect(Set(Attribute.allCases.map(\.tag)).count == Attribute.allCases.count)
         for attribute in Attribute.allCases {
             #expect(Attribute(tag: attribute.tag) == attribute)

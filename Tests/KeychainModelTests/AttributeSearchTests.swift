@@ -33,13 +33,13 @@ import Testing
             attribute: .accessControl, wanted: .accessControl([1]), stored: .accessControl([1]),
             isMatch: false),
     ])
-    func `is exact, but for the type of blobs`(_ row: Row) {
+    func `Comparing values of an attribute is exact, but for the type of blobs`(_ row: Row) {
         #expect(row.attribute.matches(row.wanted, row.stored) == row.isMatch)
         #expect(row.attribute.matches(row.stored, row.wanted) == row.isMatch)
     }
 
     /// spec/secitem.md §2.2.
-    @Test func `knows which class has which`() {
+    @Test func `Comparing values of an attribute knows which class has which`() {
         let generic = Set(Attribute.allCases.filter { $0.exists(in: .genericPassword) })
         let internet = Set(Attribute.allCases.filter { $0.exists(in: .internetPassword) })
         #expect(generic.subtracting(internet) == [.service, .generic])
@@ -51,7 +51,9 @@ import Testing
 
     /// spec/secitem.md §2.3.
     @Test(arguments: ItemClass.allCases)
-    func `has a default for all that makes an item unique`(_ itemClass: ItemClass) {
+    func `Comparing values of an attribute has a default for all that makes an item unique`(
+        _ itemClass: ItemClass
+    ) {
         for attribute in itemClass.primaryKeyAttributes {
             #expect(attribute.defaultValue != nil)
             #expect(attribute.exists(in: itemClass))

@@ -6,41 +6,41 @@ import Testing
 
 @Suite struct `A persistent reference's bytes` {
     @Test(arguments: ItemClass.allCases)
-    func `come back as they went`(_ itemClass: ItemClass) {
+    func `A persistent reference's bytes come back as they went`(_ itemClass: ItemClass) {
         let reference = PersistentReference(itemClass: itemClass, itemID: Array(0..<16))
         #expect(PersistentReference(bytes: reference.bytes) == reference)
         #expect(reference.bytes.count == PersistentReference.byteCount)
     }
 
     @Test(arguments: [[], Array("genp".utf8), Array("keys0123456789abcdef".utf8)] as [[UInt8]])
-    func `are 20 and name a class of passwords`(_ bytes: [UInt8]) {
+    func `A persistent reference's bytes are 20 and name a class of passwords`(_ bytes: [UInt8]) {
         #expect(PersistentReference(bytes: bytes) == nil)
     }
 }
 
 @Suite struct `Codes and classes` {
-    @Test func `name protection classes as stored data does`() {
+    @Test func `Codes name protection classes as stored data does`() {
         #expect(
             ProtectionClass.allCases.map(\.code) == ["ak", "ck", "dk", "aku", "cku", "dku", "akpu"])
     }
 
     @Test(arguments: ProtectionClass.allCases)
-    func `find the protection class again`(_ protectionClass: ProtectionClass) {
+    func `Codes find the protection class again`(_ protectionClass: ProtectionClass) {
         #expect(ProtectionClass(code: protectionClass.code) == protectionClass)
     }
 
     @Test(arguments: ["", "f", "AK", "ak "])
-    func `name no other protection class`(_ code: String) {
+    func `Codes name no other protection class`(_ code: String) {
         #expect(ProtectionClass(code: code) == nil)
     }
 
     @Test(arguments: KeychainFailure.Code.allCases)
-    func `say something about every failure`(_ code: KeychainFailure.Code) {
+    func `Codes say something about every failure`(_ code: KeychainFailure.Code) {
         #expect(code.status < 0)
         #expect(!code.explanation.isEmpty)
     }
 
-    @Test func `keep place and cause out of each other's way`() {
+    @Test func `Codes keep place and cause out of each other's way`() {
         let failure = KeychainFailure(.diskFull, during: "add an item", path: "/a")
         #expect(failure.description == "could not add an item: the disk is full (/a)")
     }
@@ -48,7 +48,7 @@ import Testing
 
 @Suite struct `Access groups` {
     @Test(arguments: [("é", "e\u{301}"), ("a", "A"), ("a", "a "), ("a", "")])
-    func `compare byte by byte`(_ one: String, _ two: String) {
+    func `Access groups compare byte by byte`(_ one: String, _ two: String) {
         #expect(AccessGroup(one) == AccessGroup(one))
         #expect(AccessGroup(one) != AccessGroup(two))
         #expect(![AccessGroup(one)].contains(AccessGroup(two)))

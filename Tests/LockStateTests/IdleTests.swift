@@ -20,7 +20,9 @@ import ValetSealing
             (nil, nil, nil), (500, nil, 500), (nil, 80, 180), (150, 80, 150), (500, 80, 180),
             (nil, .max, .max),
         ] as [(UInt64?, UInt64?, UInt64?)])
-    func `ends at the earlier of its limits`(_ end: UInt64?, _ idle: UInt64?, _ deadline: UInt64?) {
+    func `An unlock period ends at the earlier of its limits`(
+        _ end: UInt64?, _ idle: UInt64?, _ deadline: UInt64?
+    ) {
         let limits = UnlockLimits(end: moment(end), idleMilliseconds: idle)
         let period = UnlockPeriod(limits, from: BootTime(milliseconds: 100))
         #expect(period.deadline == moment(deadline))
@@ -29,7 +31,7 @@ import ValetSealing
     }
 
     @Test(arguments: [.zero, .seconds(-1), .nanoseconds(1)] as [Duration])
-    func `is never unlimited because it was asked to be short`(_ time: Duration) {
+    func `An unlock period is never unlimited because it was asked to be short`(_ time: Duration) {
         let limits = UnlockLimits(end: BootTime(milliseconds: 0), idle: time)
         let period = UnlockPeriod(limits, from: BootTime(milliseconds: 5))
         #expect(period.numbers == [1, 1, 1])
@@ -41,7 +43,7 @@ import ValetSealing
             (nil, nil, nil), (500, nil, nil), (nil, 80, 111), (150, 80, nil), (181, 80, 111),
             (180, 80, nil), (nil, 1, 101), (nil, 7, 101), (nil, .max, .max / 8 + 1),
         ] as [(UInt64?, UInt64?, UInt64?)])
-    func `is renewed by a use with less than seven eighths of it left`(
+    func `An unlock period is renewed by a use with less than seven eighths of it left`(
         _ end: UInt64?, _ idle: UInt64?, _ due: UInt64?
     ) {
         let limits = UnlockLimits(end: moment(end), idleMilliseconds: idle)
@@ -49,7 +51,7 @@ import ValetSealing
         #expect(period.renewalMoment == moment(due))
     }
 
-    @Test func `is renewed up to its end, and never gets shorter`() {
+    @Test func `An unlock period is renewed up to its end, and never gets shorter`() {
         let limits = UnlockLimits(end: BootTime(milliseconds: 250), idleMilliseconds: 80)
         let period = UnlockPeriod(limits, from: BootTime(milliseconds: 100))
         #expect(period.renewed(at: BootTime(milliseconds: 150)).numbers == [230, 80, 250])
@@ -60,7 +62,7 @@ import ValetSealing
         #expect(UnlockPeriod.unlimited.renewed(at: BootTime(milliseconds: 9)) == .unlimited)
     }
 
-    @Test func `is not believed if it was renewed in the time to come`() {
+    @Test func `An unlock period is not believed if it was renewed in the time to come`() {
         let period = UnlockPeriod(
             UnlockLimits(idle: .milliseconds(80)), from: BootTime(milliseconds: 100))
         #expect(period.isRenewedLater(than: BootTime(milliseconds: 99)))
@@ -187,7 +189,7 @@ private func expectPostponing(_ sample: some IdleSample) throws {
         try expectEnd(ProcessSample())
     }
 
-    @Test func `stays with the next epoch`() throws {
+    @Test func `Idle time in this process stays with the next epoch`() throws {
         try expectKeptByAnotherEpoch(ProcessSample())
     }
 
@@ -195,7 +197,7 @@ private func expectPostponing(_ sample: some IdleSample) throws {
         try expectAskingToRenewNothing(ProcessSample())
     }
 
-    @Test func `is renewed later if others are busy`() throws {
+    @Test func `Idle time in this process is renewed later if others are busy`() throws {
         try expectPostponing(ProcessSample())
     }
 }
@@ -212,7 +214,7 @@ extension Kernel {
             try expectEnd(KernelSample())
         }
 
-        @Test func `stays with the next epoch`() throws {
+        @Test func `Idle time in the kernel stays with the next epoch`() throws {
             try expectKeptByAnotherEpoch(KernelSample())
         }
 
@@ -220,11 +222,11 @@ extension Kernel {
             try expectAskingToRenewNothing(KernelSample())
         }
 
-        @Test func `is renewed later if others are busy`() throws {
+        @Test func `Idle time in the kernel is renewed later if others are busy`() throws {
             try expectPostponing(KernelSample())
         }
 
-        @Test func `is that of all who share the keys`() throws {
+        @Test func `Idle time in the kernel is that of all who share the keys`() throws {
             let other = sample.fresh()
             try sample.publish(idle: 800)
             let keys = try #require(other.current(expecting: sample.samples.marks([1])).keys)
@@ -249,7 +251,7 @@ extension Kernel {
             #expect(!sample.isUnlocked(other))
         }
 
-        @Test func `has the kernel's own end behind it`() throws {
+        @Test func `Idle time in the kernel has the kernel's own end behind it`() throws {
             try sample.publish(idle: 60_000)
             #expect(try !keyEntry(sample.serial(.whileUnlocked)).contains(" perm "))
             let key = try sample.serial(.whileUnlocked)
@@ -259,7 +261,9 @@ extension Kernel {
             #expect(try !keyEntry(key).contains(" perm "))
         }
 
-        @Test func `takes the keys from the kernel once somebody sees that it is over`() throws {
+        @Test func `The first process that sees idle time end removes the keys from the kernel`()
+            throws
+        {
             try sample.publish(idle: 800)
             let key = try sample.serial(.whileUnlocked)
             sample.clock.advance(by: 799)
@@ -271,7 +275,9 @@ extension Kernel {
             #expect(!KernelKeyring.isGood(key))
         }
 
-        @Test func `that is renewed while somebody reads is not over`() throws {
+        @Test func `Idle time in the kernel that is renewed while somebody reads is not over`()
+            throws
+        {
             try sample.publish(idle: 800)
             sample.clock.advance(by: 799)
             let sample = sample
@@ -288,7 +294,9 @@ extension Kernel {
             #expect(sample.isUnlocked())
         }
 
-        @Test func `is not brought back by a renewal that comes too late`() throws {
+        @Test func `Idle time in the kernel is not brought back by a renewal that comes too late`()
+            throws
+        {
             try sample.publish(idle: 800)
             sample.clock.advance(by: 700)
             let sample = sample
@@ -309,7 +317,7 @@ extension Kernel {
             #expect(!sample.isUnlocked(late))
         }
 
-        @Test func `is over once somebody has locked`() throws {
+        @Test func `Idle time in the kernel is over once somebody has locked`() throws {
             let other = sample.fresh()
             try sample.publish(idle: 800)
             #expect(sample.isUnlocked(other))
@@ -323,7 +331,7 @@ extension Kernel {
             #expect(try sample.read() == "locked 1\(KernelSample.first) notUnlocked")
         }
 
-        @Test func `of an earlier unlock does not come back`() throws {
+        @Test func `Idle time in the kernel of an earlier unlock does not come back`() throws {
             let other = sample.fresh()
             try sample.publish(idle: 800)
             #expect(sample.isUnlocked(other))
@@ -335,7 +343,9 @@ extension Kernel {
             #expect(other.unlockPeriod == .unlimited)
         }
 
-        @Test func `that was renewed in the time to come is no idle time`() throws {
+        @Test func `Idle time in the kernel that was renewed in the time to come is no idle time`()
+            throws
+        {
             try sample.publish()
             let period = UnlockPeriod(
                 UnlockLimits(idle: .milliseconds(800)), from: BootTime(milliseconds: 1_001))
@@ -349,7 +359,7 @@ extension Kernel {
         }
 
         @Test(arguments: [User.caller, .ordinary])
-        func `is renewed by another process`(_ user: User) throws {
+        func `Idle time in the kernel is renewed by another process`(_ user: User) throws {
             let (owner, other) = (try OtherProcess(user), try OtherProcess(user))
             let keychain = KeychainID.random()
             defer { _ = try? owner("lock \(keychain) all") }

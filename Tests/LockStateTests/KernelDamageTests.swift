@@ -29,7 +29,7 @@ extension Kernel {
         }
 
         @Test(arguments: KeyScope.allCases)
-        func `finds no key in what it reads`(_ scope: KeyScope) throws {
+        func `A sandbox finds no key in what it reads`(_ scope: KeyScope) throws {
             try sample.publish()
             let payload = try KeyPayload(
                 scope, of: sample.samples.keychainID, from: sample.samples.epochs([1]),
@@ -41,7 +41,7 @@ extension Kernel {
         }
 
         @Test(arguments: KeyScope.allCases)
-        func `is not believed whichever byte it changes`(_ scope: KeyScope) throws {
+        func `A sandbox is not believed whichever byte it changes`(_ scope: KeyScope) throws {
             try sample.publish()
             let good = try bytes(scope)
             for offset in good.indices {
@@ -60,7 +60,7 @@ extension Kernel {
         }
 
         @Test(arguments: [1, 8, 1_025])
-        func `is not believed with bytes of its own`(_ count: Int) throws {
+        func `A sandbox is not believed with bytes of its own`(_ count: Int) throws {
             try sample.publish()
             #expect(try sample.read() == "unlocked 1\(KernelSample.all)")
             try sample.plant([UInt8](repeating: 7, count: count), as: .whileUnlocked)
@@ -71,7 +71,7 @@ extension Kernel {
             #expect(try sample.read(sample.fresh()) == "\(first) invalid:\(code)")
         }
 
-        @Test func `cannot swap the two scopes`() throws {
+        @Test func `A sandbox cannot swap the two scopes`() throws {
             try sample.publish()
             let (unlocked, firstUnlock) = (try bytes(.whileUnlocked), try bytes(.afterFirstUnlock))
             try sample.plant(firstUnlock, as: .whileUnlocked)
@@ -79,7 +79,7 @@ extension Kernel {
             #expect(try sample.read(sample.fresh()) == "before invalid:changedByOthers")
         }
 
-        @Test func `cannot bring back what it copied before a lock`() throws {
+        @Test func `A sandbox cannot bring back what it copied before a lock`() throws {
             try sample.publish()
             let copies = try KeyScope.allCases.map { ($0, try bytes($0), try sample.entry($0)) }
             try sample.store.lock(all: true)
@@ -99,7 +99,7 @@ extension Kernel {
             #expect(try sample.read(sample.fresh()) == "before invalid:changedByOthers")
         }
 
-        @Test func `cannot make a deadline later with an older copy`() throws {
+        @Test func `A sandbox cannot make a deadline later with an older copy`() throws {
             try sample.publish(for: 100_000)
             let copy = try bytes(.whileUnlocked)
             try sample.publish(for: 100)
@@ -107,7 +107,8 @@ extension Kernel {
             #expect(try sample.read(sample.fresh()) == "\(first) invalid:changedByOthers")
         }
 
-        @Test func `cannot do more than lock by taking the rights of a key away`() throws {
+        @Test func `A sandbox cannot do more than lock by taking the rights of a key away`() throws
+        {
             try sample.publish()
             let key = try sample.serial(.whileUnlocked)
             _ = valet_keyctl(KEYCTL_SETPERM, key.rawValue, 0)
@@ -122,7 +123,7 @@ extension Kernel {
         }
 
         @Test(arguments: [Int32(KEYCTL_REVOKE), Int32(KEYCTL_INVALIDATE)], KeyScope.allCases)
-        func `cannot do more than lock by ending a key`(
+        func `A sandbox cannot do more than lock by ending a key`(
             _ operation: Int32, _ scope: KeyScope
         ) throws {
             try sample.publish()
@@ -136,7 +137,7 @@ extension Kernel {
             #expect(try sample.read() == "unlocked 1\(KernelSample.all)")
         }
 
-        @Test func `cannot plant keys by a name of the form of before`() throws {
+        @Test func `A sandbox cannot plant keys by a name of the form of before`() throws {
             let id = sample.samples.keychainID
             for letter in ["u", "f"] {
                 let key = try KernelKeyring.makeKey(
@@ -151,7 +152,10 @@ extension Kernel {
             #expect(sample.store.findings().isEmpty)
         }
 
-        @Test func `cannot have a key past its deadline believed by clearing its timeout`() throws {
+        @Test
+        func `A sandbox cannot have a key past its deadline believed by clearing its timeout`()
+            throws
+        {
             try sample.publish(for: 100)
             try KernelKeyring.setTimeout(0, of: sample.serial(.whileUnlocked))
             sample.clock.advance(by: 100)
@@ -176,7 +180,7 @@ extension Kernel {
 
         @Test(
             arguments: [0..<10, 10..<16, 16..<32, 32..<48], [true, false])
-        func `lock everything their page of locks is changed for`(
+        func `Folders of shared keys lock everything their page of locks is changed for`(
             _ range: Range<Int>, _ remembers: Bool
         ) throws {
             try sample.publish()
@@ -195,7 +199,9 @@ extension Kernel {
             #expect(try sample.read(reader) == unlocked)
         }
 
-        @Test func `are locked while their page is cut short, and mended by an unlock`() throws {
+        @Test func `Keys are locked while their page is cut short, until the next unlock mends it`()
+            throws
+        {
             try sample.publish()
             let reader = sample.fresh()
             #expect(try sample.read(reader) == unlocked)
@@ -205,7 +211,9 @@ extension Kernel {
             #expect(try sample.read(reader) == unlocked)
         }
 
-        @Test func `stay locked when the page of before a lock is put back`() throws {
+        @Test func `Folders of shared keys stay locked when the page of before a lock is put back`()
+            throws
+        {
             try sample.publish()
             let page = try Data(contentsOf: URL(fileURLWithPath: sample.pagePath))
             try sample.store.lock(all: true)
@@ -213,7 +221,9 @@ extension Kernel {
             #expect(try sample.read(sample.fresh()) == "before notUnlocked")
         }
 
-        @Test func `are looked up anew when the page is another file`() throws {
+        @Test func `Folders of shared keys are looked up anew when the page is another file`()
+            throws
+        {
             try sample.publish()
             let reader = sample.fresh()
             let keys = try #require(reader.current(expecting: sample.samples.marks([1])).keys)
@@ -226,7 +236,7 @@ extension Kernel {
         }
 
         /// A daemon closes what it did not open, and gets the number for a file of its own.
-        @Test func `are looked up anew when somebody has taken the descriptor of the page`()
+        @Test func `A page whose descriptor was taken is opened anew`()
             throws
         {
             try sample.publish()
@@ -262,7 +272,9 @@ extension Kernel {
         }
 
         @Test(arguments: [mode_t(0o640), 0o604, 0o700])
-        func `are not shared through a file that others may read`(_ mode: mode_t) throws {
+        func `Folders of shared keys are not shared through a file that others may read`(
+            _ mode: mode_t
+        ) throws {
             try sample.publish()
             _ = unsafe chmod(sample.filePath, mode)
             let isOwn = mode & 0o077 == 0
@@ -271,7 +283,7 @@ extension Kernel {
             #expect(try sample.read(sample.fresh()) == unlocked)
         }
 
-        @Test func `are not shared through a symbolic link`() throws {
+        @Test func `Folders of shared keys are not shared through a symbolic link`() throws {
             try sample.publish()
             let elsewhere = sample.folder + "/elsewhere"
             _ = unsafe rename(sample.filePath, elsewhere)
@@ -279,13 +291,17 @@ extension Kernel {
             #expect(try sample.read(sample.fresh()) == "before notUnlocked")
         }
 
-        @Test func `are not shared through a file with a second name`() throws {
+        @Test func `Folders of shared keys are not shared through a file with a second name`()
+            throws
+        {
             try sample.publish()
             _ = unsafe link(sample.filePath, sample.folder + "/second")
             #expect(try sample.read(sample.fresh()) == "before notUnlocked")
         }
 
-        @Test func `keep no sharing key that opens anything after a lock`() throws {
+        @Test func `Folders of shared keys keep no sharing key that opens anything after a lock`()
+            throws
+        {
             try sample.publish()
             let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: sample.filePath))
             try sample.store.lock(all: true)
@@ -299,7 +315,9 @@ extension Kernel {
             #expect(try next.readToEnd()?.dropFirst(42).allSatisfy { $0 == 0 } == true)
         }
 
-        @Test func `that cannot be written keep the keys in the process`() throws {
+        @Test func `Folders of shared keys that cannot be written keep the keys in the process`()
+            throws
+        {
             let reader = sample.fresh()
             _ = unsafe chmod(sample.folder, 0o755)
             try sample.publish()
@@ -328,7 +346,10 @@ extension Kernel {
             sample = KernelSample(runtimeRoot: root.path)
         }
 
-        @Test func `has the sharing file, with the sticky bit, and no disk has`() throws {
+        @Test
+        func `The sharing file is in the runtime folder, with the sticky bit, and on no disk`()
+            throws
+        {
             try sample.publish()
             #expect(try sample.read(sample.fresh()) == unlocked)
             var status = stat()
@@ -338,7 +359,9 @@ extension Kernel {
             #expect(!FileManager.default.fileExists(atPath: sample.filePath))
         }
 
-        @Test func `is enough: no device folder is made beside it`() throws {
+        @Test func `A runtime folder of the user is enough: no device folder is made beside it`()
+            throws
+        {
             let deviceFolder = sample.folder + "/device"
             try FileManager.default.removeItem(atPath: deviceFolder)
             try sample.publish()
@@ -350,7 +373,7 @@ extension Kernel {
             #expect(FileManager.default.fileExists(atPath: sample.filePath))
         }
 
-        @Test func `that comes later takes the place of the device folder`() throws {
+        @Test func `A runtime folder that appears later replaces the device folder`() throws {
             let before = KernelSample()
             try before.publish()
             let old = try FileHandle(forReadingFrom: URL(fileURLWithPath: before.filePath))
@@ -364,7 +387,7 @@ extension Kernel {
             #expect(try before.read(later) == "before notUnlocked")
         }
 
-        @Test func `that goes away takes the keys along`() throws {
+        @Test func `A runtime folder of the user that goes away takes the keys along`() throws {
             try sample.publish()
             #expect(try sample.read() == unlocked)
             try FileManager.default.removeItem(atPath: "\(root.path)/\(geteuid())/valet")
@@ -374,14 +397,14 @@ extension Kernel {
         }
 
         @Test(arguments: [mode_t(0o755), 0o770])
-        func `that others may enter is none`(_ mode: mode_t) throws {
+        func `A runtime folder of the user that others may enter is none`(_ mode: mode_t) throws {
             _ = unsafe chmod("\(root.path)/\(geteuid())", mode)
             try sample.publish()
             #expect(FileManager.default.fileExists(atPath: sample.filePath))
             #expect(!FileManager.default.fileExists(atPath: path))
         }
 
-        @Test func `that is a symbolic link is none`() throws {
+        @Test func `A runtime folder of the user that is a symbolic link is none`() throws {
             let own = "\(root.path)/\(geteuid())"
             _ = unsafe rename(own, own + ".elsewhere")
             _ = unsafe symlink(own + ".elsewhere", own)
@@ -389,7 +412,7 @@ extension Kernel {
             #expect(FileManager.default.fileExists(atPath: sample.filePath))
         }
 
-        @Test func `on a disk is none`() throws {
+        @Test func `A runtime folder of the user on a disk is none`() throws {
             // A folder that is not in memory.
             let disk = "/var/tmp/valet-test-\(UUID().uuidString)"
             for folder in [disk, "\(disk)/\(geteuid())"] { _ = unsafe mkdir(folder, 0o700) }

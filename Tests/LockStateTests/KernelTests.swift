@@ -98,17 +98,19 @@ extension Kernel {
     @Suite struct `Keys in the kernel` {
         let sample = KernelSample()
 
-        @Test func `are not there before the first unlock`() throws {
+        @Test func `Keys in the kernel are not there before the first unlock`() throws {
             #expect(try sample.read() == "before notUnlocked")
         }
 
-        @Test func `are there once unlocked`() throws {
+        @Test func `Keys in the kernel are there once unlocked`() throws {
             try sample.publish()
             for _ in 0..<3 { #expect(try sample.read() == "unlocked 1\(KernelSample.all)") }
             #expect(sample.store.provider.place == .kernel)
         }
 
-        @Test func `have the names and rights that the format gives them`() throws {
+        @Test func `Keys in the kernel have the names and rights that the format gives them`()
+            throws
+        {
             try sample.publish()
             for (scope, letter) in [(KeyScope.whileUnlocked, "u"), (.afterFirstUnlock, "f")] {
                 let entry = try keyEntry(sample.serial(scope))
@@ -118,7 +120,8 @@ extension Kernel {
             }
         }
 
-        @Test func `have other names and sharing keys after each unlock`() throws {
+        @Test func `Keys in the kernel have other names and sharing keys after each unlock`() throws
+        {
             try sample.publish()
             let before = try KeyScope.allCases.map { try sample.entry($0) }
             try sample.publish()
@@ -131,7 +134,7 @@ extension Kernel {
             }
         }
 
-        @Test func `leave nothing in the thread that published them`() throws {
+        @Test func `Keys in the kernel leave nothing in the thread that published them`() throws {
             try sample.publish()
             for scope in KeyScope.allCases {
                 let key = try sample.serial(scope)
@@ -140,7 +143,9 @@ extension Kernel {
             }
         }
 
-        @Test func `are partly gone when locked, for whoever remembers them`() throws {
+        @Test func `Keys in the kernel are partly gone when locked, for whoever remembers them`()
+            throws
+        {
             let other = sample.fresh()
             try sample.publish()
             #expect(try sample.read(other) == "unlocked 1\(KernelSample.all)")
@@ -153,7 +158,9 @@ extension Kernel {
             #expect(try sample.read(other) == "unlocked 1\(KernelSample.all)")
         }
 
-        @Test func `are given up at once by whoever believes the last answer`() throws {
+        @Test func `Keys in the kernel are given up at once by whoever believes the last answer`()
+            throws
+        {
             let other = sample.fresh()
             try sample.publish()
             for _ in 0..<20 {
@@ -165,7 +172,7 @@ extension Kernel {
             }
         }
 
-        @Test func `are all gone when all is locked`() throws {
+        @Test func `Keys in the kernel are all gone when all is locked`() throws {
             let other = sample.fresh()
             try sample.publish()
             #expect(try sample.read(other) == "unlocked 1\(KernelSample.all)")
@@ -175,7 +182,7 @@ extension Kernel {
             #expect(try sample.read() == "before notUnlocked")
         }
 
-        @Test func `are taken from the kernel by the first who sees their time is over`() throws {
+        @Test func `The first process that sees keys past their deadline removes them`() throws {
             let other = sample.fresh()
             try sample.publish(for: 100)
             #expect(try sample.read(other) == "unlocked 1\(KernelSample.all)")
@@ -187,7 +194,7 @@ extension Kernel {
             #expect(try sample.read(other) == "locked 1\(KernelSample.first) notUnlocked")
         }
 
-        @Test func `expire by the kernel's own clock`() throws {
+        @Test func `Keys in the kernel expire by the kernel's own clock`() throws {
             try sample.publish(for: 60_000)
             #expect(try sample.read() == "unlocked 1\(KernelSample.all)")
             let key = try sample.serial(.whileUnlocked)
@@ -197,7 +204,7 @@ extension Kernel {
             #expect(try sample.read() == "locked 1\(KernelSample.first) deadlinePassed")
         }
 
-        @Test func `are not renewed or replaced once they are locked`() throws {
+        @Test func `Keys in the kernel are not renewed or replaced once they are locked`() throws {
             try sample.publish(idle: 800)
             let key = try sample.serial(.whileUnlocked)
             sample.clock.advance(by: 700)
@@ -215,7 +222,7 @@ extension Kernel {
             #expect(try sample.read() == "locked 1\(KernelSample.first) notUnlocked")
         }
 
-        @Test func `give way to those of another epoch while unlocked`() throws {
+        @Test func `Keys in the kernel give way to those of another epoch while unlocked`() throws {
             let other = sample.fresh()
             try sample.publish([1], for: 100)
             #expect(try sample.read(other) == "unlocked 1\(KernelSample.all)")
@@ -232,7 +239,7 @@ extension Kernel {
                     == "locked 2\(KernelSample.first) deadlinePassed")
         }
 
-        @Test func `that stay after a lock give way to others, and nothing is unlocked`() throws {
+        @Test func `Replacing the keys that stay after a lock unlocks nothing`() throws {
             try sample.publish()
             let other = sample.fresh()
             try sample.store.lock(all: false)
@@ -247,7 +254,9 @@ extension Kernel {
             #expect(error?.meansGone == true)
         }
 
-        @Test func `that stay after a lock are not brought back by others`() throws {
+        @Test func `Keys in the kernel that stay after a lock are not brought back by others`()
+            throws
+        {
             try sample.publish()
             try sample.store.lock(all: true)
             let error = #expect(throws: LockStateError.self) {
@@ -257,7 +266,7 @@ extension Kernel {
             #expect(try sample.read(nil, [2]) == "before notUnlocked")
         }
 
-        @Test func `are revoked when they are replaced, and nobody takes that for a lock`() throws {
+        @Test func `Replaced keys are revoked, and no process takes that for a lock`() throws {
             let other = sample.fresh()
             try sample.publish()
             #expect(try sample.read(other) == "unlocked 1\(KernelSample.all)")
@@ -268,7 +277,9 @@ extension Kernel {
             #expect(try sample.read(other) == "unlocked 1\(KernelSample.all)")
         }
 
-        @Test func `are all lost with those that stay from the first unlock on`() throws {
+        @Test func `Keys in the kernel are all lost with those that stay from the first unlock on`()
+            throws
+        {
             try sample.publish()
             let key = try sample.serial(.whileUnlocked)
             try KernelKeyring.end(sample.serial(.afterFirstUnlock), always: true)
@@ -278,7 +289,9 @@ extension Kernel {
         }
 
         /// Who looked at the database before an epoch ended must not lock those who look later.
-        @Test func `are left alone by who asks for an epoch that is over`() throws {
+        @Test func `Keys in the kernel are left alone by who asks for an epoch that is over`()
+            throws
+        {
             try sample.publish([1, 2])
             let first = try KeyPayload(
                 .afterFirstUnlock, of: sample.samples.keychainID,
@@ -288,7 +301,9 @@ extension Kernel {
             #expect(try sample.read(sample.fresh(), [2]) == "unlocked 2\(KernelSample.all)")
         }
 
-        @Test func `are gone when a lock was killed after its first step`() throws {
+        @Test func `Keys in the kernel are gone when a lock was killed after its first step`()
+            throws
+        {
             try sample.publish()
             #expect(try sample.read() == "unlocked 1\(KernelSample.all)")
             let page = try #require(try sample.store.shared.page.changeable(making: false))
@@ -300,7 +315,7 @@ extension Kernel {
             #expect(try sample.read() == "unlocked 1\(KernelSample.all)")
         }
 
-        @Test func `are those of one keychain only`() throws {
+        @Test func `Keys in the kernel are those of one keychain only`() throws {
             let other = KernelSample()
             try sample.publish()
             #expect(try other.read() == "before notUnlocked")

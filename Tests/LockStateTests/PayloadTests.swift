@@ -51,7 +51,9 @@ extension KeyPayload {
     }
 
     @Test(arguments: KeyScope.allCases, [[1], [7, 8], [1, .max]] as [[UInt64]])
-    func `gives back what was encoded`(_ scope: KeyScope, _ epochs: [UInt64]) throws {
+    func `A payload of keys gives back what was encoded`(_ scope: KeyScope, _ epochs: [UInt64])
+        throws
+    {
         let payload = try payload(scope, epochs)
         let parsed = try KeyPayload(body: payload.bytes.span)
         #expect(parsed.bytes == payload.bytes)
@@ -63,7 +65,7 @@ extension KeyPayload {
             parsed.period.numbers == (scope == .whileUnlocked ? [900, 700, 1_000] : [0, 0, 0]))
     }
 
-    @Test func `puts together the keys that it took apart`() throws {
+    @Test func `A payload of keys puts together the keys that it took apart`() throws {
         let first = try KeyPayload(body: payload(.afterFirstUnlock, [4, 5]).bytes.span)
         let unlocked = try KeyPayload(body: payload(.whileUnlocked, [4, 5]).bytes.span)
         let keys = try OpenedKeys(firstUnlock: first, unlocked: unlocked)
@@ -81,7 +83,7 @@ extension KeyPayload {
         }
     }
 
-    @Test func `may lack the class that recovery does not open`() throws {
+    @Test func `A payload of keys may lack the class that recovery does not open`() throws {
         let keys = try samples.epoch(1, withPasscodeClass: false)
         let payload = try KeyPayload(
             .whileUnlocked, of: samples.keychainID, from: [keys], period: .unlimited)
@@ -93,12 +95,14 @@ extension KeyPayload {
     }
 
     @Test(arguments: KeyScope.allCases)
-    func `is under a kibibyte`(_ scope: KeyScope) throws {
+    func `A payload of keys is under a kibibyte`(_ scope: KeyScope) throws {
         #expect(try payload(scope, [1, 2]).bytes.count <= KeyPayload.maximumByteCount)
     }
 
     @Test(arguments: KeyScope.allCases)
-    func `is sealed anew each time, and opens under its key alone`(_ scope: KeyScope) throws {
+    func `A payload of keys is sealed anew each time, and opens under its key alone`(
+        _ scope: KeyScope
+    ) throws {
         let payload = try payload(scope, [1, 2])
         let key = SharedPayloadKey.random()
         let sealed = payload.sealed(under: key)
@@ -111,7 +115,7 @@ extension KeyPayload {
     }
 
     @Test(arguments: KeyScope.allCases)
-    func `does not open with any bit flipped`(_ scope: KeyScope) throws {
+    func `A payload of keys does not open with any bit flipped`(_ scope: KeyScope) throws {
         let key = SharedPayloadKey.random()
         let bytes = try payload(scope, [1, 2]).sealed(under: key)
         for offset in bytes.indices {
@@ -127,7 +131,7 @@ extension KeyPayload {
     }
 
     @Test(arguments: KeyScope.allCases)
-    func `does not open when cut or longer`(_ scope: KeyScope) throws {
+    func `A payload of keys does not open when cut or longer`(_ scope: KeyScope) throws {
         let key = SharedPayloadKey.random()
         let bytes = try payload(scope).sealed(under: key)
         for length in bytes.indices {
@@ -142,7 +146,9 @@ extension KeyPayload {
 
     /// Changed by somebody who could seal it.
     @Test(arguments: KeyScope.allCases)
-    func `survives any change, and takes only what it would write`(_ scope: KeyScope) throws {
+    func `A payload of keys survives any change, and takes only what it would write`(
+        _ scope: KeyScope
+    ) throws {
         let bytes = try payload(scope, [1, 2]).bytes
         var random = SplitMix(seed: 20_261_121)
         for _ in 0..<20_000 {
@@ -152,7 +158,7 @@ extension KeyPayload {
         }
     }
 
-    @Test func `survives random bytes`() {
+    @Test func `A payload of keys survives random bytes`() {
         var random = SplitMix(seed: 3)
         for _ in 0..<5_000 {
             let count = Int.random(in: 0...1_100, using: &random)
@@ -162,7 +168,9 @@ extension KeyPayload {
     }
 
     @Test(arguments: [[], [2, 1], [1, 1], [1, 2, 3], [0]] as [[UInt64]])
-    func `is not made of other epochs than one or two that rise`(_ epochs: [UInt64]) {
+    func `A payload of keys is not made of other epochs than one or two that rise`(
+        _ epochs: [UInt64]
+    ) {
         let error = #expect(throws: LockStateError.self) {
             try payload(.whileUnlocked, epochs)
         }
@@ -170,7 +178,7 @@ extension KeyPayload {
         #expect(error?.operation == .encode)
     }
 
-    @Test func `is not made of the keys of another keychain`() throws {
+    @Test func `A payload of keys is not made of the keys of another keychain`() throws {
         let keys = try SampleKeys(.random()).epochs([1])
         let error = #expect(throws: LockStateError.self) {
             try KeyPayload(
@@ -179,7 +187,7 @@ extension KeyPayload {
         #expect(error?.code == .wrongKeys)
     }
 
-    @Test func `is not made of what was open while locked`() throws {
+    @Test func `A payload of keys is not made of what was open while locked`() throws {
         let first = try payload(.afterFirstUnlock)
         let locked = try OpenedKeys(firstUnlock: first, unlocked: nil).epochs
         let error = #expect(throws: LockStateError.self) {
@@ -200,7 +208,7 @@ extension Vector {
 
 @Suite struct `The vectors of shared keys` {
     @Test(arguments: try Vector.all("lock-state", "payload"))
-    func `of payloads do what they say`(_ vector: Vector) throws {
+    func `The vectors of shared keys of payloads do what they say`(_ vector: Vector) throws {
         switch (vector.outcome, try open(vector)) {
         case (.success, .success(let payload)):
             try expectSuccess(vector, payload)
@@ -243,7 +251,7 @@ extension Vector {
     }
 
     @Test(arguments: try Vector.all("lock-state", "sharing-file"))
-    func `of sharing files do what they say`(_ vector: Vector) throws {
+    func `The vectors of shared keys of sharing files do what they say`(_ vector: Vector) throws {
         let (binding, bytes) = (try vector.binding(), try vector.bytes("file"))
         let contents = SharingContents(parsing: bytes.span, of: binding)
         guard vector.outcome != .malformed else {
@@ -265,7 +273,7 @@ extension Vector {
     }
 
     @Test(arguments: try Vector.all("lock-state", "page"))
-    func `of pages do what they say`(_ vector: Vector) throws {
+    func `The vectors of shared keys of pages do what they say`(_ vector: Vector) throws {
         let bytes = try vector.bytes("head")
         let found = LockPage.marks(in: bytes.span)
         guard vector.outcome == .success else {

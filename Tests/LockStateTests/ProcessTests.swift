@@ -66,17 +66,17 @@ private let forked = ProcessSample()
     static let first = "1[ck dk cku dku]"
     let sample = ProcessSample()
 
-    @Test func `are not there before the first unlock`() throws {
+    @Test func `Keys in this process are not there before the first unlock`() throws {
         #expect(try sample.read() == "before notUnlocked")
     }
 
-    @Test func `are there once unlocked`() throws {
+    @Test func `Keys in this process are there once unlocked`() throws {
         try sample.publish()
         #expect(try sample.read() == "unlocked \(Self.all)")
         #expect(sample.store.provider.place == .process)
     }
 
-    @Test func `are partly gone when locked, and back when unlocked`() throws {
+    @Test func `Keys in this process are partly gone when locked, and back when unlocked`() throws {
         try sample.publish()
         try sample.store.lock(all: false)
         #expect(try sample.read() == "locked \(Self.first) notUnlocked")
@@ -86,7 +86,7 @@ private let forked = ProcessSample()
         #expect(try sample.read() == "unlocked \(Self.all)")
     }
 
-    @Test func `are all gone when all is locked`() throws {
+    @Test func `Keys in this process are all gone when all is locked`() throws {
         try sample.publish()
         try sample.store.lock(all: true)
         #expect(try sample.read() == "before notUnlocked")
@@ -94,7 +94,7 @@ private let forked = ProcessSample()
         #expect(try sample.read() == "before notUnlocked")
     }
 
-    @Test func `are partly gone when their time is over`() throws {
+    @Test func `Keys in this process are partly gone when their time is over`() throws {
         try sample.publish(for: 100)
         sample.clock.advance(by: 99)
         #expect(try sample.read() == "unlocked \(Self.all)")
@@ -102,14 +102,14 @@ private let forked = ProcessSample()
         #expect(try sample.read() == "locked \(Self.first) deadlinePassed")
     }
 
-    @Test func `are believed for their own epochs only`() throws {
+    @Test func `Keys in this process are believed for their own epochs only`() throws {
         try sample.publish([1])
         #expect(try sample.read([2]) == "before otherEpoch")
         #expect(try sample.read([1, 2]) == "before otherEpoch")
         #expect(try sample.read([1]) == "unlocked \(Self.all)")
     }
 
-    @Test func `give way to those of another epoch while unlocked`() throws {
+    @Test func `Keys in this process give way to those of another epoch while unlocked`() throws {
         try sample.publish([1], for: 100)
         try sample.store.replaceKeys(with: sample.samples.epochs([1, 2]))
         let both = "unlocked \(Self.all) 2[ak ck dk aku cku dku akpu]"
@@ -119,7 +119,7 @@ private let forked = ProcessSample()
         #expect(try sample.read([2]) == "locked \(Self.first) 2[ck dk cku dku] deadlinePassed")
     }
 
-    @Test func `that stay after a lock give way to others, and nothing is unlocked`() throws {
+    @Test func `Replacing a process's keys that stay after a lock unlocks nothing`() throws {
         try sample.publish()
         try sample.store.lock(all: false)
         try sample.store.replaceFirstUnlockKeys(with: sample.samples.epochs([2]))
@@ -127,7 +127,8 @@ private let forked = ProcessSample()
         #expect(try sample.read([1]) == "before notUnlocked")
     }
 
-    @Test func `that stay after a lock are not brought back by others`() throws {
+    @Test func `Keys in this process that stay after a lock are not brought back by others`() throws
+    {
         try sample.publish()
         try sample.store.lock(all: true)
         let error = #expect(throws: LockStateError.self) {
@@ -138,7 +139,7 @@ private let forked = ProcessSample()
     }
 
     @Test(arguments: [0, 1] as [Int32])
-    func `are not there in a child of fork`(_ byBareClone: Int32) throws {
+    func `Keys in this process are not there in a child of fork`(_ byBareClone: Int32) throws {
         try forked.publish()
         let code = run_in_child(byBareClone) {
             (try? forked.read()) == "before notUnlocked" ? 7 : 8

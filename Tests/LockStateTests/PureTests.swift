@@ -19,14 +19,15 @@ import Testing
         return LockStateProvider(for: process)
     }
 
-    @Test func `is shared where somebody has logged in, whoever that is`() {
+    @Test func `The place of opened keys is shared where somebody has logged in, whoever that is`()
+    {
         for user in [0, 1000, 65_534] as [UInt32] {
             let provider = provider { $0.user = user }
             #expect(provider == LockStateProvider(.kernel, "somebody has logged in"))
         }
     }
 
-    @Test func `is the process where nobody has logged in`() {
+    @Test func `The place of opened keys is the process where nobody has logged in`() {
         for user in [0, 999, 1000, 65_534] as [UInt32] {
             let provider = provider {
                 $0.user = user
@@ -36,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `is shared in a user's session on kernels that keep no login user`() {
+    @Test func `A user's session shares keys on kernels without a login user`() {
         let session = ["user.slice/user-1000.slice/session-2.scope"]
         let own = provider {
             $0.login = .absent
@@ -57,23 +58,23 @@ import Testing
             "kubepods.slice/kubepods-pod1.slice", "lxc.payload.a", "lxc/a",
             "user.slice/user-1000.slice/user@1000.service/user.slice/libpod-0123.scope",
         ])
-    func `is the process in services and containers`(_ group: String) {
+    func `The place of opened keys is the process in services and containers`(_ group: String) {
         let provider = provider { $0.groups = ["user.slice/user-1000.slice", group] }
         #expect(provider.place == .process)
         #expect(provider.reason.hasSuffix("it runs in \(group)"))
     }
 
-    @Test func `is the process in a container that says so`() {
+    @Test func `The place of opened keys is the process in a container that says so`() {
         let provider = provider { $0.container = "podman" }
         #expect(provider == LockStateProvider(.process, "this is a container: podman"))
     }
 
-    @Test func `is the process in other namespaces`() {
+    @Test func `The place of opened keys is the process in other namespaces`() {
         #expect(provider { $0.hasOwnUserIDs = true }.reason == "this is a user namespace")
         #expect(provider { $0.hasOwnClock = true }.reason == "this is a time namespace")
     }
 
-    @Test func `is shared for people on Windows`() {
+    @Test func `The place of opened keys is shared for people on Windows`() {
         for login in [Circumstances.Login.unset, .absent] {
             for user in [1000, 60_000] as [UInt32] {
                 let provider = provider {
@@ -90,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `is what the setting says`() {
+    @Test func `The place of opened keys is what the setting says`() {
         let shared = provider {
             ($0.setting, $0.login, $0.container) = ("kernel", .unset, "docker")
         }
@@ -100,7 +101,8 @@ import Testing
     }
 
     @Test(arguments: [nil, "kernel"])
-    func `is the process where the kernel refuses, whatever the setting`(_ setting: String?) {
+    func `Keys stay in the process if the kernel refuses, whatever the setting`(_ setting: String?)
+    {
         let provider = provider { ($0.setting, $0.refusal) = (setting, Self.refused) }
         #expect(provider.place == .process)
         #expect(provider.reason.contains("could not ask the kernel for its keyrings"))
@@ -108,7 +110,8 @@ import Testing
     }
 
     @Test(arguments: [nil, "kernel"])
-    func `is the process for a program with more rights than its caller`(_ setting: String?) {
+    func `A program with more rights than its caller keeps keys in its process`(_ setting: String?)
+    {
         let provider = provider { ($0.setting, $0.isElevated) = (setting, true) }
         #expect(
             provider == LockStateProvider(.process, "this program has more rights than its caller"))
@@ -133,7 +136,7 @@ import Testing
             setting: nil, isElevated: false, reading: { files[$0] }, exists: paths.contains)
     }
 
-    @Test func `is a login on an ordinary machine`() {
+    @Test func `The place of a process is a login on an ordinary machine`() {
         let process = process()
         #expect(process.login == .set)
         #expect(process.groups == ["user.slice/a", "user.slice/b"])
@@ -143,18 +146,19 @@ import Testing
     }
 
     @Test(arguments: ["/.dockerenv", "/run/.containerenv"])
-    func `is a container where it leaves a mark`(_ path: String) {
+    func `The place of a process is a container where it leaves a mark`(_ path: String) {
         #expect(process([:], [path]).container == path)
     }
 
-    @Test func `is a container where systemd or the first process says so`() {
+    @Test func `The place of a process is a container where systemd or the first process says so`()
+    {
         #expect(process(["/run/systemd/container": "lxc\n"]).container == "lxc")
         let variables = ["/proc/1/environ": "PATH=/bin\0container=oci\0A=b\0"]
         #expect(process(variables).container == "oci")
         #expect(process(["/run/systemd/container": "wsl\n"]).container == nil)
     }
 
-    @Test func `is a namespace where ids or clocks are others`() {
+    @Test func `The place of a process is a namespace where ids or clocks are others`() {
         #expect(process(["/proc/self/uid_map": "0 1000 1\n"]).hasOwnUserIDs)
         #expect(process(["/proc/self/timens_offsets": "boottime 5 0\n"]).hasOwnClock)
     }
@@ -162,13 +166,13 @@ import Testing
     @Test(
         arguments: [("4294967295", .unset), ("0\n", .set), ("", .absent), ("x", .absent)]
             as [(String, LockStateProvider.Circumstances.Login)])
-    func `is the login user that the kernel keeps`(
+    func `The place of a process is the login user that the kernel keeps`(
         _ text: String, _ login: LockStateProvider.Circumstances.Login
     ) {
         #expect(process(["/proc/self/loginuid": text]).login == login)
     }
 
-    @Test func `is Windows where the kernel's name says so`() {
+    @Test func `The place of a process is Windows where the kernel's name says so`() {
         let release = "5.15.90.1-microsoft-standard-WSL2\n"
         #expect(process(["/proc/sys/kernel/osrelease": release]).isWSL)
     }
@@ -182,7 +186,9 @@ import Testing
             (EPERM, .refused), (EACCES, .refused), (ENOSYS, .refused), (EOPNOTSUPP, .refused),
             (ENOMEM, .other), (EINVAL, .other),
         ] as [(Int32, LockStateError.Code)])
-    func `says what the caller can do`(_ number: Int32, _ code: LockStateError.Code) {
+    func `An error number of the kernel says what the caller can do`(
+        _ number: Int32, _ code: LockStateError.Code
+    ) {
         let error = LockStateError(errno: number, during: .find)
         #expect(error.code == code)
         #expect(error.systemError == number)
@@ -193,7 +199,7 @@ import Testing
 }
 
 @Suite struct `A moment since the machine started` {
-    @Test func `does not go back`() {
+    @Test func `A moment of the boot clock does not go back`() {
         let first = BootTime.now
         #expect(first.milliseconds > 0)
         #expect(first <= BootTime.now)
@@ -204,11 +210,15 @@ import Testing
             (.milliseconds(1), 11), (.seconds(2), 2_010), (.zero, 10), (.seconds(-5), 10),
             (.microseconds(1_999), 11), (.seconds(Int64.max), .max),
         ] as [(Duration, UInt64)])
-    func `is later by a duration, and at most the end of time`(_ time: Duration, _ sum: UInt64) {
+    func `A moment of the boot clock is later by a duration, and at most the end of time`(
+        _ time: Duration, _ sum: UInt64
+    ) {
         #expect(BootTime(milliseconds: 10).advanced(by: time).milliseconds == sum)
     }
 
-    @Test func `comes after a wait, whatever signals come meanwhile`() throws {
+    @Test func `A moment of the boot clock comes after a wait, whatever signals come meanwhile`()
+        throws
+    {
         _ = signal(SIGUSR2) { _ in }
         // Threads of a pool block all signals.
         var (sent, before) = (sigset_t(), sigset_t())

@@ -27,7 +27,7 @@ extension Kernel {
             return count
         }
 
-        @Test func `keeps the keys in the process`() throws {
+        @Test func `A user without room for keys keeps the keys in the process`() throws {
             let filler = try process()
             let (owner, other) = (try process(), try process())
             let count = try fill(filler)
@@ -45,7 +45,9 @@ extension Kernel {
             #expect(try other("read \(keychain) 1") == "before notUnlocked")
         }
 
-        @Test func `leaves to others what they share when it unlocks anew`() throws {
+        @Test func `Unlocking without room for keys leaves other processes' shared keys alone`()
+            throws
+        {
             let (owner, other) = (try process(), try process())
             try publish(owner)
             #expect(try other("read \(keychain) 1") == "unlocked \(all)")
@@ -60,7 +62,9 @@ extension Kernel {
         }
 
         @Test(arguments: [true, false])
-        func `keeps the keys of a new epoch in the process`(_ isUnlocked: Bool) throws {
+        func `A user without room for keys keeps the keys of a new epoch in the process`(
+            _ isUnlocked: Bool
+        ) throws {
             let (owner, other) = (try process(), try process())
             try publish(owner)
             if !isUnlocked { #expect(try owner("lock \(keychain)") == "ok") }
@@ -99,7 +103,7 @@ extension Kernel {
         private let first = "1[ck dk cku dku]"
         private let all = "1[ak ck dk aku cku dku akpu]"
 
-        @Test func `is locked at once, known or not`() throws {
+        @Test func `Every keychain of a user is locked at once, known or not`() throws {
             let keychains = (0..<3).map { _ in KeychainID.random() }
             let (owner, other) = (try OtherProcess(.hermit), try OtherProcess(.hermit))
             let stranger = KernelSample()

@@ -16,7 +16,7 @@ extension Kernel {
         private let first = "1[ck dk cku dku]"
 
         @Test(arguments: [User.caller, .ordinary])
-        func `are those that were published`(_ user: User) throws {
+        func `Shared keys are those that were published`(_ user: User) throws {
             let (owner, other) = (try OtherProcess(user), try OtherProcess(user))
             defer { _ = try? owner("lock \(keychain) all") }
             #expect(try other("read \(keychain) 1") == "before notUnlocked")
@@ -29,7 +29,7 @@ extension Kernel {
         }
 
         @Test(arguments: [User.caller, .ordinary])
-        func `can be used from a fresh session keyring`(_ user: User) throws {
+        func `Shared keys can be used from a fresh session keyring`(_ user: User) throws {
             let (owner, other) = (try OtherProcess(user), try OtherProcess(user))
             defer { _ = try? owner("lock \(keychain) all") }
             #expect(try other("session") == "ok")
@@ -47,7 +47,7 @@ extension Kernel {
         }
 
         @Test(arguments: [User.caller, .ordinary])
-        func `are seen by every thread`(_ user: User) throws {
+        func `Shared keys are seen by every thread`(_ user: User) throws {
             let owner = try OtherProcess(user)
             defer { _ = try? owner("lock \(keychain) all") }
             #expect(try owner("publish \(keychain) 1 -") == "kernel")
@@ -57,7 +57,7 @@ extension Kernel {
         }
 
         @Test(arguments: [User.caller, .ordinary])
-        func `outlive who published them`(_ user: User) throws {
+        func `Shared keys outlive who published them`(_ user: User) throws {
             try OtherProcess(user).publishAndDie(keychain)
             let other = try OtherProcess(user)
             defer { _ = try? other("lock \(keychain) all") }
@@ -65,7 +65,7 @@ extension Kernel {
         }
 
         @Test(arguments: [User.caller, .ordinary])
-        func `end at their deadline for all`(_ user: User) throws {
+        func `Shared keys end at their deadline for all`(_ user: User) throws {
             let (owner, other) = (try OtherProcess(user), try OtherProcess(user))
             defer { _ = try? owner("lock \(keychain) all") }
             #expect(try owner("publish \(keychain) 1 1500") == "kernel")
@@ -80,7 +80,7 @@ extension Kernel {
         }
 
         @Test(.enabled(if: Requirement.root, "needs root, to become other users"))
-        func `are not there for another user`() throws {
+        func `Shared keys are not there for another user`() throws {
             let sample = KernelSample()
             let stranger = try OtherProcess(.stranger)
             let keychain = sample.samples.keychainID
@@ -99,7 +99,7 @@ extension Kernel {
         }
 
         @Test(arguments: [User.caller, .ordinary])
-        func `are whole or not there whenever who publishes them is killed`(
+        func `Shared keys are whole or not there whenever who publishes them is killed`(
             _ user: User
         ) throws {
             let reader = try OtherProcess(user)
@@ -119,7 +119,9 @@ extension Kernel {
         }
 
         @Test(arguments: [User.caller, .ordinary])
-        func `are replaced without a moment in which they are not there`(_ user: User) throws {
+        func `Shared keys are replaced without a moment in which they are not there`(_ user: User)
+            throws
+        {
             let owner = try OtherProcess(user)
             let readers = try (0..<4).map { _ in try OtherProcess(user) }
             defer { _ = try? owner("lock \(keychain) all") }
@@ -130,7 +132,7 @@ extension Kernel {
         }
 
         @Test(arguments: [User.caller, .ordinary])
-        func `give each reader an answer of before or after, while locked and unlocked`(
+        func `Each reader sees the state before or after a concurrent lock or unlock`(
             _ user: User
         ) throws {
             let owner = try OtherProcess(user)

@@ -11,7 +11,7 @@ import ValetTestValues
     private let data: [UInt8] = [1, 2, 3]
 
     @Test(arguments: try Vector.sealing("aead"))
-    func `opens as its vector says`(_ vector: Vector) throws {
+    func `Sealed data opens as its vector says`(_ vector: Vector) throws {
         let key = try vector.key("key", as: Purpose.Value.self)
         let sealed = try vector.bytes("sealed")
         let data = try vector.bytes("associated_data")
@@ -22,7 +22,7 @@ import ValetTestValues
     }
 
     @Test(arguments: try Vector.sealing("aead"))
-    func `opens into an array as its vector says`(_ vector: Vector) throws {
+    func `Sealed data opens into an array as its vector says`(_ vector: Vector) throws {
         let key = try vector.key("key", as: Purpose.Attributes.self)
         let sealed = try vector.bytes("sealed")
         let data = try vector.bytes("associated_data")
@@ -33,7 +33,7 @@ import ValetTestValues
     }
 
     @Test(arguments: try Vector.sealing("aead").filter { $0.outcome == .success })
-    func `is what its vector says`(_ vector: Vector) throws {
+    func `Sealed data is what its vector says`(_ vector: Vector) throws {
         let plaintext = try vector.bytes("plaintext")
         let data = try vector.bytes("associated_data")
         let sealed = try AEAD.seal(
@@ -42,17 +42,17 @@ import ValetTestValues
         #expect(try sealed == vector.bytes("sealed"))
     }
 
-    @Test func `is longer by the overhead`() {
+    @Test func `Sealed data is longer by the overhead`() {
         #expect(seal(under: .random()).count == plaintext.count + AEAD.overhead)
         #expect(AEAD.overhead == 40)
     }
 
-    @Test func `has another nonce each time`() {
+    @Test func `Sealed data has another nonce each time`() {
         let key = ValueSubkey.random()
         #expect(seal(under: key).prefix(24) != seal(under: key).prefix(24))
     }
 
-    @Test func `has another nonce each time from one supply`() throws {
+    @Test func `Sealed data has another nonce each time from one supply`() throws {
         let attributes = AttributesSubkey.random()
         let value = ValueSubkey.random()
         var data = LengthPrefixed()
@@ -87,7 +87,7 @@ import ValetTestValues
         }
     }
 
-    @Test func `does not open under another key`() {
+    @Test func `Sealed data does not open under another key`() {
         let sealed = seal(under: .random())
         let error = #expect(throws: SealingError.self) {
             _ = try AEAD.open(
@@ -103,19 +103,19 @@ import ValetTestValues
 
 @Suite struct `A symmetric key` {
     @Test(arguments: [0, 16, 31, 33, 64])
-    func `has 32 bytes and no other number`(byteCount: Int) {
+    func `A symmetric key has 32 bytes and no other number`(byteCount: Int) {
         let bytes = [UInt8](repeating: 0, count: byteCount)
         let error = #expect(throws: SealingError.self) { _ = try RootKey(copying: bytes.span) }
         #expect(error?.code == .malformed)
     }
 
-    @Test func `is another each time it is made`() {
+    @Test func `A symmetric key is another each time it is made`() {
         let first = RootKey.random()
         let isEqual = first.isEqual(to: .random())
         #expect(!isEqual)
     }
 
-    @Test func `equals its copy`() throws {
+    @Test func `A symmetric key equals its copy`() throws {
         let key = RootKey.random()
         let bytes = key.array
         let isEqual = key.isEqual(to: try RootKey(copying: bytes.span))
@@ -124,23 +124,23 @@ import ValetTestValues
 }
 
 @Suite struct `A fixed number of bytes` {
-    @Test func `is refused when it is another number`() {
+    @Test func `A fixed number of bytes is refused when it is another number`() {
         let error = #expect(throws: SealingError.self) { try KeyID([1, 2, 3]) }
         #expect(error == SealingError(.malformed, during: .parse, of: "KeyID"))
     }
 
     @Test(arguments: 0..<16)
-    func `differs in any byte`(index: Int) throws {
+    func `A fixed number of bytes differs in any byte`(index: Int) throws {
         let id = KeychainID.random()
         #expect(try KeychainID(id.bytes.flipping(index)) != id)
     }
 
-    @Test func `equals its copy and hashes like it`() throws {
+    @Test func `A fixed number of bytes equals its copy and hashes like it`() throws {
         let id = KeychainID.random()
         #expect(try Set([id]).contains(KeychainID(id.bytes)))
     }
 
-    @Test func `is described in hexadecimal`() throws {
+    @Test func `A fixed number of bytes is described in hexadecimal`() throws {
         #expect(
             try KeyID([0x0A, 0xFF] + [UInt8](repeating: 0, count: 14)).description
                 == "0aff0000000000000000000000000000")

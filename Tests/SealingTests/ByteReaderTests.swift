@@ -11,7 +11,7 @@ import Testing
         ByteReader(bytes, malformed: Refusal())
     }
 
-    @Test func `takes one field after another, most significant byte first`() throws {
+    @Test func `A byte reader takes one field after another, most significant byte first`() throws {
         var reader = reader([1, 2, 3, 4, 5, 6, 7, 0xff, 0xff, 0xff, 0xfe, 9])
         #expect(try reader.integer(UInt8.self) == 1)
         #expect(try reader.integer(UInt16.self) == 0x0203)
@@ -23,7 +23,7 @@ import Testing
         #expect(reader.isAtEnd)
     }
 
-    @Test func `throws the error that it was given for bytes that are not there`() {
+    @Test func `A byte reader throws the error that it was given for bytes that are not there`() {
         var reader = reader([1, 2, 3])
         #expect(throws: Refusal()) { try reader.integer(UInt32.self) }
         #expect(throws: Refusal()) { try reader.fixedBytes(as: KeyID.self) }
@@ -32,7 +32,7 @@ import Testing
         #expect(throws: Refusal()) { try reader.bytes(-1) }
     }
 
-    @Test func `takes nothing when it throws`() throws {
+    @Test func `A byte reader takes nothing when it throws`() throws {
         var reader = reader([1, 2, 3])
         #expect(throws: Refusal()) { try reader.integer(UInt32.self) }
         #expect(throws: Refusal()) { try reader.bytes(4) }
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, -1, .min, .max, 0x0102_0304_0506_0708] as [Int64])
-    func `gives back a number that was appended`(_ number: Int64) throws {
+    func `A byte reader gives back a number that was appended`(_ number: Int64) throws {
         var bytes: [UInt8] = [7]
         bytes.append(bigEndian: number)
         #expect(bytes.count == 9)

@@ -40,7 +40,9 @@ import ValetSecretMemory
             (100, [160, 3]), (62, [256, 3]), (31.25, [256, 6]), (20, [256, 9]), (1, [256, 64]),
             (0, [256, 64]), (-5, [256, 64]),
         ] as [(Double, [UInt32])])
-    func `raises memory, then passes`(_ milliseconds: Double, _ expected: [UInt32]) throws {
+    func `Calibrating Argon2's cost raises memory, then passes`(
+        _ milliseconds: Double, _ expected: [UInt32]
+    ) throws {
         #expect(try Machine(milliseconds: milliseconds).calibrate() == expected)
     }
 
@@ -49,24 +51,26 @@ import ValetSecretMemory
             (0, [64, 7]), (63, [64, 7]), (64, [64, 7]), (100, [100, 4]), (192, [160, 3]),
             (1 << 50, [160, 3]),
         ] as [(UInt64, [UInt32])])
-    func `heeds the limit, but not below 64 MiB`(_ limit: UInt64, _ expected: [UInt32]) throws {
+    func `Calibrating Argon2's cost heeds the limit, but not below 64 MiB`(
+        _ limit: UInt64, _ expected: [UInt32]
+    ) throws {
         #expect(try Machine(milliseconds: 100).calibrate(limitMiB: limit) == expected)
     }
 
-    @Test func `does not choose what there is no memory for`() throws {
+    @Test func `Calibrating Argon2's cost does not choose what there is no memory for`() throws {
         let machine = Machine(milliseconds: 50, memoryKiB: 200 << 10)
         #expect(try machine.calibrate() == [64, 3])
         #expect(machine.costs.map(\.memoryKiB) == [64 << 10, 256 << 10])
     }
 
-    @Test func `fails where there is no memory for the lowest`() {
+    @Test func `Calibrating Argon2's cost fails where there is no memory for the lowest`() {
         let error = #expect(throws: SealingError.self) {
             try Machine(milliseconds: 50, memoryKiB: 100).calibrate()
         }
         #expect(error == SealingError(.outOfMemory, during: .stretch, of: "passphrase"))
     }
 
-    @Test func `passes on any other failure`() {
+    @Test func `Calibrating Argon2's cost passes on any other failure`() {
         let error = #expect(throws: SealingError.self) {
             try PassphraseKDF.calibrate(memoryLimitKiB: 1 << 20) {
                 cost throws(SealingError) in
@@ -79,7 +83,8 @@ import ValetSecretMemory
         #expect(error?.code == .malformed)
     }
 
-    @Test func `measures at most twice, and once where the lowest is slow`() throws {
+    @Test func `Calibrating Argon2's cost measures once if the lowest is slow, else twice`() throws
+    {
         for (milliseconds, count) in [(1_000, 1), (100, 2), (1, 2)] as [(Double, Int)] {
             let machine = Machine(milliseconds: milliseconds)
             _ = try machine.calibrate()
@@ -88,7 +93,7 @@ import ValetSecretMemory
         }
     }
 
-    @Test func `can measure this machine`() throws {
+    @Test func `Calibrating Argon2's cost can measure this machine`() throws {
         let cost = Argon2Cost(uncheckedMemoryKiB: 8, passes: 1)
         #expect(try PassphraseKDF.duration(of: cost, on: ContinuousClock()) > .zero)
     }
@@ -114,7 +119,7 @@ import ValetSecretMemory
         func sleep(until deadline: Instant, tolerance: Duration?) async throws {}
     }
 
-    @Test func `goes by the clock that it is given`() throws {
+    @Test func `Calibrating Argon2's cost goes by the clock that it is given`() throws {
         let cost = try PassphraseKDF.calibratedCost(memoryByteCount: 1 << 32, on: SteadyClock())
         #expect(cost.memoryKiB == 128 << 10)
         // The second stretching took as long with twice the memory.
@@ -127,7 +132,7 @@ import ValetSecretMemory
         KeyAgreementPair(seed: SecretBytes(copying: seed.span), context).publicKey.bytes
     }
 
-    @Test func `is always the same, and another for another seed or context`() {
+    @Test func `A pair from a seed is always the same, and another for another seed or context`() {
         #expect(pair([1, 2]) == pair([1, 2]))
         #expect(pair([1, 2]) != pair([1, 3]))
         #expect(pair([1, 2]) != pair([1, 2, 0]))

@@ -9,7 +9,7 @@ import ValetTestValues
     private let binding = WrapBinding(.classKey, keychainID: .random(), epoch: Epoch(4))
 
     @Test(arguments: try Vector.sealing("wrap"))
-    func `unwraps as its vector says`(_ vector: Vector) throws {
+    func `A wrapped key unwraps as its vector says`(_ vector: Vector) throws {
         let kek = try vector.key("kek", as: Purpose.ClassKEK.self)
         let binding = try WrapBinding(vector)
         let bytes = try vector.bytes("wrapped")
@@ -22,7 +22,7 @@ import ValetTestValues
     }
 
     @Test(arguments: try Vector.sealing("wrap").filter { $0.outcome == .success })
-    func `is what its vector says`(_ vector: Vector) throws {
+    func `A wrapped key is what its vector says`(_ vector: Vector) throws {
         let wrapped = try KeyWrap.wrap(
             vector.key("key", as: Purpose.Class.self),
             under: vector.key("kek", as: Purpose.ClassKEK.self), binding: WrapBinding(vector),
@@ -30,7 +30,7 @@ import ValetTestValues
         #expect(try wrapped.bytes == vector.bytes("wrapped"))
     }
 
-    @Test func `unwraps to the key that was wrapped`() throws {
+    @Test func `A wrapped key unwraps to the key that was wrapped`() throws {
         let key = ClassKey.random()
         let kek = ClassKEK.random()
         let wrapped = KeyWrap.wrap(key, under: kek, binding: binding)
@@ -38,13 +38,13 @@ import ValetTestValues
         #expect(unwrapped.array == key.array)
     }
 
-    @Test func `is the same once written and read`() throws {
+    @Test func `A wrapped key is the same once written and read`() throws {
         let wrapped = KeyWrap.wrap(ClassKey.random(), under: ClassKEK.random(), binding: binding)
         let bytes = wrapped.bytes
         #expect(try WrappedKey(parsing: bytes.span) == wrapped)
     }
 
-    @Test func `asks for another key, naming what it is`() {
+    @Test func `A wrapped key asks for another key, naming what it is`() {
         let wrapped = KeyWrap.wrap(ClassKey.random(), under: ClassKEK.random(), binding: binding)
         let error = #expect(throws: SealingError.self) {
             _ = try KeyWrap.unwrap(
@@ -53,7 +53,7 @@ import ValetTestValues
         #expect(error == SealingError(.wrongKey, during: .unwrap, of: "class"))
     }
 
-    @Test func `is refused with any byte changed, and for the right reason`() {
+    @Test func `A wrapped key is refused with any byte changed, and for the right reason`() {
         let kek = ClassKEK.random()
         let bytes = KeyWrap.wrap(ClassKey.random(), under: kek, binding: binding).bytes
         for index in bytes.indices {
@@ -76,7 +76,7 @@ import ValetTestValues
     }
 
     @Test(arguments: 0..<121)
-    func `is refused when cut short`(byteCount: Int) {
+    func `A wrapped key is refused when cut short`(byteCount: Int) {
         let wrapped = KeyWrap.wrap(ClassKey.random(), under: ClassKEK.random(), binding: binding)
         let cut = Array(wrapped.bytes.prefix(byteCount))
         let error = #expect(throws: SealingError.self) { try WrappedKey(parsing: cut.span) }

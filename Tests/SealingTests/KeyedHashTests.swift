@@ -8,7 +8,7 @@ import ValetTestValues
 
 @Suite struct `A keyed hash` {
     @Test(arguments: try Vector.sealing("blake2b"))
-    func `is BLAKE2b-256 underneath`(_ vector: Vector) throws {
+    func `A keyed hash is BLAKE2b-256 underneath`(_ vector: Vector) throws {
         let key = try vector.key("key", as: Purpose.Index.self)
         var state = Sodium.roomForHashState()
         key.withBytes { key in Sodium.startHash(key: key, into: &state) }
@@ -21,25 +21,25 @@ import ValetTestValues
     }
 
     @Test(arguments: try Vector.sealing("blake2b-unkeyed"))
-    func `without a key is BLAKE2b-256`(_ vector: Vector) throws {
+    func `A keyed hash without a key is BLAKE2b-256`(_ vector: Vector) throws {
         let message = try vector.bytes("message")
         #expect(try Digest(of: message.span).bytes == vector.bytes("digest"))
     }
 
     @Test(arguments: try Vector.sealing("hash"))
-    func `takes context and parts with their lengths`(_ vector: Vector) throws {
+    func `A keyed hash takes context and parts with their lengths`(_ vector: Vector) throws {
         let hash = try hash(of: vector)
         #expect(try hash.finish().bytes == vector.bytes("digest"))
     }
 
     @Test(arguments: try Vector.sealing("hash"))
-    func `makes a key of the same bytes`(_ vector: Vector) throws {
+    func `A keyed hash makes a key of the same bytes`(_ vector: Vector) throws {
         let hash = try hash(of: vector)
         #expect(try hash.derive(Purpose.ClassKEK.self).array == vector.bytes("digest"))
     }
 
     @Test(arguments: try Vector.sealing("hash"))
-    func `is made of a message of length-prefixed parts`(_ vector: Vector) throws {
+    func `A keyed hash is made of a message of length-prefixed parts`(_ vector: Vector) throws {
         var message = LengthPrefixed()
         message.append(try vector.text("context"))
         for part in try vector.list("part") { message.append(part) }
@@ -47,7 +47,7 @@ import ValetTestValues
     }
 
     @Test(arguments: try Vector.sealing("hash"))
-    func `that is kept gives the same digest each time`(_ vector: Vector) throws {
+    func `A keyed hash that is kept gives the same digest each time`(_ vector: Vector) throws {
         let kept = KeyedHash(try vector.key("key", as: Purpose.Index.self), .index)
         var parts = LengthPrefixed()
         for part in try vector.list("part") { parts.append(part) }
@@ -56,13 +56,13 @@ import ValetTestValues
     }
 
     @Test(arguments: try Vector.sealing("key-id"))
-    func `gives a key its id and its commitment`(_ vector: Vector) throws {
+    func `A keyed hash gives a key its id and its commitment`(_ vector: Vector) throws {
         let key = try vector.key("key", as: Purpose.Value.self)
         #expect(try key.id.bytes == vector.bytes("key_id"))
         #expect(try key.commitment.bytes == vector.bytes("commitment"))
     }
 
-    @Test func `takes a key as a part`() {
+    @Test func `A keyed hash takes a key as a part`() {
         let root = RootKey.random()
         let device = DeviceKEK.random()
         let withKey = KeyedHash.digest(root, .classKEKDevice) { $0.append(device) }
@@ -70,7 +70,7 @@ import ValetTestValues
         #expect(withKey == withBytes)
     }
 
-    @Test func `takes numbers big endian in their full width`() {
+    @Test func `A keyed hash takes numbers big endian in their full width`() {
         var parts = LengthPrefixed()
         parts.append(0x0102_0304_0506_0708 as UInt64)
         parts.append(0x0102_0304 as UInt32)
@@ -80,13 +80,13 @@ import ValetTestValues
                 + [0, 0, 0, 1, 5])
     }
 
-    @Test func `takes text as its UTF-8`() {
+    @Test func `A keyed hash takes text as its UTF-8`() {
         var parts = LengthPrefixed()
         parts.append("é")
         #expect(parts.bytes == [0, 0, 0, 2, 0xC3, 0xA9])
     }
 
-    @Test func `has contexts that start with the name of the format`() {
+    @Test func `A keyed hash has contexts that start with the name of the format`() {
         #expect(DerivationContext.allCases.allSatisfy { $0.rawValue.hasPrefix("valet/1/") })
     }
 

@@ -8,7 +8,7 @@ import ValetTestValues
 
 @Suite struct `A key agreement pair` {
     @Test(arguments: try Vector.sealing("x25519"))
-    func `agrees as RFC 7748 says`(_ vector: Vector) throws {
+    func `A key agreement pair agrees as RFC 7748 says`(_ vector: Vector) throws {
         let pair = KeyAgreementPair(secret: try vector.key("secret"))
         try vector.check {
             let shared = try pair.sharedSecret(with: PublicKey(vector.bytes("public_key")))
@@ -17,18 +17,18 @@ import ValetTestValues
     }
 
     @Test(arguments: try Vector.sealing("public-key"))
-    func `has the public half that RFC 7748 says`(_ vector: Vector) throws {
+    func `A key agreement pair has the public half that RFC 7748 says`(_ vector: Vector) throws {
         let pair = KeyAgreementPair(secret: try vector.key("secret"))
         #expect(try pair.publicKey.bytes == vector.bytes("public_key"))
     }
 
-    @Test func `is another each time it is made`() {
+    @Test func `A key agreement pair is another each time it is made`() {
         let first = KeyAgreementPair.random()
         let second = KeyAgreementPair.random()
         #expect(first.publicKey != second.publicKey)
     }
 
-    @Test func `can be wrapped like any key`() throws {
+    @Test func `A key agreement pair can be wrapped like any key`() throws {
         let pair = KeyAgreementPair.random()
         let kek = PresenceKEK.random()
         let binding = WrapBinding(.presence, keychainID: .random(), epoch: Epoch(1))
@@ -42,7 +42,7 @@ import ValetTestValues
 
 @Suite struct `A key sealed to a public key` {
     @Test(arguments: try Vector.sealing("recovery"))
-    func `unwraps as its vector says`(_ vector: Vector) throws {
+    func `A key sealed to a public key unwraps as its vector says`(_ vector: Vector) throws {
         let pair = KeyAgreementPair(secret: try vector.key("secret"))
         let binding = try Self.binding(vector)
         let bytes = try vector.bytes("sealed")
@@ -54,7 +54,7 @@ import ValetTestValues
     }
 
     @Test(arguments: try Vector.sealing("recovery").filter { $0.outcome == .success })
-    func `is what its vector says`(_ vector: Vector) throws {
+    func `A key sealed to a public key is what its vector says`(_ vector: Vector) throws {
         let pair = KeyAgreementPair(secret: try vector.key("secret"))
         let sealed = try SealedToPublicKey(
             wrapping: vector.key("key", as: Purpose.Root.self), to: pair.publicKey,
@@ -64,7 +64,7 @@ import ValetTestValues
         #expect(try sealed.bytes == vector.bytes("sealed"))
     }
 
-    @Test func `has another ephemeral key each time`() throws {
+    @Test func `A key sealed to a public key has another ephemeral key each time`() throws {
         let pair = KeyAgreementPair.random()
         let root = RootKey.random()
         let binding = WrapBinding(.rootRecovery, keychainID: .random(), epoch: Epoch(1))
@@ -75,7 +75,7 @@ import ValetTestValues
         #expect(unwrapped.array == root.array)
     }
 
-    @Test func `is not made for a point of low order`() {
+    @Test func `A key sealed to a public key is not made for a point of low order`() {
         let binding = WrapBinding(.rootRecovery, keychainID: .random(), epoch: Epoch(1))
         let error = #expect(throws: SealingError.self) {
             try SealedToPublicKey(
@@ -94,7 +94,7 @@ import ValetTestValues
 
 @Suite struct `A value sealed to a public key` {
     @Test(arguments: try Vector.sealing("presence"))
-    func `opens as its vector says`(_ vector: Vector) throws {
+    func `A value sealed to a public key opens as its vector says`(_ vector: Vector) throws {
         let pair = KeyAgreementPair(secret: try vector.key("secret"))
         let sealed = try vector.bytes("sealed")
         let data = try vector.bytes("associated_data")
@@ -108,7 +108,7 @@ import ValetTestValues
     }
 
     @Test(arguments: try Vector.sealing("presence").filter { $0.outcome == .success })
-    func `is what its vector says`(_ vector: Vector) throws {
+    func `A value sealed to a public key is what its vector says`(_ vector: Vector) throws {
         let pair = KeyAgreementPair(secret: try vector.key("secret"))
         let recipient = try Recipient(
             pair.publicKey, keychainID: KeychainID(vector.bytes("keychain")),
@@ -122,7 +122,7 @@ import ValetTestValues
         #expect(try sealed == vector.bytes("sealed"))
     }
 
-    @Test func `opens with the pair it was sealed to`() throws {
+    @Test func `A value sealed to a public key opens with the pair it was sealed to`() throws {
         let pair = KeyAgreementPair.random()
         let id = KeychainID.random()
         let plaintext: [UInt8] = [1, 2]

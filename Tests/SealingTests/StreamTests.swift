@@ -16,7 +16,7 @@ import ValetTestValues
     }
 
     @Test(arguments: try Vector.sealing("stream"))
-    func `is what libsodium says it is`(_ vector: Vector) throws {
+    func `A stream of sealed chunks is what libsodium says it is`(_ vector: Vector) throws {
         let header = try StreamHeader(vector.bytes("header"))
         let key: BackupKey = try vector.key("key")
         var opener = StreamOpener(under: key, header: header)
@@ -35,7 +35,7 @@ import ValetTestValues
     }
 
     @Test(arguments: [0, 1, 15, 16, 64, 1_000])
-    func `opens to what was sealed`(_ byteCount: Int) throws {
+    func `A stream of sealed chunks opens to what was sealed`(_ byteCount: Int) throws {
         let key = BackupKey.random()
         var sealer = StreamSealer(under: key)
         var opener = StreamOpener(under: key, header: sealer.header)
@@ -50,13 +50,13 @@ import ValetTestValues
         }
     }
 
-    @Test func `has a header of its own each time`() {
+    @Test func `A stream of sealed chunks has a header of its own each time`() {
         let key = BackupKey.random()
         let headers = (0..<10).map { _ in StreamSealer(under: key).header }
         #expect(Set(headers).count == 10)
     }
 
-    @Test func `goes on after a chunk that did not open`() throws {
+    @Test func `A stream of sealed chunks goes on after a chunk that did not open`() throws {
         let key = BackupKey.random()
         var sealer = StreamSealer(under: key)
         var opener = StreamOpener(under: key, header: sealer.header)

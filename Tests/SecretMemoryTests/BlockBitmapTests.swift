@@ -6,7 +6,9 @@ import Testing
 
 @Suite struct `A bitmap of blocks` {
     @Test(arguments: [1, 2, 3, 5, 8, 31, 32, 33, 63, 64])
-    func `gives out as many runs as fit, none across a word or a region`(run: Int) {
+    func `A bitmap of blocks gives out as many runs as fit, none across a word or a region`(
+        run: Int
+    ) {
         let bitmap = BlockBitmap()
         var taken: Set<Int> = []
         for region in BlockBitmap.Region.allCases {
@@ -22,13 +24,15 @@ import Testing
         }
     }
 
-    @Test func `has regions that are all of it`() {
+    @Test func `A bitmap of blocks has regions that are all of it`() {
         let words = BlockBitmap.Region.allCases.flatMap { Array($0.words) }
         #expect(words.sorted() == Array(0..<BlockBitmap.wordCount))
     }
 
     @Test(arguments: [(BlockBitmap.Region.common, 130), (.keys, 50 * 64 + 2)])
-    func `gives out again what was given back`(_ region: BlockBitmap.Region, _ block: Int) {
+    func `A bitmap of blocks gives out again what was given back`(
+        _ region: BlockBitmap.Region, _ block: Int
+    ) {
         let bitmap = BlockBitmap()
         while bitmap.take(1, of: region) != nil {}
         bitmap.giveBack(block, count: 3)
@@ -37,7 +41,7 @@ import Testing
         #expect(bitmap.take(1, of: region) == nil)
     }
 
-    @Test func `finds the gap that is large enough`() {
+    @Test func `A bitmap of blocks finds the gap that is large enough`() {
         let bitmap = BlockBitmap()
         while bitmap.take(1, of: .common) != nil {}
         bitmap.giveBack(5, count: 2)

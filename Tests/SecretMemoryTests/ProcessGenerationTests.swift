@@ -5,28 +5,28 @@ import ValetCForkSupport
 import ValetSecretMemory
 
 @Suite struct `The generation of a process` {
-    @Test func `stays the same within one process`() {
+    @Test func `The generation of a process stays the same within one process`() {
         #expect(ProcessGeneration.current == ProcessGeneration.current)
     }
 
-    @Test func `is never 0`() {
+    @Test func `The generation of a process is never 0`() {
         #expect(ProcessGeneration.current != 0)
     }
 
     @Test(arguments: [false, true])
-    func `is another in a child`(byBareClone: Bool) {
+    func `The generation of a process is another in a child`(byBareClone: Bool) {
         let status = generationInChild(byBareClone: byBareClone)
         #expect(status > 0)
         #expect(status != Int32(ProcessGeneration.current))
     }
 
-    @Test func `is the parent's own after a fork`() {
+    @Test func `The generation of a process is the parent's own after a fork`() {
         let before = ProcessGeneration.current
         _ = generationInChild(byBareClone: false)
         #expect(ProcessGeneration.current == before)
     }
 
-    @Test func `is another in a grandchild`() {
+    @Test func `The generation of a process is another in a grandchild`() {
         let status = run_in_child(0) {
             let child = Int32(ProcessGeneration.current)
             let grandchild = run_in_child(1) { Int32(ProcessGeneration.current) }

@@ -14,7 +14,7 @@ import ValetSecretMemory
         weak var box: Box?
     }
 
-    @Test func `is made once, and goes with what holds it`() {
+    @Test func `A process makes its value once, and it is freed with its holder`() {
         let witness = Witness()
         var local: ProcessLocal<Box>? = ProcessLocal { _ in Box() }
         witness.box = local?.value
@@ -24,7 +24,7 @@ import ValetSecretMemory
         #expect(witness.box == nil)
     }
 
-    @Test func `is made by one of many threads`() async {
+    @Test func `A value that each process has its own of is made by one of many threads`() async {
         let witness = Witness()
         do {
             let local = ProcessLocal<Box> { _ in Box() }
@@ -46,7 +46,7 @@ import ValetSecretMemory
     private static let inherited = Mutex(Inherited())
 
     @Test(.serialized, arguments: [false, true])
-    func `is never freed in a child of the process that made it`(_ makesItsOwn: Bool) {
+    func `A child never frees the value of its parent process`(_ makesItsOwn: Bool) {
         Self.inherited.withLock { inherited in
             let local = ProcessLocal<Box> { _ in Box() }
             inherited = Inherited(local: local, box: local.value)

@@ -11,18 +11,18 @@ import ValetCForkSupport
     private struct Refusal: Error {}
 
     // Where RLIMIT_MEMLOCK is too small it cannot be locked, and must not claim to be.
-    @Test func `says truly whether it is locked in memory`() throws {
+    @Test func `The arena of secrets says truly whether it is locked in memory`() throws {
         let codes: [SecretMemoryError.Code?] = [.notLocked, .notGuarded]
         #expect(SecretArena.isLocked == !codes.contains(SecretArena.failure?.code))
         #expect(try SecretArena.isLocked == (lockedKiB() >= 256))
     }
 
-    @Test func `wipes what was in a block when its owner lets go`() {
+    @Test func `The arena of secrets wipes what was in a block when its owner lets go`() {
         let address = fillAndRelease(byteCount: 2_000)
         #expect(isWiped(address, byteCount: 2_000))
     }
 
-    @Test func `wipes what a throwing closure had written`() {
+    @Test func `The arena of secrets wipes what a throwing closure had written`() {
         var address = 0
         #expect(throws: Refusal.self) {
             _ = try SecretBytes(byteCount: 1_000) { (bytes: inout MutableSpan<UInt8>) in
@@ -34,13 +34,13 @@ import ValetCForkSupport
         #expect(isWiped(address, byteCount: 1_000))
     }
 
-    @Test func `uses blocks again`() {
+    @Test func `The arena of secrets uses blocks again`() {
         var addresses: Set<Int> = []
         for _ in 0..<100_000 { addresses.insert(SecretBytes(byteCount: 64).address) }
         #expect(addresses.count <= 4_096)
     }
 
-    @Test func `gets its blocks back from closures that throw`() {
+    @Test func `The arena of secrets gets its blocks back from closures that throw`() {
         for _ in 0..<5_000 {
             #expect(throws: Refusal.self) {
                 _ = try SecretBytes(byteCount: 64) { (_: inout MutableSpan<UInt8>) in
@@ -52,7 +52,7 @@ import ValetCForkSupport
         #expect(isInArena)
     }
 
-    @Test func `gives way to ordinary memory when it is full`() {
+    @Test func `The arena of secrets gives way to ordinary memory when it is full`() {
         var held: [SecretValue] = []
         for _ in 0..<100 { held.append(SecretValue(SecretBytes(byteCount: 4_096))) }
         let one = SecretBytes(copying: [1, 2, 3].span)
@@ -64,7 +64,7 @@ import ValetCForkSupport
     }
 
     // An arena of its own: other suites hold keys in the one of the process.
-    @Test func `has room for keys however many values are held`() {
+    @Test func `The arena of secrets has room for keys however many values are held`() {
         let arena = SecretArena()
         for byteCount in [4_096, 1] {
             while unsafe arena.allocate(byteCount: byteCount, for: .values) != nil {}
@@ -77,7 +77,7 @@ import ValetCForkSupport
         #expect(isFull)
     }
 
-    @Test func `gives keys room beyond their own while there is some`() {
+    @Test func `The arena of secrets gives keys room beyond their own while there is some`() {
         let arena = SecretArena()
         for _ in 0..<2_000 {
             let key = unsafe arena.allocate(byteCount: 32, for: .keys)
@@ -85,12 +85,14 @@ import ValetCForkSupport
         }
     }
 
-    @Test func `moves what turns out to be a key`() {
+    @Test func `The arena of secrets moves what turns out to be a key`() {
         let key = SecretBytes(copying: [1, 2, 3].span).asKeys()
         #expect(key.array == [1, 2, 3])
     }
 
-    @Test func `says that it was full once, and is locked all the same`() throws {
+    @Test func `The arena of secrets says that it was full once, and is locked all the same`()
+        throws
+    {
         var held: [SecretValue] = []
         for _ in 0..<100 { held.append(SecretValue(SecretBytes(byteCount: 4_096))) }
         held = []
@@ -101,7 +103,7 @@ import ValetCForkSupport
         }
     }
 
-    @Test func `never gives the same block to two owners`() async {
+    @Test func `The arena of secrets never gives the same block to two owners`() async {
         let overlaps = await withTaskGroup { group in
             for marker in 1...8 { group.addTask { churn(marker: UInt8(marker)) } }
             return await group.reduce(0, +)
@@ -109,7 +111,7 @@ import ValetCForkSupport
         #expect(overlaps == 0)
     }
 
-    @Test func `is usable in a child, and locked there as in the parent`() {
+    @Test func `The arena of secrets is usable in a child, and locked there as in the parent`() {
         let inherited = SecretBytes(copying: [7].span)
         let status = run_in_child(0) {
             guard churn(marker: 9, rounds: 1_000) == 0 else { return 1 }
@@ -120,7 +122,9 @@ import ValetCForkSupport
         #expect(inherited.array == [7])
     }
 
-    @Test func `is usable in a child forked while other threads allocate`() async {
+    @Test func `The arena of secrets is usable in a child forked while other threads allocate`()
+        async
+    {
         let allocating = Task.detached {
             while !Task.isCancelled { _ = churn(marker: 3, rounds: 100) }
         }

@@ -8,37 +8,37 @@ import Testing
     private struct Refusal: Error {}
 
     @Test(arguments: [0, 1, 63, 64, 65, 4_096, 4_097, 1 << 20])
-    func `start as zeros`(byteCount: Int) {
+    func `Secret bytes start as zeros`(byteCount: Int) {
         let bytes = SecretBytes(byteCount: byteCount)
         #expect(bytes.array == [UInt8](repeating: 0, count: byteCount))
     }
 
     @Test(arguments: [0, 1, 64, 100, 4_096, 5_000])
-    func `hold a copy of what they are made from`(byteCount: Int) {
+    func `Secret bytes hold a copy of what they are made from`(byteCount: Int) {
         let original = (0..<byteCount).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         let bytes = SecretBytes(copying: original.span)
         #expect(bytes.array == original)
     }
 
-    @Test func `hold what the closure filled in`() {
+    @Test func `Secret bytes hold what the closure filled in`() {
         let bytes = SecretBytes(byteCount: 3) { (bytes: inout MutableSpan<UInt8>) in bytes[1] = 9 }
         #expect(bytes.array == [0, 9, 0])
     }
 
-    @Test func `can be changed in place`() {
+    @Test func `Secret bytes can be changed in place`() {
         var bytes = SecretBytes(byteCount: 2)
         bytes.withMutableBytes { bytes in bytes[1] = 7 }
         #expect(bytes.array == [0, 7])
     }
 
-    @Test func `of random differ each time`() {
+    @Test func `Secret bytes of random differ each time`() {
         let first = SecretBytes(randomByteCount: 32)
         let second = SecretBytes(randomByteCount: 32)
         #expect(first.array != second.array)
     }
 
     @Test(arguments: [0, 32, 5_000])
-    func `are equal to their copy`(byteCount: Int) {
+    func `Secret bytes are equal to their copy`(byteCount: Int) {
         let bytes = SecretBytes(randomByteCount: byteCount)
         let copy = SecretBytes(copying: bytes.array.span)
         let isEqual = bytes.isEqual(to: copy)
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: 0..<33)
-    func `differ when one byte does`(index: Int) {
+    func `Secret bytes differ when one byte does`(index: Int) {
         let bytes = SecretBytes(randomByteCount: 33)
         var other = SecretBytes(copying: bytes.array.span)
         other.withMutableBytes { bytes in bytes[index] ^= 1 }
@@ -54,52 +54,52 @@ import Testing
         #expect(!isEqual)
     }
 
-    @Test func `differ when one is longer`() {
+    @Test func `Secret bytes differ when one is longer`() {
         let isEqual = SecretBytes(byteCount: 3).isEqual(to: SecretBytes(byteCount: 4))
         #expect(!isEqual)
     }
 
     @Test(arguments: [1, 100, 5_000])
-    func `are aligned to 64 bytes`(byteCount: Int) {
+    func `Secret bytes are aligned to 64 bytes`(byteCount: Int) {
         let bytes = SecretBytes(byteCount: byteCount)
         #expect(bytes.address % 64 == 0)
     }
 
-    @Test func `above 4 KiB lie outside the arena`() {
+    @Test func `Secret bytes above 4 KiB lie outside the arena`() {
         let isInArena = SecretBytes(byteCount: 4_097).isInArena
         #expect(!isInArena)
     }
 
-    @Test func `of 4 KiB lie in the arena`() {
+    @Test func `Secret bytes of 4 KiB lie in the arena`() {
         let isInArena = SecretBytes(byteCount: 4_096).isInArena
         #expect(isInArena)
     }
 
-    @Test func `pass on what the closure throws`() {
+    @Test func `Secret bytes pass on what the closure throws`() {
         #expect(throws: Refusal.self) {
             _ = try SecretBytes(byteCount: 8) { (_: inout MutableSpan<UInt8>) in throw Refusal() }
         }
     }
 
-    @Test func `shared as a value leave out the padding`() {
+    @Test func `Secret bytes shared as a value leave out the padding`() {
         let value = SecretValue(SecretBytes(copying: [1, 2, 0x80, 0].span), byteCount: 2)
         #expect(value.withBytes { bytes in [bytes[0], bytes[1]] } == [1, 2])
         #expect(value.byteCount == 2)
     }
 
-    @Test func `shared as a value are all there`() {
+    @Test func `Secret bytes shared as a value are all there`() {
         let value = SecretValue(copying: [5, 6].span)
         #expect(value.withBytes { $0.count } == 2)
     }
 }
 
 @Suite struct `Randomness of libsodium` {
-    @Test func `gives as many bytes as asked for`() {
+    @Test func `Randomness of libsodium gives as many bytes as asked for`() {
         #expect(Randomness.bytes(17).count == 17)
         #expect(Randomness.bytes(0).isEmpty)
     }
 
-    @Test func `fills all of what it is given`() {
+    @Test func `Randomness of libsodium fills all of what it is given`() {
         var seen = [UInt8](repeating: 0, count: 16)
         for _ in 0..<20 {
             var bytes = [UInt8](repeating: 0, count: 16)

@@ -17,7 +17,7 @@ import ValetTestValues
         get throws { try tpm.device.status(until: .soon).dictionaryAttack }
     }
 
-    @Test func `says how many tries are left, and counts them`() throws {
+    @Test func `Guessing at a TPM says how many tries are left, and counts them`() throws {
         try RawTPM(tpm.socket).setDictionaryAttack(limit: 8, recoverySeconds: 1000)
         let object = try tpm.device.seal(1, pin: 2)
         for left in [7, 6, 5] {
@@ -29,7 +29,7 @@ import ValetTestValues
         #expect(try attack.triesLeft == 5)
     }
 
-    @Test func `tries nothing when few tries are left, unless forced`() throws {
+    @Test func `Guessing at a TPM tries nothing when few tries are left, unless forced`() throws {
         let object = try tpm.device.seal(1, pin: 2)
         for _ in 0..<2 {
             #expect(failure { _ = try tpm.device.unseal(object, pin: 9) } != nil)
@@ -43,7 +43,9 @@ import ValetTestValues
         #expect(opened == SecretBytes.sample(1).array)
     }
 
-    @Test func `is locked out after too many, and says for how long at most`() throws {
+    @Test func `Guessing at a TPM is locked out after too many, and says for how long at most`()
+        throws
+    {
         let (object, device) = (try tpm.device.seal(1, pin: 2), try tpm.device.seal(3))
         for _ in 0..<3 { _ = failure { _ = try tpm.device.unseal(object, pin: 9, isForced: true) } }
         let code = failure { _ = try tpm.device.unseal(object, pin: 2, isForced: true) }
@@ -55,7 +57,7 @@ import ValetTestValues
         #expect(try tpm.device.unseal(object, pin: 2) == SecretBytes.sample(1).array)
     }
 
-    @Test func `opens again once the TPM has forgiven`() throws {
+    @Test func `Guessing at a TPM opens again once the TPM has forgiven`() throws {
         try RawTPM(tpm.socket).setDictionaryAttack(limit: 2, recoverySeconds: 1)
         let object = try tpm.device.seal(1, pin: 2)
         for _ in 0..<2 { _ = failure { _ = try tpm.device.unseal(object, pin: 9, isForced: true) } }
@@ -67,7 +69,7 @@ import ValetTestValues
         #expect(opened == SecretBytes.sample(1).array)
     }
 
-    @Test func `is limited only where the lockout authorization is set`() throws {
+    @Test func `Guessing at a TPM is limited only where the lockout authorization is set`() throws {
         let object = try tpm.device.seal(1, pin: 2)
         // One client at a time.
         func attack(_ body: (RawTPM) throws -> Void) throws { try body(RawTPM(tpm.socket)) }
@@ -88,13 +90,13 @@ import ValetTestValues
         #expect(try self.attack.triesLeft < 3)
     }
 
-    @Test func `says after a restart, too, whether the lockout authorization is set`() throws {
+    @Test func `A restarted TPM still says whether its lockout authorization is set`() throws {
         try RawTPM(tpm.socket).setLockoutAuthorization([7])
         try tpm.restart()
         #expect(try tpm.device.status(until: .soon).hasLockoutAuthorization)
     }
 
-    @Test func `remembers wrong tries when the power fails`() throws {
+    @Test func `Guessing at a TPM remembers wrong tries when the power fails`() throws {
         try RawTPM(tpm.socket).setDictionaryAttack(limit: 8, recoverySeconds: 1000)
         let object = try tpm.device.seal(1, pin: 2)
         _ = failure { _ = try tpm.device.unseal(object, pin: 9) }
@@ -103,7 +105,7 @@ import ValetTestValues
         #expect(try attack.triesLeft < 8)
     }
 
-    @Test func `says how many are left to the person who asks`() {
+    @Test func `Guessing at a TPM says how many are left to the person who asks`() {
         let cases: [(TPMError.Code, String)] = [
             (.wrongAuthorization(triesLeft: 1), "wrong, 1 try left"),
             (.wrongAuthorization(triesLeft: 4), "wrong, 4 tries left"),

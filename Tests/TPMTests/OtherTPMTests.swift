@@ -13,21 +13,21 @@ import ValetTestValues
 
     init() throws { tpm = try Swtpm() }
 
-    @Test func `is another one after it was cleared`() throws {
+    @Test func `A changed TPM is another one after it was cleared`() throws {
         let (device, passcode) = (try tpm.device.seal(1), try tpm.device.seal(1, pin: 2))
         try RawTPM(tpm.socket).clear()
         #expect(failure { _ = try tpm.device.unseal(device) } == .otherTPM)
         #expect(failure { _ = try tpm.device.unseal(passcode, pin: 2) } == .otherTPM)
     }
 
-    @Test func `is another one when it was swapped`() throws {
+    @Test func `A changed TPM is another one when it was swapped`() throws {
         let object = try tpm.device.seal(1)
         let other = try Swtpm()
         #expect(failure { _ = try other.device.unseal(object) } == .otherTPM)
         #expect(try tpm.device.unseal(object) == SecretBytes.sample(1).array)
     }
 
-    @Test func `is another one when its storage root key was replaced`() throws {
+    @Test func `A changed TPM is another one when its storage root key was replaced`() throws {
         try RawTPM(tpm.socket).persistStorageKey()
         let object = try tpm.device.seal(1)
         // TPM2_EvictControl of what is persistent removes it.
@@ -36,7 +36,7 @@ import ValetTestValues
         #expect(failure { _ = try tpm.device.unseal(object) } == .otherTPM)
     }
 
-    @Test func `fails the policy once a register has another value`() throws {
+    @Test func `A changed TPM fails the policy once a register has another value`() throws {
         let pcrs = try #require(PCRSelection(text: "7"))
         let object = try tpm.device.seal(1, boundTo: pcrs)
         try RawTPM(tpm.socket).extend(8)
@@ -45,7 +45,7 @@ import ValetTestValues
         #expect(failure { _ = try tpm.device.unseal(object) } == .policyFailed)
     }
 
-    @Test func `binds to no registers that it does not keep`() throws {
+    @Test func `A changed TPM binds to no registers that it does not keep`() throws {
         // TPM2_PCR_Allocate, by the platform: SHA-256 with 8 registers, from the next start on.
         try RawTPM(tpm.socket).command(
             0x12b, on: 0x4000_000c, [0, 0, 0, 1, 0, 0x0b, 3, 0xff, 0, 0])

@@ -23,7 +23,7 @@ import ValetTestValues
         }
     }
 
-    @Test func `says that there is none`() throws {
+    @Test func `Looking for a TPM says that there is none`() throws {
         try folder.write([], to: "file")
         let places: [TPMDevice.Place] = [
             .device(path: folder.path("absent")), .device(path: folder.path("file")),
@@ -34,18 +34,18 @@ import ValetTestValues
         #expect(try folder.read("file").isEmpty)
     }
 
-    @Test func `follows no link to something else`() {
+    @Test func `Looking for a TPM follows no link to something else`() {
         folder.link("tpmrm0", to: "/dev/null")
         #expect(look(TPMDevice(.device(path: folder.path("tpmrm0"))))?.code == .noDevice)
     }
 
     /// A device that takes every command, and answers none.
-    @Test func `gives up a device that is no TPM`() {
+    @Test func `Looking for a TPM gives up a device that is no TPM`() {
         let code = look(TPMDevice(.device(path: "/dev/null")))?.code
         #expect(code == .connectionLost)
     }
 
-    @Test func `names the library that is missing, and its package`() throws {
+    @Test func `Looking for a TPM names the library that is missing, and its package`() throws {
         let cases: [(TPMDevice.Libraries, String)] = [
             (.init(esys: "libabsent.so.0"), "libabsent.so.0"),
             (.init(marshalling: "libabsent.so.0"), "libabsent.so.0"),
@@ -59,7 +59,7 @@ import ValetTestValues
         }
     }
 
-    @Test func `names the group whose members may use it`() throws {
+    @Test func `Looking for a TPM names the group whose members may use it`() throws {
         try folder.write([], to: "tpm", mode: 0o660)
         let place = TPMDevice.Place.device(path: folder.path("tpm"))
         let name = try #require(
@@ -74,7 +74,7 @@ import ValetTestValues
     }
 
     @Test(.enabled(if: geteuid() != 0, "root may use every device"))
-    func `is told when the user may not use it`() throws {
+    func `Looking for a TPM is told when the user may not use it`() throws {
         try folder.write([], to: "tpm", mode: 0)
         let error = look(TPMDevice(.device(path: folder.path("tpm"))))
         #expect(error?.code == .noPermission(group: nil))
@@ -82,7 +82,7 @@ import ValetTestValues
 }
 
 @Suite struct `What a TPM says` {
-    @Test func `is decoded into layer and base code`() {
+    @Test func `A TPM's response is decoded into layer and base code`() {
         let cases: [(UInt32, TPMResponse.Layer?, UInt32)] = [
             (0x98e, .tpm, 0x8e), (0x9a2, .tpm, 0xa2), (0x1df, .tpm, 0x9f), (0x921, .tpm, 0x921),
             (0x922, .tpm, 0x922), (0x101, .tpm, 0x101), (0x14c, .tpm, 0x14c), (0x99d, .tpm, 0x9d),
@@ -97,7 +97,7 @@ import ValetTestValues
         }
     }
 
-    @Test func `means what the caller can do`() {
+    @Test func `A TPM's response means what the caller can do`() {
         let cases: [(UInt32, TPMError.Code)] = [
             (0x98e, .wrongAuthorization(triesLeft: nil)), (0x9a2, .ownerAuthorizationNeeded),
             (0x99d, .policyFailed), (0x128, .policyFailed), (0x902, .full), (0x903, .full),
@@ -109,14 +109,14 @@ import ValetTestValues
         }
     }
 
-    @Test func `is told in one line`() {
+    @Test func `A TPM's response is told in one line`() {
         let error = TPMError(TPMResponse(0x98e), during: "unseal the device secret")
         #expect(
             error.description
                 == "could not unseal the device secret: wrong, TPM 0x98e (code 0x8e)")
     }
 
-    @Test func `of tries is weighed before one is made`() {
+    @Test func `A TPM's response of tries is weighed before one is made`() {
         let cases: [(failed: Int, limit: Int, says: Bool, isForced: Bool, TPMError.Code?)] = [
             (0, 3, false, false, nil), (1, 3, false, false, nil),
             (2, 3, false, false, .tooFewTries(left: 1, of: 3)), (2, 3, false, true, nil),

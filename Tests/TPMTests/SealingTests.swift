@@ -17,18 +17,18 @@ import ValetTestValues
         tpm = try Swtpm(folder)
     }
 
-    @Test func `gives the device secret back`() throws {
+    @Test func `Sealing in a TPM gives the device secret back`() throws {
         let object = try tpm.device.seal(1)
         #expect(try tpm.device.unseal(object) == SecretBytes.sample(1).array)
     }
 
-    @Test func `gives the passcode's secret back for the right value`() throws {
+    @Test func `Sealing in a TPM gives the passcode's secret back for the right value`() throws {
         let object = try tpm.device.seal(1, pin: 2)
         #expect(try tpm.device.unseal(object, pin: 2) == SecretBytes.sample(1).array)
     }
 
     @Test(arguments: [true, false])
-    func `gives secrets back after the machine was off`(_ isOrderly: Bool) throws {
+    func `Sealing in a TPM gives secrets back after the machine was off`(_ isOrderly: Bool) throws {
         let (device, passcode) = (try tpm.device.seal(1), try tpm.device.seal(3, pin: 2))
         if isOrderly {
             try tpm.restart()
@@ -40,7 +40,7 @@ import ValetTestValues
         #expect(try tpm.device.unseal(passcode, pin: 2) == SecretBytes.sample(3).array)
     }
 
-    @Test func `gives secrets back from what was stored of them`() throws {
+    @Test func `Sealing in a TPM gives secrets back from what was stored of them`() throws {
         let pcrs = try #require(PCRSelection(text: "7"))
         for object in [
             try tpm.device.seal(1), try tpm.device.seal(1, boundTo: pcrs),
@@ -51,14 +51,15 @@ import ValetTestValues
         }
     }
 
-    @Test func `stores nothing that holds the secret or the value`() throws {
+    @Test func `Sealing in a TPM stores nothing that holds the secret or the value`() throws {
         let object = try tpm.device.seal(1, pin: 2)
         for secret in [SecretBytes.sample(1).array, SecretBytes.sample(2).array] {
             #expect(!object.bytes.contains(secret.prefix(8)))
         }
     }
 
-    @Test func `shows neither secret nor value to who listens on the bus`() throws {
+    @Test func `Sealing in a TPM shows neither secret nor value to who listens on the bus`() throws
+    {
         let proxy = try TPMProxy(in: folder, before: tpm.socket) { _, _ in .pass }
         let device = TPMDevice(.socket(path: proxy.socket))
         let object = try device.seal(1, pin: 2)
@@ -73,7 +74,7 @@ import ValetTestValues
 
     /// TPM and tpm2-tss both take zeros off the end of a value: they have to agree.
     @Test(arguments: [1, 2, 31, 32])
-    func `takes values that end in zeros`(_ zeros: Int) throws {
+    func `Sealing in a TPM takes values that end in zeros`(_ zeros: Int) throws {
         let value =
             Array(SecretBytes.sample(1).array.dropLast(zeros)) + .init(repeating: 0, count: zeros)
         let object = try tpm.device.sealPasscodeSecret(
@@ -83,7 +84,7 @@ import ValetTestValues
         #expect(opened.array == SecretBytes.sample(3).array)
     }
 
-    @Test func `leaves nothing in the TPM, whatever happens`() throws {
+    @Test func `Sealing in a TPM leaves nothing in the TPM, whatever happens`() throws {
         let pcrs = try #require(PCRSelection(text: "0,7"))
         let (device, bound) = (try tpm.device.seal(1), try tpm.device.seal(1, boundTo: pcrs))
         let passcode = try tpm.device.seal(3, pin: 2)
@@ -108,7 +109,7 @@ import ValetTestValues
     }
 
     @Test(arguments: RawTPM.StorageKey.allCases)
-    func `uses the machine's storage root key where there is one`(
+    func `Sealing in a TPM uses the machine's storage root key where there is one`(
         _ kind: RawTPM.StorageKey
     ) throws {
         let before = try tpm.device.seal(1)
@@ -121,7 +122,8 @@ import ValetTestValues
         #expect(try RawTPM(tpm.socket).leftovers() == 0)
     }
 
-    @Test func `makes no storage root key where an owner has to allow it`() throws {
+    @Test func `Sealing in a TPM makes no storage root key where an owner has to allow it`() throws
+    {
         try RawTPM(tpm.socket).setOwnerAuthorization([1, 2, 3])
         #expect(failure { _ = try tpm.device.seal(1) } == .ownerAuthorizationNeeded)
     }

@@ -21,7 +21,7 @@ import ValetTestValues
 
     /// TPM_RC_RETRY, TPM_RC_YIELDED, TPM_RC_TESTING, TPM_RC_NV_RATE.
     @Test(arguments: [0x922, 0x908, 0x90a, 0x920] as [UInt32])
-    func `is asked again when it is busy`(_ code: UInt32) throws {
+    func `A shared TPM is asked again when it is busy`(_ code: UInt32) throws {
         let proxy = try TPMProxy(in: folder, before: tpm.socket) { _, number in
             number % 3 == 0 ? .pass : TPMProxy.answer(code)
         }
@@ -30,7 +30,7 @@ import ValetTestValues
         #expect(try device.unseal(object) == SecretBytes.sample(1).array)
     }
 
-    @Test func `is waited for no longer than the deadline`() throws {
+    @Test func `A shared TPM is waited for no longer than the deadline`() throws {
         let object = try tpm.device.seal(1)
         let answers: [TPMProxy.Action] = [.silence, TPMProxy.answer(0x922)]
         for (number, answer) in answers.enumerated() {
@@ -42,7 +42,7 @@ import ValetTestValues
         }
     }
 
-    @Test func `is waited for while another process has it`() throws {
+    @Test func `A shared TPM is waited for while another process has it`() throws {
         let object = try tpm.device.seal(1)
         let holder = Mutex<RawTPM?>(try RawTPM(tpm.socket))
         #expect(failure { _ = try tpm.device.unseal(object, until: .short) } == .timedOut)
@@ -53,7 +53,7 @@ import ValetTestValues
         #expect(try tpm.device.unseal(object) == SecretBytes.sample(1).array)
     }
 
-    @Test func `may go away at any command`() throws {
+    @Test func `A shared TPM may go away at any command`() throws {
         let object = try tpm.device.seal(1, pin: 2)
         let count = Mutex(0)
         var codes: [TPMError.Code?] = []
@@ -77,7 +77,7 @@ import ValetTestValues
         #expect(codes.allSatisfy { $0 == nil || $0 == .connectionLost })
     }
 
-    @Test func `may be killed in the middle`() throws {
+    @Test func `A shared TPM may be killed in the middle`() throws {
         let object = try tpm.device.seal(1)
         let proxy = try TPMProxy(in: folder, before: tpm.socket) {
             [identifier = tpm.identifier] _, number in
@@ -91,7 +91,7 @@ import ValetTestValues
         #expect(try tpm.device.unseal(object) == SecretBytes.sample(1).array)
     }
 
-    @Test func `is no use while it stands still`() throws {
+    @Test func `A shared TPM is no use while it stands still`() throws {
         let object = try tpm.device.seal(1)
         tpm.stop()
         #expect(failure { _ = try tpm.device.unseal(object, until: .short) } == .timedOut)
@@ -99,7 +99,7 @@ import ValetTestValues
         #expect(try tpm.device.unseal(object) == SecretBytes.sample(1).array)
     }
 
-    @Test func `is used by the next process when one was killed`() throws {
+    @Test func `A shared TPM is used by the next process when one was killed`() throws {
         let reached = DispatchSemaphore(value: 0)
         let proxy = try TPMProxy(in: folder, before: tpm.socket) { code, _ in
             // TPM2_Load: key and session are in the TPM.
@@ -117,7 +117,7 @@ import ValetTestValues
         #expect(try tpm.device.unseal(object) == SecretBytes.sample(1).array)
     }
 
-    @Test func `is used by two processes and this one at once`() throws {
+    @Test func `A shared TPM is used by two processes and this one at once`() throws {
         let processes = try (0..<2).map { _ in try OtherProcess(tpm.socket, "rounds", "20") }
         let object = try tpm.device.seal(1)
         for _ in 0..<20 {
@@ -127,7 +127,7 @@ import ValetTestValues
         #expect(try RawTPM(tpm.socket).leftovers() == 0)
     }
 
-    @Test func `is used by many threads at once`() throws {
+    @Test func `A shared TPM is used by many threads at once`() throws {
         let object = try tpm.device.seal(1)
         let device = tpm.device
         let wrong = Mutex(0)
@@ -139,13 +139,13 @@ import ValetTestValues
         #expect(wrong.withLock { $0 } == 0)
     }
 
-    @Test func `is used although scripts have filled it`() throws {
+    @Test func `A shared TPM is used although scripts have filled it`() throws {
         let object = try tpm.device.seal(1)
         for _ in 0..<3 { _ = try RawTPM(tpm.socket).makeStorageKey() }
         #expect(try tpm.device.unseal(object) == SecretBytes.sample(1).array)
     }
 
-    @Test func `answers nonsense, and that is said`() throws {
+    @Test func `A shared TPM answers nonsense, and that is said`() throws {
         let object = try tpm.device.seal(1)
         let answers: [[UInt8]] = [
             [UInt8](repeating: 0xff, count: 10), [UInt8](repeating: 0, count: 12),
@@ -161,7 +161,7 @@ import ValetTestValues
         }
     }
 
-    @Test func `writes nothing to standard error`() throws {
+    @Test func `A shared TPM writes nothing to standard error`() throws {
         let process = try OtherProcess(tpm.socket, "guess")
         let (output, errors) = process.end()
         #expect(output.hasPrefix("error wrongAuthorization"))

@@ -18,7 +18,7 @@ import ValetTestValues
     }
 
     @Test(arguments: ["", "7"])
-    func `open with no byte changed`(_ pcrs: String) throws {
+    func `Stored objects of a TPM open with no byte changed`(_ pcrs: String) throws {
         let object = try tpm.device.seal(1, boundTo: PCRSelection(text: pcrs) ?? .none)
         for index in object.bytes.indices {
             var bytes = object.bytes
@@ -31,20 +31,20 @@ import ValetTestValues
         #expect(try RawTPM(tpm.socket).leftovers() == 0)
     }
 
-    @Test func `open with no byte missing, and none more`() throws {
+    @Test func `Stored objects of a TPM open with no byte missing, and none more`() throws {
         let bytes = try tpm.device.seal(1).bytes
         for count in bytes.indices { #expect(open(Array(bytes[..<count])) == .malformed) }
         #expect(open(bytes + [0]) == .malformed)
     }
 
-    @Test func `open in no other role`() throws {
+    @Test func `Stored objects of a TPM open in no other role`() throws {
         let (device, passcode) = (try tpm.device.seal(1), try tpm.device.seal(1, pin: 2))
         #expect(failure { _ = try tpm.device.unseal(passcode) } == .malformed)
         #expect(failure { _ = try tpm.device.unseal(device, pin: 2) } == .malformed)
         #expect(try tpm.device.status(until: .soon).dictionaryAttack.failedTries == 0)
     }
 
-    @Test func `open with no part of another object`() throws {
+    @Test func `Stored objects of a TPM open with no part of another object`() throws {
         let (one, other) = (try tpm.device.seal(1), try tpm.device.seal(2))
         let mixed = SealedObject(
             publicArea: one.publicArea, privateArea: other.privateArea,
@@ -52,7 +52,7 @@ import ValetTestValues
         #expect(failure { _ = try tpm.device.unseal(mixed) } == .damaged)
     }
 
-    @Test func `are read without a trap, whatever they are`() throws {
+    @Test func `Stored objects of a TPM are read without a trap, whatever they are`() throws {
         let object = try tpm.device.seal(1)
         var random = SplitMix(seed: 7)
         for _ in 0..<200 {
@@ -72,7 +72,7 @@ import ValetTestValues
     private static let area: [UInt8] = [0, 0, 0, 5, 0, 3, 1, 2, 3]
     private static let name: [UInt8] = [0, 0, 0, 34, 0, 0x0b] + .init(repeating: 7, count: 32)
 
-    @Test func `has one encoding`() throws {
+    @Test func `The form of stored objects has one encoding`() throws {
         for pcrs in [[0, 0, 0, 0], [0, 0, 0, 10, 0, 0, 0, 1, 0, 0x0b, 3, 0x80, 0, 0]] as [[UInt8]] {
             let bytes = Self.area + Self.area + Self.name + pcrs
             let object = try SealedObject(parsing: bytes)
@@ -81,7 +81,7 @@ import ValetTestValues
         }
     }
 
-    @Test func `refuses every other`() {
+    @Test func `The form of stored objects refuses every other`() {
         let none: [UInt8] = [0, 0, 0, 0]
         let cases: [[UInt8]] = [
             [], Self.area, Self.area + Self.area + Self.name,
