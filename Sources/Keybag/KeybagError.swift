@@ -36,8 +36,6 @@ package struct KeybagError: Error, Sendable {
         case outOfMemory
         /// The keybag needs a protector of another kind.
         case needsProtector
-        /// The keybag has no key of that protection class.
-        case classUnavailable
     }
 
     /// What a caller can do about it.
@@ -73,7 +71,6 @@ extension KeybagError: CustomStringConvertible {
         case .passcodeTooLong: "a passcode has at most \(Passcode.maximalByteCount) bytes"
         case .outOfMemory: "not enough memory"
         case .needsProtector: "it takes something else to open it"
-        case .classUnavailable: "there is no key of that protection class"
         }
     }
 }

@@ -47,7 +47,7 @@ extension KeychainFailure {
         case .newer:
             self.init(.newerFormat, during: operation, hint: "update this program")
         case .wrongDeviceSecret: self = .wrongDeviceKey(operation)
-        case .needsProtector, .classUnavailable: self = .locked(operation)
+        case .needsProtector: self = .locked(operation)
         case .wrongPasscode, .wrongRecoveryKey, .noRecoveryKey, .mistypedRecoveryKey,
             .emptyPasscode, .passcodeTooLong:
             self.init(.authenticationFailed, during: operation, message: error.explanation)

@@ -86,13 +86,6 @@ package struct PCRSelection: Hashable, Sendable {
         bits = numbers.reduce(0) { $0 | 1 << UInt32($1) }
     }
 
-    /// Parses numbers with commas between them, such as "7" or "0,7"; nil for other text.
-    package init?(text: String) {
-        let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) }
-        guard !numbers.contains(nil) else { return nil }
-        self.init(numbers.compactMap { $0 })
-    }
-
     /// Whether no register is selected.
     package var isEmpty: Bool { bits == 0 }
 

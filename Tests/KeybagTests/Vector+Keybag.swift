@@ -22,7 +22,7 @@ extension KeybagError.Code {
         case .wrongRecoveryKey: .wrongRecoveryKey
         case .noRecoveryKey: .noRecoveryKey
         case .needsProtector: .needsProtector
-        case .emptyPasscode, .passcodeTooLong, .outOfMemory, .classUnavailable: nil
+        case .emptyPasscode, .passcodeTooLong, .outOfMemory: nil
         }
     }
 }

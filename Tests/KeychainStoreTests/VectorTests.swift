@@ -180,7 +180,7 @@ extension KeybagError {
         case .tampered: .tampered
         case .wrongDeviceSecret: .wrongSecret
         case .wrongPasscode, .wrongRecoveryKey, .noRecoveryKey, .mistypedRecoveryKey,
-            .emptyPasscode, .passcodeTooLong, .outOfMemory, .needsProtector, .classUnavailable:
+            .emptyPasscode, .passcodeTooLong, .outOfMemory, .needsProtector:
             nil
         @unknown default: nil
         }

@@ -37,7 +37,7 @@ import ValetTestValues
     }
 
     @Test func `A changed TPM fails the policy once a register has another value`() throws {
-        let pcrs = try #require(PCRSelection(text: "7"))
+        let pcrs = try #require(PCRSelection([7]))
         let object = try tpm.device.seal(1, boundTo: pcrs)
         try RawTPM(tpm.socket).extend(8)
         #expect(try tpm.device.unseal(object) == SecretBytes.sample(1).array)

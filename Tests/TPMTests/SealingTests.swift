@@ -41,7 +41,7 @@ import ValetTestValues
     }
 
     @Test func `Sealing in a TPM gives secrets back from what was stored of them`() throws {
-        let pcrs = try #require(PCRSelection(text: "7"))
+        let pcrs = try #require(PCRSelection([7]))
         for object in [
             try tpm.device.seal(1), try tpm.device.seal(1, boundTo: pcrs),
         ] {
@@ -85,7 +85,7 @@ import ValetTestValues
     }
 
     @Test func `Sealing in a TPM leaves nothing in the TPM, whatever happens`() throws {
-        let pcrs = try #require(PCRSelection(text: "0,7"))
+        let pcrs = try #require(PCRSelection([0, 7]))
         let (device, bound) = (try tpm.device.seal(1), try tpm.device.seal(1, boundTo: pcrs))
         let passcode = try tpm.device.seal(3, pin: 2)
         #expect(try RawTPM(tpm.socket).leftovers() == 0)

@@ -17,9 +17,9 @@ import ValetTestValues
         failure { _ = try tpm.device.unseal(SealedObject(parsing: bytes)) }
     }
 
-    @Test(arguments: ["", "7"])
-    func `Stored objects of a TPM open with no byte changed`(_ pcrs: String) throws {
-        let object = try tpm.device.seal(1, boundTo: PCRSelection(text: pcrs) ?? .none)
+    @Test(arguments: [[], [7]] as [[Int]])
+    func `Stored objects of a TPM open with no byte changed`(_ pcrs: [Int]) throws {
+        let object = try tpm.device.seal(1, boundTo: #require(PCRSelection(pcrs)))
         for index in object.bytes.indices {
             var bytes = object.bytes
             bytes[index] ^= 1 << UInt8(index % 8)
