@@ -141,7 +141,8 @@ var products: [Product] = [
             name: "ValetCommand", dependencies: ["ValetCLI"], swiftSettings: strict),
         testSupport("CForkSupport"),
         testSupport("TestValues"),
-        testSupport("TestSupport", ["KeychainServices"]),
+        testSupport(
+            "TestSupport", ["KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory"]),
         testSupport("SystemSupport", ["System", "TestValues"]),
         tests("System", ["SystemSupport", "TestValues"]),
         tests("Database", ["System", "SystemSupport", "TestValues"]),
@@ -182,9 +183,11 @@ var products: [Product] = [
                 "System", "TPM", "TPMSupport", "TestValues",
             ]),
         tests(
-            "KeychainServices",
+            "KeychainServices", ["KeychainModel", "KeychainStore", "SecretMemory", "TestSupport"]),
+        tests(
+            "SecItem",
             [
-                "KeychainModel", "KeychainStore", "LocalAuthentication", "SecItem",
+                "KeychainModel", "KeychainServices", "KeychainStore", "LocalAuthentication",
                 "SecretMemory", "Security", "System", "TestSupport", "TestValues", "UserPresence",
             ]),
         tests(

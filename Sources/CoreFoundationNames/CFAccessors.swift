@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
-internal import ValetSecItem
+internal import ValetKeychainServices
+public import ValetSecItem
 
-// CoreFoundation's calls that read a result: its type, its contents, and whether two are equal. The
-// numbers of types are ours; like Apple's, they hold within a process.
+// CoreFoundation's calls that read a result or an error: its type, its contents, and whether two
+// are equal. The numbers of types are our own; as on Apple's systems they are valid within a
+// process.
 
 /// The number of the type of `object`; 0 for nil and for an object of no type below.
 public func CFGetTypeID(_ object: CFTypeRef?) -> CFTypeID {
@@ -82,4 +84,56 @@ public func CFStringGetLength(_ theString: CFString?) -> CFIndex { theString?.le
 /// The hash of an object; 0 for nil.
 public func CFHash(_ cf: CFTypeRef?) -> CFHashCode {
     UInt(bitPattern: (cf as? NSObject)?.hash ?? 0)
+}
+
+// The calls that read the error of a failed call.
+
+/// The domain of errors whose code is an `OSStatus`.
+@safe nonisolated(unsafe) public let kCFErrorDomainOSStatus = constant(NSOSStatusErrorDomain)
+/// The domain of errors whose code is an `errno`.
+@safe nonisolated(unsafe) public let kCFErrorDomainPOSIX = constant(NSPOSIXErrorDomain)
+/// The domain of the errors of Foundation.
+@safe nonisolated(unsafe) public let kCFErrorDomainCocoa = constant(NSCocoaErrorDomain)
+
+/// An error with a code of `domain`.
+///
+/// - Parameters:
+///   - allocator: Without effect.
+///   - userInfo: What the accessors below give back, under the keys of `NSError`.
+public func CFErrorCreate(
+    _ allocator: CFAllocator?, _ domain: CFString, _ code: CFIndex, _ userInfo: CFDictionary?
+) -> CFError {
+    NSError(domain: domain as String, code: code, userInfo: userInfo as? [String: Any])
+}
+
+/// The code of an error, such as an `OSStatus`; 0 for no error.
+public func CFErrorGetCode(_ error: CFError?) -> CFIndex { error?.code ?? 0 }
+
+// Optional in name only, as on Apple's systems: `as String` builds, and so does `?? ""`.
+// swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+/// The domain that the code of an error belongs to; nil for no error.
+public func CFErrorGetDomain(_ error: CFError?) -> CFString! { error.map { $0.domain as NSString } }
+
+// swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+/// What an error says of itself, for people to read; nil for no error.
+public func CFErrorCopyDescription(_ error: CFError?) -> CFString! {
+    error.map { $0.localizedDescription as NSString }
+}
+
+// swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+/// Why something failed; nil if the error does not say.
+public func CFErrorCopyFailureReason(_ error: CFError?) -> CFString! {
+    error?.localizedFailureReason.map { $0 as NSString }
+}
+
+// swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+/// What would help; nil if the error does not say.
+public func CFErrorCopyRecoverySuggestion(_ error: CFError?) -> CFString! {
+    error?.localizedRecoverySuggestion.map { $0 as NSString }
+}
+
+// swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+/// Everything that an error carries; nil for no error.
+public func CFErrorCopyUserInfo(_ error: CFError?) -> CFDictionary! {
+    error.map { $0.userInfo as NSDictionary }
 }

@@ -58,7 +58,7 @@ public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
     SecItemDelete(query.request)
 }
 
-/// As `SecItemAdd`, for a result that the caller releases.
+/// Like `SecItemAdd`, for a result that the caller releases.
 @_disfavoredOverload
 @discardableResult
 public func SecItemAdd(
@@ -67,7 +67,7 @@ public func SecItemAdd(
     unsafe retaining(result) { unsafe SecItemAdd(attributes.request, $0) }
 }
 
-/// As `SecItemCopyMatching`, for a result that the caller releases.
+/// Like `SecItemCopyMatching`, for a result that the caller releases.
 @_disfavoredOverload
 @discardableResult
 public func SecItemCopyMatching(

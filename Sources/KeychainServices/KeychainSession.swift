@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Synchronization
 package import ValetKeychainModel
 package import ValetKeychainStore
 package import ValetSecretMemory
 internal import ValetUserPresence
 
-/// One application's view of one keychain: the typed request that everything else is made of.
+/// One application's view of one keychain. `Valet`, `KeychainSwift`, `SecItem` and the `valet`
+/// command make all their requests through it.
 ///
-/// Every call is synchronous, safe from every thread and process, and done by its deadline.
-/// What fails is also remembered as ``KeychainFailure/last``.
+/// Every call is synchronous, is safe from every thread and process, and ends by its deadline. It
+/// keeps its failure as ``KeychainFailure/last``.
 package struct KeychainSession: Sendable {
     /// The keychain.
     package let store: ItemStore
     /// The application that asks.
     package let caller: Caller
-    /// What comes before each call for items; nil but in tests.
+    /// Runs before each call for items; nil except in tests.
     let script: (any CallScript)?
 
     /// A session of `caller` in `store`.
@@ -24,16 +26,16 @@ package struct KeychainSession: Sendable {
         self.script = script
     }
 
-    /// The same session, with the script as this task has it.
+    /// The same session, with the script of this task.
     var ofThisTask: KeychainSession {
         KeychainSession(store, caller, script: script?.ofThisTask)
     }
 
     /// The session of this process: its keychain, its application identifier.
     ///
-    /// Found at first use, the same ever after; but see ``SessionOverride``.
-    /// - Throws: `noHome`, `invalidRequest` for a variable that is not understood, and what keeps a
-    ///   declaration of the application from being used.
+    /// Determined at first use and the same from then on, except inside a ``SessionOverride``.
+    /// - Throws: `noHome`; `invalidRequest` for a malformed variable; the failures of
+    ///   ``ApplicationIdentity/current(environment:)``.
     package static func current() throws(KeychainFailure) -> KeychainSession {
         if let other = try SessionOverride.current() { return other }
         if let known = SessionSlot.current.value.known { return known }
@@ -58,8 +60,8 @@ package struct KeychainSession: Sendable {
         }
     }
 
-    /// Refuses variables whose values mean nothing, at first use: a program that is to ask nobody
-    /// is not to find out at its first question that the variable was mistyped.
+    /// Refuses malformed variables at first use. Otherwise a program with a mistyped
+    /// `VALET_INTERACTION` would ask its first question before the mistake shows.
     private static func checkSettings() throws(KeychainFailure) {
         do throws(UserPresenceError) {
             try PasscodeAsker.checkSettings()
@@ -72,8 +74,8 @@ package struct KeychainSession: Sendable {
 
     /// Adds an item and returns it with its attributes (and without its value).
     ///
-    /// - Throws: `duplicateItem`, `missingEntitlement`, `valueTooLarge`, `passcodeNotSet` and
-    ///   whatever keeps the keychain from working.
+    /// - Throws: `duplicateItem`, `missingEntitlement`, `valueTooLarge`, `passcodeNotSet`, and any
+    ///   failure of the keychain itself.
     @discardableResult
     package func add(
         _ item: NewItem, value: SecretValue?,
@@ -97,10 +99,10 @@ package struct KeychainSession: Sendable {
         }
     }
 
-    /// Adds an item, or gives the item that has its primary key this value, and the access control
-    /// of `item` if that has one, and keeps the rest. Asks nobody.
+    /// Adds an item. If an item has the same primary key, gives that item the value, and the access
+    /// control of `item` if there is one, and keeps the rest. Does not ask the user.
     ///
-    /// - Throws: `duplicateItem` if that item has another protection class.
+    /// - Throws: `duplicateItem` if the existing item has another protection class.
     package func set(
         _ item: NewItem, value: SecretValue,
         _ policy: AuthenticationPolicy = AuthenticationPolicy()
@@ -110,10 +112,10 @@ package struct KeychainSession: Sendable {
         }
     }
 
-    /// Gives the item that `query` finds the value and the class of `item`, or adds `item`; deletes
-    /// what else `query` finds. All of it or nothing.
+    /// Gives the item that `query` finds the value and the class of `item`, or adds `item`. Deletes
+    /// the other items that `query` finds. Does all of it or nothing.
     ///
-    /// - Throws: As ``add(_:value:)``, but for `duplicateItem`; `locked` if a match is.
+    /// - Throws: Like ``add(_:value:_:)``, except `duplicateItem`; `locked` if a match is locked.
     package func replace(
         _ query: ItemQuery, with item: NewItem, value: SecretValue
     ) throws(KeychainFailure) {
@@ -122,7 +124,7 @@ package struct KeychainSession: Sendable {
         }
     }
 
-    /// Sets all items as ``set(_:value:)`` sets one, or does nothing at all.
+    /// Sets all items like ``set(_:value:_:)``, or none.
     package func set(
         _ items: [(item: NewItem, value: SecretValue)]
     ) throws(KeychainFailure) {
@@ -134,10 +136,10 @@ package struct KeychainSession: Sendable {
         }
     }
 
-    /// The values of the items with these accounts, all of one moment; what is not there, or has no
-    /// value, is missing.
+    /// The values of the items with these accounts, all from one moment. Accounts without an item,
+    /// or without a value, are missing in the result.
     ///
-    /// - Throws: `damaged` if one of them cannot be read.
+    /// - Throws: `damaged` if one of the items cannot be read.
     package func values(
         of accounts: Set<String>, in service: PasswordService
     ) throws(KeychainFailure) -> [String: SecretValue] {
@@ -146,9 +148,9 @@ package struct KeychainSession: Sendable {
         }
     }
 
-    /// Changes, adds and deletes items, or does nothing at all. Asks nobody.
+    /// Changes, adds and deletes items: all of it or nothing. Does not ask the user.
     ///
-    /// - Throws: `itemNotFound` if an item to be changed or deleted is not as it was read.
+    /// - Throws: `itemNotFound` if an item to change or delete differs from what was read.
     package func perform(_ transfer: ItemTransfer) throws(KeychainFailure) {
         let items = transfer.additions.map(\.item) + transfer.changes.map(\.item)
         try asking(.transfer(items)) { () throws(KeychainFailure) in
@@ -165,7 +167,7 @@ package struct KeychainSession: Sendable {
         }
     }
 
-    /// The accounts of all items of a service; none if there are none.
+    /// The accounts of all items of a service.
     package func accounts(
         of service: PasswordService
     ) throws(KeychainFailure) -> [AttributeValue] {
@@ -176,7 +178,7 @@ package struct KeychainSession: Sendable {
         }
     }
 
-    /// Changes every item that matches, or none; returns how many.
+    /// Changes every item that matches, or none. Returns their number.
     ///
     /// - Throws: `itemNotFound` if none matches, `duplicateItem` if a primary key is taken; as
     ///   ``copy(_:_:_:)`` if one needs a person.
@@ -198,7 +200,7 @@ package struct KeychainSession: Sendable {
         }
     }
 
-    /// Deletes every item that matches; returns how many.
+    /// Deletes every item that matches. Returns their number.
     ///
     /// - Throws: `itemNotFound` if none matches.
     @discardableResult
@@ -208,19 +210,20 @@ package struct KeychainSession: Sendable {
         }
     }
 
-    /// What there is to know about the keychain; creates nothing.
+    /// The state of the keychain. Creates nothing.
     package func status() throws(KeychainFailure) -> KeychainStatus {
         try remembering { () throws(KeychainFailure) in try store.status() }
     }
 
-    /// Checks files, keys and every row; changes nothing.
+    /// Checks files, keys and every row. Changes nothing.
     package func diagnose() -> [Finding] {
         store.diagnose()
     }
 }
 
 extension KeychainSession {
-    /// Runs `body`, a call for items, and keeps what it throws as the thread's last failure.
+    /// Runs `body`, a call for items, and keeps its failure as the thread's last one. Calls that
+    /// meet a locked keychain run again if `$VALET_PASSCODE_FD` unlocks it.
     @inline(__always)
     func asking<R>(
         _ call: @autoclosure () -> SessionCall, _ body: () throws(KeychainFailure) -> R
@@ -245,19 +248,31 @@ extension KeychainSession {
         if try given.unlock(store) { return try body() }
         guard let cause = given.failure else { throw failure }
         throw KeychainFailure(
-            failure, hint: "what $VALET_PASSCODE_FD gave did not unlock it: \(cause.message)")
+            failure, hint: "$VALET_PASSCODE_FD did not unlock it: \(cause.message)")
     }
 }
 
-/// Runs `body` and keeps what it throws as the thread's last failure.
-@inline(__always)
-func remembering<R>(
-    _ body: () throws(KeychainFailure) -> R
-) throws(KeychainFailure) -> R {
-    do throws(KeychainFailure) {
-        return try body()
-    } catch {
-        KeychainFailure.last = error
-        throw error
+/// The session of this process, from its first use on.
+final class SessionSlot: Sendable {
+    /// A child of `fork` keeps its parent's session, because the store reopens its files.
+    static let current = ProcessLocal<SessionSlot> { inherited in
+        SessionSlot(inherited?.session.withLockIfAvailable { $0 } ?? nil)
+    }
+
+    private let session: Mutex<KeychainSession?>
+
+    private init(_ known: KeychainSession?) {
+        session = Mutex(known)
+    }
+
+    var known: KeychainSession? { session.withLock { $0 } }
+
+    /// Keeps the first session; returns the kept one.
+    func keep(_ new: KeychainSession) -> KeychainSession {
+        session.withLock { session in
+            if let session { return session }
+            session = new
+            return new
+        }
     }
 }

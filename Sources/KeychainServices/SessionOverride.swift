@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Synchronization
-internal import ValetKeychainModel
+package import ValetKeychainModel
+package import ValetKeychainStore
 
-/// Another session in place of the process's, for the length of a closure: what `ValetTesting` is
-/// made of, and nothing else uses.
+/// Replaces the session of the process while a closure runs. `ValetTesting` uses it for keychains
+/// of tests, and nothing else does.
 ///
 /// It is bound to a task or, outside of tasks, to a thread. No variable, file or message sets it:
-/// only code of this package that is linked into the program and calls it.
+/// only code of this package that is linked into the program can.
 package enum SessionOverride {
-    /// How much of it a process has used: until then nobody looks for a task's session.
+    /// Whether this process has ever used an override. Most never do, and then skip the look-up.
     private static let use = Atomic<UInt8>(0)
     private static let unused: UInt8 = 0
     private static let used: UInt8 = 1
@@ -19,7 +20,7 @@ package enum SessionOverride {
 
     /// The session of this task; nil for the process's own.
     ///
-    /// - Throws: `invalidRequest` where the process's own may not be used.
+    /// - Throws: `invalidRequest` where the process's own session may not be used.
     @inline(__always)
     static func current() throws(KeychainFailure) -> KeychainSession? {
         let use = use.load(ordering: .relaxed)
@@ -50,7 +51,7 @@ package enum SessionOverride {
         return try result.get()
     }
 
-    /// As ``with(_:_:)``, for what is asynchronous.
+    /// Runs asynchronous `body` with `session` in place of the process's.
     package static func with<R, E: Error>(
         _ session: KeychainSession, _ body: () async throws(E) -> R
     ) async throws(E) -> R {
@@ -65,7 +66,7 @@ package enum SessionOverride {
         return try result.get()
     }
 
-    /// `body`, in the session that is in effect here, on whatever thread it is called.
+    /// `body`, bound to the session in effect here, whichever thread calls it.
     fileprivate static func carrying<R, E: Error>(
         _ body: @escaping @Sendable () throws(E) -> R
     ) -> @Sendable () throws(E) -> R {
@@ -75,8 +76,8 @@ package enum SessionOverride {
         return { () throws(E) -> R in try with(session, body) }
     }
 
-    /// From now on every call outside of ``with(_:_:)`` fails: none reaches the process's own
-    /// keychain by mistake. Cannot be taken back.
+    /// From now on every call outside of ``with(_:_:)`` fails, so that none reaches the process's
+    /// own keychain by mistake. This cannot be undone.
     package static func require() {
         use.store(required, ordering: .relaxed)
     }
@@ -87,10 +88,54 @@ package enum SessionOverride {
 }
 
 extension KeychainSession {
-    /// `body`, as it uses the session that this task does when another thread calls it.
+    /// `body`, bound to this task's session, whichever thread calls it.
     package static func carrying<R, E: Error>(
         _ body: @escaping @Sendable () throws(E) -> R
     ) -> @Sendable () throws(E) -> R {
         SessionOverride.carrying(body)
     }
+}
+
+/// A call for items, as a ``CallScript`` sees it.
+package enum SessionCall: Hashable, Sendable {
+    /// Adds an item.
+    case add(NewItem)
+    /// Adds an item or replaces its value.
+    case set(NewItem)
+    /// Adds an item or replaces what a query finds.
+    case replace(ItemQuery, NewItem)
+    /// Adds, sets or changes items, and deletes others.
+    case transfer([NewItem])
+    /// Reads items, with their values or without.
+    case copy(ItemQuery, readsValues: Bool)
+    /// Reads the values of the items with these accounts.
+    case values(Set<String>, PasswordService)
+    /// Looks whether an item is there.
+    case contains(ItemQuery)
+    /// Changes items.
+    case update(ItemQuery, ItemChanges)
+    /// Deletes items.
+    case delete(ItemQuery)
+}
+
+/// Runs before, or instead of, each call of a session: scripted failures in tests.
+///
+/// Only ``KeychainSession/init(_:_:script:)`` takes a script; the session of a process has none.
+package protocol CallScript: AnyObject, Sendable {
+    /// Runs `body`, which makes `call`, or fails instead.
+    func perform<R>(
+        _ call: SessionCall, in session: KeychainSession, _ body: () throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R
+
+    /// The availability of the keychain of `session`, as the scripted state would make it. Takes as
+    /// long as scripted calls take.
+    func look(in session: KeychainSession) throws(KeychainFailure) -> KeychainAvailability
+
+    /// `found`, changed to what the scripted state would make it. Does not wait.
+    func changed(
+        _ found: Result<KeychainAvailability, KeychainFailure>, in session: KeychainSession
+    ) -> Result<KeychainAvailability, KeychainFailure>
+
+    /// A script that does on every thread what this one does in the current task.
+    var ofThisTask: any CallScript { get }
 }

@@ -109,7 +109,7 @@ extension LockStateProvider.Circumstances {
                 return "this is a service: it runs in \(group)"
             }
             if Self.containerGroups.contains(where: { group.hasPrefix($0) })
-                || group.contains("libpod-")
+                || group.hasPart("libpod-")
             {
                 return "this is a container: it runs in \(group)"
             }
@@ -149,7 +149,7 @@ extension LockStateProvider.Circumstances {
         process.groups = groups(read("/proc/self/cgroup") ?? "")
         process.login = login(read("/proc/self/loginuid"))
         process.isWSL =
-            read("/proc/sys/kernel/osrelease")?.lowercased().contains("microsoft") ?? false
+            read("/proc/sys/kernel/osrelease")?.lowercased().hasPart("microsoft") ?? false
         return process
     }
 

@@ -5,8 +5,8 @@ internal import ValetKeychainModel
 public import ValetKeychainServices
 internal import ValetSecretMemory
 
-// The calls in the shape they have on Apple's systems: the one place with pointers. Their codes may
-// be passed over, as there.
+// The calls in the shape that they have on Apple's systems, and the only place with pointers.
+// ``SecItemService`` does the work. As on Apple's systems the codes may be discarded.
 
 /// Adds an item (spec/secitem.md §2–§5).
 ///
@@ -31,7 +31,7 @@ public func SecItemAdd(
 /// - Parameters:
 ///   - query: `kSecClass` or `kSecValuePersistentRef`, attributes to match, what to return.
 ///   - result: Set on success to `NSData`, `NSDictionary` or `NSArray`; untouched on failure.
-/// - Returns: `errSecSuccess`, `errSecItemNotFound`, or as ``SecItemAdd(_:_:)``.
+/// - Returns: `errSecSuccess`, `errSecItemNotFound`, or a code of ``SecItemAdd(_:_:)``.
 @_disfavoredOverload
 @discardableResult
 public func SecItemCopyMatching(
@@ -46,7 +46,7 @@ public func SecItemCopyMatching(
 ///
 /// - Parameters:
 ///   - query: `kSecClass` or `kSecValuePersistentRef`, attributes to match.
-///   - attributesToUpdate: Attributes and `kSecValueData`; what it lacks stays as it is.
+///   - attributesToUpdate: Attributes and `kSecValueData`; the others keep their values.
 /// - Returns: `errSecSuccess`, `errSecItemNotFound`, `errSecDuplicateItem`, or as
 ///   ``SecItemAdd(_:_:)``.
 @_disfavoredOverload
@@ -59,19 +59,19 @@ public func SecItemUpdate(
     }
 }
 
-/// Deletes every item that matches (spec/secitem.md §7): all or none, if no more than 1,000 come
-/// into question. More are deleted in batches; after a failure another call deletes the rest, and
+/// Deletes every item that matches (spec/secitem.md §7). Up to 1,000 candidates are deleted all or
+/// none. More are deleted in batches: after a failure another call deletes the rest, and
 /// `KeychainFailure.last` says how many are gone.
 ///
 /// - Parameter query: `kSecClass` or `kSecValuePersistentRef`, attributes to match.
-/// - Returns: `errSecSuccess`, `errSecItemNotFound`, or as ``SecItemAdd(_:_:)``.
+/// - Returns: `errSecSuccess`, `errSecItemNotFound`, or a code of ``SecItemAdd(_:_:)``.
 @_disfavoredOverload
 @discardableResult
 public func SecItemDelete(_ query: [String: Any]) -> OSStatus {
     status { () throws(KeychainFailure) in try SecItemService.ofThisProcess.delete(query) }
 }
 
-/// Says in words what `status` means; "OSStatus" with the number for codes that are not known.
+/// The meaning of `status` in words; "OSStatus" with the number for unknown codes.
 ///
 /// - Parameter reserved: Without effect; pass nil.
 @_disfavoredOverload
@@ -81,7 +81,7 @@ public func SecCopyErrorMessageString(
     StatusMessage.text(for: status) ?? "OSStatus \(status)"
 }
 
-/// Overwrites `count` bytes with random ones that are fit for keys.
+/// Overwrites `count` bytes with random bytes that are fit for keys.
 ///
 /// - Parameter rnd: `kSecRandomDefault`; there is no other source.
 /// - Returns: `errSecSuccess`, or `errSecParam` if `count` is negative.
@@ -96,12 +96,12 @@ public func SecRandomCopyBytes(
     return errSecSuccess
 }
 
-/// A source of random bytes. There is one, and nobody holds it.
+/// A source of random bytes. No instance exists: calls take ``kSecRandomDefault``.
 public final class SecRandom: Sendable {
     private init() {}
 }
 
-/// A source of random bytes, by the name that code for Apple's systems has for it.
+/// A source of random bytes, by its name on Apple's systems.
 public typealias SecRandomRef = SecRandom
 
 /// The source of random bytes of ``SecRandomCopyBytes(_:_:_:)``.
@@ -117,7 +117,7 @@ private func deliver(
     }
 }
 
-/// Does `body`; what fails is remembered, and its code returned.
+/// Runs `body`; returns the code of its failure, and keeps the failure.
 private func status(_ body: () throws(KeychainFailure) -> Void) -> OSStatus {
     do {
         try body()

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Foundation
-internal import ValetKeychainModel
+package import Foundation
+package import ValetKeychainModel
 internal import ValetKeychainStore
+package import ValetSecretMemory
 
-/// The shape of what a call gives back (spec/secitem.md §3.7–§3.9).
+/// Turns items into the objects that a call returns (spec/secitem.md §3.7–§3.9). ``SecItemService``
+/// uses it.
 struct SecItemResult {
     let returning: ReturnedParts
     let isList: Bool
 
-    /// What has to be read of each item for this shape.
+    /// The parts of each item that the objects need.
     var parts: ItemParts {
         var parts: ItemParts = []
         if returning.contains(.data) { parts.insert(.value) }
@@ -17,21 +19,21 @@ struct SecItemResult {
         return parts
     }
 
-    /// The answer of a search that found `items`: at least one.
+    /// The object for a search that found `items`, at least one.
     func found(_ items: [StoredItem]) -> AnyObject? {
         if isList { return NSArray(array: items.compactMap { object(for: $0, $0.value?.data) }) }
         return items.first.flatMap { object(for: $0, $0.value?.data) }
     }
 
-    /// The answer to adding `item` with `value`.
+    /// The object for adding `item` with `value`.
     func added(_ item: StoredItem, _ value: Data?) -> AnyObject? {
         // Here an item without a value has empty data, unlike in a search (§3.9).
         if returning == .data { return (value ?? Data()) as NSData }
         return object(for: item, value, saysPlainClass: false)
     }
 
-    /// - Parameter saysPlainClass: Whether an item without an access control has one all the same
-    ///   that names its class: found items do, added ones do not (§3.8).
+    /// - Parameter saysPlainClass: Whether an item without an access control gets one that names
+    ///   only its class: found items do, added ones do not (§3.8).
     private func object(
         for item: StoredItem, _ value: Data?, saysPlainClass: Bool = true
     ) -> AnyObject? {
@@ -78,7 +80,7 @@ extension StoredItem {
         return result
     }
 
-    /// Hint and token are absent where they were not given, and their default is nothing (§2.2).
+    /// Hint and token are left out where they are empty, which is their default (§2.2).
     private func isUnsaid(_ attribute: Attribute, _ value: AttributeValue) -> Bool {
         (attribute == .syncViewHint || attribute == .tokenID) && value == .text("")
     }
@@ -92,6 +94,35 @@ extension AttributeValue {
         case .number(let number): NSNumber(value: number)
         case .date(let seconds): Date(timeIntervalSinceReferenceDate: seconds)
         case .accessControl(let bytes): AccessControl(encoded: bytes).map(SecAccessControl.init)
+        }
+    }
+}
+
+extension SecretValue {
+    /// How many copies of a value exist while it is stored: this one, a padded one, a sealed one,
+    /// and a second sealed one if the item demands the user.
+    private static let copyCount = 4
+
+    /// Copies an application's value for the call that stores it.
+    ///
+    /// - Throws: ``KeychainModel/KeychainFailure/Code/outOfMemory`` if memory does not suffice.
+    package static func copy(of data: Data) throws(KeychainFailure) -> SecretValue {
+        guard SpareMemory.has(copyCount, copiesOf: data.count) else {
+            throw KeychainFailure(.outOfMemory, during: "store a value")
+        }
+        return SecretValue(copying: data.span)
+    }
+
+    /// Copies an application's value, if there is one.
+    package static func copy(ofAny data: Data?) throws(KeychainFailure) -> SecretValue? {
+        guard let data else { return nil }
+        return try copy(of: data)
+    }
+
+    /// A copy for the caller. Here a value leaves guarded memory, and the caller has to protect it.
+    package var data: Data {
+        withBytes { (bytes: Span<UInt8>) in
+            unsafe bytes.withUnsafeBufferPointer { unsafe Data(buffer: $0) }
         }
     }
 }

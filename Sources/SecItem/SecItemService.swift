@@ -6,14 +6,15 @@ package import ValetKeychainServices
 internal import ValetKeychainStore
 internal import ValetSecretMemory
 
-/// The four calls without their C shape: dictionaries in, objects or failures out.
+/// The four calls without their C shape: dictionaries in, objects or failures out. It reads the
+/// dictionary, checks the group, and makes a typed request to a session.
 package struct SecItemService: Sendable {
     /// In the keychain of this process, on behalf of its own application.
     static let ofThisProcess = SecItemService { () throws(KeychainFailure) in
         try KeychainSession.current()
     }
 
-    /// Asked for when the request has been understood.
+    /// Called once the request has been understood.
     let session: @Sendable () throws(KeychainFailure) -> KeychainSession
 
     /// `SecItemAdd`
@@ -65,7 +66,7 @@ package struct SecItemService: Sendable {
         try session().delete(request.query)
     }
 
-    /// spec/secitem.md §5.2, whether there is a keychain or not.
+    /// Checks the group (spec/secitem.md §5.2), whether or not the keychain exists.
     private func check(
         _ group: AccessGroup?, _ call: SecItemCall
     ) throws(KeychainFailure) {

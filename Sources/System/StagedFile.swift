@@ -5,7 +5,7 @@ internal import ValetCLinux
 
 /// A file that is written piece by piece, and gets its name once it is whole and on disk.
 ///
-/// It may lie in any folder, and has mode 0600 whatever the umask. Dropping it without
+/// It may lie in any folder, and has mode 0600 or 0644, whatever the umask. Dropping it without
 /// ``commit()`` leaves nothing behind; so does a crash, but on file systems that know no unnamed
 /// files, and in the moment in which one file takes the place of another: then `.NAME.new-HEX`
 /// stays.
@@ -16,6 +16,7 @@ package struct StagedFile: ~Copyable {
     package private(set) var byteCount = 0
 
     private let isReplacing: Bool
+    private let permissions: mode_t
     private let folder: FileDescriptor
     private let name: String
     private let file: FileDescriptor
@@ -25,16 +26,22 @@ package struct StagedFile: ~Copyable {
 
     /// Starts the file that will be at `path`.
     ///
-    /// - Parameter replacing: Whether it may take the place of a file that is there.
+    /// - Parameters:
+    ///   - replacing: Whether it may take the place of a file that is there.
+    ///   - isPublic: Whether everybody may read it.
     /// - Throws: ``SystemError``: `alreadyExists` unless `replacing`; `symbolicLink`,
     ///   `notARegularFile` for what may not be replaced; `missing`, `notADirectory`, `cannotOpen`,
     ///   `readOnly`, `diskFull` of the folder; `misuse` for a path without a file's name.
-    package init(at path: String, replacing: Bool) throws(SystemError) {
-        try self.init(at: path, replacing: replacing, unnamedFirst: true)
+    package init(
+        at path: String, replacing: Bool, isPublic: Bool = false
+    ) throws(SystemError) {
+        try self.init(at: path, replacing: replacing, isPublic: isPublic, unnamedFirst: true)
     }
 
     /// `unnamedFirst` is for tests: some file systems know no unnamed files.
-    init(at path: String, replacing: Bool, unnamedFirst: Bool) throws(SystemError) {
+    init(
+        at path: String, replacing: Bool, isPublic: Bool = false, unnamedFirst: Bool
+    ) throws(SystemError) {
         let (folderPath, name) = try Self.split(path)
         let folder = try Self.openFolder(folderPath, for: path)
         try Self.checkPlace(name, in: folder, path: path, replacing: replacing)
@@ -59,6 +66,7 @@ package struct StagedFile: ~Copyable {
         }
         self.path = path
         self.isReplacing = replacing
+        permissions = isPublic ? 0o644 : 0o600
         self.name = name
         self.folder = folder
         self.file = file
@@ -84,7 +92,9 @@ package struct StagedFile: ~Copyable {
     package consuming func commit() throws(SystemError) {
         if let failure { throw failure }
         // Zero permission bits are left under a umask of 0777.
-        guard fchmod(file.number, 0o600) == 0, fsync(file.number) == 0 else { throw fail(errno) }
+        guard fchmod(file.number, permissions) == 0, fsync(file.number) == 0 else {
+            throw fail(errno)
+        }
         try Self.checkPlace(name, in: folder, path: path, replacing: isReplacing)
         if temporary == nil, !isReplacing {
             guard link(as: name) == 0 else { throw fail(errno) }

@@ -6,7 +6,6 @@ import ValetKeychainModel
 import ValetKeychainStore
 
 @testable import ValetKeychainServices
-@testable import ValetSecItem
 
 @Suite struct `Who is asking` {
     static let program = "/opt/mail/bin/mail"
@@ -64,7 +63,7 @@ import ValetKeychainStore
         ]
         let resolver = IdentityResolver(
             environment: [:], executablePath: program,
-            readFile: { (path) throws(KeychainFailure) in files[path].map { Data($0.utf8) } })
+            readFile: { (path) throws(KeychainFailure) in files[path].map { Array($0.utf8) } })
         #expect(try resolver.resolve().caller.applicationIdentifier == "outer")
     }
 
@@ -214,7 +213,7 @@ import ValetKeychainStore
     ) throws -> ApplicationIdentity {
         let resolver = IdentityResolver(
             environment: environment, executablePath: Self.program,
-            readFile: { (path) throws(KeychainFailure) in files[path].map { Data($0.utf8) } })
+            readFile: { (path) throws(KeychainFailure) in files[path].map { Array($0.utf8) } })
         return try resolver.resolve()
     }
 

@@ -3,10 +3,10 @@
 import Foundation
 import Testing
 import ValetKeychainModel
+import ValetTestSupport
 
 @testable import ValetKeychainServices
 @testable import ValetKeychainStore
-@testable import ValetSecItem
 
 @Suite(.timeLimit(.minutes(20))) struct `The changes of the lock state` {
     @Test func `begin with the present, and tell of each lock and unlock`() async throws {
@@ -169,16 +169,16 @@ import ValetKeychainModel
             wait(keychain, .whenUnlocked, .seconds(60)),
             wait(keychain, .afterFirstUnlock, .seconds(60)),
         ]
-        try await onThread { () throws(KeychainFailure) in
+        try await offloading { () throws(KeychainFailure) in
             try keychain.session.unlock(.text(LockableKeychain.passcode), for: nil)
         }
         #expect(await answers == [nil, nil])
     }
 
     @Test func `takes a value of kSecAttrAccessible, and no other text`() async throws {
-        #expect(TestKeychain.isConfigured)
+        #expect(TestProcess.isPrepared)
         try await ValetKeychain.waitUntilAvailable(
-            for: kSecAttrAccessibleWhenUnlocked, deadline: .now)
+            for: ProtectionClass.whenUnlocked.code, deadline: .now)
         do throws(KeychainFailure) {
             try await ValetKeychain.waitUntilAvailable(for: "whenUnlocked", deadline: .now)
             Issue.record("another text was taken")
@@ -201,5 +201,11 @@ import ValetKeychainModel
         try keychain.session.lock(all: true)
         try FileManager.default.removeItem(atPath: keychain.folder + "/device/device.key")
         #expect(await wait(keychain, .whenUnlocked, .seconds(600)) == .incomplete)
+    }
+}
+
+extension LockableKeychain {
+    fileprivate var changes: ValetKeychain.LockStateChanges {
+        ValetKeychain.LockStateChanges { [session] () throws(KeychainFailure) in session }
     }
 }

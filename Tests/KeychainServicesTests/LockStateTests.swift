@@ -3,10 +3,10 @@
 import Foundation
 import Testing
 import ValetKeychainModel
+import ValetTestSupport
 
 @testable import ValetKeychainServices
 @testable import ValetKeychainStore
-@testable import ValetSecItem
 
 @Suite struct `The lock state` {
     private let keychain = LockableKeychain()

@@ -5,7 +5,6 @@ import Testing
 import ValetKeychainModel
 
 @testable import ValetKeychainServices
-@testable import ValetSecItem
 
 @Suite final class `A file that says who is asking` {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
@@ -20,11 +19,11 @@ import ValetKeychainModel
 
     @Test func `is read if nobody else can write it`() throws {
         let path = try file(permissions: 0o644)
-        #expect(try TrustedFile.read(path) == Data("x".utf8))
+        #expect(try IdentityResolver.read(path) == Array("x".utf8))
     }
 
     @Test func `may be absent`() throws {
-        #expect(try TrustedFile.read(folder.appendingPathComponent("none").path) == nil)
+        #expect(try IdentityResolver.read(folder.appendingPathComponent("none").path) == nil)
     }
 
     @Test(arguments: [0o664, 0o646, 0o666])
@@ -78,6 +77,6 @@ import ValetKeychainModel
     }
 
     private func refusal(of path: String) -> KeychainFailure? {
-        #expect(throws: KeychainFailure.self) { _ = try TrustedFile.read(path) }
+        #expect(throws: KeychainFailure.self) { _ = try IdentityResolver.read(path) }
     }
 }

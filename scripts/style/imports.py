@@ -19,7 +19,7 @@ ALLOWED = {
     "KeychainStore": "Backup Database KeychainModel Keybag LockState SecretMemory Sealing System"
                      " TPM",
     "KeychainServices": "Fingerprint KeychainModel KeychainStore SecretMemory System"
-                        " UserPresence Foundation",
+                        " UserPresence Dispatch",
     "SecItem": "KeychainModel KeychainServices KeychainStore SecretMemory System Foundation",
     "CoreFoundationNames": "KeychainModel KeychainServices SecItem Foundation",
     "SecItemRequests": "CoreFoundationNames KeychainModel SecItem Foundation",
@@ -31,8 +31,7 @@ ALLOWED = {
     "LocalAuthentication": "CoreFoundationNames KeychainModel KeychainServices SecItem"
                            " Foundation",
     "Security": "CoreFoundationNames KeychainModel KeychainServices SecItem",
-    "ValetCLI": "KeychainModel KeychainServices KeychainStore SecretMemory UserPresence CLinux"
-                " Foundation",
+    "ValetCLI": "KeychainModel KeychainServices KeychainStore SecretMemory UserPresence CLinux",
     "ValetCommand": "ValetCLI",
 }
 # The folders in Sources.
@@ -42,10 +41,12 @@ RE_EXPORTS = ("LocalAuthentication", "Security")
 ANYWHERE = {"Glibc", "Synchronization"}
 # `@testable import` of a module by another module's tests, and why.
 TESTABLE = {
-    # Makes items as the store gives them back, which nobody else may.
+    # Looks into the store that a session is about.
     ("KeychainServicesTests", "KeychainStore"),
-    # What dictionaries mean is tested on a session.
-    ("KeychainServicesTests", "SecItem"),
+    # Makes items as the store gives them back, which nobody else may.
+    ("SecItemTests", "KeychainStore"),
+    # Replaces what asks a person, and keychains' states, beneath dictionaries and contexts.
+    ("SecItemTests", "KeychainServices"),
     # Changes a keybag under a MAC that is right, as a later version may.
     ("KeychainStoreTests", "Keybag"),
 }

@@ -32,7 +32,8 @@ _BAD = {
     "function-length": [(_MODEL, _BODY), (_MODEL, _BODY.replace("func f()", "init()"))],
     "parameters": [(_MODEL, "func f(a: Int, b: [Int: Int], c: (A, B) -> C, d: D<E, F>, e: E,\n"
                             "    f: Int = g(1, 2)\n) {}\n")],
-    "public-types": [(_MODEL, "/// A\npublic struct A {}\n/// B\npublic final class B {}\n")],
+    "public-types": [(_MODEL, "".join(f"/// A\npublic struct {name} {{\n{'    ' * 2}\n"
+                                      + "    let a = 1\n" * 40 + "}\n" for name in "AB"))],
     "trap": [(_MODEL, "fatalError()\n"), (_MODEL, "default: fatalError(\"a\")\n")],
     "condition": [(_MODEL, "#if os(Linux)\n#endif\n"),
                   ("Sources/Valet/Valet.swift", "#if canImport(Security)\n#endif\n"),

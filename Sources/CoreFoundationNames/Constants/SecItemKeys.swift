@@ -273,7 +273,7 @@ internal import ValetSecItem
     ValetSecItem.kSecReturnPersistentRef)
 /// The value of the item: data.
 @safe nonisolated(unsafe) public let kSecValueData = constant(ValetSecItem.kSecValueData)
-/// A key, certificate or identity object; there are none here, so every value is refused.
+/// A key, certificate or identity object. None exists here, so every value is refused.
 @safe nonisolated(unsafe) public let kSecValueRef = constant(ValetSecItem.kSecValueRef)
 /// The name of an item that outlives its attributes: 20 bytes of data.
 @safe nonisolated(unsafe) public let kSecValuePersistentRef = constant(
@@ -283,10 +283,10 @@ internal import ValetSecItem
 
 /// The items to use; refused by every call.
 @safe nonisolated(unsafe) public let kSecUseItemList = constant(ValetSecItem.kSecUseItemList)
-/// What a person is told when asked to authenticate: a string.
+/// The application's reason when the user is asked to authenticate: a string.
 @safe nonisolated(unsafe) public let kSecUseOperationPrompt = constant(
     ValetSecItem.kSecUseOperationPrompt)
-/// Whether nobody may be asked; true is `kSecUseAuthenticationUIFail`.
+/// Whether questions are forbidden; true is `kSecUseAuthenticationUIFail`.
 @safe nonisolated(unsafe) public let kSecUseNoAuthenticationUI = constant(
     ValetSecItem.kSecUseNoAuthenticationUI)
 /// Whether a person may be asked: one of the values below.
@@ -295,10 +295,10 @@ internal import ValetSecItem
 /// A person may be asked: the default.
 @safe nonisolated(unsafe) public let kSecUseAuthenticationUIAllow = constant(
     ValetSecItem.kSecUseAuthenticationUIAllow)
-/// Nobody may be asked: an item that needs it is `errSecInteractionNotAllowed`.
+/// Questions are forbidden: an item that needs one is `errSecInteractionNotAllowed`.
 @safe nonisolated(unsafe) public let kSecUseAuthenticationUIFail = constant(
     ValetSecItem.kSecUseAuthenticationUIFail)
-/// Nobody may be asked: items that need it are left out; only for searches.
+/// Questions are forbidden: items that need one are left out. Only for searches.
 @safe nonisolated(unsafe) public let kSecUseAuthenticationUISkip = constant(
     ValetSecItem.kSecUseAuthenticationUISkip)
 /// A context that carries what a person has proved already.

@@ -4,58 +4,57 @@ package import ValetKeychainModel
 package import ValetKeychainStore
 package import ValetSystem
 
-/// Asks a person to prove who they are.
+/// Proves the user's presence: what a session asks when an item demands it. `LAContext` is one;
+/// ``DefaultAuthenticator`` is used where a call names none.
 ///
-/// Calls block. They are made from whatever thread asked for the item, never inside a transaction
-/// and never under the keychain's lock.
+/// Calls block. They run on the thread that asked for the item, never inside a transaction and
+/// never under the keychain's lock.
 package protocol Authenticator: Sendable {
-    /// Has a person prove what opens items with these access controls.
+    /// Gets proof that opens items with these access controls.
     ///
     /// - Parameters:
-    ///   - demands: What is demanded, each once: at least one. All of it has to be proved; who
-    ///     proves a part of it is asked again for the rest.
-    ///   - reason: What the application says that it is for; nil if it does not.
-    ///   - store: The keychain, which makes the proof of what was given:
+    ///   - demands: The access controls, each once, at least one. If the proof meets only some of
+    ///     them, the session asks again for the rest.
+    ///   - reason: The application's reason; nil if it gives none.
+    ///   - store: The keychain, which makes the proof:
     ///     ``ItemStore/presenceProof(passcode:)`` and ``ItemStore/presenceProof(fingerprint:)``.
     ///   - deadline: When to give up asking.
-    /// - Returns: The proof; what was proved before may be in it, and nobody is asked then.
-    /// - Throws: ``KeychainFailure``: `userCancelled`, `authenticationFailed` if it was tried and
-    ///   did not work, or cannot work here; `interactionNotAllowed` if nobody can be asked;
+    /// - Returns: The proof. An earlier proof that still counts may be in it.
+    /// - Throws: ``KeychainFailure``: `userCancelled`; `authenticationFailed` if it did not
+    ///   succeed, or cannot succeed here; `interactionNotAllowed` if the user cannot be asked;
     ///   `timedOut`.
     func proof(
         for demands: [AccessControl], reason: String?, store: ItemStore, deadline: Deadline
     ) throws(KeychainFailure) -> PresenceProof
 
-    /// What the fingers are that are enrolled at this moment, on each reader: bytes, at most 255,
-    /// that are others after every change (docs/FORMAT.md §5.4). Asks nobody, and is bounded in
-    /// time.
+    /// The fingers that are enrolled now on each reader: at most 255 bytes, which differ after
+    /// every change (docs/FORMAT.md §5.4). Does not ask the user, and takes five seconds at most.
     ///
-    /// - Returns: The reader that is asked first is the first. None if none has a finger, or there
-    ///   is no reader.
-    /// - Throws: ``KeychainFailure`` if that cannot be found out.
+    /// - Returns: One element for each reader with fingers; the reader that is used first comes
+    ///   first.
+    /// - Throws: ``KeychainFailure`` if the readers do not tell.
     func enrolments() throws(KeychainFailure) -> [[UInt8]]
 
-    /// What was proved before and still counts, without asking; nil for nothing.
+    /// The earlier proof that still counts; nil for none.
     var rememberedProof: PresenceProof? { get }
 
-    /// Gets the passwords that open the boxes of items: the application's own, else a person's.
+    /// Gets the passwords that open the boxes of items, from the application or else from the user.
     ///
-    /// - Parameter locks: At least one; all of them have to be opened.
+    /// - Parameter locks: At least one; the passwords have to open all of them.
     /// - Returns: Each password stretched for a box that it opens.
-    /// - Throws: As ``proof(for:reason:store:deadline:)``: `authenticationFailed` for wrong ones.
+    /// - Throws: Like ``proof(for:reason:store:deadline:)``; wrong ones: `authenticationFailed`.
     func passwords(
         opening locks: [PasswordLock], _ inquiry: PasswordInquiry
     ) throws(KeychainFailure) -> [StretchedPassword]
 
-    /// Those of ``passwords(opening:_:)`` that nobody has to be asked for; none if there are none.
+    /// The known passwords that open some of `locks`. Does not ask the user.
     func givenPasswords(
         opening locks: [PasswordLock], _ inquiry: PasswordInquiry
     ) throws(KeychainFailure) -> [StretchedPassword]
 
-    /// Gets a password for values that have none: the application's own, else a person's, who
-    /// enters it twice.
+    /// Gets a password for new values, from the application or else from the user, twice.
     ///
-    /// - Throws: As ``proof(for:reason:store:deadline:)``.
+    /// - Throws: Like ``proof(for:reason:store:deadline:)``.
     func newPassword(
         _ stretching: PasscodeStretching, _ inquiry: PasswordInquiry
     ) throws(KeychainFailure) -> StretchedPassword
@@ -63,9 +62,9 @@ package protocol Authenticator: Sendable {
 
 /// How a call may get an application's password.
 package struct PasswordInquiry: Sendable {
-    /// What the application says that it is for; nil if it does not.
+    /// The application's reason; nil if it gives none.
     package let reason: String?
-    /// Whether a person may be asked.
+    /// Whether the user may be asked.
     package let mayAsk: Bool
     /// When to give up.
     package let deadline: Deadline
@@ -77,10 +76,10 @@ package struct PasswordInquiry: Sendable {
 }
 
 extension Authenticator {
-    /// Nothing.
+    /// Remembers nothing.
     package var rememberedProof: PresenceProof? { nil }
 
-    /// None.
+    /// Knows no passwords.
     package func givenPasswords(
         opening locks: [PasswordLock], _ inquiry: PasswordInquiry
     ) throws(KeychainFailure) -> [StretchedPassword] { [] }
@@ -89,5 +88,74 @@ extension Authenticator {
 /// An authenticator that an application made and keeps: the value of
 /// `kSecUseAuthenticationContext` (spec/secitem.md §10.5).
 ///
-/// One that was invalidated remembers nothing, and its proofs are `authenticationFailed`.
+/// An invalidated context remembers nothing, and its calls throw `authenticationFailed`.
 package protocol AuthenticationContext: AnyObject, Authenticator {}
+
+/// Whether and how a call may ask the user (spec/secitem.md §10.5).
+package struct AuthenticationPolicy: Sendable {
+    /// The values of `kSecUseAuthenticationUI`.
+    package enum UserInterface: Hashable, Sendable {
+        /// The call may ask the user.
+        case allow
+        /// The call asks no questions: items that need the user are `interactionNotAllowed`.
+        case fail
+        /// The call asks no questions: items that need the user are left out.
+        case skip
+    }
+
+    /// Whether the user may be asked.
+    package var userInterface: UserInterface
+    /// The application's reason for the question.
+    package var reason: String?
+    /// The authenticator; nil for ``DefaultAuthenticator``, which remembers nothing.
+    package var authenticator: (any Authenticator)?
+
+    /// By default the call may ask the user.
+    package init(
+        _ userInterface: UserInterface = .allow, reason: String? = nil,
+        authenticator: (any Authenticator)? = nil
+    ) {
+        self.userInterface = userInterface
+        self.reason = reason
+        self.authenticator = authenticator
+    }
+
+    /// The authenticator that asks if the policy allows it.
+    package var chosenAuthenticator: any Authenticator {
+        authenticator ?? DefaultAuthenticator.forProcess
+    }
+}
+
+/// The authenticator of calls that name none: each call has a new context, which remembers nothing.
+package struct DefaultAuthenticator: Authenticator {
+    /// The authenticator of this process.
+    package static let forProcess: any Authenticator = DefaultAuthenticator()
+
+    /// Asks the user.
+    package func proof(
+        for demands: [AccessControl], reason: String?, store: ItemStore, deadline: Deadline
+    ) throws(KeychainFailure) -> PresenceProof {
+        try ContextAuthenticator(.ofProcess, store: nil)
+            .proof(for: demands, reason: reason, in: store, until: deadline)
+    }
+
+    /// Asks the user for passwords.
+    package func passwords(
+        opening locks: [PasswordLock], _ inquiry: PasswordInquiry
+    ) throws(KeychainFailure) -> [StretchedPassword] {
+        try ContextAuthenticator(.ofProcess, store: nil)
+            .passwords(opening: locks, isComplete: true, inquiry)
+    }
+
+    /// Asks the user for a new password.
+    package func newPassword(
+        _ stretching: PasscodeStretching, _ inquiry: PasswordInquiry
+    ) throws(KeychainFailure) -> StretchedPassword {
+        try ContextAuthenticator(.ofProcess, store: nil).newPassword(stretching, inquiry)
+    }
+
+    /// The fingers that are enrolled.
+    package func enrolments() throws(KeychainFailure) -> [[UInt8]] {
+        ContextAuthenticator(.ofProcess, store: nil).enrolments
+    }
+}

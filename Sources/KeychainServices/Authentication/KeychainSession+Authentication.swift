@@ -4,17 +4,19 @@ internal import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSystem
 
-/// Asking for what a call needs, outside the store, and asking the store again.
+/// The loop between the store and the user: the store says what an item demands, an
+/// ``Authenticator`` gets it from the user outside of every transaction, and the store is asked
+/// again.
 extension KeychainSession {
     /// How often a call asks, at most (spec/secitem.md §10.5).
     private static var roundCount: Int { 20 }
-    /// How long a person may take, all in all.
+    /// How long the user may take for all questions of a call.
     private static var patience: Duration { .seconds(60) }
 
     /// Runs `body` until it has all the proofs that it demands.
     ///
-    /// - Throws: What `body` throws, and what the policy's authenticator does;
-    ///   `interactionNotAllowed` where the policy asks nobody.
+    /// - Throws: What `body` and the policy's authenticator throw; `interactionNotAllowed` if the
+    ///   policy does not allow questions.
     @inline(__always)
     func authenticating<R>(
         _ policy: AuthenticationPolicy, _ rule: PersonAccess.Rule, _ operation: String,
@@ -47,13 +49,13 @@ extension KeychainSession {
         if case .done(let result) = answer { return result }
         throw KeychainFailure(
             .authenticationFailed, during: inquiry.operation,
-            message: "what was proved was never enough")
+            message: "the item demanded another proof after each answer")
     }
 
-    /// `item` with its access control bound to the fingers that are enrolled now, if it is about
-    /// those.
+    /// `item` with its access control bound to the fingers that are enrolled now, if the access
+    /// control demands those.
     ///
-    /// - Throws: What the authenticator throws if that cannot be found out.
+    /// - Throws: What the authenticator throws if it cannot find out which fingers are enrolled.
     func bound(
         _ item: NewItem, _ policy: AuthenticationPolicy
     ) throws(KeychainFailure) -> NewItem {
@@ -63,7 +65,7 @@ extension KeychainSession {
         return item
     }
 
-    /// As the other, of an access control.
+    /// `accessControl`, bound to the fingers that are enrolled now, if it demands those.
     func bound(
         _ accessControl: AccessControl, _ policy: AuthenticationPolicy
     ) throws(KeychainFailure) -> AccessControl {
@@ -74,7 +76,7 @@ extension KeychainSession {
     }
 }
 
-/// What has to be asked, and whom.
+/// How to ask for what one call demands.
 private struct PresenceInquiry {
     let policy: AuthenticationPolicy
     let operation: String
@@ -84,7 +86,7 @@ private struct PresenceInquiry {
         self.operation = operation
     }
 
-    /// Looks which fingers are enrolled, if that was not done and matters; else asks a person.
+    /// Finds out which fingers are enrolled, if that matters and is not known; else asks the user.
     func answer(
         _ demands: [AccessControl], _ access: inout PersonAccess, in store: ItemStore,
         before deadline: Deadline
@@ -97,23 +99,23 @@ private struct PresenceInquiry {
         guard policy.userInterface == .allow else {
             throw KeychainFailure(
                 .interactionNotAllowed, during: operation,
-                message: "the item needs a person, and nobody may be asked")
+                message: "the item needs the user, and the call forbids questions")
         }
         let proof = try authenticator.proof(
             for: demands, reason: policy.reason, store: store, deadline: deadline)
-        // What was remembered may be of keys that were changed since: that counts for nothing.
+        // A remembered proof that belongs to replaced keys is worthless.
         if let earlier = access.proof, store.isCurrent(earlier) {
             access.proof = earlier.adding(proof)
         } else {
             access.proof = proof
         }
-        // Others may have been enrolled while the person was asked. If the proof is enough nobody
-        // has to know.
+        // Fingers may have been enrolled during the question. They are looked at again only if the
+        // proof does not suffice.
         access.enrolment = .unknown
     }
 
-    /// Gets passwords: those of the application, or of a person who may be asked. In a search that
-    /// leaves out what needs a person, it leaves out what the others would open.
+    /// Gets passwords from the application, or from the user if the policy allows it. A search that
+    /// leaves out items which need the user also leaves out items whose password is not known.
     func answer(
         _ demand: PasswordDemand, _ access: inout PersonAccess, _ stretching: PasscodeStretching,
         before deadline: Deadline
@@ -135,6 +137,6 @@ private struct PresenceInquiry {
 }
 
 extension AuthenticationPolicy {
-    /// What becomes of items that need a person, in a search.
+    /// How a search treats items that need the user.
     var searchRule: PersonAccess.Rule { userInterface == .skip ? .skipping : .demanding }
 }

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Foundation
 internal import Synchronization
 internal import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSecretMemory
+internal import ValetSystem
 
-/// What was found out about a keychain, each time that it changed; a slow reader gets the latest.
+/// The availability of a keychain after each change. A slow reader gets the latest.
 typealias AvailabilityUpdates = AsyncStream<Result<KeychainAvailability, KeychainFailure>>
 
-/// Watches keychains on one thread of its own, for as long as anybody wants to know.
+/// Watches the lock states of keychains on one thread, which runs while there are subscriptions.
+/// ``ValetKeychain/LockStateChanges`` and waiting tasks subscribe.
 final class AvailabilityWatcher: Sendable {
     /// A child of `fork` has neither the thread nor the tasks of its parent.
     static let current = ProcessLocal<AvailabilityWatcher> { _ in AvailabilityWatcher() }
 
-    /// How long to wait, when nothing happens, for what nobody tells of.
+    /// How long to wait before looking again for changes that no process announces.
     private static let pause = Duration.seconds(30)
-    /// The same where nobody can tell, or nobody can hear it.
+    /// The same where changes cannot be announced, or announcements not received.
     private static let shortPause = Duration.seconds(5)
     /// How soon to look again at a keychain that is busy.
     private static let retryPause = Duration.seconds(1)
@@ -30,37 +31,39 @@ final class AvailabilityWatcher: Sendable {
     private struct State {
         var subscriptions: [UInt64: Subscription] = [:]
         var nextNumber: UInt64 = 0
-        /// There while the thread runs.
+        /// Set while the thread runs.
         var watch: LockStateWatch?
     }
 
     private let state = Mutex(State())
 
-    /// What is found out about the keychain of `store`, from now on; the present comes first.
+    /// The availability of the keychain of `store`, from now on; the present state comes first.
     ///
-    /// - Throws: ``KeychainFailure`` if the process can open nothing more.
+    /// - Throws: ``KeychainFailure`` if the process can open no more files, or start no thread.
     func updates(of store: ItemStore) throws(KeychainFailure) -> AvailabilityUpdates {
         let (stream, continuation) = AvailabilityUpdates.makeStream(
             bufferingPolicy: .bufferingNewest(1))
-        let (number, watch, isFirst) = try state.withLock { (state) throws(KeychainFailure) in
-            let known = state.watch
-            let watch = if let known { known } else { try LockStateWatch() }
+        let (number, watch) = try state.withLock { (state) throws(KeychainFailure) in
+            let watch = if let known = state.watch { known } else { try begin() }
             state.watch = watch
             state.nextNumber += 1
             state.subscriptions[state.nextNumber] = Subscription(
                 store: store, continuation: continuation)
-            return (state.nextNumber, watch, known == nil)
+            return (state.nextNumber, watch)
         }
         continuation.onTermination = { [self] _ in end(number) }
-        if isFirst {
-            Thread.detachNewThread { [self] in run(watch) }
-        } else {
-            watch.wake()
-        }
+        watch.wake()
         return stream
     }
 
-    /// Tells everybody what there is, whether or not it is new.
+    /// Starts the thread, which first waits for the subscription that it is started for.
+    private func begin() throws(KeychainFailure) -> LockStateWatch {
+        let watch = try LockStateWatch()
+        try startThread { [self] in run(watch) }
+        return watch
+    }
+
+    /// Sends the present state to all subscribers, whether or not it is new.
     func tellAgain() {
         let watch = state.withLock { state in
             for number in state.subscriptions.keys { state.subscriptions[number]?.last = nil }
@@ -74,7 +77,7 @@ final class AvailabilityWatcher: Sendable {
             state.subscriptions[number] = nil
             return state.subscriptions.isEmpty ? state.watch : nil
         }
-        // The last one has gone: the thread goes, too.
+        // After the last subscription the thread ends.
         watch?.wake()
     }
 
@@ -86,8 +89,7 @@ final class AvailabilityWatcher: Sendable {
         }
     }
 
-    /// The keychains that somebody wants to know of; nil, and the end of the thread, if nobody
-    /// wants to know anything.
+    /// The keychains with subscriptions. Without any it returns nil, and the thread ends.
     private func storesToWatch() -> [ItemStore]? {
         state.withLock { state in
             guard !state.subscriptions.isEmpty else {
@@ -102,7 +104,7 @@ final class AvailabilityWatcher: Sendable {
         }
     }
 
-    /// Tells what is new to whom it is new; returns when to look again at the latest.
+    /// Sends the state to subscribers that have another one. Returns when to look again.
     private func look(at store: ItemStore, canHear: Bool) -> Duration {
         let found = Result { () throws(KeychainFailure) in try store.availability() }
         let listeners = state.withLock { state in

@@ -6,20 +6,20 @@ internal import ValetKeychainStore
 internal import ValetSecretMemory
 internal import ValetUserPresence
 
-/// The passcode that `$VALET_PASSCODE_FD` brings to a process which unlocks for itself alone: read
-/// once, at the first call that meets a locked keychain.
+/// The passcode from `$VALET_PASSCODE_FD`, for a process that unlocks only for itself. The first
+/// call that meets a locked keychain reads it, once; ``KeychainSession`` then repeats the call.
 final class GivenPasscode: Sendable {
     private enum Progress {
         case unread
         case read(KeychainFailure?)
     }
 
-    /// A child of `fork` begins before the first unlock; what its parent has read is gone.
+    /// A child of `fork` begins before the first unlock, and cannot read the descriptor again.
     static let current = ProcessLocal<GivenPasscode> { inherited in
         GivenPasscode(inherited.map { $0.progress.withLockIfAvailable { $0 } ?? .read(nil) })
     }
 
-    /// Whether one was given, read or not.
+    /// Whether the variable names a descriptor, read or not.
     static var isThere: Bool { PasscodeDescriptor.variableText() != nil }
 
     private let progress: Mutex<Progress>
@@ -28,18 +28,18 @@ final class GivenPasscode: Sendable {
         self.progress = Mutex(progress ?? .unread)
     }
 
-    /// Unlocks the keychain of `store`, if the lock state is this process's own. Threads that come
-    /// meanwhile wait for the one that does it: the descriptor's five seconds, and the unlock's.
+    /// Unlocks the keychain of `store`, if the lock state is this process's own. Concurrent callers
+    /// wait for the one that unlocks: five seconds for the descriptor, and the time of the unlock.
     ///
-    /// - Returns: Whether it is worth while to repeat what met a locked keychain.
-    /// - Throws: ``KeychainFailure`` once, when the passcode cannot be read or is wrong: it is not
-    ///   tried again.
+    /// - Returns: Whether repeating the call that met a locked keychain can succeed.
+    /// - Throws: ``KeychainFailure`` once, if the passcode cannot be read or is wrong. There is no
+    ///   second try.
     func unlock(_ store: ItemStore) throws(KeychainFailure) -> Bool {
         let found = try store.availability()
         guard found.isOfProcess else { return false }
         return try progress.withLock { (progress) throws(KeychainFailure) in
             guard case .unread = progress else {
-                // Another thread may have done it since the caller's call.
+                // Another thread may have unlocked it since the caller's call.
                 guard found.openKeys != .all else { return false }
                 return try store.availability().openKeys == .all
             }
@@ -54,7 +54,7 @@ final class GivenPasscode: Sendable {
         }
     }
 
-    /// Why a keychain is locked although a passcode was given; nil if it was not, or was right.
+    /// Why the passcode did not unlock the keychain; nil if it was not read, or was right.
     var failure: KeychainFailure? {
         progress.withLock { progress in
             if case .read(let failure) = progress { failure } else { nil }

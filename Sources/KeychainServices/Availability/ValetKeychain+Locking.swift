@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Foundation
 public import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSecretMemory
 
 extension ValetKeychain {
-    /// Unlocks the keychain with its passcode: for every process of the user, or, where the lock
-    /// state is that of each process (services, and where the kernel refuses keys), for this one.
+    /// Unlocks the keychain with its passcode, for every process of the user. Where each process
+    /// has a lock state of its own (services, and where the kernel refuses keys), for this process
+    /// only.
     ///
-    /// Blocks for as long as it takes to stretch the passcode (about a quarter of a second, and up
-    /// to 256 MiB), and five seconds at most for others. Does nothing without a passcode.
+    /// Blocks while it stretches the passcode (about a quarter of a second and up to 256 MiB), and
+    /// waits five seconds at most for a lock. Does nothing without a passcode.
     ///
     /// - Parameters:
-    ///   - passcode: The bytes that were typed, UTF-8 without the end of the line, 1 to 1,024. They
-    ///     are copied to guarded memory, and wiped there; your own are yours to wipe.
-    ///   - duration: How long the keychain stays unlocked, however much it is used; nil for until
-    ///     it is locked.
+    ///   - passcode: The typed bytes, UTF-8 without the end of the line, 1 to 1,024. The call
+    ///     copies them to guarded memory and wipes the copy; wiping yours is up to you.
+    ///   - duration: How long the keychain stays unlocked, regardless of use; nil: until it is
+    ///     locked.
     ///   - autoLock: After how long without use it locks itself; nil for never. A use is a call, of
     ///     any process that shares the state, that needs an item of the accessibilities
-    ///     `whenUnlocked…` or `whenPasscodeSet…`; asking for the state is none. It may lock up to
+    ///     `whenUnlocked…` or `whenPasscodeSet…`; reading the state is not a use. It may lock up to
     ///     an eighth of that time early: docs/decisions/0020-auto-lock.md.
     /// - Throws: ``KeychainModel/KeychainFailure``: `authenticationFailed` for a wrong passcode,
     ///   `itemNotFound` if there is no keychain, `invalidRequest` for no bytes or too many,
@@ -31,25 +31,26 @@ extension ValetKeychain {
             SecretBytes(copying: passcode), for: duration, autoLock: autoLock)
     }
 
-    /// As the call of that name which blocks, on a thread of its own: neither the caller's executor
-    /// nor the cooperative thread pool is kept busy. Cancelling the task does not stop it.
+    /// Unlocks the keychain like the blocking call of that name, on a thread that blocks neither
+    /// the caller's executor nor the cooperative thread pool. Cancelling the task does not stop it.
     ///
-    /// - Parameter passcode: Is wiped, if nobody else has a copy: hand it over with `consume`.
+    /// - Parameter passcode: The array is wiped if it is the only copy: hand it over with
+    ///   `consume`.
     public static func unlock(
         passcode: consuming [UInt8], for duration: Duration? = nil, autoLock: Duration? = nil
     ) async throws(KeychainFailure) {
         let typed = SecretBytes(takingOver: passcode)
         let session = try KeychainSession.current()
         let passcode = try KeychainPasscode(typed)
-        try await onThread { () throws(KeychainFailure) in
+        try await offloading { () throws(KeychainFailure) in
             try session.unlock(passcode, for: duration, autoLock: autoLock)
         }
     }
 
-    /// Locks the keychain for everybody for whom `unlock(passcode:)` unlocks it.
-    /// Items of the accessibilities `afterFirstUnlock…` stay open.
+    /// Locks the keychain for all processes for which `unlock(passcode:)` unlocks it. Items of the
+    /// accessibilities `afterFirstUnlock…` stay open.
     ///
-    /// - Parameter all: Whether to close these as well, as a start of the machine does.
+    /// - Parameter all: Whether to close these as well, like a restart of the machine.
     /// - Throws: ``KeychainModel/KeychainFailure``: `passcodeNotSet` if it cannot be locked,
     ///   `itemNotFound` if there is no keychain, `inputOutput`: others may have the keys still.
     ///   What keeps the keychain's files from being read is thrown after the keys were taken away.
@@ -77,24 +78,11 @@ extension KeychainSession {
         try remembering { () throws(KeychainFailure) in try store.lock(all: all) }
     }
 
-    /// Unlocks with what `$VALET_PASSCODE_FD` gives, if that was not tried yet.
+    /// Unlocks with the passcode of `$VALET_PASSCODE_FD`, if that was not tried yet.
     func unlockWithGivenPasscode() async throws(KeychainFailure) {
         guard GivenPasscode.isThere else { return }
-        try await onThread { () throws(KeychainFailure) in
-            _ = try GivenPasscode.current.value.unlock(store)
+        _ = try await offloading { () throws(KeychainFailure) in
+            try GivenPasscode.current.value.unlock(store)
         }
     }
-}
-
-/// Runs `body`, which blocks, on a thread of its own.
-func onThread(
-    _ body: @escaping @Sendable () throws(KeychainFailure) -> Void
-) async throws(KeychainFailure) {
-    let result = await withCheckedContinuation {
-        (continuation: CheckedContinuation<Result<Void, KeychainFailure>, Never>) in
-        Thread.detachNewThread {
-            continuation.resume(returning: Result { () throws(KeychainFailure) in try body() })
-        }
-    }
-    try result.get()
 }

@@ -7,25 +7,24 @@ internal import ValetSecretMemory
 extension ValetKeychain {
     /// Waits until items of an accessibility can be read.
     ///
-    /// Without a passcode, and where there is no keychain, it returns at once: nothing has to be
-    /// unlocked then. What can be read may be locked again a moment later, so be ready for `locked`
-    /// all the same.
+    /// Without a passcode, and where there is no keychain, it returns at once, because nothing has
+    /// to be unlocked. The keychain may be locked again a moment later, so handle `locked` as well.
     ///
     /// - Parameters:
     ///   - accessible: A value of `kSecAttrAccessible`.
     ///   - deadline: When to give up.
-    /// - Throws: ``KeychainModel/KeychainFailure``: `locked` at the deadline, `timedOut` if the
-    ///   state could not be found out by then, `userCancelled` if the task was cancelled. At once:
-    ///   `keyUnavailable` and `incomplete`, which waiting does not mend, `authenticationFailed` if
-    ///   `$VALET_PASSCODE_FD` gave a wrong passcode, `invalidRequest` for a value that is none, and
-    ///   whatever else ``lockState`` throws.
+    /// - Throws: ``KeychainModel/KeychainFailure``: `locked` at the deadline; `timedOut` if the
+    ///   state could not be read by then; `userCancelled` if the task was cancelled. At once:
+    ///   `keyUnavailable` and `incomplete`, which waiting does not mend; `authenticationFailed` if
+    ///   `$VALET_PASSCODE_FD` gave a wrong passcode; `invalidRequest` for any other text; and the
+    ///   other failures of ``lockState``.
     public static func waitUntilAvailable(
         for accessible: String, deadline: ContinuousClock.Instant
     ) async throws(KeychainFailure) {
         guard let protectionClass = ProtectionClass(code: accessible) else {
             throw KeychainFailure(
                 .invalidRequest, during: KeychainSession.waiting,
-                message: "this is no value of kSecAttrAccessible")
+                message: "this is not a value of kSecAttrAccessible")
         }
         try await KeychainSession.current().waitUntilAvailable(
             for: protectionClass, deadline: deadline)
@@ -38,17 +37,17 @@ extension KeychainSession {
     private enum Event: Sendable {
         case available
         case failed(KeychainFailure)
-        /// The waiting was ended from outside.
+        /// The caller or the deadline's task ended the waiting.
         case ended(last: AvailabilityUpdates.Element?)
         case deadline
     }
 
-    /// As ``ValetKeychain/waitUntilAvailable(for:deadline:)``, of a protection class.
+    /// Waits until items of `protectionClass` can be read.
     package func waitUntilAvailable(
         for protectionClass: ProtectionClass, deadline: ContinuousClock.Instant
     ) async throws(KeychainFailure) {
         let updates = try AvailabilityWatcher.current.value.updates(of: store)
-        // The first look is always awaited: it has the deadline that every call has.
+        // The first look always ends in time, because it has the deadline of a call.
         var first = updates.makeAsyncIterator()
         let found = await first.next(isolation: #isolation).map(scripted)
         if case .success(let found)? = found, !found.isAvailable(protectionClass),
@@ -81,7 +80,7 @@ extension KeychainSession {
         try Self.finish(events, last)
     }
 
-    /// What an update means for a waiting call; nil: go on.
+    /// What an update means for a waiting call; nil to go on waiting.
     private static func judge(
         _ update: AvailabilityUpdates.Element, _ protectionClass: ProtectionClass
     ) -> Event? {
@@ -114,7 +113,7 @@ extension KeychainSession {
             let isOfProcess =
                 if case .success(let found)? = last { found.isOfProcess } else { false }
             throw KeychainFailure(
-                .locked, during: waiting, message: "nobody unlocked the keychain in time",
+                .locked, during: waiting, message: "the keychain was not unlocked in time",
                 hint: KeychainFailure.unlockHint(ofProcess: isOfProcess))
         }
         throw KeychainFailure(.userCancelled, during: waiting, message: "the task was cancelled")

@@ -8,21 +8,21 @@ extension ValetKeychain {
     /// The lock states of the keychain, from the present one on:
     /// ``ValetKeychain/lockStateChanges``.
     ///
-    /// Each element differs from the one before. A slow reader gets the latest,
-    /// and not what was in between. A change made by this library is told at once, in every process
-    /// that may read the keychain's folder; so is the end of the time that it was unlocked
-    /// for. Within half a minute: what nobody tells of, as keys that somebody removed from the
-    /// kernel, and a time that ended while the machine slept.
+    /// Each element differs from the one before. A slow reader gets only the latest state. Changes
+    /// made by this library arrive at once in every process that may read the keychain's folder,
+    /// and so does the end of a limited unlock. Changes that no process announces arrive within
+    /// half a minute: keys that were removed from the kernel, and a limit that ended while the
+    /// machine slept.
     ///
-    /// While a task waits nothing of it runs on the cooperative thread pool: one thread watches for
-    /// the whole process, for as long as anybody waits.
+    /// A waiting task does not use the cooperative thread pool: one thread watches for the whole
+    /// process while any task waits.
     ///
-    /// The sequence ends when the task that reads it is cancelled. It fails with what
-    /// ``ValetKeychain/lockState`` throws, but for `timedOut`: a busy keychain is asked again.
+    /// The sequence ends when the task that reads it is cancelled. It fails like
+    /// ``ValetKeychain/lockState``, except that it asks a busy keychain again.
     public struct LockStateChanges: AsyncSequence, Sendable {
         /// A state.
         public typealias Element = LockState
-        /// Why no state can be told any more.
+        /// Why the sequence ended.
         public typealias Failure = KeychainFailure
 
         private let session: @Sendable () throws(KeychainFailure) -> KeychainSession
@@ -34,7 +34,7 @@ extension ValetKeychain {
         /// Begins with the present state.
         public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(session) }
 
-        /// Reads the states one after the other.
+        /// Reads the states one by one.
         public struct AsyncIterator: AsyncIteratorProtocol {
             private enum Progress {
                 case notBegun(@Sendable () throws(KeychainFailure) -> KeychainSession)
@@ -68,7 +68,7 @@ extension ValetKeychain {
                 return nil
             }
 
-            /// Takes what was read so far, so that an iterator that throws or returns nil has
+            /// Takes the progress out of the iterator, so that one that throws or returns nil has
             /// ended.
             private mutating func begin() throws(KeychainFailure) -> Reading? {
                 let progress = progress
@@ -83,10 +83,10 @@ extension ValetKeychain {
     }
 }
 
-/// What was told of one keychain, and what there is to tell.
+/// The updates of one keychain, and the state that was delivered last.
 private struct Reading {
     var updates: AvailabilityUpdates.AsyncIterator
-    /// The last one.
+    /// The latest update.
     var update: AvailabilityUpdates.Element?
     private var told: ValetKeychain.LockState?
     private let session: KeychainSession
@@ -97,8 +97,8 @@ private struct Reading {
             .makeAsyncIterator()
     }
 
-    /// The state, unless it is what was told last. The same update can bring news: what a test has
-    /// scripted may be another thing each time.
+    /// The state, if it differs from the one that was delivered last. One update can bring several,
+    /// because a test may script another state each time.
     mutating func news() throws(KeychainFailure) -> ValetKeychain.LockState? {
         switch update.map(session.scripted) {
         case .success(let found)?:

@@ -5,12 +5,11 @@ package import ValetKeychainStore
 internal import ValetSecretMemory
 
 extension KeychainSession {
-    /// What becomes of the items of `service` after this call; nothing that is written later is
-    /// missed.
+    /// The changes of the items of `service` after this call. Misses no later write.
     ///
-    /// Blocks as every call does.
+    /// Blocks like every call.
     /// - Throws: ``KeychainFailure``: `locked` before the first unlock, `missingEntitlement`, and
-    ///   whatever keeps the keychain from working.
+    ///   any failure of the keychain itself.
     package func changes(
         of service: PasswordService
     ) throws(KeychainFailure) -> AccountChanges {
@@ -23,12 +22,12 @@ extension KeychainSession {
     }
 }
 
-/// The changes of a service's items: a slow reader is told less often, and misses nothing but
-/// what was undone in between. For one reader.
+/// The changes of a service's items, for one reader. A slow reader gets fewer changes, and misses
+/// only those that were undone in between.
 package struct AccountChanges: AsyncSequence, Sendable {
     /// A change.
     package typealias Element = AccountChange
-    /// Why nothing can be told any more.
+    /// Why the sequence ended.
     package typealias Failure = KeychainFailure
 
     fileprivate let session: KeychainSession
@@ -36,16 +35,16 @@ package struct AccountChanges: AsyncSequence, Sendable {
     fileprivate let signals: ItemSignals
     fileprivate let snapshot: ServiceSnapshot
 
-    /// Begins with what was written since the sequence was made.
+    /// Begins with the writes since the sequence was made.
     package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
-    /// Reads the changes one after the other.
+    /// Reads the changes one by one.
     package struct AsyncIterator: AsyncIteratorProtocol {
         private let session: KeychainSession
         private let service: PasswordService
         private var signals: ItemSignals.AsyncIterator
         private var snapshot: ServiceSnapshot
-        /// The last one is told first.
+        /// Changes that are not delivered yet, the next one last.
         private var found: [AccountChange] = []
         private var hasFailed = false
 
@@ -75,23 +74,20 @@ package struct AccountChanges: AsyncSequence, Sendable {
 
         private mutating func look() async throws(KeychainFailure) {
             let (session, service, before) = (session, service, snapshot)
-            let result = await offloading {
-                Result { () throws(KeychainFailure) in
+            do throws(KeychainFailure) {
+                let (snapshot, changes) = try await offloading { () throws(KeychainFailure) in
                     var snapshot = before
                     let changes = try session.store.changes(
                         since: &snapshot, of: service, for: session.caller)
                     return (snapshot, changes)
                 }
-            }
-            switch result {
-            case .success(let (snapshot, changes)):
                 self.snapshot = snapshot
                 found = changes.reversed()
-            case .failure(let failure):
-                // Busy, or locked as before the first unlock: the next signal brings the news.
-                guard ![.timedOut, .locked].contains(failure.code) else { return }
+            } catch {
+                // Busy, or not unlocked since the start: the next signal tries again.
+                guard ![.timedOut, .locked].contains(error.code) else { return }
                 hasFailed = true
-                throw failure
+                throw error
             }
         }
     }

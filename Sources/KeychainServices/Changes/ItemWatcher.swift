@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Foundation
 internal import Synchronization
 internal import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSecretMemory
+internal import ValetSystem
 
-/// Tells that there may be something to look at; two that nobody has heard are one.
+/// Says that items may have changed. Two unread signals become one.
 typealias ItemSignals = AsyncStream<Void>
 
-/// Watches for writes on one thread of its own, for as long as anybody wants to know.
+/// Watches for writes on one thread, which runs while there are subscriptions. ``AccountChanges``
+/// subscribes.
 final class ItemWatcher: Sendable {
     /// A child of `fork` has neither the thread nor the tasks of its parent.
     static let current = ProcessLocal<ItemWatcher> { _ in ItemWatcher() }
 
-    /// How long to wait, when nothing happens, for what nobody tells of.
+    /// How long to wait before looking again for writes that the watch missed.
     private static let pause = Duration.seconds(30)
-    /// The same where nothing can be heard.
+    /// The same where the system cannot watch the folder.
     private static let shortPause = Duration.seconds(2)
-    /// How long writes are gathered, so that a busy keychain is looked at ten times a second.
+    /// How long writes are gathered, so that a busy keychain is read ten times a second at most.
     private static let interval = Duration.milliseconds(100)
     /// How long to wait for a write that has begun.
     private static let patience = Duration.seconds(1)
@@ -31,7 +32,7 @@ final class ItemWatcher: Sendable {
     private struct State {
         var subscriptions: [UInt64: Subscription] = [:]
         var nextNumber: UInt64 = 0
-        /// There while the thread runs.
+        /// Set while the thread runs.
         var watch: ItemWatch?
 
         var stores: [ItemStore] {
@@ -47,27 +48,29 @@ final class ItemWatcher: Sendable {
 
     /// Signals for the keychain of `store`, from now on.
     ///
-    /// - Throws: ``KeychainFailure`` if the process can open nothing more.
+    /// - Throws: ``KeychainFailure`` if the process can open no more files, or start no thread.
     func signals(of store: ItemStore) throws(KeychainFailure) -> ItemSignals {
         let (stream, continuation) = ItemSignals.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let (number, watch, isFirst) = try state.withLock { (state) throws(KeychainFailure) in
-            let known = state.watch
-            let watch = if let known { known } else { try ItemWatch() }
+        let (number, watch) = try state.withLock { (state) throws(KeychainFailure) in
+            let watch = if let known = state.watch { known } else { try begin() }
             state.watch = watch
             state.nextNumber += 1
             state.subscriptions[state.nextNumber] = Subscription(
                 store: store, continuation: continuation)
             // Before this returns, so that no write after it is missed.
             _ = watch.attend(to: state.stores)
-            return (state.nextNumber, watch, known == nil)
+            return (state.nextNumber, watch)
         }
         continuation.onTermination = { [self] _ in end(number) }
-        if isFirst {
-            Thread.detachNewThread { [self] in run(watch) }
-        } else {
-            watch.wake()
-        }
+        watch.wake()
         return stream
+    }
+
+    /// Starts the thread, which first waits for the subscription that it is started for.
+    private func begin() throws(KeychainFailure) -> ItemWatch {
+        let watch = try ItemWatch()
+        try startThread { [self] in run(watch) }
+        return watch
     }
 
     private func end(_ number: UInt64) {
@@ -75,7 +78,7 @@ final class ItemWatcher: Sendable {
             state.subscriptions[number] = nil
             return state.subscriptions.isEmpty ? state.watch : nil
         }
-        // The last one has gone: the thread goes, too.
+        // After the last subscription the thread ends.
         watch?.wake()
     }
 
@@ -89,8 +92,7 @@ final class ItemWatcher: Sendable {
         }
     }
 
-    /// The keychains that somebody wants to know of; nil, and the end of the thread, if nobody
-    /// wants to know anything.
+    /// The keychains with subscriptions. Without any it returns nil, and the thread ends.
     private func storesToWatch() -> (stores: [ItemStore], canHear: Bool)? {
         state.withLock { (state) -> (stores: [ItemStore], canHear: Bool)? in
             guard !state.subscriptions.isEmpty, let watch = state.watch else {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Foundation
 internal import Synchronization
 package import ValetKeychainModel
 package import ValetKeychainStore
 
-/// The identity of this process for the keychain, and where it comes from (spec/secitem.md
+/// The identity of this process for the keychain, and its source (spec/secitem.md
 /// §5.3).
 package struct ApplicationIdentity: Hashable, Sendable {
-    /// Where an identity comes from.
+    /// What declares an identity.
     package enum Source: Hashable, Sendable {
         /// ``ValetKeychain/configure(applicationIdentifier:accessGroups:)``.
         case configured
@@ -21,25 +20,25 @@ package struct ApplicationIdentity: Hashable, Sendable {
         case executableName
     }
 
-    /// The application identifier and access groups that calls go by.
+    /// The application identifier and access groups of the process's calls.
     package let caller: Caller
-    /// Which of the sources gave the identifier.
+    /// What declared the identifier.
     package let source: Source
-    /// The property list that declares the application's groups, or that would; nil where code
-    /// does.
+    /// The property list that declares the application's groups, or that would if it existed; nil
+    /// where code declares them.
     package let entitlementsPath: String?
 
-    /// The identity of this process: found at first use, the same ever after.
+    /// The identity of this process: determined at first use, and the same from then on.
     ///
-    /// - Parameter environment: The environment's variables by name; none where they cannot be
-    ///   trusted (AT_SECURE, or a real user id that is not the effective one).
-    /// - Throws: `insecureFiles`, `invalidRequest` or `inputOutput` for a declaration that cannot
-    ///   be used. The next call looks again.
+    /// - Parameter environment: The environment's variables by name. It returns nil for all of them
+    ///   where they cannot be trusted (AT_SECURE, or a real user id other than the effective one).
+    /// - Throws: `insecureFiles`, `invalidRequest` or `inputOutput` for an unusable declaration.
+    ///   The next call looks again.
     package static func current(
         environment: (String) -> String?
     ) throws(KeychainFailure) -> ApplicationIdentity {
         if let known = state.withLock({ $0.use(nil) }) { return known }
-        // Not under the lock: a child that is forked meanwhile would wait for it for ever.
+        // Not under the lock, because a child that is forked now would wait for it for ever.
         let found = try IdentityResolver.ofThisProcess(environment).resolve()
         return state.withLock { $0.use(found) } ?? found
     }
@@ -59,15 +58,27 @@ package struct ApplicationIdentity: Hashable, Sendable {
     }
 
     private static let state = Mutex(IdentityState.unknown)
+
+    /// How the application can get a group that it lacks.
+    var groupHint: String {
+        switch (source, entitlementsPath) {
+        case (.entitlements(let path), _):
+            "list the group under keychain-access-groups in \(path)"
+        case (_, let path?):
+            "name the group in ValetKeychain.configure, or create \(path), a property list that "
+                + "has it under keychain-access-groups"
+        case (_, nil): "name the group in ValetKeychain.configure"
+        }
+    }
 }
 
-/// What is settled about the identity of a process.
+/// How far the identity of a process is decided.
 enum IdentityState: Hashable, Sendable {
     case unknown
     case configured(ApplicationIdentity)
     case inUse(ApplicationIdentity)
 
-    /// Settles on what is known, else on `found`; nil if neither is there.
+    /// Puts the known identity, or else `found`, into use; nil if there is neither.
     mutating func use(_ found: ApplicationIdentity?) -> ApplicationIdentity? {
         switch self {
         case .inUse(let identity): return identity
@@ -78,7 +89,7 @@ enum IdentityState: Hashable, Sendable {
         return identity
     }
 
-    /// Accepts `identity` unless another one is in use.
+    /// Declares `identity`, unless another one is in use.
     mutating func configure(_ identity: ApplicationIdentity) throws(KeychainFailure) {
         guard case .inUse(let used) = self else { return self = .configured(identity) }
         if used.caller != identity.caller {

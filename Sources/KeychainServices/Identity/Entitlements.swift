@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Foundation
 internal import ValetKeychainModel
+internal import ValetSystem
 
-/// What an application declares about itself in a property list of Apple's form.
+/// What an application declares about itself in a property list with the keys of Apple's
+/// entitlements. ``IdentityResolver`` reads it.
 struct Entitlements: Hashable {
     var applicationIdentifier: String?
     var keychainGroups: [String] = []
@@ -25,67 +26,80 @@ struct Entitlements: Hashable {
 }
 
 extension Entitlements {
-    /// Reads a property list; keys that are not about the keychain do not matter.
+    /// Reads a property list. Keys that are not about the keychain do not matter.
     ///
-    /// - Throws: `invalidRequest` if it is not a property list, or a value is of a wrong type,
-    ///   empty, or a build setting that was never replaced.
-    init(propertyList bytes: Data, path: String) throws(KeychainFailure) {
-        let contents = try Self.decoded(Contents.self, from: bytes, path: path)
-        applicationIdentifier = contents.applicationIdentifier ?? contents.macIdentifier
-        keychainGroups = contents.keychainGroups ?? []
-        associatedIdentifiers = contents.associatedIdentifiers ?? []
-        applicationGroups = contents.applicationGroups ?? []
-        let names = keychainGroups + associatedIdentifiers + applicationGroups
-        for name in names + [applicationIdentifier].compactMap({ $0 }) {
-            try Self.check(name, path)
+    /// - Throws: `invalidRequest` if it is not a property list, or if a value has a wrong type, is
+    ///   empty, or contains a build setting that was not replaced.
+    init(propertyList bytes: [UInt8], path: String) throws(KeychainFailure) {
+        let file = try DeclarationFile(bytes, path: path)
+        let identifier = try file.text("application-identifier")
+        let macIdentifier = try file.text("com.apple.application-identifier")
+        applicationIdentifier = identifier ?? macIdentifier
+        keychainGroups = try file.texts("keychain-access-groups")
+        associatedIdentifiers = try file.texts(
+            "com.apple.developer.associated-application-identifier")
+        applicationGroups = try file.texts("com.apple.security.application-groups")
+        if let applicationIdentifier { try file.check(applicationIdentifier) }
+        for name in keychainGroups + associatedIdentifiers + applicationGroups {
+            try file.check(name)
         }
     }
+}
 
-    /// The values of a property list, unless it is nested so deeply that decoding it is dangerous.
-    static func decoded<Value: Decodable>(
-        _ type: Value.Type, from bytes: Data, path: String
-    ) throws(KeychainFailure) -> Value {
-        guard PropertyListShape.isDecodable([UInt8](bytes)) else {
-            throw invalid("this property list is nested too deeply, or damaged", path)
-        }
-        do {
-            return try PropertyListDecoder().decode(type, from: bytes)
+/// A property list that declares something about an application, and what is wrong with it.
+struct DeclarationFile {
+    private let values: [String: PropertyList]
+    private let path: String
+
+    /// - Throws: `invalidRequest` unless `bytes` are a property list with a dictionary.
+    init(_ bytes: [UInt8], path: String) throws(KeychainFailure) {
+        self.path = path
+        do throws(PropertyList.Failure) {
+            guard case .dictionary(let values) = try PropertyList(bytes) else { throw .malformed }
+            self.values = values
         } catch {
-            throw invalid(message(for: error), path)
+            let message =
+                switch error {
+                case .malformed: "this is not a property list with a dictionary"
+                case .tooDeep: "this property list is nested too deeply"
+                }
+            throw Self.invalid(message, path)
         }
     }
 
-    /// The file's own keys.
-    private struct Contents: Decodable {
-        var applicationIdentifier: String?
-        var macIdentifier: String?
-        var keychainGroups: [String]?
-        var associatedIdentifiers: [String]?
-        var applicationGroups: [String]?
-
-        enum CodingKeys: String, CodingKey {
-            case applicationIdentifier = "application-identifier"
-            case macIdentifier = "com.apple.application-identifier"
-            case keychainGroups = "keychain-access-groups"
-            case associatedIdentifiers = "com.apple.developer.associated-application-identifier"
-            case applicationGroups = "com.apple.security.application-groups"
+    /// The text under `key`; nil if the file does not have the key.
+    func text(_ key: String) throws(KeychainFailure) -> String? {
+        switch values[key] {
+        case nil: return nil
+        case .text(let text): return text
+        case .array, .dictionary, .other: throw wrongType(key)
         }
     }
 
-    private static func message(for error: any Error) -> String {
-        if case DecodingError.typeMismatch(_, let context) = error,
-            let key = context.codingPath.first
-        {
-            return "\(key.stringValue) is of a wrong type"
+    /// The texts under `key`; none if the file does not have the key.
+    func texts(_ key: String) throws(KeychainFailure) -> [String] {
+        switch values[key] {
+        case nil: return []
+        case .array(let values):
+            return try values.map { (value) throws(KeychainFailure) in
+                guard case .text(let text) = value else { throw wrongType(key) }
+                return text
+            }
+        case .text, .dictionary, .other: throw wrongType(key)
         }
-        return "this is not a property list with a dictionary"
     }
 
     /// Throws `invalidRequest` for a name that names nothing.
-    static func check(_ name: String, _ path: String) throws(KeychainFailure) {
-        if name.isEmpty { throw invalid("a name is empty", path) }
+    func check(_ name: String) throws(KeychainFailure) {
+        if name.isEmpty { throw Self.invalid("a name is empty", path) }
         // As in `$(AppIdentifierPrefix)`, which Apple's tools replace when they sign.
-        if name.contains("$(") { throw invalid("a name has a variable that nobody replaced", path) }
+        if name.hasPart("$(") {
+            throw Self.invalid("a name contains a variable that was not replaced", path)
+        }
+    }
+
+    private func wrongType(_ key: String) -> KeychainFailure {
+        Self.invalid("\(key) is of a wrong type", path)
     }
 
     private static func invalid(_ message: String, _ path: String) -> KeychainFailure {

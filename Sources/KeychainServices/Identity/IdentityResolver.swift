@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Foundation
 internal import ValetKeychainModel
 internal import ValetKeychainStore
+internal import ValetSystem
 
-/// Finds out who a process is, from what surrounds it.
+/// Finds the application identity of a process: from files, variables and its executable.
+/// ``ApplicationIdentity`` asks it once.
 struct IdentityResolver {
-    /// The environment's variables by name: those of ``variables`` that are set.
+    /// The variables of ``variables`` that are set.
     let environment: [String: String]
-    /// The program's path; nil where the system does not tell.
+    /// The program's path; nil where the system does not say.
     let executablePath: String?
-    /// The contents of a file; nil if there is none. Throws if it cannot be trusted or read.
-    let readFile: (String) throws(KeychainFailure) -> Data?
+    /// Reads a file; returns nil if there is none, throws if it cannot be trusted or read.
+    let readFile: (String) throws(KeychainFailure) -> [UInt8]?
 
-    /// The identity, by the first of: entitlements, Flatpak, Snap, `Info.plist`, the executable's
-    /// name.
+    /// The identity from the first of these: entitlements, Flatpak, Snap, `Info.plist`, the
+    /// executable's name.
     func resolve() throws(KeychainFailure) -> ApplicationIdentity {
         let declared = try entitlements()
         let (identifier, source) = try identifier(declared?.entitlements)
@@ -57,7 +58,7 @@ struct IdentityResolver {
         return try Entitlements(propertyList: bytes, path: path)
     }
 
-    /// Where entitlements are looked for, in this order.
+    /// The paths of entitlements, in the order of the search.
     private var paths: [String] {
         guard let executablePath, let name = executableName else { return [] }
         return ["\(executablePath).entitlements", perUserPath(name), perMachinePath(name)]
@@ -93,24 +94,24 @@ struct IdentityResolver {
         guard let name = executableName else {
             throw KeychainFailure(
                 .invalidRequest, during: Self.operation,
-                message: "the name of this program is not known",
+                message: "the name of this program is unknown",
                 hint: "call ValetKeychain.configure first, or mount /proc")
         }
         return (name, .executableName)
     }
 
     private func flatpakName() throws(KeychainFailure) -> String? {
-        guard let bytes = try readFile(TrustedFile.flatpakInfoPath) else { return nil }
+        guard let bytes = try readFile(Self.flatpakInfoPath) else { return nil }
         return FlatpakInfo.applicationName(in: String(decoding: bytes, as: UTF8.self))
     }
 
-    /// The identifier of the bundle that Foundation makes of the program and what is beside it.
+    /// The identifier of the bundle that Foundation finds for the program.
     private func bundle() throws(KeychainFailure) -> (String, ApplicationIdentity.Source)? {
         guard let executablePath else { return nil }
         for path in BundleInformation.paths(ofProgram: executablePath) {
             guard let bytes = try readFile(path) else { continue }
             let information = try BundleInformation(propertyList: bytes, path: path)
-            // Programs often share a folder: a list for one of them does not name the others.
+            // Programs often share a folder, and a list for one of them does not name the others.
             guard let identifier = information.identifier,
                 [nil, executableName].contains(information.executable)
             else { return nil }
@@ -128,7 +129,7 @@ struct IdentityResolver {
 }
 
 extension IdentityResolver {
-    /// All the variables that matter.
+    /// The variables that name an application, or the folders to search.
     private static let variables = [
         "VALET_ENTITLEMENTS", "XDG_CONFIG_HOME", "HOME", "SNAP_INSTANCE_NAME", "SNAP_NAME",
     ]
@@ -139,18 +140,70 @@ extension IdentityResolver {
         for variable in variables { values[variable] = environment(variable) }
         return IdentityResolver(
             environment: values, executablePath: executablePath(),
-            readFile: { (path) throws(KeychainFailure) in try TrustedFile.read(path) })
+            readFile: { (path) throws(KeychainFailure) in try read(path) })
     }
 
     /// The path of the running program; nil without /proc.
     static func executablePath() -> String? {
-        let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        return path.map(withoutDeletionMark)
+        FilePath.target(ofLink: "/proc/self/exe").map(withoutDeletionMark)
     }
 
-    /// The kernel marks the path of a program whose file was replaced while it runs.
+    /// `path` without the mark that the kernel adds if the program's file was replaced.
     static func withoutDeletionMark(_ path: String) -> String {
         let mark = " (deleted)"
         return path.hasSuffix(mark) ? String(path.dropLast(mark.count)) : path
+    }
+
+    private static let flatpakInfoPath = "/.flatpak-info"
+    private static let greatestByteCount = 1 << 20
+    /// The user to whom files of the host's root seem to belong in a Flatpak sandbox.
+    private static let unknownUser: UInt32 = 65534
+
+    /// The contents of a file that says something about this program; nil if there is none.
+    ///
+    /// - Throws: `insecureFiles` unless it is a regular file of root or of the user that nobody
+    ///   else may write; `invalidRequest` if it is larger than 1 MiB; `inputOutput`.
+    static func read(_ path: String) throws(KeychainFailure) -> [UInt8]? {
+        do throws(SystemError) {
+            return try TrustedFile.contents(
+                of: path, maxByteCount: greatestByteCount,
+                trusting: GivenFile.exists(flatpakInfoPath) ? unknownUser : nil)
+        } catch {
+            throw failure(error, path)
+        }
+    }
+
+    private static func failure(_ error: SystemError, _ path: String) -> KeychainFailure {
+        let (code, message): (KeychainFailure.Code, String) =
+            switch error.code {
+            case .symbolicLink, .notARegularFile:
+                (.insecureFiles, "this is not a regular file")
+            case .wrongOwner: (.insecureFiles, "the file belongs to another user")
+            case .wrongMode: (.insecureFiles, "others may write the file")
+            case .tooLarge: (.invalidRequest, "the file is larger than 1 MiB")
+            default: (.inputOutput, "the file cannot be read")
+            }
+        return KeychainFailure(
+            KeychainFailure(
+                code, during: operation, message: message, path: path, hint: error.hint),
+            systemError: error.systemError ?? 0)
+    }
+}
+
+/// The key file that every Flatpak sandbox has at its root.
+enum FlatpakInfo {
+    /// The value of `name` in the group `Application`; nil without one.
+    static func applicationName(in text: String) -> String? {
+        var isInGroup = false
+        for line in text.split(whereSeparator: \.isNewline) {
+            if line.hasPrefix("[") {
+                isInGroup = line == "[Application]"
+            } else if isInGroup, let separator = line.firstIndex(of: "=") {
+                let key = line[..<separator].filter { $0 != " " }
+                let value = line[line.index(after: separator)...].drop { $0 == " " }
+                if key == "name" && !value.isEmpty { return String(value) }
+            }
+        }
+        return nil
     }
 }

@@ -82,7 +82,7 @@ extension Finding {
 
     /// What helps. The reader of this has run `doctor` already.
     private static func hint(for failure: KeychainFailure) -> String? {
-        guard let hint = failure.hint, hint.contains("`valet doctor`") else { return failure.hint }
+        guard let hint = failure.hint, hint.hasPart("`valet doctor`") else { return failure.hint }
         switch failure.code {
         case .damaged, .keychainDamaged: return KeychainFailure.restoreHint
         case .timedOut: return "end the other process, or wait until it has ended, and try again"

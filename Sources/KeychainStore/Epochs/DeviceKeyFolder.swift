@@ -145,7 +145,7 @@ struct DeviceKeyFolder {
     /// Zeros are what erasing leaves, and no key; a beginning is left where writing ended early.
     private func isRemnant(_ name: String, _ bytes: Span<UInt8>) -> Bool {
         if bytes.indices.allSatisfy({ bytes[$0] == 0 }) { return true }
-        guard name.contains("." + PrivateDirectory.temporaryMark),
+        guard name.hasPart("." + PrivateDirectory.temporaryMark),
             bytes.count < DeviceKeyFile.byteCount
         else { return false }
         let start = DeviceKeyFile.start(of: keychainID)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import ValetKeychainModel
-internal import ValetSystem
+package import ValetKeychainModel
+package import ValetSystem
 
 extension KeychainFailure {
     /// What a failure of the files or of SQLite means for `operation`.
-    init(_ error: SystemError, during operation: String) {
+    package init(_ error: SystemError, during operation: String) {
         let failure = KeychainFailure(
             error.code.meaning, during: operation, message: error.explanation(during: operation),
             path: error.path,

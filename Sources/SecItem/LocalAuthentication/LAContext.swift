@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
-internal import ValetKeychainModel
+package import ValetKeychainModel
 package import ValetKeychainServices
 package import ValetKeychainStore
 internal import ValetSecretMemory
-internal import ValetSystem
+package import ValetSystem
 
-/// Authenticates a person, and remembers it for as long as it lives.
+/// Authenticates the user, and remembers the proof as long as it lives.
 ///
-/// What was proved opens items, too: give the context as the value of
-/// `kSecUseAuthenticationContext`. It may be used from every thread; questions come one at a time.
-/// Nothing is remembered but in this object, and wiped with it or by ``invalidate()``.
-// Sendable because everything that changes is in one object that is.
+/// The proof opens items, too: give the context as the value of `kSecUseAuthenticationContext`.
+/// Every thread may use it; it asks one question at a time. Only this object holds the proof, and
+/// its end or ``invalidate()`` wipes it.
+// Sendable because its only property is.
 open class LAContext: NSObject, @unchecked Sendable {
-    let state: ContextState
+    let authenticator: ContextAuthenticator
 
-    /// A context that has asked nobody.
+    /// A context that has not asked the user yet.
     public override init() {
-        state = ContextState(.ofProcess, store: nil)
+        authenticator = ContextAuthenticator(.ofProcess, store: nil)
         super.init()
     }
 
@@ -26,18 +26,18 @@ open class LAContext: NSObject, @unchecked Sendable {
     ///
     /// - Parameter store: The keychain that policies are evaluated for; nil for the process's own.
     package init(_ means: AuthenticationMeans, store: ItemStore? = nil) {
-        state = ContextState(means, store: store)
+        authenticator = ContextAuthenticator(means, store: store)
         super.init()
     }
 
-    /// Whether a policy could be evaluated now; asks nobody.
+    /// Whether a policy can be evaluated now. Does not ask the user.
     ///
     /// - Parameter error: Set to an ``LAError``, as an object, that says why not.
     @discardableResult
     open func canEvaluatePolicy(_ policy: LAPolicy, error: NSErrorPointer) -> Bool {
         do throws(AuthenticationRefusal) {
-            try state.check(try policy.demands())
-            state.noteDomainState(for: policy)
+            try authenticator.check(try policy.demands())
+            authenticator.noteDomainState(for: policy)
             return true
         } catch let refusal {
             unsafe error?.pointee = refusal.error._nsError
@@ -45,11 +45,11 @@ open class LAContext: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Has a person do what `policy` says; what was done before counts.
+    /// Asks the user for what `policy` needs. Earlier proofs of this context count.
     ///
     /// - Parameters:
-    ///   - localizedReason: What the application needs it for, as the person reads it.
-    ///   - reply: Gets whether it was done, else an ``LAError``; on a thread of its own.
+    ///   - localizedReason: The application's reason, as the user reads it.
+    ///   - reply: Receives true, or false and an ``LAError``, on a thread of its own.
     @preconcurrency
     open func evaluatePolicy(
         _ policy: LAPolicy, localizedReason: String,
@@ -57,12 +57,12 @@ open class LAContext: NSObject, @unchecked Sendable {
     ) {
         answer(reply) { (context) throws(AuthenticationRefusal) in
             try context.prove(try policy.demands(), reason: localizedReason)
-            context.state.noteDomainState(for: policy)
+            context.authenticator.noteDomainState(for: policy)
         }
     }
 
-    /// As the form with a reply. Cancelling the task does not end the question;
-    /// ``invalidate()`` does.
+    /// Asks the user for what `policy` needs. Earlier proofs of this context count. Cancelling the
+    /// task does not end the question; ``invalidate()`` does.
     ///
     /// - Returns: true.
     /// - Throws: ``LAError``.
@@ -77,13 +77,13 @@ open class LAContext: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Has a person do what an item with that access control will take, but for a password of the
-    /// application's: only an item tells whether one is right.
+    /// Asks the user for what an item with that access control will need, except an application
+    /// password: only an item can tell whether one is right.
     ///
     /// - Parameters:
-    ///   - operation: What is to be done with the item; making one takes nobody.
-    ///   - localizedReason: What the application needs it for, as the person reads it.
-    ///   - reply: Gets whether it was done, else an ``LAError``; on a thread of its own.
+    ///   - operation: What the item is needed for; making one does not need the user.
+    ///   - localizedReason: The application's reason, as the user reads it.
+    ///   - reply: Receives true, or false and an ``LAError``, on a thread of its own.
     @preconcurrency
     open func evaluateAccessControl(
         _ accessControl: SecAccessControl, operation: LAAccessControlOperation,
@@ -96,36 +96,37 @@ open class LAContext: NSObject, @unchecked Sendable {
                 case .useItem, .useKeySign, .useKeyDecrypt, .useKeyKeyExchange:
                     !accessControl.content.demand.isNothing
                 }
-            guard takesPerson else { return _ = try context.state.rememberedProof() }
+            guard takesPerson else { return _ = try context.authenticator.rememberedProof() }
             try context.prove([accessControl.content], reason: localizedReason)
         }
     }
 
-    /// Forgets what was proved and what was set as credentials, for good. An open question ends
-    /// with `LAError.appCancel`; whatever is asked of the context later, with `invalidContext`.
-    open func invalidate() { state.invalidate() }
+    /// Forgets proofs and credentials for good. An open question ends with `LAError.appCancel`;
+    /// later calls fail with `invalidContext`.
+    open func invalidate() { authenticator.invalidate() }
 
-    /// Has the context take a credential in place of asking a person; nil takes it back.
+    /// Sets a credential that replaces a question to the user; nil removes it.
     ///
-    /// - Parameter credential: UTF-8, without the end of the line; taken as it is. It is copied to
-    ///   guarded memory; your own is yours to wipe.
+    /// - Parameter credential: UTF-8, without the end of the line. The context copies it to guarded
+    ///   memory; wiping yours is up to you.
     ///
-    /// A password of the application's has from 1 to 1,024 bytes. Items with the access control
-    /// `applicationPassword` are sealed under it, and nobody is asked for one while it is set.
-    /// - Returns: false, and nothing changes, for another number of bytes, and for a type that
-    ///   there is none of here: a smart card's PIN.
+    /// An application password has from 1 to 1,024 bytes. Items with the access control
+    /// `applicationPassword` are sealed under it, and the user is not asked for one while it is
+    /// set.
+    /// - Returns: false for another number of bytes, and for the PIN of a smart card, which does
+    ///   not exist here. Nothing changes then.
     @discardableResult
     open func setCredential(_ credential: Data?, type: LACredentialType) -> Bool {
         switch type {
         case .passcode:
             let value = credential.map { SecretValue(copying: $0.span) }
-            state.change { $0.passcode = value }
+            authenticator.change { $0.passcode = value }
             return true
         case .applicationPassword:
             let count = credential?.count ?? 1
             guard (1...StretchedPassword.maximalByteCount).contains(count) else { return false }
             let value = credential.map { SecretValue(copying: $0.span) }
-            state.change { $0.password = value }
+            authenticator.change { $0.password = value }
             return true
         case .smartCardPIN: return false
         }
@@ -135,51 +136,156 @@ open class LAContext: NSObject, @unchecked Sendable {
     @discardableResult
     open func isCredentialSet(_ type: LACredentialType) -> Bool {
         switch type {
-        case .passcode: state.settings.passcode != nil
-        case .applicationPassword: state.settings.password != nil
+        case .passcode: authenticator.settings.passcode != nil
+        case .applicationPassword: authenticator.settings.password != nil
         case .smartCardPIN: false
         }
     }
 
-    /// What the application needs it for, where the call that asks does not say.
+    /// The application's reason, where the call that asks gives none.
     open var localizedReason: String {
-        get { state.settings.reason }
-        set { state.change { $0.reason = newValue } }
+        get { authenticator.settings.reason }
+        set { authenticator.change { $0.reason = newValue } }
     }
 
-    /// What stands on the button that takes the passcode in place of a finger, where it may; nil or
-    /// empty for what stands there anyway.
+    /// The title of the button that asks for the passcode instead of a finger, where that is
+    /// allowed; nil or empty for the default title.
     open var localizedFallbackTitle: String? {
-        get { state.settings.fallbackTitle }
-        set { state.change { $0.fallbackTitle = newValue } }
+        get { authenticator.settings.fallbackTitle }
+        set { authenticator.change { $0.fallbackTitle = newValue } }
     }
 
-    /// What stands on the button that declines; nil for what stands there anyway.
+    /// The title of the button that declines; nil for the default title.
     open var localizedCancelTitle: String? {
-        get { state.settings.cancelTitle }
-        set { state.change { $0.cancelTitle = newValue } }
+        get { authenticator.settings.cancelTitle }
+        set { authenticator.change { $0.cancelTitle = newValue } }
     }
 
-    /// Whether nobody may be asked: what was not proved before is then `notInteractive`.
+    /// Whether questions are forbidden. Demands without an earlier proof then fail with
+    /// `notInteractive`.
     open var interactionNotAllowed: Bool {
-        get { !state.settings.mayAsk }
-        set { state.change { $0.mayAsk = !newValue } }
+        get { !authenticator.settings.mayAsk }
+        set { authenticator.change { $0.mayAsk = !newValue } }
     }
 
-    /// For how many seconds a finger that unlocked the device counts here, too. None does: the
-    /// keychain is unlocked by its passcode.
+    /// For how many seconds a finger that unlocked the device counts here, too. It has no effect,
+    /// because only the passcode unlocks the keychain.
     open var touchIDAuthenticationAllowableReuseDuration: TimeInterval {
-        get { state.settings.reuseDuration }
+        get { authenticator.settings.reuseDuration }
         set {
             let longest = LATouchIDAuthenticationMaximumAllowableReuseDuration
-            state.change { $0.reuseDuration = min(max(0, newValue), longest) }
+            authenticator.change { $0.reuseDuration = min(max(0, newValue), longest) }
         }
     }
 
-    /// The kind of biometry that there is a reader for.
-    open var biometryType: LABiometryType { state.hasReader ? .touchID : .none }
+    /// The kind of biometry that the machine has a reader for.
+    open var biometryType: LABiometryType { authenticator.hasReader ? .touchID : .none }
 
-    /// Bytes that are others whenever other fingers are enrolled; set when a policy that takes
-    /// biometry was evaluated, or found possible.
-    open var evaluatedPolicyDomainState: Data? { state.settings.domainState }
+    /// Bytes that change with the enrolled fingers. Set when a policy that needs biometry was
+    /// evaluated, or found possible.
+    open var evaluatedPolicyDomainState: Data? {
+        authenticator.settings.domainState.map { Data($0) }
+    }
+}
+
+extension LAContext: AuthenticationContext {
+    /// Proves what items demand, for the holder of this context.
+    package func proof(
+        for demands: [AccessControl], reason: String?, store: ItemStore, deadline: Deadline
+    ) throws(KeychainFailure) -> PresenceProof {
+        try authenticator.proof(for: demands, reason: reason, in: store, until: deadline)
+    }
+
+    /// The earlier proof; nil for none, and once the context is invalidated.
+    package var rememberedProof: PresenceProof? { try? authenticator.rememberedProof() }
+
+    /// Gets the passwords of boxes, for the holder of this context.
+    package func passwords(
+        opening locks: [PasswordLock], _ inquiry: PasswordInquiry
+    ) throws(KeychainFailure) -> [StretchedPassword] {
+        try authenticator.passwords(opening: locks, isComplete: true, inquiry)
+    }
+
+    /// The known passwords of boxes. Does not ask the user.
+    package func givenPasswords(
+        opening locks: [PasswordLock], _ inquiry: PasswordInquiry
+    ) throws(KeychainFailure) -> [StretchedPassword] {
+        try authenticator.passwords(opening: locks, isComplete: false, inquiry)
+    }
+
+    /// Gets a new password.
+    package func newPassword(
+        _ stretching: PasscodeStretching, _ inquiry: PasswordInquiry
+    ) throws(KeychainFailure) -> StretchedPassword {
+        try authenticator.newPassword(stretching, inquiry)
+    }
+
+    /// The fingers that are enrolled.
+    package func enrolments() throws(KeychainFailure) -> [[UInt8]] { authenticator.enrolments }
+}
+
+extension LAContext {
+    /// Gets proof for `demands` within the time that the user has.
+    func prove(
+        _ demands: [AccessControl], reason: String
+    ) throws(AuthenticationRefusal) {
+        let deadline = Deadline(after: authenticator.means.timeLimit)
+        _ = try authenticator.prove(demands, reason: reason, in: nil, until: deadline)
+    }
+
+    /// Runs `body`, which may wait for the user, on a thread of its own, and replies from there.
+    /// The context lives until then, even if its owner releases it.
+    func answer(
+        _ reply: @escaping @Sendable (Bool, (any Error)?) -> Void,
+        _ body: @escaping @Sendable (LAContext) throws(AuthenticationRefusal) -> Void
+    ) {
+        do throws(KeychainFailure) {
+            try startThread {
+                do throws(AuthenticationRefusal) {
+                    try body(self)
+                } catch {
+                    return reply(false, error.error)
+                }
+                reply(true, nil)
+            }
+        } catch {
+            reply(false, AuthenticationRefusal.keychain(error).error)
+        }
+    }
+}
+
+extension ContextAuthenticator {
+    /// Keeps which fingers are enrolled, if `policy` accepts fingers.
+    func noteDomainState(for policy: LAPolicy) {
+        let enrolments = enrolments
+        guard !enrolments.isEmpty else { return }
+        switch policy {
+        case .deviceOwnerAuthenticationWithBiometrics,
+            .deviceOwnerAuthenticationWithBiometricsOrCompanion, .deviceOwnerAuthentication:
+            change { $0.domainState = Array(enrolments.joined()) }
+        case .deviceOwnerAuthenticationWithCompanion,
+            .deviceOwnerAuthenticationWithWristDetection:
+            break
+        }
+    }
+}
+
+extension LAPolicy {
+    /// The policy's demands, as access controls.
+    func demands() throws(AuthenticationRefusal) -> [AccessControl] {
+        let constraints: AccessControl.Constraints
+        switch self {
+        case .deviceOwnerAuthentication: constraints = .userPresence
+        case .deviceOwnerAuthenticationWithBiometrics,
+            .deviceOwnerAuthenticationWithBiometricsOrCompanion:
+            constraints = .biometryAny
+        case .deviceOwnerAuthenticationWithCompanion,
+            .deviceOwnerAuthenticationWithWristDetection:
+            throw .impossible
+        }
+        guard let demand = try? AccessControl(.whenUnlocked, constraints) else {
+            throw .impossible
+        }
+        return [demand]
+    }
 }

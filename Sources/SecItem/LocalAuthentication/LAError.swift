@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
+internal import ValetKeychainModel
+internal import ValetKeychainServices
 
-/// Why a person is not believed, or was not asked.
+/// Why the user was not authenticated.
 ///
-/// It comes as this type or, through an error pointer, as `NSError` of the domain ``errorDomain``;
-/// `as?` turns each into the other. Its `NSUnderlyingErrorKey` holds the `KeychainFailure`, where
-/// the keychain was the reason.
+/// Calls throw this type or, through an error pointer, set an `NSError` of the domain
+/// ``errorDomain``; `as?` converts each to the other. `NSUnderlyingErrorKey` holds the
+/// `KeychainFailure` if the keychain was the reason.
 public struct LAError: CustomNSError, Hashable, Sendable {
     /// The reasons. The raw values are those of Apple's systems.
     public enum Code: Int, Sendable {
-        /// Nobody proved who they are: a wrong finger, or three wrong passcodes.
+        /// A wrong finger, or three wrong passcodes.
         case authenticationFailed = -1
-        /// The person declined.
+        /// The user declined.
         case userCancel = -2
-        /// The person wants to do it in the application's own way.
+        /// The user prefers the application's own way.
         case userFallback = -3
-        /// Nobody answered in time.
+        /// No answer came in time.
         case systemCancel = -4
         /// The keychain has no passcode.
         case passcodeNotSet = -5
@@ -30,15 +32,15 @@ public struct LAError: CustomNSError, Hashable, Sendable {
         case appCancel = -9
         /// The context is no longer valid.
         case invalidContext = -10
-        /// There is no other device near.
+        /// No other device is near.
         case companionNotAvailable = -11
         /// The reader is not paired with this machine.
         case biometryNotPaired = -12
         /// The reader is gone.
         case biometryDisconnected = -13
-        /// What is to be shown has no room.
+        /// The question does not fit on the screen.
         case invalidDimensions = -14
-        /// Somebody would have to be asked, which is not allowed or not possible.
+        /// The user would have to be asked, which is not allowed or not possible.
         case notInteractive = -1004
     }
 
@@ -58,12 +60,12 @@ public struct LAError: CustomNSError, Hashable, Sendable {
     }
 
     // swift-format-ignore: NoLeadingUnderscores
-    /// The error that an object holds. A code that is not known is a failure to authenticate.
+    /// The error that an object holds. An unknown code is a failure to authenticate.
     public init(_nsError error: NSError) {
         _nsError = error
     }
 
-    /// Whether both have the same code, and say it in the same words.
+    /// Whether both have the same code and the same text.
     public static func == (one: LAError, other: LAError) -> Bool {
         one.code == other.code && one.localizedDescription == other.localizedDescription
     }
@@ -77,12 +79,157 @@ public struct LAError: CustomNSError, Hashable, Sendable {
     /// The raw value of ``code``.
     public var errorCode: Int { code.rawValue }
 
-    /// What else there is to know.
+    /// The texts and the underlying error.
     public var errorUserInfo: [String: Any] { _nsError.userInfo }
 
-    /// What else there is to know.
+    /// The texts and the underlying error.
     public var userInfo: [String: Any] { _nsError.userInfo }
 
     /// One sentence.
     public var localizedDescription: String { _nsError.localizedDescription }
+}
+
+extension LAError {
+    /// ``Code/authenticationFailed``
+    public static var authenticationFailed: Code { .authenticationFailed }
+    /// ``Code/userCancel``
+    public static var userCancel: Code { .userCancel }
+    /// ``Code/userFallback``
+    public static var userFallback: Code { .userFallback }
+    /// ``Code/systemCancel``
+    public static var systemCancel: Code { .systemCancel }
+    /// ``Code/passcodeNotSet``
+    public static var passcodeNotSet: Code { .passcodeNotSet }
+    /// ``Code/biometryNotAvailable``
+    public static var biometryNotAvailable: Code { .biometryNotAvailable }
+    /// ``Code/biometryNotEnrolled``
+    public static var biometryNotEnrolled: Code { .biometryNotEnrolled }
+    /// ``Code/biometryLockout``
+    public static var biometryLockout: Code { .biometryLockout }
+    /// ``Code/appCancel``
+    public static var appCancel: Code { .appCancel }
+    /// ``Code/invalidContext``
+    public static var invalidContext: Code { .invalidContext }
+    /// ``Code/companionNotAvailable``
+    public static var companionNotAvailable: Code { .companionNotAvailable }
+    /// ``Code/biometryNotPaired``
+    public static var biometryNotPaired: Code { .biometryNotPaired }
+    /// ``Code/biometryDisconnected``
+    public static var biometryDisconnected: Code { .biometryDisconnected }
+    /// ``Code/invalidDimensions``
+    public static var invalidDimensions: Code { .invalidDimensions }
+    /// ``Code/notInteractive``
+    public static var notInteractive: Code { .notInteractive }
+
+    /// The name that older code has for ``biometryNotAvailable``.
+    public static var touchIDNotAvailable: Code { .biometryNotAvailable }
+    /// The name that older code has for ``biometryNotEnrolled``.
+    public static var touchIDNotEnrolled: Code { .biometryNotEnrolled }
+    /// The name that older code has for ``biometryLockout``.
+    public static var touchIDLockout: Code { .biometryLockout }
+    /// The name that older code has for ``companionNotAvailable``.
+    public static var watchNotAvailable: Code { .companionNotAvailable }
+}
+
+extension LAError.Code {
+    /// The name that older code has for ``biometryNotAvailable``.
+    public static var touchIDNotAvailable: LAError.Code { .biometryNotAvailable }
+    /// The name that older code has for ``biometryNotEnrolled``.
+    public static var touchIDNotEnrolled: LAError.Code { .biometryNotEnrolled }
+    /// The name that older code has for ``biometryLockout``.
+    public static var touchIDLockout: LAError.Code { .biometryLockout }
+    /// The name that older code has for ``companionNotAvailable``.
+    public static var watchNotAvailable: LAError.Code { .companionNotAvailable }
+
+    /// One sentence for a person.
+    var explanation: String {
+        switch self {
+        case .authenticationFailed: "Authentication failed."
+        case .userCancel: "Authentication was cancelled."
+        case .userFallback: "Another way to authenticate was chosen."
+        case .systemCancel: "No answer came in time."
+        case .passcodeNotSet: "The keychain has no passcode."
+        case .biometryNotAvailable: "There is no fingerprint reader."
+        case .biometryNotEnrolled: "No finger is enrolled."
+        case .biometryLockout: "There were too many tries with a wrong finger."
+        case .appCancel: "The application ended the authentication."
+        case .invalidContext: "The authentication context is no longer valid."
+        case .companionNotAvailable: "No other device is near."
+        case .biometryNotPaired: "The fingerprint reader is not paired."
+        case .biometryDisconnected: "The fingerprint reader is gone."
+        case .invalidDimensions: "The question does not fit on the screen."
+        case .notInteractive: "The user cannot be asked here."
+        }
+    }
+}
+
+extension LAError.Code {
+    /// Lets `catch LAError.userCancel` find errors of that code, whether they are `LAError` or
+    /// `NSError`.
+    public static func ~= (code: LAError.Code, error: any Error) -> Bool {
+        (error as? LAError)?.code == code
+    }
+}
+
+// `as?` needs this protocol to convert from `NSError` and to it: Linux has no public one for that.
+extension LAError: _ObjectiveCBridgeable {
+    // swift-format-ignore: NoLeadingUnderscores
+    /// The error as an object.
+    public func _bridgeToObjectiveC() -> NSError { _nsError }
+
+    // swift-format-ignore: NoLeadingUnderscores
+    /// Takes `source`; nil is left in `result` if it is of another domain.
+    public static func _forceBridgeFromObjectiveC(_ source: NSError, result: inout LAError?) {
+        _ = _conditionallyBridgeFromObjectiveC(source, result: &result)
+    }
+
+    // swift-format-ignore: NoLeadingUnderscores
+    /// Takes `source`, unless it is of another domain, or its code is not known.
+    public static func _conditionallyBridgeFromObjectiveC(
+        _ source: NSError, result: inout LAError?
+    ) -> Bool {
+        guard source.domain == errorDomain, Code(rawValue: source.code) != nil else {
+            return false
+        }
+        result = LAError(_nsError: source)
+        return true
+    }
+
+    // swift-format-ignore: NoLeadingUnderscores
+    /// Takes `source`; without one, a failure to authenticate.
+    public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> LAError {
+        source.map(LAError.init(_nsError:)) ?? LAError(.authenticationFailed)
+    }
+}
+
+extension AuthenticationRefusal {
+    /// The code that a context's calls fail with.
+    var code: LAError.Code {
+        switch self {
+        case .declined: .userCancel
+        case .wrong: .authenticationFailed
+        case .ended: .appCancel
+        case .invalidated: .invalidContext
+        case .timedOut: .systemCancel
+        case .passcodePreferred: .userFallback
+        case .notInteractive: .notInteractive
+        case .passcodeNotSet: .passcodeNotSet
+        case .noReader: .biometryNotAvailable
+        case .notEnrolled: .biometryNotEnrolled
+        case .lockedOut: .biometryLockout
+        case .impossible: .companionNotAvailable
+        case .keychain(let failure):
+            switch failure.code {
+            case .userCancelled: .userCancel
+            case .interactionNotAllowed: .notInteractive
+            case .passcodeNotSet: .passcodeNotSet
+            default: .authenticationFailed
+            }
+        }
+    }
+
+    /// The error, with the `KeychainFailure` that it would be for a call for items.
+    var error: LAError {
+        LAError(code, userInfo: [NSUnderlyingErrorKey: KeychainFailure(self)])
+    }
 }

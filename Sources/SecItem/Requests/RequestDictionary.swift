@@ -3,25 +3,25 @@
 internal import Foundation
 internal import ValetKeychainModel
 
-/// The contents of a dictionary, each key understood on its own (spec/secitem.md §3.1).
+/// The contents of a dictionary, with each key read on its own (spec/secitem.md §3.1).
 ///
-/// What a call makes of them, and which it refuses, is up to ``SecItemRequest``'s initialisers.
+/// The initialisers of the requests in `SecItemRequest.swift` decide what a call makes of them.
 struct RequestDictionary {
-    /// What `kSecAttrSynchronizable` was; `neither` matches nothing.
+    /// The value of `kSecAttrSynchronizable`; `neither` matches nothing.
     enum Synchronizable {
         case local, synchronized, any, neither
     }
 
-    /// What `kSecMatchLimit` was.
+    /// The value of `kSecMatchLimit`.
     enum Limit: Hashable {
         case one
         case all
-        /// As a number; -1 is all of them.
+        /// A number; -1 means all.
         case number(Int64)
     }
 
     let call: SecItemCall
-    /// Whether this is what an update sets.
+    /// Whether this is the second dictionary of an update.
     let isChanges: Bool
     let itemClass: ItemClass
     let reference: PersistentReference?
@@ -31,13 +31,13 @@ struct RequestDictionary {
     var synchronizable: Synchronizable?
     var protectionClass: ProtectionClass?
     var accessControl: AccessControl?
-    /// Whether there is any attribute beside `kSecAttrSynchronizableAny`.
+    /// Whether there is any attribute except `kSecAttrSynchronizableAny`.
     var namesAttributes = false
 
     var value: Data?
     var returning: ReturnedParts = []
     var limit: Limit?
-    /// Whether there is a match key beside the limit.
+    /// Whether there is a match key other than the limit.
     var namesMatches = false
     var namesIssuers = false
     var host: String?
@@ -45,7 +45,8 @@ struct RequestDictionary {
 
     /// Reads the first dictionary of `call`.
     ///
-    /// Of several faults the one whose key sorts first is thrown; those of the class go before all.
+    /// Of several faults it throws the one whose key sorts first; faults of the class come before
+    /// all.
     init(_ dictionary: [String: Any], for call: SecItemCall) throws(KeychainFailure) {
         try Self.checkSize(of: dictionary, for: call)
         let given = try ClassAndReference(dictionary, for: call)
@@ -113,16 +114,16 @@ struct RequestDictionary {
         }
     }
 
-    /// Class and reference were read before; there is but one keychain to use.
+    /// Class and reference are read earlier, and there is only one keychain to use.
     private static let keysOfNoConcern: Set<String> = [
         kSecClass, kSecValuePersistentRef, kSecUseDataProtectionKeychain,
     ]
 
-    /// Whether macOS takes `key` out of a dictionary of this call, where iOS refuses it
-    /// (spec/secitem.md §3.3). Its value is not looked at.
+    /// Whether macOS ignores `key` in a dictionary of this call, where iOS refuses it
+    /// (spec/secitem.md §3.3). Its value is ignored as well.
     ///
-    /// `kSecMatchItemList` and others that say which items are meant are not among them: without
-    /// them a call would change or delete items that its caller left out.
+    /// Keys that select items, such as `kSecMatchItemList`, are not among them: without them a call
+    /// would change or delete items that its caller excluded.
     private func isPassedOver(_ key: String) -> Bool {
         switch call {
         case .add: false
@@ -143,8 +144,118 @@ struct RequestDictionary {
         kSecMatchSubjectStartsWith, kSecMatchSubjectEndsWith, kSecMatchSubjectWholeString,
     ]
 
-    /// A request that contradicts itself or has a value of a wrong type.
+    /// The failure of a request that contradicts itself or has a value of a wrong type.
     func invalid(_ message: String) -> KeychainFailure {
         call.failure(.invalidRequest, message)
     }
+}
+
+/// The class of items in a dictionary, from its name or a persistent reference.
+///
+/// spec/secitem.md §3.2, §8.
+struct ClassAndReference {
+    let itemClass: ItemClass
+    let reference: PersistentReference?
+
+    /// Reads both.
+    ///
+    /// - Throws: `invalidRequest` if there is neither; `noSuchClass` if the class is unknown or not
+    ///   that of the reference; for keys, certificates and identities `unimplemented` where one is
+    ///   added, else `itemNotFound`, as in a keychain that has none.
+    init(_ dictionary: [String: Any], for call: SecItemCall) throws(KeychainFailure) {
+        let named = try dictionary[kSecClass].map { (value) throws(KeychainFailure) in
+            try Self.itemClass(value, for: call)
+        }
+        reference = try dictionary[kSecValuePersistentRef].map { (value) throws(KeychainFailure) in
+            try Self.reference(value, named, for: call)
+        }
+        guard let itemClass = named ?? reference?.itemClass else {
+            throw call.failure(.invalidRequest, "kSecClass is missing")
+        }
+        self.itemClass = itemClass
+    }
+
+    private static func itemClass(
+        _ value: Any, for call: SecItemCall
+    ) throws(KeychainFailure) -> ItemClass {
+        guard case .text(let code) = AttributeInput(value) else {
+            throw call.failure(.noSuchClass, "kSecClass is not one of the classes")
+        }
+        if let itemClass = ItemClass(code: code) { return itemClass }
+        if unimplementedClasses.contains(code) { throw notKept(call) }
+        throw call.failure(.noSuchClass, "kSecClass is not one of the classes")
+    }
+
+    private static func reference(
+        _ value: Any, _ named: ItemClass?, for call: SecItemCall
+    ) throws(KeychainFailure) -> PersistentReference {
+        guard case .bytes(let bytes) = AttributeInput(value),
+            bytes.count == PersistentReference.byteCount
+        else { throw malformed(call) }
+        let code = String(decoding: bytes[..<4], as: UTF8.self)
+        let isOfAnotherKind = unimplementedClasses.contains(code)
+        if isOfAnotherKind && named == nil { throw notKept(call) }
+        guard let reference = PersistentReference(bytes: bytes) else {
+            if isOfAnotherKind { throw mismatch(call) }
+            throw malformed(call)
+        }
+        if let named, named != reference.itemClass { throw mismatch(call) }
+        return reference
+    }
+
+    private static func malformed(_ call: SecItemCall) -> KeychainFailure {
+        call.failure(.invalidRequest, "kSecValuePersistentRef is not a persistent reference")
+    }
+
+    private static func mismatch(_ call: SecItemCall) -> KeychainFailure {
+        call.failure(.noSuchClass, "kSecValuePersistentRef is of another class than kSecClass")
+    }
+
+    private static func notKept(_ call: SecItemCall) -> KeychainFailure {
+        call.failure(
+            call == .add ? .unimplemented : .itemNotFound,
+            "keys, certificates and identities are not kept here")
+    }
+
+    private static let unimplementedClasses: Set<String> = [
+        kSecClassKey, kSecClassCertificate, kSecClassIdentity,
+    ]
+}
+
+extension AttributeInput {
+    /// A value of a dictionary, as one of the types that attributes take.
+    ///
+    /// Values may be boxed in `AnyHashable` or an optional. A boolean is a `Bool` or an `NSNumber`
+    /// made of one; the number 1 is not (spec/secitem.md §3.1).
+    init(_ value: Any) {
+        if let text = value as? String {
+            self = .text(text)
+        } else if let data = value as? Data {
+            self = .bytes([UInt8](data))
+        } else if let number = value as? NSNumber {
+            self.init(number)
+        } else if let date = value as? Date, date.timeIntervalSinceReferenceDate.isFinite {
+            self = .date(date.timeIntervalSinceReferenceDate)
+        } else if let uuid = value as? UUID {
+            self = .uuid(uuid.uuidString)
+        } else {
+            self = .unsupported
+        }
+    }
+
+    private init(_ number: NSNumber) {
+        // The two booleans are objects that no number is identical to.
+        if number === Self.yes {
+            self = .boolean(true)
+        } else if number === Self.no {
+            self = .boolean(false)
+        } else if Double(number.int64Value) == number.doubleValue {
+            self = .number(number.int64Value)
+        } else {
+            self = .unsupported
+        }
+    }
+
+    private static let yes = NSNumber(value: true)
+    private static let no = NSNumber(value: false)
 }

@@ -41,10 +41,12 @@ struct Pinentry: ~Copyable, Prompter {
         try set("OPTION lc-ctype=", ChildEnvironment.textLocale(environment))
         try show("SETTITLE ", prompt.title)
         try show("SETDESC ", prompt.description)
-        // One underscore marks the letter that stands for the button.
-        if let title = prompt.cancelTitle {
-            try show("SETCANCEL ", title.replacing("_", with: "__"))
-        }
+        if let title = prompt.cancelTitle { try show("SETCANCEL ", Self.literal(title)) }
+    }
+
+    /// The text of a button. An underscore marks the letter of its shortcut; two show one.
+    private static func literal(_ text: String) -> String {
+        text.reduce(into: "") { $0 += $1 == "_" ? "__" : String($1) }
     }
 
     mutating func ask(_ question: Question) throws(UserPresenceError) -> Entry {
@@ -69,7 +71,7 @@ struct Pinentry: ~Copyable, Prompter {
     ) throws(UserPresenceError) {
         if let problem = prompt.previousError { try show("SETERROR ", problem) }
         if let button = alternative ?? prompt.cancelTitle {
-            try show("SETOK ", button.replacing("_", with: "__"))
+            try show("SETOK ", Self.literal(button))
         }
         var nothing = SecretInput(capacity: 0)
         _ = try perform(alternative == nil ? "MESSAGE" : "CONFIRM", into: &nothing)

@@ -59,13 +59,24 @@ struct SecretName {
     let option: OptionDeclaration?
 
     static let passcode = SecretName(text: "passcode", option: nil)
+
+    /// `message` with this secret in place of each "passcode".
+    fileprivate func renamed(_ message: String) -> String {
+        let word = "passcode"
+        var (renamed, rest) = ("", message[...])
+        while let start = rest.indices.first(where: { rest[$0...].hasPrefix(word) }) {
+            renamed += rest[..<start] + text
+            rest = rest[start...].dropFirst(word.count)
+        }
+        return renamed + rest
+    }
 }
 
 extension CLIError {
     /// What it means that nobody answered a question for `secret`.
     init(_ error: UserPresenceError, asking secret: SecretName) {
         let general = CLIError(error)
-        var hint = general.hint?.replacing("passcode", with: secret.text)
+        var hint = general.hint.map(secret.renamed)
         switch error.code {
         case .unavailable(.nobodyThere), .unavailable(.interactionOff):
             if let option = secret.option {
@@ -73,7 +84,6 @@ extension CLIError {
             }
         default: break
         }
-        self.init(
-            general.code, general.message.replacing("passcode", with: secret.text), hint: hint)
+        self.init(general.code, secret.renamed(general.message), hint: hint)
     }
 }

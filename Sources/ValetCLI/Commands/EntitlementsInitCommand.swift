@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Foundation
 internal import ValetKeychainModel
 internal import ValetKeychainServices
 
@@ -52,7 +51,9 @@ struct EntitlementsInitCommand: Command {
         examples: group.examples)
 
     private let program: String
-    private let information: BundleInformation
+    private let identifier: String
+    private let name: String?
+    private let version: String?
     private let isReplacing: Bool
 
     init(_ values: ParsedValues) throws(CLIError) {
@@ -65,48 +66,42 @@ struct EntitlementsInitCommand: Command {
                 "IDENTIFIER must be letters, digits, hyphens and periods",
                 hint: "a reversed domain name is customary: com.example.mail")
         }
-        self.program = URL(fileURLWithPath: program).resolvingSymlinksInPath().path
-        var information = BundleInformation(
-            identifier: identifier, executable: URL(fileURLWithPath: self.program).lastPathComponent
-        )
-        if let name = values[Self.name] { information.name = name }
-        if let version = values[Self.version] { information.version = version }
-        self.information = information
+        self.program = program
+        self.identifier = identifier
+        name = try Self.printable(values, Self.name)
+        version = try Self.printable(values, Self.version)
         isReplacing = values.has(Self.force)
     }
 
+    /// The value of an option; XML has no form for control characters.
+    private static func printable(
+        _ values: ParsedValues, _ option: OptionDeclaration
+    ) throws(CLIError) -> String? {
+        guard let text = values[option] else { return nil }
+        guard text.unicodeScalars.allSatisfy({ $0.value >= 0x20 }) else {
+            throw .usage("the value of --\(option.name) has control characters")
+        }
+        return text
+    }
+
     func run(in context: Context) throws(CLIError) -> ExitCode {
-        let facts = try? FileManager.default.attributesOfItem(atPath: program)
-        guard facts?[.type] as? FileAttributeType == .typeRegular else {
+        guard let program = BundleInformation.program(at: program) else {
             throw CLIError(
                 .notFound, "there is no program at \(quoted(program))",
                 hint: "build it first, and give the path of the executable")
         }
-        let present = BundleInformation.paths(ofProgram: program)
-            .first(where: FileManager.default.fileExists)
+        let present = BundleInformation.existingPath(ofProgram: program)
         if let present, !isReplacing { throw Self.alreadyThere(present) }
+        var information = BundleInformation(identifier: identifier, program: program)
+        if let name { information.name = name }
+        if let version { information.version = version }
         let path = BundleInformation.pathToCreate(forProgram: program)
-        try write(to: path)
+        let isWritten = try asking { () throws(KeychainFailure) in
+            try information.write(to: path, replacing: isReplacing)
+        }
+        guard isWritten else { throw Self.alreadyThere(path) }
         context.console.note("valet: wrote \(quoted(path))")
         return .success
-    }
-
-    private func write(to path: String) throws(CLIError) {
-        let file = URL(fileURLWithPath: path)
-        do {
-            try FileManager.default.createDirectory(
-                at: file.deletingLastPathComponent(), withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o755])
-            try information.propertyList().write(
-                to: file, options: isReplacing ? .atomic : .withoutOverwriting)
-            // Whatever the umask says: programs refuse a list that others can write.
-            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
-        } catch CocoaError.fileWriteFileExists {
-            throw Self.alreadyThere(path)
-        } catch {
-            throw CLIError(
-                .failure, "could not write \(quoted(path)): \(error.localizedDescription)")
-        }
     }
 
     private static func alreadyThere(_ path: String) -> CLIError {

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+package import ValetSystem
+package import ValetUserPresence
+
+/// What authentication asks a person with: terminal or pinentry, and fingerprint reader.
+/// ``ContextAuthenticator`` uses the means of its process; tests replace them.
+package struct AuthenticationMeans: Sendable {
+    /// Asks for passcodes.
+    package var asker: PasscodeAsker
+    /// Reads fingers; nil where that is not built in.
+    package var reader: (any BiometryReader)?
+    /// How long a person has, where the caller sets no deadline.
+    package var timeLimit: Duration
+    /// The name of the application that asks.
+    package var application: @Sendable () -> String
+
+    /// These means; a person has 60 s by default.
+    package init(
+        asker: PasscodeAsker, reader: (any BiometryReader)? = nil,
+        timeLimit: Duration = .seconds(60), application: @escaping @Sendable () -> String
+    ) {
+        self.asker = asker
+        self.reader = reader
+        self.timeLimit = timeLimit
+        self.application = application
+    }
+
+    /// The means of this process: its terminal or a pinentry. The descriptor of
+    /// `$VALET_PASSCODE_FD` is not a person: it unlocks the keychain, and proves nothing.
+    package static let ofProcess = AuthenticationMeans(
+        asker: .forProcess(readsVariable: false), reader: ProcessReader.value,
+        application: { applicationName })
+
+    private static var applicationName: String {
+        do throws(KeychainFailure) {
+            return try KeychainSession.current().caller.applicationIdentifier
+        } catch {
+            // The call that is being authenticated fails for the same reason.
+            return "An application"
+        }
+    }
+}
+
+/// The fingerprint readers, as far as authentication needs them.
+///
+/// Calls block until their deadline at most. Every thread may make them.
+package protocol BiometryReader: Sendable {
+    /// What the readers can do now. Does not ask the user.
+    func state(until deadline: Deadline) -> BiometryState
+
+    /// Waits for an enrolled finger. The user has three tries; a finger that the reader did not see
+    /// well does not count.
+    ///
+    /// - Parameters:
+    ///   - enrolment: Selects the reader that had these fingers a moment ago. The first reader is
+    ///     used for nil, and if no reader has these fingers any more.
+    ///   - cancellation: Ends the waiting from outside; the call then throws `cancelled`.
+    ///   - tell: Receives a line for the user once the reader waits, which says what to do, and a
+    ///     line after each failed try, which says why.
+    /// - Returns: What was enrolled while the finger matched: 1 to 255 bytes that differ after
+    ///   every change.
+    func verify(
+        _ enrolment: [UInt8]?, until deadline: Deadline, cancellation: PromptCancellation,
+        tell: (String) -> Void
+    ) throws(BiometryFailure) -> [UInt8]
+}
+
+/// What a reader can do.
+package enum BiometryState: Hashable, Sendable {
+    /// There is no reader, or no service for it answers.
+    case noReader
+    /// There is a reader, and the user has no enrolled finger.
+    case notEnrolled
+    /// There were too many tries; only the passcode is left.
+    case lockedOut
+    /// Fingers are enrolled on these readers, at least one. Each has 1 to 255 bytes that differ
+    /// after every change (docs/FORMAT.md §5.4). The reader that is used first comes first.
+    case enrolled([[UInt8]])
+}
+
+/// Why no finger was accepted.
+package enum BiometryFailure: Error, Hashable, Sendable {
+    /// No enrolled finger in three tries.
+    case noMatch
+    /// There were too many tries.
+    case lockedOut
+    /// There is no reader, or it is gone.
+    case noReader
+    /// The user has no enrolled finger.
+    case notEnrolled
+    /// The user declined, or the waiting was ended from outside.
+    case cancelled
+    /// The deadline has passed.
+    case timedOut
+}

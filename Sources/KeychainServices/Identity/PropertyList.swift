@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetSystem
+
+/// A property list, XML or binary, as far as it can name an application.
+///
+/// ``Entitlements`` and ``BundleInformation`` read it. Foundation has a reader, too, but a program
+/// that links Foundation takes twice as long to start, and its decoders recurse without a bound.
+/// This one refuses whatever is not exactly of one of the two forms, XML in UTF-8.
+enum PropertyList: Hashable, Sendable {
+    case text(String)
+    case array([PropertyList])
+    case dictionary([String: PropertyList])
+    /// A Boolean, a number, a date or data. None of these names an application, so that their
+    /// contents are not looked at.
+    case other
+
+    /// Why bytes are not accepted.
+    enum Failure: Error, Hashable {
+        case malformed
+        /// Nested deeper than ``depthLimit``, in a circle, or with more values than
+        /// ``valueLimit``.
+        case tooDeep
+    }
+
+    /// How deep arrays and dictionaries may be nested.
+    static let depthLimit = 32
+    /// How many values a list may have: a bound for a binary list, whose arrays may share values.
+    static let valueLimit = 16384
+
+    /// Reads all of `bytes`. Takes time in proportion to their number.
+    init(_ bytes: [UInt8]) throws(Failure) {
+        if bytes.starts(with: BinaryPropertyList.magic) {
+            var reader = try BinaryPropertyList(bytes)
+            self = try reader.root()
+        } else {
+            var reader = XMLPropertyList(bytes)
+            self = try reader.document()
+        }
+    }
+}
+
+/// A reading of an XML property list: the elements of Apple's document type, comments, CDATA and
+/// character references, and nothing else of XML.
+private struct XMLPropertyList {
+    private let bytes: [UInt8]
+    private var position = 0
+    private var valueCount = 0
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    mutating func document() throws(PropertyList.Failure) -> PropertyList {
+        _ = take("\u{FEFF}")
+        try skipProlog()
+        let list: PropertyList
+        if take("<plist") {
+            try skip(past: ">")
+            list = try value(depth: 0)
+            try skipSpace()
+            try close("plist")
+        } else {
+            list = try value(depth: 0)
+        }
+        try skipSpace()
+        guard position == bytes.count else { throw .malformed }
+        return list
+    }
+
+    private mutating func value(depth: Int) throws(PropertyList.Failure) -> PropertyList {
+        try skipSpace()
+        let (name, isEmpty) = try open()
+        valueCount += 1
+        guard depth < PropertyList.depthLimit, valueCount <= PropertyList.valueLimit else {
+            throw .tooDeep
+        }
+        switch name {
+        case "dict": return .dictionary(isEmpty ? [:] : try dictionary(depth: depth))
+        case "array": return .array(isEmpty ? [] : try array(depth: depth))
+        case "string": return .text(isEmpty ? "" : try text(of: name))
+        case "true", "false", "integer", "real", "date", "data":
+            if !isEmpty { _ = try text(of: name) }
+            return .other
+        default: throw .malformed
+        }
+    }
+
+    private mutating func array(depth: Int) throws(PropertyList.Failure) -> [PropertyList] {
+        var values: [PropertyList] = []
+        try skipSpace()
+        while !at("</") {
+            values.append(try value(depth: depth + 1))
+            try skipSpace()
+        }
+        try close("array")
+        return values
+    }
+
+    private mutating func dictionary(
+        depth: Int
+    ) throws(PropertyList.Failure) -> [String: PropertyList] {
+        var values: [String: PropertyList] = [:]
+        try skipSpace()
+        while !at("</") {
+            let (name, isEmpty) = try open()
+            guard name == "key" else { throw .malformed }
+            let key = isEmpty ? "" : try text(of: name)
+            let value = try value(depth: depth + 1)
+            // Readers disagree about which of two equal keys counts.
+            guard values.updateValue(value, forKey: key) == nil else { throw .malformed }
+            try skipSpace()
+        }
+        try close("dict")
+        return values
+    }
+
+    /// The text up to the end of the element.
+    private mutating func text(of element: String) throws(PropertyList.Failure) -> String {
+        var text: [UInt8] = []
+        while position < bytes.count {
+            if take("<![CDATA[") {
+                let start = position
+                try skip(past: "]]>")
+                text += bytes[start..<(position - 3)]
+            } else if take("<!--") {
+                try skip(past: "-->")
+            } else if at("<") {
+                break
+            } else if take("&") {
+                text += Array(String(try reference()).utf8)
+            } else {
+                text.append(bytes[position])
+                position += 1
+            }
+        }
+        try close(element)
+        guard let string = String(validating: text, as: UTF8.self),
+            string.unicodeScalars.allSatisfy(Self.isAllowed)
+        else { throw .malformed }
+        return string
+    }
+
+    /// What stands between `&` and `;`.
+    private mutating func reference() throws(PropertyList.Failure) -> Unicode.Scalar {
+        let start = position
+        try skip(past: ";")
+        let name = String(decoding: bytes[start..<(position - 1)], as: UTF8.self)
+        switch name {
+        case "lt": return "<"
+        case "gt": return ">"
+        case "amp": return "&"
+        case "apos": return "'"
+        case "quot": return "\""
+        default:
+            let number =
+                name.hasPrefix("#x")
+                ? UInt32(name.dropFirst(2), radix: 16)
+                : name.hasPrefix("#") ? UInt32(name.dropFirst()) : nil
+            guard let scalar = number.flatMap(Unicode.Scalar.init) else { throw .malformed }
+            return scalar
+        }
+    }
+
+    /// XML has no other control characters.
+    private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value >= 0x20 || ["\t", "\n", "\r"].contains(scalar)
+    }
+
+    /// Takes a start tag. Elements of property lists have no attributes.
+    private mutating func open() throws(PropertyList.Failure) -> (name: String, isEmpty: Bool) {
+        guard take("<") else { throw .malformed }
+        let start = position
+        let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
+        while position < bytes.count, letters.contains(bytes[position]) { position += 1 }
+        let name = String(decoding: bytes[start..<position], as: UTF8.self)
+        skipBlanks()
+        let isEmpty = take("/")
+        guard take(">") else { throw .malformed }
+        return (name, isEmpty)
+    }
+
+    private mutating func close(_ name: String) throws(PropertyList.Failure) {
+        guard take("</"), take(name) else { throw .malformed }
+        skipBlanks()
+        guard take(">") else { throw .malformed }
+    }
+
+    /// Skips what may stand before the first element.
+    private mutating func skipProlog() throws(PropertyList.Failure) {
+        try skipSpace()
+        if take("<?xml") {
+            let start = position
+            try skip(past: "?>")
+            let declaration = String(decoding: bytes[start..<position], as: UTF8.self).lowercased()
+            guard !declaration.hasPart("encoding") || declaration.hasPart("utf-8") else {
+                throw .malformed
+            }
+        }
+        try skipSpace()
+        if take("<!DOCTYPE") {
+            let start = position
+            try skip(past: ">")
+            // A document type of its own could define entities.
+            guard !bytes[start..<position].contains(UInt8(ascii: "[")) else { throw .malformed }
+        }
+        try skipSpace()
+    }
+
+    /// Skips blanks and comments.
+    private mutating func skipSpace() throws(PropertyList.Failure) {
+        skipBlanks()
+        while take("<!--") {
+            try skip(past: "-->")
+            skipBlanks()
+        }
+    }
+
+    private mutating func skipBlanks() {
+        while position < bytes.count, [0x20, 0x09, 0x0a, 0x0d].contains(bytes[position]) {
+            position += 1
+        }
+    }
+
+    private mutating func skip(past text: String) throws(PropertyList.Failure) {
+        while !take(text) {
+            guard position < bytes.count else { throw .malformed }
+            position += 1
+        }
+    }
+
+    private func at(_ text: String) -> Bool {
+        bytes[position...].starts(with: text.utf8)
+    }
+
+    private mutating func take(_ text: String) -> Bool {
+        guard at(text) else { return false }
+        position += text.utf8.count
+        return true
+    }
+}

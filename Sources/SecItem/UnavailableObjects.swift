@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Objects that this keychain does not have. Only their names exist, so that signatures of code for
+// Apple's systems compile. Such an object cannot be made, and no call returns one.
+
+/// A cryptographic key. Does not exist here.
+public final class SecKey: Sendable {
+    private init() {}
+}
+
+/// The number of the type of keys.
+public func SecKeyGetTypeID() -> UInt { 0x5343_4B59 }
+
+/// A certificate. Does not exist here.
+public final class SecCertificate: Sendable {
+    private init() {}
+}
+
+/// The number of the type of certificates.
+public func SecCertificateGetTypeID() -> UInt { 0x5343_4352 }
+
+/// A private key with its certificate. Does not exist here.
+public final class SecIdentity: Sendable {
+    private init() {}
+}
+
+/// The number of the type of identities.
+public func SecIdentityGetTypeID() -> UInt { 0x5343_4944 }
+
+/// What is known of the trust in certificates. Does not exist here.
+public final class SecTrust: Sendable {
+    private init() {}
+}
+
+/// The number of the type of trust objects.
+public func SecTrustGetTypeID() -> UInt { 0x5343_5452 }
+
+/// Which programs may use an item of a file keychain. Does not exist here.
+public final class SecAccess: Sendable {
+    private init() {}
+}
+
+/// The number of the type of access objects.
+public func SecAccessGetTypeID() -> UInt { 0x5343_4143 }

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import ValetCLinux
+
+/// What the system says of a path. `KeychainServices` asks it about programs and about the files
+/// that name them.
+package enum FilePath {
+    /// Where a symbolic link leads, as the link says it; nil for what is not a link.
+    package static func target(ofLink path: String) -> String? {
+        var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let count = unsafe buffer.withUnsafeMutableBytes { buffer in
+            unsafe buffer.baseAddress.map { unsafe readlink(path, $0, buffer.count) } ?? -1
+        }
+        guard count > 0, count < buffer.count else { return nil }
+        return String(validating: buffer[..<count], as: UTF8.self)
+    }
+
+    /// The absolute path without symbolic links; nil if there is nothing at `path`.
+    package static func resolved(_ path: String) -> String? {
+        guard let found = unsafe realpath(path, nil) else { return nil }
+        defer { unsafe free(found) }
+        return unsafe String(validatingCString: found)
+    }
+
+    /// Whether there is a regular file at `path`, or a link to one.
+    package static func isRegularFile(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
+    /// Makes a folder that everybody may read, whatever the umask; does nothing if there is one.
+    ///
+    /// - Throws: ``SystemError``: `missing` without the folder around it, `cannotOpen`,
+    ///   `readOnly`, `diskFull`; `notADirectory` for a file.
+    package static func makePublicFolder(at path: String) throws(SystemError) {
+        let operation = "make a folder"
+        if unsafe mkdir(path, 0o755) == 0 {
+            guard unsafe chmod(path, 0o755) == 0 else {
+                throw SystemError(errno: errno, during: operation, path: path)
+            }
+            return
+        }
+        let code = errno
+        guard code == EEXIST else {
+            throw SystemError(errno: code, during: operation, path: path)
+        }
+        var status = stat()
+        guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw SystemError(.notADirectory, during: operation, path: path)
+        }
+    }
+}
