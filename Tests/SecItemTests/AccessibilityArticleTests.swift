@@ -42,7 +42,7 @@ import ValetKeychainModel
     func `says of each state what a call of all classes answers`(
         _ name: String, _ operation: StateOperation
     ) throws {
-        let rows = try rows(under: "Looking for what is not there, and removing")
+        let rows = try rows(under: "Looking for a missing item, and removing")
         let row = try #require(rows.first { $0.name == name })
         for protectionClass in ProtectionClass.allCases
         where protectionClass != .whenPasscodeSetThisDeviceOnly {
