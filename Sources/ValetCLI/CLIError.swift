@@ -1,25 +1,150 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// `ValetCLI` turns a command line into requests to the keychain.
-///
-/// What ends a command early: one line for people, an exit code for scripts.
+internal import Glibc
+internal import ValetKeychainModel
+internal import ValetUserPresence
+
+// `ValetCLI` turns a command line into requests to the keychain.
+//
+// How a command fails: an exit code, a message and a hint, and how failures of the modules below
+// become these.
+
 struct CLIError: Error, Hashable, Sendable {
-    /// What the process exits with; never ``ExitCode/success``.
+    /// The exit code of the process, never ``ExitCode/success``.
     let code: ExitCode
     /// What is wrong: lower case, no full stop, never a value.
     let message: String
     /// What helps.
     let hint: String?
 
-    /// A failure that the process ends with.
+    /// An error that ends the process.
     init(_ code: ExitCode, _ message: String, hint: String? = nil) {
         self.code = code
         self.message = message
         self.hint = hint
     }
 
-    /// A command line that cannot be understood.
+    /// The error for a wrong command line.
     static func usage(_ message: String, hint: String? = nil) -> CLIError {
         CLIError(.usage, message, hint: hint)
+    }
+}
+
+extension CLIError {
+    /// The error for a failure of the keychain.
+    init(_ failure: KeychainFailure) {
+        var message = failure.description
+        if failure.systemError != 0 {
+            message += ": " + Terminal.text(forSystemError: failure.systemError)
+        }
+        self.init(
+            ExitCode(failure), Escaping.printable(message),
+            hint: failure.hint.map(Escaping.printable))
+    }
+}
+
+extension ExitCode {
+    /// The exit code of a failure: that of its code, unless the system denied access to a file.
+    init(_ failure: KeychainFailure) {
+        let isDenial = failure.systemError == EACCES || failure.systemError == EPERM
+        self = isDenial && failure.code == .inputOutput ? .denied : ExitCode(failure.code)
+    }
+
+    /// The exit code of a failure's code: the only place that translates them.
+    init(_ code: KeychainFailure.Code) {
+        self =
+            switch code {
+            case .itemNotFound: .notFound
+            case .valueTooLarge: .usage
+            case .damaged, .keychainDamaged: .damaged
+            case .locked, .timedOut: .locked
+            case .missingEntitlement, .insecureFiles, .authenticationFailed, .userCancelled,
+                .interactionNotAllowed:
+                .denied
+            case .duplicateItem, .invalidRequest, .noSuchAttribute, .noSuchClass, .unimplemented,
+                .passcodeNotSet, .keyUnavailable, .incomplete, .newerFormat, .diskFull,
+                .inputOutput, .readOnly, .unsupportedFileSystem, .insufficientProtection, .noHome,
+                .outOfMemory, .internalFault, .invalidEncoding:
+                .failure
+            }
+    }
+}
+
+/// Evaluates `request`, a request to the keychain, and translates its failure into a `CLIError`.
+func requesting<R>(
+    _ request: @autoclosure () throws(KeychainFailure) -> R
+) throws(CLIError) -> R {
+    do {
+        return try request()
+    } catch {
+        throw CLIError(error)
+    }
+}
+
+extension CLIError {
+    /// The error for a question that was not answered.
+    init(_ error: UserPresenceError) {
+        let message = "could not \(error.operation): \(error.reason)"
+        let code: ExitCode =
+            switch error.code {
+            case .tooLong, .severalLines, .empty: .usage
+            // An option answers instead of a person, so this is an error of usage.
+            case .unavailable(.nobodyThere), .unavailable(.interactionOff): .usage
+            case .cancelled: .denied
+            default: .failure
+            }
+        let hint: String? =
+            switch error.code {
+            case .severalLines: "paste one line; the lines after it were discarded"
+            default: error.hint
+            }
+        self.init(code, message, hint: hint)
+    }
+}
+
+extension UserPresenceError {
+    /// Why there is no answer.
+    var reason: String {
+        systemError == 0 ? code.explanation : Terminal.text(forSystemError: systemError)
+    }
+}
+
+/// The exit code of the process. Scripts depend on the numbers: they never change.
+enum ExitCode: Int32, CaseIterable, Sendable {
+    case success = 0
+    case failure = 1
+    /// The code of macOS's `security` for an item that is not found.
+    case notFound = 44
+    /// EX_USAGE.
+    case usage = 64
+    /// EX_DATAERR.
+    case damaged = 65
+    /// EX_CANTCREAT.
+    case alreadyThere = 73
+    /// EX_TEMPFAIL: trying later may work.
+    case locked = 75
+    /// EX_NOPERM.
+    case denied = 77
+    /// The code that shells report for a process that SIGPIPE ended, as this process ends itself.
+    case brokenPipe = 141
+
+    /// The codes that a command returns.
+    static let returned = allCases.filter { $0 != .brokenPipe }
+
+    /// The explanation in `--help`.
+    var explanation: String {
+        switch self {
+        case .success: "success"
+        case .failure: "failure; see the message on standard error"
+        case .notFound: "no such secret, or no keychain"
+        case .usage: "wrong usage, a wrong value, or nobody can be asked"
+        case .damaged: "stored data is damaged or was tampered with"
+        case .alreadyThere: "a secret or file of that name exists already"
+        case .locked: "the keychain is locked or busy: try again later"
+        case .denied:
+            "access to a group or file is denied, a passcode or passphrase is wrong, or you "
+                + "declined"
+        case .brokenPipe: "the reader of standard output has gone"
+        }
     }
 }

@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetKeychainModel
+internal import ValetKeychainStore
 internal import ValetSecretMemory
 
-/// Where a command reads and writes: ``Terminal``, or a stand-in for it.
+/// Where a command reads and writes: ``Terminal``, or a stand-in for it. `requireConsent` asks
+/// before changes that cannot be undone.
 protocol Console {
     var isInputTerminal: Bool { get }
     var isOutputTerminal: Bool { get }
     var isErrorTerminal: Bool { get }
-    /// Why questions are off, as under `VALET_INTERACTION=never`; nil where they are allowed.
+    /// Why questions are off, as under `VALET_INTERACTION=never`; nil if they are allowed.
     var refusalToAsk: String? { get }
 
     /// All of standard input.
     ///
-    /// - Throws: ``ExitCode/usage`` if there are more than `byteCount` bytes.
+    /// - Throws: ``ExitCode/usage`` for more than `byteCount` bytes.
     func readInput(atMost byteCount: Int) throws(CLIError) -> SecretValue
-    /// Asks a person for a line, twice, without showing it.
+    /// Asks for a line, twice, without echo.
     func askTwice(_ prompt: String) throws(CLIError) -> SecretValue
-    /// Asks a person for a "y".
+    /// Asks a question; true if the answer is "y".
     func confirm(_ question: String) throws(CLIError) -> Bool
     /// Writes bytes to standard output.
     func write(_ bytes: Span<UInt8>) throws(CLIError)
-    /// Writes a line to standard error. What cannot be written there is lost.
+    /// Writes a line to standard error, and ignores a failure to write.
     func note(_ line: String)
-    /// Writes text without a newline to standard error. What cannot be written there is lost.
+    /// Writes text without a newline to standard error, and ignores a failure to write.
     func show(_ text: String)
 }
 
@@ -37,32 +40,62 @@ extension Console {
         try write(json.encoded + "\n")
     }
 
-    /// Reports an error and what helps.
+    /// Writes an error and its hint.
     func report(_ error: CLIError) {
         note("valet: error: \(error.message)")
         if let hint = error.hint { self.hint(hint) }
     }
 
-    /// Why nobody can be asked here; nil where somebody can.
+    /// Why a question cannot be asked; nil if it can.
     var obstacleToAsking: String? {
-        guard isInputTerminal else { return "standard input is not a terminal to ask on" }
+        guard isInputTerminal else { return "standard input is not a terminal" }
         return refusalToAsk
     }
 
-    /// Has a person agree to what cannot be undone, unless that was done in advance.
+    /// Asks for consent to a change that cannot be undone, unless it is given in advance.
     ///
-    /// - Throws: ``ExitCode/usage`` where there is nobody to ask, ``ExitCode/denied`` for a no.
+    /// - Throws: ``ExitCode/usage`` if the question cannot be asked, ``ExitCode/denied`` for a no.
     func requireConsent(to question: String, isGiven: Bool) throws(CLIError) {
         guard !isGiven else { return }
         if let obstacle = obstacleToAsking {
             throw .usage(
-                "this cannot be undone, and \(obstacle)", hint: "'--yes' does it without asking")
+                "this cannot be undone and needs your consent, but \(obstacle)",
+                hint: "'--yes' gives consent in advance")
         }
         guard try confirm(question) else { throw CLIError(.denied, "nothing was changed") }
     }
 
-    /// Says what helps.
+    /// Writes a hint.
     func hint(_ hint: String) {
         note("valet: hint: \(hint)")
+    }
+}
+
+/// Shows the progress of long work on a terminal. Shows nothing elsewhere, or for short work.
+final class ProgressLine {
+    private let console: any Console
+    private let what: String
+    private var shownPercentage: Int?
+
+    /// - Parameter what: The work: "sealing items again".
+    init(_ what: String, on console: any Console) {
+        self.console = console
+        self.what = what
+    }
+
+    /// Shows that `count` of `total` are done.
+    func show(_ count: Int, of total: Int) {
+        guard console.isErrorTerminal, total > 0 else { return }
+        let percentage = count * 100 / total
+        // Work that is done at once needs no line.
+        guard shownPercentage != nil || count < total, percentage != shownPercentage else { return }
+        shownPercentage = percentage
+        console.show("\rvalet: \(what): \(percentage) %")
+    }
+
+    /// Ends the line, if one was begun.
+    func end() {
+        if shownPercentage != nil { console.show("\n") }
+        shownPercentage = nil
     }
 }

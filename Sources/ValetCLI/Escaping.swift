@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Text that is safe to show: `Escaping` makes it, `TerminalText` recognizes it.
+
 internal import ValetUserPresence
 
-/// Makes text safe to show: one line that no terminal acts on.
+/// Makes text safe to show: one line without characters that a terminal acts on.
 enum Escaping {
-    /// `text` with control characters, and what is not seen or turns the direction of writing, as
-    /// escapes.
+    /// `text` with escapes for control characters, invisible characters and those that change the
+    /// direction of writing.
     static func printable(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: { $0.isActive || $0 == "\\" }) else {
             return text
@@ -34,5 +36,30 @@ enum Escaping {
     static func hexadecimal(_ number: UInt32, digitCount: Int) -> String {
         let digits = String(number, radix: 16)
         return String(repeating: "0", count: max(0, digitCount - digits.count)) + digits
+    }
+}
+
+/// Recognizes text that is safe to write to a terminal.
+enum TerminalText {
+    /// Whether `bytes` are UTF-8 with no control characters other than tabs and line ends.
+    static func isShowable(_ bytes: Span<UInt8>) -> Bool {
+        guard isUTF8(bytes) else { return false }
+        for index in bytes.indices {
+            let next = index + 1 < bytes.count ? bytes[index + 1] : 0
+            switch bytes[index] {
+            case UInt8(ascii: "\n"), UInt8(ascii: "\t"): continue
+            case UInt8(ascii: "\r") where next == UInt8(ascii: "\n"): continue
+            case 0..<0x20, 0x7F: return false
+            // U+0080 to U+009F: some terminals treat them as escape sequences.
+            case 0xC2 where next < 0xA0: return false
+            default: continue
+            }
+        }
+        return true
+    }
+
+    /// Whether `bytes` are UTF-8.
+    static func isUTF8(_ bytes: Span<UInt8>) -> Bool {
+        (try? UTF8Span(validating: bytes)) != nil
     }
 }

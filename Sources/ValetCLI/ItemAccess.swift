@@ -5,41 +5,42 @@ internal import ValetKeychainServices
 internal import ValetKeychainStore
 internal import ValetSecretMemory
 
-/// What verbs ask of a keychain: ``KeychainSession``, or a stand-in for it.
+/// The calls of a keychain that verbs need: ``KeychainSession``, or a stand-in for it.
 protocol ItemAccess {
-    /// Adds an item. Throws `duplicateItem`, and changes nothing, if there is one of its name.
+    /// Adds an item. Throws `duplicateItem`, and changes nothing, if one has its name already.
     func add(_ item: NewItem, value: SecretValue) throws(KeychainFailure)
-    /// Adds an item, or gives the one that exists this value.
+    /// Adds an item, or gives the existing item this value.
     func set(_ item: NewItem, value: SecretValue) throws(KeychainFailure)
-    /// The value of the first item that matches; nil if it has none.
-    func value(of query: ItemQuery) throws(KeychainFailure) -> SecretValue?
-    /// Whether an item matches.
-    func contains(_ query: ItemQuery) throws(KeychainFailure) -> Bool
+    /// The value of the item with that name; nil if it has none.
+    func value(of name: PasswordName) throws(KeychainFailure) -> SecretValue?
+    /// Whether there is an item with that name.
+    func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool
     /// Deletes all items that match; returns how many. Throws `itemNotFound` if none does.
     func delete(_ query: ItemQuery) throws(KeychainFailure) -> Int
-    /// The items that match, without their values; none is no error.
+    /// The items that match, without their values. Finding none is no error.
     func list(_ query: ItemQuery) throws(KeychainFailure) -> any Listing
-    /// What there is to know about the keychain.
+    /// The keychain's status.
     func report() throws(KeychainFailure) -> StatusReport
-    /// What there is to say about the keychain's health.
+    /// The keychain's health.
     func diagnose() -> [Finding]
-    /// Goes on without what a damaged log has lost; returns where the log is kept, or nil.
+    /// Sets a damaged log aside, with the changes that it has lost. Returns the path of the log, or
+    /// nil if it is not damaged.
     func discardDamagedLog() throws(KeychainFailure) -> String?
-    /// Rebuilds what follows from the rows of the database; loses none.
+    /// Rebuilds indexes and search entries from the rows of the database. Loses no row.
     func repairIndexes() throws(KeychainFailure) -> IndexRepair
-    /// Removes for good the damaged rows that were set aside; returns how many.
+    /// Deletes the damaged rows that were set aside. Returns how many.
     func clearQuarantine() throws(KeychainFailure) -> Int
-    /// Whether opened keys stay in each process, so that this one has to unlock for itself.
+    /// Whether each process keeps its own opened keys, so that this one has to unlock for itself.
     func isUnlockedByProcess() throws(KeychainFailure) -> Bool
     /// Unlocks the keychain.
     func unlock(_ passcode: KeychainPasscode) throws(KeychainFailure)
 }
 
 extension ItemAccess {
-    /// Whether an item matches, be it damaged.
-    func containsAnything(_ query: ItemQuery) throws(KeychainFailure) -> Bool {
+    /// Whether there is an item with that name, damaged or not.
+    func containsAnything(_ name: PasswordName) throws(KeychainFailure) -> Bool {
         do throws(KeychainFailure) {
-            return try contains(query)
+            return try contains(name)
         } catch {
             guard error.code == .damaged else { throw error }
             return true
@@ -47,17 +48,17 @@ extension ItemAccess {
     }
 }
 
-/// The items that a search finds, some at a time.
+/// The items that a search finds, in portions.
 protocol Listing {
-    /// Whether there are no more.
+    /// Whether there are no more items.
     var isAtEnd: Bool { get }
     /// Why the search has left items out so far; nil if it has not.
     var omission: KeychainFailure? { get }
-    /// The next items; there may be none before the end. What fails may be tried again.
+    /// The next items. The array may be empty before the end. A failed call may be repeated.
     mutating func next() throws(KeychainFailure) -> [ListedItem]
 }
 
-/// What a session lists.
+/// The items that a session lists.
 private struct SessionListing: Listing {
     let session: KeychainSession
     let query: ItemQuery
@@ -74,8 +75,8 @@ private struct SessionListing: Listing {
 extension KeychainSession: ItemAccess {
     /// The session of a requester.
     ///
-    /// A requester that names nothing is the command itself, which is an application like any
-    /// other: that is where `VALET_ENTITLEMENTS` counts.
+    /// A requester without application and group is the command itself, an application like any
+    /// other. Only then `VALET_ENTITLEMENTS` counts.
     static func open(_ requester: Requester) throws(KeychainFailure) -> KeychainSession {
         if requester == Requester() { return try current() }
         let application = requester.application ?? Requester.defaultApplication
@@ -92,12 +93,12 @@ extension KeychainSession: ItemAccess {
         try set(item, value: value, AuthenticationPolicy())
     }
 
-    func value(of query: ItemQuery) throws(KeychainFailure) -> SecretValue? {
-        try value(of: query, AuthenticationPolicy())
+    func value(of name: PasswordName) throws(KeychainFailure) -> SecretValue? {
+        try value(of: name, AuthenticationPolicy())
     }
 
-    func contains(_ query: ItemQuery) throws(KeychainFailure) -> Bool {
-        try contains(query, AuthenticationPolicy())
+    func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool {
+        try contains(name, AuthenticationPolicy())
     }
 
     func list(_ query: ItemQuery) throws(KeychainFailure) -> any Listing {
@@ -128,6 +129,6 @@ extension KeychainSession: ItemAccess {
 }
 
 extension KeychainStatus {
-    /// Whether opened keys stay in each process.
+    /// Whether each process keeps its own opened keys.
     var isUnlockedByProcess: Bool { lockStateProvider == "process" }
 }

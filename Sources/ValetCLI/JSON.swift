@@ -2,7 +2,7 @@
 
 internal import ValetUserPresence
 
-/// A JSON value on its way out. Members keep their order.
+/// A JSON value to write. Members keep their order.
 indirect enum JSON: Hashable, Sendable {
     /// One member of an object.
     struct Member: Hashable, Sendable {
@@ -25,12 +25,13 @@ indirect enum JSON: Hashable, Sendable {
     }
     /// True or false.
     static func flag(_ flag: Bool) -> JSON { .boolean(flag) }
-    /// An object of members in that order.
+    /// An object with these members, in order.
     static func object(_ members: KeyValuePairs<String, JSON>) -> JSON {
         .object(members.map { Member(name: $0.key, value: $0.value) })
     }
 
-    /// RFC 8259 on one line. Whatever a terminal could act on is escaped.
+    /// The value in the form of RFC 8259, on one line. Escapes all characters that a terminal could
+    /// act on.
     var encoded: String {
         switch self {
         case .null: "null"

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// One item in the output of `list` and `backup list`, and who owns it.
+
 internal import ValetKeychainModel
 internal import ValetKeychainStore
 
-/// An item as `list` shows it.
+/// One line of `list`.
 struct ListedItem: Hashable, Sendable {
-    /// The account. Data is shown as hexadecimal digits behind "0x", numbers in decimal.
+    /// The account: text, data as "0x" and hexadecimal digits, or a decimal number.
     var name: String
-    /// What keeps the item.
+    /// The valet, service or server of the item.
     var owner: ItemOwner
     var group: String
     var accessibility: String
@@ -16,17 +18,17 @@ struct ListedItem: Hashable, Sendable {
     var byteCount: Int?
     /// Seconds since 2001-01-01 00:00 UTC.
     var modified: Double?
-    /// What it takes to read the value; nil for nothing.
+    /// What reading the value requires; nil if nothing.
     var requirement: String?
-    /// Tells apart items that look alike: the id of a stored item, or the place in a backup.
+    /// Distinguishes items that look alike: the id of a stored item, or the position in a backup.
     var id: [UInt8] = []
 
-    /// Whether this is the item by which a valet tries the keychain, not a secret of anybody's.
+    /// Whether this is a valet's canary, which is no secret.
     var isCanary: Bool { owner.isValet && name == ServiceName.canaryAccount }
 }
 
 extension ListedItem {
-    /// What is shown of a stored item.
+    /// The line of a stored item.
     init(_ item: StoredItem) {
         name = Self.text(item.attributes[.account])
         owner = ItemOwner(item)
@@ -44,7 +46,7 @@ extension ListedItem {
         id = item.reference.itemID
     }
 
-    /// What is shown of an item in a backup, which has `place` items before this one.
+    /// The line of an item in a backup, after `place` other items.
     init(_ item: BackedUpItem, at place: UInt64) {
         let attributes = item.properties.attributes
         name = Self.text(attributes[.account])
@@ -64,7 +66,7 @@ extension ListedItem {
         id = stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: place >> $0) }
     }
 
-    /// An attribute's value in a line of text.
+    /// An attribute's value as text.
     static func text(_ value: AttributeValue?) -> String {
         switch value {
         case .text(let text): text
@@ -73,5 +75,141 @@ extension ListedItem {
         case .date(let seconds): Timestamp.text(secondsSince2001: seconds) ?? ""
         case nil: ""
         }
+    }
+}
+
+/// Items in a table and as JSON.
+extension ListedItem {
+    static let header = ["NAME", "OWNER", "KIND", "ACCESSIBILITY", "SIZE", "MODIFIED"]
+
+    /// The JSON members in `--help`.
+    static let schema: [(member: String, help: String)] = [
+        ("items", "an array of objects, in the order of the table:"),
+        ("  name", "the key"), ("  owner", "the valet's identifier, the service or server"),
+        ("  kind", ItemOwner.Kind.allCases.map(\.rawValue).joined(separator: ", ")),
+        ("  group", "the access group"),
+        ("  accessibility", "a value of --accessibility, or always, always-this-device-only"),
+        ("  requires", "what reading requires, as user-presence; null if nothing"),
+        ("  cloud", "true for an item of an iCloud valet; nothing is sent to other devices yet"),
+        ("  byteCount", "the size of the value; null if there is none"),
+        ("  modified", "ISO 8601, as 2001-01-01T00:00:00Z"),
+    ]
+
+    var sortKey: [String] { [owner.name, name, group, owner.kind.rawValue] }
+
+    var modifiedText: String? { modified.flatMap(Timestamp.text) }
+
+    var cells: [String] {
+        [
+            Escaping.printable(name), Escaping.printable(owner.name), owner.kind.rawValue,
+            accessibility + (requirement.map { " (\($0))" } ?? ""),
+            byteCount.map { String($0) } ?? "-", modifiedText ?? "-",
+        ]
+    }
+
+    var json: JSON {
+        .object([
+            "name": .string(name), "owner": .string(owner.name),
+            "kind": .string(owner.kind.rawValue), "group": .string(group),
+            "accessibility": .string(accessibility), "requires": .text(requirement),
+            "cloud": .flag(isCloud), "byteCount": .number(byteCount),
+            "modified": .text(modifiedText),
+        ])
+    }
+}
+
+extension AccessControl {
+    /// What reading the item requires, as `list` shows it; nil if nothing.
+    var requirement: String? {
+        let names = Self.names.filter { constraints.contains($0.constraint) }.map(\.name)
+        guard !names.isEmpty else { return nil }
+        return names.joined(separator: constraints.contains(.or) ? " or " : " and ")
+    }
+
+    private static let names: [(constraint: Constraints, name: String)] = [
+        (.userPresence, "user-presence"), (.biometryAny, "biometry-any"),
+        (.biometryCurrentSet, "biometry-current-set"), (.devicePasscode, "device-passcode"),
+        (.companion, "companion"), (.applicationPassword, "application-password"),
+    ]
+}
+
+/// The owner of an item: a valet, or another program's service or server.
+struct ItemOwner: Hashable, Sendable {
+    /// The kinds, with their names in `list`.
+    enum Kind: String, CaseIterable, Sendable {
+        case valet
+        case cloudValet = "cloud-valet"
+        case enclaveValet = "enclave-valet"
+        case generic
+        case internet
+    }
+
+    let kind: Kind
+    /// A valet's identifier (empty for a group's valet without one), a service or a server.
+    let name: String
+
+    /// Whether the owner is a valet.
+    var isValet: Bool { kind != .generic && kind != .internet }
+
+    /// The owner of generic passwords with `service` in `group`.
+    init(service: String, group: AccessGroup) {
+        for (kind, storedKind) in Self.valets {
+            let standard = ServiceName.standard(storedKind, identifier: "", accessibility: "")
+            let shared = ServiceName.sharedGroup(
+                storedKind, group: "", identifier: nil, accessibility: "")
+            // The templates end in the separators of their empty parts: "__".
+            if let rest = service.afterPrefix(standard.dropLast(1)), let name = rest.beforeClass {
+                self.init(kind: kind, name: name)
+                return
+            }
+            if let rest = service.afterPrefix(shared.dropLast(1)), let name = rest.beforeClass {
+                let groupName = group.nameWithoutPrefix
+                let identifier = name == groupName ? "" : name.afterPrefix(groupName + "_")
+                self.init(kind: kind, name: identifier ?? name)
+                return
+            }
+        }
+        self.init(kind: .generic, name: service)
+    }
+
+    /// The owner called `name`.
+    init(kind: Kind, name: String) {
+        self.kind = kind
+        self.name = name
+    }
+
+    /// The owner of a stored item.
+    init(_ item: StoredItem) {
+        switch item.itemClass {
+        case .genericPassword:
+            self.init(
+                service: ListedItem.text(item.attributes[.service]), group: item.accessGroup)
+        case .internetPassword:
+            self.init(kind: .internet, name: ListedItem.text(item.attributes[.server]))
+        }
+    }
+
+    private static let valets: [(Kind, ServiceName.Kind)] = [
+        (.valet, .valet), (.cloudValet, .synchronizableValet),
+        (.enclaveValet, .secureEnclaveValet), (.enclaveValet, .singlePromptSecureEnclaveValet),
+    ]
+}
+
+extension String {
+    /// The text after `prefix`; nil if it does not start with `prefix`.
+    fileprivate func afterPrefix(_ prefix: some StringProtocol) -> String? {
+        hasPrefix(String(prefix)) ? String(dropFirst(prefix.count)) : nil
+    }
+
+    /// The text before the "_Accessible…" of a service name.
+    fileprivate var beforeClass: String? {
+        var rest = self[...]
+        while let underscore = rest.lastIndex(of: "_") {
+            if rest[underscore...].hasPrefix("_Accessible") {
+                return String(rest[..<underscore])
+            }
+            rest = rest[..<underscore]
+        }
+        return nil
     }
 }

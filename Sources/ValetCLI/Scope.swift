@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Which items a verb works on: the application, the access group, the valet and its accessibility.
+// `ItemOptions` makes these values from a command line.
+
 internal import ValetKeychainModel
 
-/// On whose behalf a verb works.
+/// The application that a verb works for.
 struct Requester: Hashable, Sendable {
     /// nil for the command's own.
     var application: String?
-    /// A shared group that the application is taken to have.
+    /// A shared group that the application is assumed to have.
     var group: AccessGroup?
 
-    /// The application whose items the command keeps unless told otherwise.
+    /// The application that owns the items by default.
     static let defaultApplication = "valet"
 }
 
@@ -21,8 +24,18 @@ struct Scope: Hashable, Sendable {
     var accessibility = ProtectionClass.whenUnlocked
     var isCloud = false
 
-    /// The name under which the valet keeps its items.
-    var service: String {
+    /// The items of the valet.
+    var service: PasswordService {
+        PasswordService(
+            service: serviceName, accessGroup: requester.group, isSynchronizable: isCloud,
+            protectionClass: accessibility)
+    }
+
+    /// The item with that key.
+    func name(_ key: String) -> PasswordName { PasswordName(key, in: service) }
+
+    /// The name under which the valet stores its items (docs/FORMAT.md §8).
+    private var serviceName: String {
         let kind: ServiceName.Kind = isCloud ? .synchronizableValet : .valet
         guard let group = requester.group else {
             return ServiceName.standard(
@@ -32,9 +45,11 @@ struct Scope: Hashable, Sendable {
             kind, group: group.nameWithoutPrefix, identifier: identifier,
             accessibility: accessibility.storedName)
     }
+}
 
-    /// What messages call the valet.
-    var name: String {
+extension Scope: CustomStringConvertible {
+    /// The valet in messages.
+    var description: String {
         switch (requester.group, identifier) {
         case (nil, let identifier): "valet \(quoted(identifier ?? ""))"
         case (let group?, nil): "group \(quoted(group.rawValue))"
@@ -42,31 +57,35 @@ struct Scope: Hashable, Sendable {
             "valet \(quoted(identifier)) of group \(quoted(group.rawValue))"
         }
     }
-
-    /// A search for all of the valet's items, or for the one called `key`.
-    func query(key: String? = nil) -> ItemQuery {
-        var attributes: [Attribute: AttributeValue] = [.service: .text(service)]
-        attributes[.account] = key.map(AttributeValue.text)
-        var query = ItemQuery(
-            .genericPassword, attributes: attributes, accessGroup: requester.group,
-            synchronizable: isCloud ? .synchronizedOnly : .localOnly)
-        query.protectionClass = accessibility
-        return query
-    }
-
-    /// The item called `key`.
-    func item(key: String) -> NewItem {
-        NewItem(
-            .genericPassword, attributes: [.service: .text(service), .account: .text(key)],
-            accessGroup: requester.group, isSynchronizable: isCloud,
-            protectionClass: accessibility)
-    }
 }
 
 extension AccessGroup {
-    /// What follows the first dot; all of a name without dots.
+    /// The text after the first dot; the whole name if it has no dot.
     var nameWithoutPrefix: String {
         guard let dot = rawValue.firstIndex(of: ".") else { return rawValue }
         return String(rawValue[rawValue.index(after: dot)...])
+    }
+}
+
+extension ProtectionClass {
+    /// The accessibilities that the command offers; the others are retired.
+    static let offered: [ProtectionClass] = [
+        .whenUnlocked, .afterFirstUnlock, .whenPasscodeSetThisDeviceOnly,
+        .whenUnlockedThisDeviceOnly, .afterFirstUnlockThisDeviceOnly,
+    ]
+
+    /// The accessibility in options and lists: the stored name in lower case with hyphens,
+    /// `when-unlocked`.
+    var word: String {
+        storedName.dropFirst("Accessible".count).reduce(into: "") { word, letter in
+            if letter.isUppercase, !word.isEmpty { word += "-" }
+            word += letter.lowercased()
+        }
+    }
+
+    /// The offered accessibility with this word; nil for other texts.
+    init?(word: String) {
+        guard let match = Self.offered.first(where: { $0.word == word }) else { return nil }
+        self = match
     }
 }

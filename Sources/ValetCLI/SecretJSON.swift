@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Writes a secret as a JSON object, in pieces that are wiped: ``JSON`` would leave copies behind.
+/// Writes a secret as a JSON object, in pieces that are wiped: ``JSON`` would leave copies in
+/// memory. `valet get --json` uses it.
 struct SecretJSON {
     let key: String
 
@@ -11,7 +12,7 @@ struct SecretJSON {
         try console.write(
             "{\"name\":\(JSON.string(key).encoded),\"byteCount\":\(bytes.count),"
                 + "\"encoding\":\"\(encoding)\",\"value\":\"")
-        // A multiple of three, so that only the last piece of base64 is padded.
+        // A multiple of three, so that base64 pads only the last piece.
         let pieceByteCount = 3072
         var start = 0
         while start < bytes.count {
@@ -32,7 +33,7 @@ struct SecretJSON {
     }
 }
 
-/// Bytes on their way out. The array never grows, so that no copy is left behind.
+/// Output bytes. The array never grows, because growing would leave a copy in memory.
 private struct Piece {
     private(set) var bytes: [UInt8]
     private(set) var count = 0
@@ -50,7 +51,7 @@ private struct Piece {
         count += 1
     }
 
-    /// The inside of a JSON string.
+    /// Appends the inside of a JSON string.
     mutating func appendEscaped(_ text: Span<UInt8>) {
         let digits = Array("0123456789abcdef".utf8)
         for index in text.indices {
@@ -68,7 +69,7 @@ private struct Piece {
         }
     }
 
-    /// RFC 4648 §4.
+    /// Appends base64 (RFC 4648 §4).
     mutating func appendBase64(_ data: Span<UInt8>) {
         let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         for start in stride(from: 0, to: data.count, by: 3) {

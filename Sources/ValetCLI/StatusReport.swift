@@ -3,24 +3,25 @@
 internal import ValetKeychainModel
 internal import ValetKeychainStore
 
-/// Facts that a verb shows, in order: a line of text for each, or a member of a JSON object.
+/// Facts that a verb shows, in order: lines of text, or members of a JSON object. `status` shows
+/// all of a keychain; `device status`, `backup verify` and `backup restore` show their own.
 struct StatusReport: Sendable {
     /// One fact.
     struct Field: Sendable {
         /// The member of the JSON object.
         let member: String
-        /// What the line of text starts with.
+        /// The start of the line of text.
         let label: String
         let value: JSON
-        /// What a person should know about the value.
+        /// An explanation of the value.
         var remark: String?
-        /// Whether the text has a line for it.
+        /// Whether the fact has a line of text.
         var isShownAsText = true
     }
 
     var fields: [Field]
 
-    /// Writes the facts; lines are left out where there is nothing to say.
+    /// Writes the facts. Leaves out lines without a value.
     func write(to console: any Console, asJSON: Bool) throws(CLIError) {
         if asJSON {
             let members = fields.map { JSON.Member(name: $0.member, value: $0.value) }
@@ -46,7 +47,7 @@ struct StatusReport: Sendable {
 }
 
 extension StatusReport {
-    /// What is shown of a keychain's status.
+    /// The facts of a keychain's status.
     init(_ status: KeychainStatus) {
         fields =
             [
@@ -69,7 +70,7 @@ extension StatusReport {
                     member: "byteCount", label: "Size in bytes",
                     value: .number(status.fileByteCount)),
                 Field(member: "isReadOnly", label: "Read-only", value: .flag(status.isReadOnly)),
-            ] + Self.keyFields(status) + Self.peopleFields(status) + Self.tpmFields(status)
+            ] + Self.keyFields(status) + Self.passcodeFields(status) + Self.tpmFields(status)
     }
 
     private static func keyFields(_ status: KeychainStatus) -> [Field] {
@@ -91,14 +92,14 @@ extension StatusReport {
             Field(
                 member: "autoLock", label: "Auto-lock",
                 value: .text(status.autoLock.map(DurationText.text)),
-                remark: "locks after that time without use"),
+                remark: "without use"),
             Field(member: "recoveryKey", label: "Recovery key", value: flag(status.hasRecoveryKey)),
             Field(
                 member: "needsRecovery", label: "", value: flag(status.needsRecovery),
                 isShownAsText: false),
             Field(
                 member: "isRotating", label: "New keys", value: flag(status.isRotating),
-                remark: "they are taking the place of the old ones",
+                remark: "they are replacing the old ones",
                 isShownAsText: status.isRotating),
             Field(
                 member: "isErasePending", label: "Erasure", value: flag(status.isErasePending),
@@ -107,7 +108,109 @@ extension StatusReport {
     }
 
     private static let remarkOnFiles =
-        "guards against other users and accidents, not against a thief of the disk"
+        "protects against other users and accidents, not against a thief of the disk"
     static let remarkOnRecovery =
         "needs recovery: put the device key back, or run 'valet recovery use'"
+}
+
+/// Who counts wrong passcodes, and which items need the passcode or a finger: docs/THREAT-MODEL.md,
+/// "What each thief gets".
+extension StatusReport {
+    /// These members of the JSON object, which are null without a passcode.
+    static let passcodeSchema = [
+        ("people", "software or tpm: where wrong passcodes are counted; null without a passcode"),
+        ("passcodeBound", "how many items open only with the passcode, or null"),
+        ("fingerprintGated", "how many items programs open after checking a finger, or null"),
+    ]
+
+    static func passcodeFields(_ status: KeychainStatus) -> [Field] {
+        let place = CountingPlace(status.level)
+        return [
+            Field(
+                member: "people", label: "Tries counted", value: .text(place?.rawValue),
+                remark: place?.remark(status.tpm)),
+            Field(
+                member: "passcodeBound", label: "By passcode",
+                value: .number(status.passcodeBoundCount),
+                remark: "only the passcode opens these items"),
+            Field(
+                member: "fingerprintGated", label: "By finger",
+                value: .number(status.fingerprintGatedCount),
+                remark: "programs check a finger for these items; no key comes from it"),
+        ]
+    }
+
+    /// Where wrong passcodes are counted.
+    private enum CountingPlace: String {
+        case software, tpm
+
+        init?(_ level: ProtectionLevel?) {
+            switch level {
+            case .passcode: self = .software
+            case .tpmAndPasscode: self = .tpm
+            case .file, .credential, .tpm, nil: return nil
+            }
+        }
+
+        func remark(_ tpm: TPMSummary?) -> String {
+            switch self {
+            case .software: "no TPM counts wrong passcodes"
+            case .tpm where tpm?.isLockoutResettable == true:
+                "the TPM counts wrong passcodes, but its lockout authorization is empty"
+            case .tpm: "the TPM counts wrong passcodes"
+            }
+        }
+    }
+}
+
+/// The TPM that keeps a keychain's keys.
+extension StatusReport {
+    /// These members of the JSON object, which are null without a TPM.
+    static let tpmSchema = [
+        ("pcrs", "the PCRs of the TPM that the device key is bound to, as 0,7, or null"),
+        ("storageRootKey", "persistent, or made-for-each-use; null if the TPM was not asked"),
+        ("triesLeft", "how many more wrong passcodes the TPM allows, or null"),
+        ("forgivesIn", "after which time it allows one more, as 10m, or null"),
+        ("lockoutAuthorization", "set, or empty: anyone can reset the count; null if not asked"),
+    ]
+
+    static func tpmFields(_ status: KeychainStatus) -> [Field] {
+        let tpm = status.tpm
+        let key = tpm.map {
+            $0.hasPersistentStorageRootKey ? "persistent" : "made-for-each-use"
+        }
+        let tries = tpm.map {
+            $0.isLockedOut ? "locked out" : "of \($0.tryLimit) wrong passcodes"
+        }
+        return [
+            Field(
+                member: "pcrs", label: "PCRs",
+                value: .text(
+                    status.pcrs.isEmpty ? nil : status.pcrs.map(String.init).joined(separator: ",")
+                ), remark: "measurements of the machine's start"),
+            Field(member: "storageRootKey", label: "TPM key", value: .text(key)),
+            Field(
+                member: "triesLeft", label: "TPM tries", value: .number(tpm?.triesLeft),
+                remark: tries),
+            Field(
+                member: "forgivesIn", label: "TPM recovery",
+                value: .text(tpm.map { DurationText.text($0.recoveryInterval) }),
+                remark: "until it allows one more wrong passcode"),
+            lockoutField(tpm),
+        ]
+    }
+}
+
+extension StatusReport {
+    /// Whether anyone can reset the TPM's count of wrong passcodes.
+    private static func lockoutField(_ tpm: TPMSummary?) -> Field {
+        Field(
+            member: "lockoutAuthorization", label: "TPM lockout",
+            value: .text(tpm.map { $0.isLockoutResettable ? "empty" : "set" }),
+            remark: tpm.map {
+                $0.isLockoutResettable
+                    ? "another system on this machine can reset the count of wrong passcodes"
+                    : "resetting the count of wrong passcodes needs it"
+            })
+    }
 }

@@ -5,41 +5,41 @@ internal import ValetCLinux
 internal import ValetSecretMemory
 internal import ValetUserPresence
 
-/// The console of this process: its three standard streams, and a person at a terminal.
+/// The console of this process: its three standard streams, and the user's terminal.
 struct Terminal: Console {
-    /// Whether a reader that went away is reported, as programs do that were started to ignore
-    /// SIGPIPE; else the command ends as by that signal.
+    /// Whether a closed pipe is reported as an error, as in programs that were started with SIGPIPE
+    /// ignored. Otherwise the command ends as if by that signal.
     private let reportsBrokenPipe: Bool
 
-    /// Turns core files and reports of crashes off, and makes writing fail where nobody reads or
-    /// nothing is open.
+    /// Turns off core files and crash reports. Makes writing to a closed pipe or a closed standard
+    /// stream fail.
     static func prepareProcess() -> Terminal {
-        // If either fails there is still the other.
+        // Each of the two suffices.
         _ = valet_disable_core_files()
         _ = valet_set_dumpable(0)
         // The Swift runtime's reports show memory, which may hold a secret.
         for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGBUS, SIGSEGV] {
             valet_drop_signal_handler(number)
         }
-        // The keychain is closed before the process ends.
+        // The process survives SIGPIPE, so that it can close the keychain before it ends.
         let terminal = Terminal(reportsBrokenPipe: valet_is_signal_ignored(SIGPIPE) != 0)
         _ = signal(SIGPIPE, SIG_IGN)
-        // One that our parent had blocked would stay pending for ever.
+        // A signal that our parent blocked would stay pending for ever.
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
         for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGTTIN] {
             unsafe sigaddset(&signals, number)
         }
         unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
-        // A free descriptor 1 would go to the next file that is opened: the database. Opened the
-        // wrong way round, reading and writing fail as they do on a closed descriptor.
+        // A closed descriptor 1 would be reused for the next file that is opened: the database.
+        // /dev/null, opened for the wrong direction, keeps it busy, and writing still fails.
         for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) == -1 {
             _ = unsafe open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY)
         }
         return terminal
     }
 
-    /// Ends the process as SIGPIPE does; returns where the signal is blocked or caught.
+    /// Ends the process by SIGPIPE. Returns if the signal is blocked or caught.
     static func endByBrokenPipe() {
         _ = signal(SIGPIPE, SIG_DFL)
         var signals = sigset_t()
@@ -49,7 +49,7 @@ struct Terminal: Console {
         raise(SIGPIPE)
     }
 
-    /// The words behind the program's name; nil for those that are not UTF-8.
+    /// The arguments after the program's name; nil for those that are not UTF-8.
     static var arguments: [String?] {
         (1..<max(1, Int(CommandLine.argc))).map { index in
             guard let word = unsafe CommandLine.unsafeArgv[index] else { return nil }
@@ -57,7 +57,7 @@ struct Terminal: Console {
         }
     }
 
-    /// What the system calls an `errno`.
+    /// The system's text for an `errno`.
     static func text(forSystemError number: Int32) -> String {
         unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
     }
@@ -142,19 +142,19 @@ struct Terminal: Console {
             return line.value(byteCount: count)
         } catch  where error.code == .severalLines {
             throw .usage(
-                "the secret has several lines, and a prompt takes one: nothing was stored",
+                "the secret has several lines, but a prompt accepts one: nothing was stored",
                 hint: "use standard input: 'valet set KEY < FILE'")
         } catch  where error.code == .tooLong {
             let limit = TerminalDevice.maximumLineByteCount
             throw .usage(
-                "a terminal hands over at most \(limit) bytes of a line",
+                "a line from a terminal has at most \(limit) bytes",
                 hint: "use standard input: 'valet set KEY < FILE'")
         } catch {
             throw CLIError(error)
         }
     }
 
-    /// In a time that depends on the sizes alone.
+    /// Compares in a time that depends on the sizes alone.
     private static func isEqual(_ first: Span<UInt8>, _ second: Span<UInt8>) -> Bool {
         guard first.count == second.count else { return false }
         var difference: UInt8 = 0

@@ -7,20 +7,20 @@ internal import ValetUserPresence
 
 /// The `valet` command.
 package enum ValetTool {
-    /// Runs the command line of this process; returns what it exits with.
+    /// Runs the command line of this process, and returns its exit code.
     package static func main() -> Int32 {
         let terminal = Terminal.prepareProcess()
         let context = Context(console: terminal) { (requester) throws(KeychainFailure) in
             try KeychainSession.open(requester)
         }
         let code = run(Terminal.arguments, in: context)
-        // What was stored lies in the database then, and not only in the log.
+        // Moves the changes from the log into the database.
         ItemStore.closeAll()
         if code == .brokenPipe { Terminal.endByBrokenPipe() }
         return code.rawValue
     }
 
-    /// Runs the command line `arguments`; nil stands for an argument that is not UTF-8.
+    /// Runs the command line `arguments`. nil stands for an argument that is not UTF-8.
     static func run(_ arguments: [String?], in context: Context) -> ExitCode {
         do {
             return try perform(arguments, in: context)
@@ -39,16 +39,16 @@ package enum ValetTool {
         case .help(let name): try context.console.write(help(about: name))
         case .run(let verb, let values):
             guard let command = commands.first(where: { $0.declaration.name == verb }) else {
-                throw CLIError(.failure, "\(quoted(verb)) is declared but not made")
+                throw CLIError(.failure, "\(quoted(verb)) is declared but not implemented")
             }
-            // Locking asks nobody, and keys are taken away whatever a variable says.
+            // Locking asks no questions, so a wrong variable must not stop it.
             if verb != LockCommand.declaration.name { try checkSettings() }
             return try command.init(values).run(in: context)
         }
         return .success
     }
 
-    /// Refuses variables whose values mean nothing, whether this verb would ask or not.
+    /// Refuses unknown values of variables, even if this verb would not ask.
     private static func checkSettings() throws(CLIError) {
         do throws(UserPresenceError) {
             try PasscodeAsker.checkSettings()
@@ -77,58 +77,64 @@ package enum ValetTool {
         EntitlementsInitCommand.self,
     ]
 
-    /// The groups that commands of two words are in.
-    private static let groups: [GroupDeclaration] =
-        KeyGroups.all + [BackupOptions.group, EntitlementsInitCommand.group]
+    /// The groups of verbs with two words.
+    private static let groups: [GroupDeclaration] = [
+        PasscodeGroup.declaration, RecoveryGroup.declaration, DeviceGroup.declaration,
+        BackupOptions.group, EntitlementsInitCommand.group,
+    ]
 
-    /// What the command takes and does.
+    /// The whole command.
     static let declaration = ToolDeclaration(
-        abstract: "keep secrets",
+        abstract: "store secrets in an encrypted keychain",
         discussion: [
-            "Stores secrets in an encrypted keychain of your own, and reads them. Programs that "
-                + "use the Valet library keep theirs in the same keychain: --app names the "
-                + "program, --id one of its valets.",
-            "Secrets come from standard input or a prompt. Results go to standard output; "
-                + "questions, errors and hints go to the terminal or standard error.",
+            "Stores and reads secrets in your own encrypted keychain. Programs that use the Valet "
+                + "library store theirs in the same keychain: --app names the program, --id one "
+                + "of its valets.",
+            "Reads secrets from standard input or a prompt. Writes results to standard output; "
+                + "questions, errors and hints to the terminal or standard error.",
         ],
         table: VerbTable(verbs: commands.map { $0.declaration }, groups: groups),
         environment: [
             (
                 "VALET_HOME",
-                "the folder of the keychain, an absolute path (default: $STATE_DIRECTORY/valet, "
-                    + "$XDG_DATA_HOME/valet, ~/.local/share/valet, the first that is set)"
+                "the folder of the keychain, an absolute path (default: the first that is set of "
+                    + "$STATE_DIRECTORY/valet, $XDG_DATA_HOME/valet, ~/.local/share/valet)"
             ),
             (
                 "VALET_ENTITLEMENTS",
-                "a property list that names an application and its groups; not used with --app "
+                "a property list with the application's identifier and groups; ignored with --app "
                     + "or --group"
             ),
             (
                 "VALET_PASSCODE_FD",
-                "the number of a descriptor that gives the passcode, a line for each question, "
-                    + "instead of a person"
+                "the number of a file descriptor that supplies the passcode, one line for each "
+                    + "question, instead of asking"
             ),
             (
                 "VALET_DEVICE_KEY_FILE",
-                "the file with the device key, an absolute path, for a keychain that is bound "
-                    + "to it"
+                "the file with the device key, an absolute path, if the keychain is bound to one"
             ),
             (
                 "VALET_LOCK_STATE",
-                "kernel or process: where opened keys lie (default: kernel where somebody has "
-                    + "logged in); any other value is an error"
+                "kernel or process: where opened keys are kept (default: kernel in a login "
+                    + "session); any other value is an error"
             ),
             (
                 "VALET_INTERACTION",
-                "never: the command asks no questions; any other value is an error"
+                "never: ask no questions; any other value is an error"
             ),
             (
                 "VALET_PINENTRY",
-                "the pinentry program that asks (default: that of gpg-agent, else one in PATH)"
+                "the pinentry program (default: that of gpg-agent, else one in PATH)"
             ),
         ],
         examples: [
             ("valet set github-token", "Asks for a secret and stores it."),
             ("valet get github-token", "Shows it."),
         ])
+}
+
+/// The version that `valet --version` names.
+enum Version {
+    static let current = "0.1.0"
 }

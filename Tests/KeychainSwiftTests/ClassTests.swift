@@ -78,7 +78,7 @@ private final class Loud: KeychainSwift, @unchecked Sendable {
 
 @Suite struct `A subclass of KeychainSwift` {
     @Test(arguments: Way.all)
-    func `sees each call, also those that others make`(_ way: Way) {
+    func `A subclass of KeychainSwift sees each call, including those between methods`(_ way: Way) {
         let keychain = Loud(keyPrefix: UUID().uuidString)
         keychain.keychain = way.passwords
         #expect(keychain.set("text", forKey: "key"))
@@ -93,7 +93,7 @@ private final class Loud: KeychainSwift, @unchecked Sendable {
             ])
     }
 
-    @Test func `is not called by the methods that throw`() throws {
+    @Test func `A subclass of KeychainSwift is not called by the throwing methods`() throws {
         let keychain = Loud(keyPrefix: UUID().uuidString)
         keychain.keychain = Way.store.passwords
         guard !Way.all.isEmpty else { return }
@@ -105,7 +105,7 @@ private final class Loud: KeychainSwift, @unchecked Sendable {
 
 @Suite struct `KeychainSwift in threads` {
     @Test(arguments: Way.all)
-    func `never shows a moment without a value`(_ way: Way) async {
+    func `KeychainSwift always has a value while threads replace it`(_ way: Way) async {
         let keychain = Sample(way).keychain()
         let options: [KeychainSwiftAccessOptions] = [
             .accessibleWhenUnlocked, .accessibleAfterFirstUnlock,
@@ -134,7 +134,7 @@ private final class Loud: KeychainSwift, @unchecked Sendable {
         #expect(keychain.get("key") != nil)
     }
 
-    @Test func `keeps its settings whole`() async {
+    @Test func `KeychainSwift keeps its settings consistent while threads change them`() async {
         let keychain = KeychainSwift()
         await withTaskGroup(of: Void.self) { group in
             for thread in 0..<8 {
@@ -155,7 +155,7 @@ private final class Loud: KeychainSwift, @unchecked Sendable {
 
 @Suite struct `KeychainSwift, throwing` {
     @Test(arguments: Way.all)
-    func `says why`(_ way: Way) {
+    func `A throwing method of KeychainSwift throws the reason`(_ way: Way) {
         let throwing = Sample(way).keychain().throwing
         let absent = #expect(throws: KeychainFailure.self) { try throwing.get("key") }
         #expect(absent?.code == .itemNotFound)
@@ -171,7 +171,7 @@ private final class Loud: KeychainSwift, @unchecked Sendable {
     }
 
     @Test(arguments: Way.all)
-    func `does what the other methods do`(_ way: Way) throws {
+    func `The throwing methods of KeychainSwift do what the other methods do`(_ way: Way) throws {
         let sample = Sample(way)
         let keychain = sample.keychain()
         keychain.lastResultCode = 7
@@ -189,8 +189,8 @@ private final class Loud: KeychainSwift, @unchecked Sendable {
     }
 }
 
-@Suite struct `The words of KeychainSwift` {
-    @Test func `are those of SecItem`() {
+@Suite struct `The constants and older names of KeychainSwift` {
+    @Test func `The constants of KeychainSwift are those of SecItem`() {
         typealias Words = KeychainSwiftConstants
         #expect(Words.accessGroup == kSecAttrAccessGroup)
         #expect(Words.accessible == kSecAttrAccessible)
@@ -216,7 +216,7 @@ private final class Loud: KeychainSwift, @unchecked Sendable {
     }
 
     @available(*, deprecated)
-    @Test func `have older names that mean the same`() {
+    @Test func `The older names of KeychainSwift's access options mean the same`() {
         #expect(
             oldNames == [
                 .accessibleWhenUnlocked, .accessibleWhenUnlockedThisDeviceOnly,

@@ -20,7 +20,7 @@ struct `Clearing with KeychainSwift` {
     }
 
     @Test(arguments: Way.allCases)
-    func `says that there is nothing`(_ way: Way) throws {
+    func `Clearing reports that there is nothing to delete`(_ way: Way) throws {
         let keychain = keychain(way)
         #expect(!keychain.clear())
         #expect(keychain.lastResultCode == errSecItemNotFound)
@@ -31,7 +31,7 @@ struct `Clearing with KeychainSwift` {
     }
 
     @Test(arguments: Way.allCases)
-    func `ignores the prefix`(_ way: Way) {
+    func `Clearing ignores the prefix`(_ way: Way) {
         keychain(way, "a").set("1", forKey: "key")
         keychain(way).set("2", forKey: "key")
         #expect(keychain(way, "a").allKeys == ["akey", "key"])
@@ -40,7 +40,7 @@ struct `Clearing with KeychainSwift` {
     }
 
     @Test(arguments: Way.allCases)
-    func `keeps to the group that is set`(_ way: Way) {
+    func `Clearing deletes only the items of the group that is set`(_ way: Way) {
         let (one, two) = (keychain(way), keychain(way))
         (one.accessGroup, two.accessGroup) = ("one", "two")
         one.set("1", forKey: "key")
@@ -52,7 +52,7 @@ struct `Clearing with KeychainSwift` {
     }
 
     @Test(arguments: Way.allCases)
-    func `leaves synchronized items unless the flag is set`(_ way: Way) {
+    func `Clearing leaves synchronized items unless the flag is set`(_ way: Way) {
         let cloud = keychain(way)
         cloud.synchronizable = true
         cloud.set("1", forKey: "a")
@@ -65,7 +65,7 @@ struct `Clearing with KeychainSwift` {
     }
 
     @Test(arguments: Way.allCases)
-    func `deletes the passwords of other software, and of valets`(_ way: Way) throws {
+    func `Clearing deletes the passwords of other software and of valets`(_ way: Way) throws {
         let identifier = try #require(Identifier(nonEmpty: "id"))
         let valet = Valet.valet(with: identifier, accessibility: .whenUnlocked)
         try valet.setString("x", forKey: "key")

@@ -10,7 +10,7 @@ internal import ValetTestSupport
 
 @Suite struct `Reading with KeychainSwift` {
     @Test(arguments: Way.all)
-    func `says that there is nothing`(_ way: Way) {
+    func `KeychainSwift reports that nothing is stored under a key`(_ way: Way) {
         let keychain = Sample(way).keychain()
         #expect(keychain.get("key") == nil)
         #expect(keychain.lastResultCode == -25300)
@@ -21,7 +21,7 @@ internal import ValetTestSupport
     }
 
     @Test(arguments: Way.all, [[0xFF], [0xC3], [0x61, 0x80], [0xED, 0xA0, 0x80]] as [[UInt8]])
-    func `says that bytes are not text`(_ way: Way, _ bytes: [UInt8]) {
+    func `KeychainSwift reports that the stored bytes are not text`(_ way: Way, _ bytes: [UInt8]) {
         let keychain = Sample(way).keychain()
         keychain.set(Data(bytes), forKey: "key")
         #expect(keychain.get("key") == nil)
@@ -31,7 +31,7 @@ internal import ValetTestSupport
     }
 
     @Test(arguments: Way.all, [[2], [0, 1], [0, 0], [1, 0], Array("true".utf8)] as [[UInt8]])
-    func `takes bytes for a Boolean by the first of them`(
+    func `KeychainSwift reads a Boolean from the first byte`(
         _ way: Way, _ bytes: [UInt8]
     ) throws {
         let keychain = Sample(way).keychain()
@@ -42,7 +42,7 @@ internal import ValetTestSupport
     }
 
     @Test(arguments: Way.all)
-    func `says that no bytes are no Boolean`(_ way: Way) {
+    func `KeychainSwift reports that an empty value is not a Boolean`(_ way: Way) {
         let keychain = Sample(way).keychain()
         keychain.set(Data(), forKey: "key")
         #expect(keychain.getBool("key") == nil)
@@ -50,7 +50,7 @@ internal import ValetTestSupport
     }
 
     @Test(arguments: Way.all)
-    func `finds what other software stored, with a service or without`(_ way: Way) {
+    func `KeychainSwift finds items of other software, with a service or without`(_ way: Way) {
         let sample = Sample(way)
         #expect(sample.plant("a", Data("1".utf8)) == noErr)
         #expect(sample.plant("b", Data("2".utf8), [kSecAttrService: "service"]) == noErr)
@@ -59,7 +59,7 @@ internal import ValetTestSupport
     }
 
     @Test(arguments: Way.all)
-    func `does not take an item without a value for an empty one`(_ way: Way) {
+    func `KeychainSwift does not read an item without a value as an empty one`(_ way: Way) {
         let sample = Sample(way)
         #expect(sample.plant("key", nil) == noErr)
         let keychain = sample.keychain()
@@ -70,7 +70,9 @@ internal import ValetTestSupport
     }
 
     @Test(arguments: Way.all)
-    func `gives the reference by which SecItem finds the item`(_ way: Way) throws {
+    func `KeychainSwift returns the persistent reference by which SecItem finds the item`(
+        _ way: Way
+    ) throws {
         let keychain = Sample(way).keychain()
         keychain.set("value", forKey: "key")
         let reference = try #require(keychain.getData("key", asReference: true))
@@ -82,7 +84,7 @@ internal import ValetTestSupport
     }
 
     @Test(arguments: Way.all)
-    func `is refused for a group that is not the application's`(_ way: Way) {
+    func `KeychainSwift refuses to read a group that is not the application's`(_ way: Way) {
         let keychain = Sample(way).keychain(group: "someone else's")
         #expect(keychain.get("key") == nil)
         #expect(keychain.lastResultCode == errSecMissingEntitlement)
@@ -94,7 +96,7 @@ internal import ValetTestSupport
     }
 
     @Test(arguments: Way.all)
-    func `finds in one group what is in that group`(_ way: Way) {
+    func `KeychainSwift with a group set finds only the items of that group`(_ way: Way) {
         let sample = Sample(way)
         sample.keychain(group: TestProcess.sharedGroup).set("x", forKey: "key")
         #expect(sample.keychain(group: TestProcess.defaultGroup).get("key") == nil)
@@ -103,7 +105,7 @@ internal import ValetTestSupport
     }
 
     @Test(arguments: Way.all)
-    func `lists keys with their prefix, each once`(_ way: Way) {
+    func `KeychainSwift lists keys with their prefix, each once`(_ way: Way) {
         let sample = Sample(way)
         let keychain = sample.keychain()
         keychain.set("1", forKey: "b")
@@ -117,7 +119,7 @@ internal import ValetTestSupport
     }
 
     @Test(arguments: Way.all)
-    func `leaves accounts that are no text out of the list`(_ way: Way) {
+    func `KeychainSwift leaves out accounts that are not text from its list of keys`(_ way: Way) {
         let sample = Sample(way)
         let bytes = Data(sample.prefix.utf8 + [0xFF])
         #expect(sample.plant("", nil, [kSecAttrAccount: bytes]) == noErr)
@@ -130,7 +132,7 @@ internal import ValetTestSupport
 
 @Suite struct `Deleting with KeychainSwift` {
     @Test(arguments: Way.all)
-    func `says whether there was anything`(_ way: Way) {
+    func `KeychainSwift reports whether deleting found an item`(_ way: Way) {
         let keychain = Sample(way).keychain()
         keychain.set("x", forKey: "key")
         #expect(keychain.delete("key"))
@@ -141,7 +143,7 @@ internal import ValetTestSupport
     }
 
     @Test(arguments: Way.all)
-    func `leaves nothing of the key to read`(_ way: Way) {
+    func `KeychainSwift leaves no item with the key after deleting`(_ way: Way) {
         let sample = Sample(way)
         sample.plant("key", Data([1]), [kSecAttrService: "service"])
         sample.keychain(group: TestProcess.sharedGroup).set("x", forKey: "key")
@@ -150,7 +152,7 @@ internal import ValetTestSupport
     }
 
     @Test(arguments: Way.all)
-    func `leaves other keys and other prefixes`(_ way: Way) {
+    func `KeychainSwift leaves other keys and other prefixes when deleting`(_ way: Way) {
         let (one, two) = (Sample(way), Sample(way))
         one.keychain().set("1", forKey: "key")
         one.keychain().set("2", forKey: "other")

@@ -19,7 +19,7 @@ private let classes: [(KeychainSwiftAccessOptions, String)] = [
     @Test(
         arguments: Way.all,
         ["", "x", "é", "🙂🏳️‍🌈", "a\u{0}b", "\n", String(repeating: "long ", count: 100_000)])
-    func `keeps text as it is`(_ way: Way, _ text: String) {
+    func `KeychainSwift stores text unchanged`(_ way: Way, _ text: String) {
         let keychain = Sample(way).keychain()
         #expect(keychain.set(text, forKey: "key"))
         #expect(keychain.lastResultCode == noErr)
@@ -27,7 +27,7 @@ private let classes: [(KeychainSwiftAccessOptions, String)] = [
     }
 
     @Test(arguments: Way.all, [0, 1, 4096, 1 << 20])
-    func `keeps bytes as they are`(_ way: Way, _ count: Int) {
+    func `KeychainSwift stores bytes unchanged`(_ way: Way, _ count: Int) {
         let keychain = Sample(way).keychain()
         let data = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         #expect(keychain.set(data, forKey: "key"))
@@ -35,7 +35,7 @@ private let classes: [(KeychainSwiftAccessOptions, String)] = [
     }
 
     @Test(arguments: Way.all, [true, false])
-    func `keeps a truth value as one byte`(_ way: Way, _ value: Bool) {
+    func `KeychainSwift stores a Boolean as one byte`(_ way: Way, _ value: Bool) {
         let keychain = Sample(way).keychain()
         #expect(keychain.set(value, forKey: "key"))
         #expect(keychain.getBool("key") == value)
@@ -43,7 +43,7 @@ private let classes: [(KeychainSwiftAccessOptions, String)] = [
     }
 
     @Test(arguments: Way.all, ["", "é", "e\u{301}", "🙂", "a\u{0}b", " ", "a/b"])
-    func `takes any key, exact to the byte`(_ way: Way, _ key: String) {
+    func `KeychainSwift accepts any key, exact to the byte`(_ way: Way, _ key: String) {
         let sample = Sample(way)
         let keychain = sample.keychain()
         #expect(keychain.set("value", forKey: key))
@@ -53,7 +53,7 @@ private let classes: [(KeychainSwiftAccessOptions, String)] = [
     }
 
     @Test(arguments: Way.all)
-    func `puts a value in the place of the one before`(_ way: Way) {
+    func `KeychainSwift replaces the value under a key`(_ way: Way) {
         let sample = Sample(way)
         let keychain = sample.keychain()
         keychain.set("old", forKey: "key")
@@ -65,7 +65,7 @@ private let classes: [(KeychainSwiftAccessOptions, String)] = [
     }
 
     @Test(arguments: Way.all, classes)
-    func `gives the item the class that is asked for`(
+    func `KeychainSwift stores an item with the access that is asked for`(
         _ way: Way, _ access: (option: KeychainSwiftAccessOptions, code: String)
     ) {
         let sample = Sample(way)
@@ -74,7 +74,7 @@ private let classes: [(KeychainSwiftAccessOptions, String)] = [
     }
 
     @Test(arguments: Way.all)
-    func `changes the class of the item that is there`(_ way: Way) {
+    func `KeychainSwift changes the access of an existing item`(_ way: Way) {
         let sample = Sample(way)
         let keychain = sample.keychain()
         keychain.set("old", forKey: "key", withAccess: .accessibleAfterFirstUnlock)
@@ -86,7 +86,7 @@ private let classes: [(KeychainSwiftAccessOptions, String)] = [
     }
 
     @Test(arguments: Way.all)
-    func `leaves all as it was where it fails`(_ way: Way) {
+    func `KeychainSwift changes nothing if storing fails`(_ way: Way) {
         let sample = Sample(way)
         let keychain = sample.keychain()
         keychain.set("old", forKey: "key")
@@ -98,14 +98,14 @@ private let classes: [(KeychainSwiftAccessOptions, String)] = [
     }
 
     @Test(arguments: Way.all)
-    func `refuses what is larger than 16 MiB`(_ way: Way) {
+    func `KeychainSwift refuses a value larger than 16 MiB`(_ way: Way) {
         let keychain = Sample(way).keychain()
         #expect(!keychain.set(Data(count: 16 << 20 + 1), forKey: "key"))
         #expect(keychain.lastResultCode == errSecDataTooLarge)
     }
 
     @Test(arguments: Way.all)
-    func `does not touch what other software keeps under a service`(_ way: Way) {
+    func `KeychainSwift does not change an item of other software with a service`(_ way: Way) {
         let sample = Sample(way)
         #expect(sample.plant("key", Data("theirs".utf8), [kSecAttrService: "service"]) == noErr)
         sample.keychain().set("ours", forKey: "key")
@@ -115,7 +115,9 @@ private let classes: [(KeychainSwiftAccessOptions, String)] = [
     }
 
     @Test(arguments: Way.all)
-    func `goes to the group that is set, and stays in the one it is in`(_ way: Way) {
+    func `KeychainSwift stores in the group that is set, and leaves an item in its group`(
+        _ way: Way
+    ) {
         let sample = Sample(way)
         let shared = sample.keychain(group: TestProcess.sharedGroup)
         #expect(shared.set("old", forKey: "key"))
@@ -127,7 +129,7 @@ private let classes: [(KeychainSwiftAccessOptions, String)] = [
     }
 
     @Test(arguments: Way.all)
-    func `leaves one item where several groups had one`(_ way: Way) {
+    func `KeychainSwift leaves one item if several groups had one with the key`(_ way: Way) {
         let sample = Sample(way)
         sample.keychain(group: TestProcess.sharedGroup).set("1", forKey: "key")
         sample.keychain(group: TestProcess.defaultGroup).set("2", forKey: "key")
@@ -137,7 +139,9 @@ private let classes: [(KeychainSwiftAccessOptions, String)] = [
     }
 
     @Test(arguments: Way.all, ["", "someone else's"])
-    func `is refused for a group that is not the application's`(_ way: Way, _ group: String) {
+    func `KeychainSwift refuses to store in a group that is not the application's`(
+        _ way: Way, _ group: String
+    ) {
         let keychain = Sample(way).keychain(group: group)
         #expect(!keychain.set("x", forKey: "key"))
         #expect(keychain.lastResultCode == errSecMissingEntitlement)

@@ -4,6 +4,7 @@ internal import Foundation
 internal import Testing
 internal import ValetKeychainServices
 internal import ValetSecItem
+internal import ValetTestSupport
 
 @testable internal import KeychainSwift
 
@@ -13,7 +14,7 @@ internal import ValetSecItem
     }
 
     @Test(arguments: Way.all)
-    func `are made while the flag is set, and found then alone`(_ way: Way) {
+    func `KeychainSwift makes and finds synchronized items only while the flag is set`(_ way: Way) {
         let sample = Sample(way)
         #expect(sample.keychain(synchronizable: true).set("x", forKey: "key"))
         #expect(flags(sample) == [true])
@@ -23,7 +24,7 @@ internal import ValetSecItem
     }
 
     @Test(arguments: Way.all)
-    func `do not hide local ones while the flag is set`(_ way: Way) {
+    func `KeychainSwift finds local items while the synchronizable flag is set`(_ way: Way) {
         let sample = Sample(way)
         sample.keychain().set("x", forKey: "key")
         let keychain = sample.keychain(synchronizable: true)
@@ -34,7 +35,7 @@ internal import ValetSecItem
     }
 
     @Test(arguments: Way.all)
-    func `take the place of a local one`(_ way: Way) {
+    func `A synchronized item replaces a local one with its key`(_ way: Way) {
         let sample = Sample(way)
         sample.keychain().set("old", forKey: "key", withAccess: .accessibleAfterFirstUnlock)
         let reference = sample.keychain().getData("key", asReference: true)
@@ -46,7 +47,7 @@ internal import ValetSecItem
     }
 
     @Test(arguments: Way.all)
-    func `are one with the local one after storing`(_ way: Way) {
+    func `A synchronized item and a local one with its key are one item after storing`(_ way: Way) {
         let sample = Sample(way)
         sample.keychain(synchronizable: true).set("1", forKey: "key")
         sample.keychain().set("2", forKey: "key")
@@ -57,7 +58,7 @@ internal import ValetSecItem
     }
 
     @Test(arguments: Way.all)
-    func `are left alone by storing a local one`(_ way: Way) {
+    func `Storing a local item leaves the synchronized one with its key`(_ way: Way) {
         let sample = Sample(way)
         sample.keychain(synchronizable: true).set("1", forKey: "key")
         #expect(sample.keychain().set("2", forKey: "key"))
@@ -66,12 +67,20 @@ internal import ValetSecItem
     }
 
     @Test(arguments: Way.all)
-    func `come back after they were deleted`(_ way: Way) {
+    func `A synchronized item can be stored again after it was deleted`(_ way: Way) {
         let keychain = Sample(way).keychain(synchronizable: true)
         keychain.set("1", forKey: "key")
         #expect(keychain.delete("key"))
         #expect(keychain.get("key") == nil)
         #expect(keychain.set("2", forKey: "key"))
         #expect(keychain.get("key") == "2")
+    }
+}
+
+@Suite struct `The process of these tests` {
+    /// Without them, tests of the embedded keychain would be skipped silently.
+    @Test
+    func `The process of the KeychainSwift tests has the keychain and identity that they need`() {
+        #expect(TestProcess.isPrepared)
     }
 }

@@ -9,7 +9,7 @@ import ValetUserPresence
 @Suite struct `valet backup create` {
     private let passphrase = "open sesame"
 
-    @Test func `has the passphrase typed twice, and says for which file`() throws {
+    @Test func `valet backup create asks twice for the passphrase, and names the file`() throws {
         let bench = try BackupBench.withItem()
         #expect(bench.run("create", bench.file, answering: passphrase) == .success)
         #expect(bench.prompts.map(\.asksTwice) == [true])
@@ -18,7 +18,7 @@ import ValetUserPresence
         #expect(bench.console.output.isEmpty)
     }
 
-    @Test func `asks nobody for what cannot be`() throws {
+    @Test func `valet backup create does not ask if the backup cannot be written`() throws {
         let bench = try BackupBench()
         #expect(bench.run("create", bench.file, answering: passphrase) == .notFound)
         #expect(bench.prompts.isEmpty)
@@ -29,7 +29,7 @@ import ValetUserPresence
         #expect(other.prompts.isEmpty)
     }
 
-    @Test func `refuses a short passphrase unless it is told to take it`() throws {
+    @Test func `valet backup create refuses a short passphrase without --weak`() throws {
         let bench = try BackupBench.withItem()
         let words = [bench.file, "--passphrase-fd", "3"]
         #expect(bench.run(words: ["create"] + words, answering: ["öffnen!", "x"]) == .usage)
@@ -39,7 +39,7 @@ import ValetUserPresence
         #expect(bench.run("verify", bench.file, answering: "öffnen!") == .success)
     }
 
-    @Test func `asks a person again for a longer passphrase`() throws {
+    @Test func `valet backup create asks a person again after a short passphrase`() throws {
         let bench = try BackupBench.withItem()
         #expect(bench.run("create", bench.file, answering: "öffnen!", passphrase) == .success)
         #expect(
@@ -49,17 +49,18 @@ import ValetUserPresence
         #expect(bench.run("verify", bench.file, answering: passphrase) == .success)
     }
 
-    @Test func `says how to give the passphrase where nobody is`() throws {
+    @Test func `valet backup create says how to pass the passphrase if nobody can be asked`() throws
+    {
         let bench = try BackupBench.withItem()
         #expect(bench.run("create", bench.file) == .usage)
         #expect(
             bench.console.notes == [
                 "valet: error: could not ask for the passphrase: questions are turned off",
-                "valet: hint: give the passphrase with --passphrase-fd",
+                "valet: hint: pass the passphrase with '--passphrase-fd'",
             ])
     }
 
-    @Test func `shows no name that a terminal could act on`() throws {
+    @Test func `valet backup create escapes the file name in its question`() throws {
         let bench = try BackupBench.withItem()
         let path = bench.folder + "/a\u{1B}[2Jb"
         #expect(bench.run("create", path, answering: passphrase) == .success)
@@ -83,7 +84,7 @@ import ValetUserPresence
     }
 
     @Test(arguments: verbs)
-    func `ask once, and say for which file`(_ verb: [String]) {
+    func `The verbs that read a backup ask once, and name the file`(_ verb: [String]) {
         #expect(run(verb, "open sesame") == .success)
         #expect(bench.prompts.map(\.asksTwice) == [false])
         #expect(bench.prompts[0].description.contains("'\(bench.file)'"))
@@ -91,13 +92,15 @@ import ValetUserPresence
     }
 
     @Test(arguments: verbs)
-    func `ask a person again who mistyped`(_ verb: [String]) {
+    func `The verbs that read a backup ask a person again after a wrong passphrase`(
+        _ verb: [String]
+    ) {
         #expect(run(verb, "Open sesame", "open sesame") == .success)
         #expect(bench.prompts.map(\.previousError) == [nil, "wrong passphrase"])
     }
 
     @Test(arguments: verbs)
-    func `give up after three wrong passphrases`(_ verb: [String]) {
+    func `The verbs that read a backup give up after three wrong passphrases`(_ verb: [String]) {
         #expect(run(verb, "1", "2", "3", "open sesame") == .denied)
         #expect(bench.prompts.count == 3)
         #expect(
@@ -107,13 +110,15 @@ import ValetUserPresence
     }
 
     @Test(arguments: verbs)
-    func `do not ask a program again`(_ verb: [String]) {
+    func `The verbs that read a backup do not ask a descriptor again`(_ verb: [String]) {
         #expect(run(verb + ["--passphrase-fd", "3"], "wrong", "open sesame") == .denied)
         #expect(bench.prompts.count == 1)
     }
 
     @Test(arguments: verbs)
-    func `refuse a damaged file and write nothing`(_ verb: [String]) throws {
+    func `The verbs that read a backup refuse a damaged file and write nothing`(_ verb: [String])
+        throws
+    {
         let url = URL(fileURLWithPath: bench.file)
         var bytes = Array(try Data(contentsOf: url))
         bytes[bytes.count - 1] ^= 1
@@ -124,7 +129,9 @@ import ValetUserPresence
     }
 
     @Test(arguments: verbs)
-    func `refuse a truncated file and write nothing`(_ verb: [String]) throws {
+    func `The verbs that read a backup refuse a truncated file and write nothing`(_ verb: [String])
+        throws
+    {
         let url = URL(fileURLWithPath: bench.file)
         try Data(contentsOf: url).dropLast().write(to: url)
         #expect(run(verb, "open sesame") == .damaged)

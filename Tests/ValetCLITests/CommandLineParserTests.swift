@@ -28,12 +28,12 @@ import Testing
         #expect(throws: CLIError.self) { try parser.parse(words) }
     }
 
-    @Test func `gives words without names to the arguments`() throws {
+    @Test func `The parser assigns words without names to the arguments`() throws {
         #expect(try values("show", "it")[Self.thing] == "it")
     }
 
     @Test(arguments: [["--text", "x"], ["--text=x"]])
-    func `takes a value behind a space or an equals sign`(_ words: [String]) throws {
+    func `The parser reads a value after a space or an equals sign`(_ words: [String]) throws {
         let parsed = try parser.parse(["show", "it"] + words)
         #expect(
             parsed
@@ -42,43 +42,43 @@ import Testing
                     ParsedValues(arguments: ["THING": "it"], options: ["text": "x"])))
     }
 
-    @Test func `takes options in front of arguments`() throws {
+    @Test func `The parser reads options before arguments`() throws {
         #expect(try values("show", "--loud", "it")[Self.thing] == "it")
     }
 
-    @Test func `keeps equals signs inside a value`() throws {
+    @Test func `The parser keeps equals signs inside a value`() throws {
         #expect(try values("show", "it", "--text=a=b")[Self.text] == "a=b")
     }
 
-    @Test func `takes a value that starts with a hyphen behind an equals sign`() throws {
+    @Test func `The parser reads a value that starts with a hyphen after an equals sign`() throws {
         #expect(try values("show", "it", "--text=-x")[Self.text] == "-x")
     }
 
-    @Test func `takes letters together`() throws {
+    @Test func `The parser reads several flag letters together`() throws {
         #expect(try values("show", "it", "-lb").flags == ["loud", "bare"])
     }
 
-    @Test func `ends the options at two hyphens`() throws {
+    @Test func `The parser ends the options at two hyphens`() throws {
         #expect(try values("show", "--", "--loud")[Self.thing] == "--loud")
     }
 
-    @Test func `takes one hyphen as an argument`() throws {
+    @Test func `The parser reads one hyphen as an argument`() throws {
         #expect(try values("show", "-")[Self.thing] == "-")
     }
 
     @Test(arguments: [["-h"], ["--help"], ["help"], ["help", "--help"], ["help", "help"]])
-    func `finds the request for help`(_ words: [String]) throws {
+    func `The parser finds the request for help`(_ words: [String]) throws {
         #expect(try parser.parse(words) == .help(verb: nil))
     }
 
     @Test(arguments: [
         ["show", "-h"], ["show", "--loud", "--help", "--nonsense"], ["help", "show"],
     ])
-    func `finds the request for a verb's help`(_ words: [String]) throws {
+    func `The parser finds the request for the help of a verb`(_ words: [String]) throws {
         #expect(try parser.parse(words) == .help(verb: "show"))
     }
 
-    @Test func `finds the request for the version`() throws {
+    @Test func `The parser finds the request for the version`() throws {
         #expect(try parser.parse(["--version"]) == .version)
     }
 
@@ -100,7 +100,7 @@ import Testing
         Case(["zzz"], "unknown verb 'zzz'", "'valet --help' lists the verbs"),
         Case(["help", "shw"], "unknown verb 'shw'", "did you mean 'show'?"),
         Case(["help", "show", "x"], "unexpected argument 'x'", nil),
-        Case(["--text", "x"], "'--text' stands in front of the verb", "it goes behind it"),
+        Case(["--text", "x"], "option '--text' before the verb", "put it after the verb"),
         Case(["--verison"], "unknown option '--verison'", "did you mean '--version'?"),
         Case(["--zz"], "unknown option '--zz'", "'valet --help' lists the verbs"),
         Case(["--version", "x"], "unexpected argument 'x'", nil),
@@ -109,7 +109,7 @@ import Testing
         Case(["show", "a", "--txt=1"], "unknown option '--txt'", "did you mean '--text'?"),
         Case(
             ["show", "-x"], "unknown option '-x'",
-            "'valet show --help' lists the options; '--' goes in front of a THING that starts with "
+            "'valet show --help' lists the options; put '--' before a THING that starts with "
                 + "a hyphen"),
         Case(
             ["quit", "-x"], "unknown option '-x'", "'valet quit --help' lists the options"),
@@ -127,13 +127,13 @@ import Testing
         Case(["show", nil], "argument 2 is not UTF-8", nil),
         Case(["a\u{1B}[2J"], "unknown verb 'a\\u{1b}[2J'", "'valet --help' lists the verbs"),
     ])
-    private func `says what is wrong and what helps`(_ wrong: Case) {
+    private func `The parser says what is wrong, and what helps`(_ wrong: Case) {
         let error = #expect(throws: CLIError.self) { try parser.parse(wrong.words) }
         #expect(error == .usage(wrong.message, hint: wrong.hint))
     }
 }
 
-@Suite struct `Reading a command of commands` {
+@Suite struct `Reading a verb of two words` {
     private static let key = ArgumentDeclaration(name: "KEY", help: "which key")
 
     private let parser = CommandLineParser(
@@ -153,11 +153,11 @@ import Testing
     @Test(arguments: [
         (["key", "hide"], "key hide"), (["key", "ring", "add"], "key ring add"),
     ])
-    func `finds the verb behind the words`(_ words: [String], _ verb: String) throws {
+    func `The parser finds a verb of two words`(_ words: [String], _ verb: String) throws {
         #expect(try parser.parse(words) == .run(verb: verb, ParsedValues()))
     }
 
-    @Test func `gives the words behind the verb to it`() throws {
+    @Test func `The parser gives the words after a verb of two words to it`() throws {
         let expected = ParsedValues(arguments: ["KEY": "ring"])
         #expect(try parser.parse(["key", "turn", "ring"]) == .run(verb: "key turn", expected))
     }
@@ -169,7 +169,9 @@ import Testing
         (["help", "key", "turn"], "key turn"), (["key", "help", "turn"], "key turn"),
         (["help", "key", "ring", "add"], "key ring add"),
     ])
-    func `finds the request for help`(_ words: [String], _ about: String) throws {
+    func `The parser finds the request for help in groups`(_ words: [String], _ about: String)
+        throws
+    {
         #expect(try parser.parse(words) == .help(verb: about))
     }
 
@@ -191,8 +193,8 @@ import Testing
             (["help", "key", "trun"], "unknown verb 'key trun'", "did you mean 'key turn'?"),
             (["help", "key", "turn", "x"], "unexpected argument 'x'", nil),
             (
-                ["key", "--deep", "hide"], "'--deep' stands in front of the verb",
-                "it goes behind it"
+                ["key", "--deep", "hide"], "option '--deep' before the verb",
+                "put it after the verb"
             ),
             (
                 ["key", "--version"], "unknown option '--version'",
@@ -204,7 +206,7 @@ import Testing
                 "'valet key hide --help' lists the options"
             ),
         ] as [([String], String, String?)])
-    func `says what is wrong and what helps`(
+    func `The parser says what is wrong in a group, and what helps`(
         _ words: [String], _ message: String, _ hint: String?
     ) {
         let error = #expect(throws: CLIError.self) { try parser.parse(words) }
@@ -214,18 +216,18 @@ import Testing
 
 @Suite struct `Suggesting a word` {
     @Test(arguments: [("sett", "set"), ("ste", "set"), ("rem", "remove"), ("GET", nil)])
-    func `finds the nearest`(_ word: String, _ expected: String?) {
+    func `A suggestion is the nearest word`(_ word: String, _ expected: String?) {
         #expect(Suggestion.nearest(to: word, among: ["set", "get", "remove"]) == expected)
     }
 
     @Test(arguments: [
         ("", "abc", 3), ("abc", "abc", 0), ("abcd", "acbd", 1), ("kitten", "sitting", 3),
     ])
-    func `counts edits`(_ first: String, _ second: String, _ distance: Int) {
+    func `A suggestion counts edits`(_ first: String, _ second: String, _ distance: Int) {
         #expect(Suggestion.distance(Array(first), Array(second)) == distance)
     }
 
-    @Test func `is not kept busy by a long word`() {
+    @Test func `A suggestion for a long word takes no time`() {
         let word = String(repeating: "a", count: 1 << 20)
         #expect(Suggestion.nearest(to: word, among: ["set"]) == nil)
     }

@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: scenarios)
-    func `does what the scenario says`(_ scenario: Scenario) throws {
+    func `The built command does what the scenario says`(_ scenario: Scenario) throws {
         try TestedCommand.withFolder { folder in
             for step in scenario.steps {
                 let outcome = try TestedCommand.run(
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `has scenarios, and all can be read`() throws {
+    @Test func `The built command has scenarios, and all can be read`() throws {
         let folder = TestedCommand.folder.appendingPathComponent("scripts")
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         #expect(files.count == Self.scenarios.count && files.count > 5)
@@ -62,7 +62,7 @@ import Testing
         ("\"$0\" --version >&-", "Bad file descriptor"),
         ("{ trap '' PIPE; sleep 0.3; \"$0\" --help; echo $? >&2; } | true", "Broken pipe"),
     ])
-    func `says that standard output could not be written`(
+    func `The built command reports that standard output could not be written`(
         _ script: String, _ cause: String
     ) throws {
         let outcome = try shell(script)
@@ -74,7 +74,7 @@ import Testing
 
     /// Output of more than a pipe has room for, in each form that a verb writes.
     @Test(arguments: ["list", "list --json", "get big", "get big --json", "--help", "doctor"])
-    func `ends as by SIGPIPE when nobody reads`(_ verb: String) throws {
+    func `The built command ends by SIGPIPE if the reader has gone`(_ verb: String) throws {
         let outcome = try shell(
             """
             head -c 200000 /dev/zero | tr '\\0' x | "$0" set big
@@ -89,14 +89,16 @@ import Testing
         #expect(outcome.code == 0)
     }
 
-    @Test func `says that a recovery key was lost when nobody read it`() throws {
+    @Test func `The built command reports that a recovery key was lost because nobody read it`()
+        throws
+    {
         let outcome = try shell(
             "{ sleep 0.3; \"$0\" recovery create; echo $? >&2; } | true")
         let errors = String(decoding: outcome.errors, as: UTF8.self)
         #expect(errors.contains("this recovery key is lost") && errors.hasSuffix("\n1\n"))
     }
 
-    @Test func `takes the name of a secret from a descriptor`() throws {
+    @Test func `The built command reads the name of a secret from a descriptor`() throws {
         let outcome = try shell(
             """
             printf 'a name\nrest' >name; printf '' >empty; printf 'a\\377' >bytes
@@ -128,7 +130,7 @@ import Testing
         for text in [
             "could not read the name from a descriptor: the answer is empty",
             "the name is not UTF-8", "file descriptor 7 was not inherited",
-            "a KEY does not go with '--key-fd'", "a KEY does not go with '--all'",
+            "KEY and '--key-fd' exclude each other", "KEY and '--all' exclude each other",
             "a secret is never an argument",
         ] {
             #expect(errors.contains(text), "\(errors)")
@@ -136,7 +138,7 @@ import Testing
         #expect(!errors.contains("hunter2"))
     }
 
-    @Test func `fails when standard input is closed`() throws {
+    @Test func `The built command fails if standard input is closed`() throws {
         let outcome = try shell("\"$0\" set k <&-")
         #expect(outcome.code == 1)
         #expect(
@@ -144,7 +146,7 @@ import Testing
                 == "valet: error: could not read the secret: Bad file descriptor\n")
     }
 
-    @Test func `refuses a secret of more than 16 MiB`() throws {
+    @Test func `The built command refuses a secret of more than 16 MiB`() throws {
         let outcome = try shell("head -c 16777217 /dev/zero | \"$0\" set k")
         #expect(outcome.code == 64)
         #expect(
@@ -152,7 +154,7 @@ import Testing
                 == "valet: error: the secret is larger than 16 MiB\n")
     }
 
-    @Test func `keeps a secret of 16 MiB`() throws {
+    @Test func `The built command stores a secret of 16 MiB`() throws {
         let outcome = try shell(
             """
             head -c 16777216 /dev/urandom > big && "$0" set k < big && "$0" get k | cmp - big
@@ -166,7 +168,7 @@ import Testing
             ("rm home/device/device.key", 1, "its device key is not"),
             ("head -c 8192 /dev/zero > home/keychain.db", 65, "keychain"),
         ] as [(String, Int32, String)])
-    func `tells what is wrong with the files`(
+    func `The built command reports problems with the keychain's files`(
         _ mishap: String, _ code: Int32, _ message: String
     ) throws {
         let outcome = try shell(
@@ -177,13 +179,15 @@ import Testing
         #expect(errors.hasPrefix("valet: error: could not ") && errors.contains(message))
     }
 
-    @Test func `knows what there is after a secret was stored`() throws {
+    @Test func `valet status of the built command reports the items after a secret was stored`()
+        throws
+    {
         let outcome = try shell("printf v | \"$0\" set k && \"$0\" status --json")
         let object = try JSONSerialization.jsonObject(with: outcome.output) as? [String: Any]
         #expect(object?["items"] as? Int == 1 && object?["level"] as? String == "file")
     }
 
-    @Test func `refuses an argument that is not UTF-8`() throws {
+    @Test func `The built command refuses an argument that is not UTF-8`() throws {
         let outcome = try shell("\"$0\" get \"$(printf 'a\\377')\"")
         #expect(outcome.code == 64)
         #expect(
@@ -191,7 +195,7 @@ import Testing
                 == "valet: error: argument 2 is not UTF-8\n")
     }
 
-    @Test func `leaves no core file and is not to be traced`() throws {
+    @Test func `The built command leaves no core file and cannot be traced`() throws {
         let outcome = try shell(
             """
             mkfifo pipe; "$0" set k < pipe & exec 9> pipe; sleep 0.5
@@ -216,7 +220,7 @@ import Testing
     }()
 
     @Test(arguments: cases)
-    func `behaves`(_ name: String) throws {
+    func `The command at a terminal passes the scenario`(_ name: String) throws {
         let outcome = try TestedCommand.withFolder { folder in
             try TestedCommand.run(
                 "/usr/bin/env", ["python3", Self.script, name, TestedCommand.path], in: folder)
@@ -226,7 +230,7 @@ import Testing
             "\(String(decoding: outcome.output + outcome.errors, as: UTF8.self))")
     }
 
-    @Test func `is tried in several ways`() {
+    @Test func `The command at a terminal has scenarios`() {
         #expect(Self.cases.count > 8)
     }
 }

@@ -27,7 +27,7 @@ import ValetKeychainStore
 
     private var ownKey: String { bench.store.location.deviceFolder + "/device.key" }
 
-    @Test func `status says where the key comes from`() {
+    @Test func `valet device status shows where the key comes from`() {
         #expect(bench.run("device", "status", "--json") == .success)
         #expect(
             bench.console.outputText == """
@@ -38,16 +38,16 @@ import ValetKeychainStore
                 """)
     }
 
-    @Test func `status needs a keychain`() throws {
+    @Test func `valet device status needs a keychain`() throws {
         #expect(try KeychainBench().run("device", "status") == .notFound)
     }
 
-    @Test func `bind takes the key from a file, and says what programs need`() throws {
+    @Test func `valet device bind uses a key from a file, and says what programs need`() throws {
         #expect(bench.run("device", "bind", "--key-file", keyPath) == .success)
         #expect(
             bench.console.notes == [
-                "valet: the device key comes from key-file now",
-                "valet: hint: every program that uses the keychain must have "
+                "valet: the device key now comes from key-file",
+                "valet: hint: every program that uses the keychain needs "
                     + "VALET_DEVICE_KEY_FILE=\(keyPath) in its environment",
             ])
         #expect(!FileManager.default.fileExists(atPath: ownKey))
@@ -60,7 +60,7 @@ import ValetKeychainStore
         #expect(bench.console.notes.last?.contains("VALET_DEVICE_KEY_FILE") == true)
     }
 
-    @Test func `bind keeps the passcode, and asks for it`() throws {
+    @Test func `valet device bind keeps the passcode, and asks for it`() throws {
         try bench.store.setPasscode(KeychainBench.passcode(KeychainBench.passcode))
         bench.person.answers = ["wrong", KeychainBench.passcode]
         #expect(bench.run("device", "bind", "--key-file", keyPath) == .success)
@@ -69,7 +69,7 @@ import ValetKeychainStore
         #expect(try bench.store.status().level == .passcode)
     }
 
-    @Test func `bind refuses the keychain's own key, by whatever name`() throws {
+    @Test func `valet device bind refuses the keychain's own key under any name`() throws {
         let link = bench.folder.path + "/link"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: ownKey)
         for path in [ownKey, link] {
@@ -81,22 +81,24 @@ import ValetKeychainStore
         #expect(bench.canRead("secret"))
     }
 
-    @Test func `bind refuses another path than programs look at`() throws {
+    @Test func `valet device bind refuses a path other than that of the variable`() throws {
         bench.reopen(deviceKeyPath: "/elsewhere")
         #expect(bench.run("device", "bind", "--key-file", keyPath) == .usage)
         #expect(
             bench.console.notes.first
-                == "valet: error: VALET_DEVICE_KEY_FILE names '/elsewhere', and not '\(keyPath)'")
+                == "valet: error: VALET_DEVICE_KEY_FILE names '/elsewhere', not '\(keyPath)'")
         #expect(bench.canRead("secret"))
     }
 
-    @Test func `bind takes the path that programs look at already`() throws {
+    @Test func `valet device bind accepts the path that the variable names`() throws {
         bench.reopen(deviceKeyPath: keyPath)
         #expect(bench.run("device", "bind", "--key-file", keyPath) == .success)
         #expect(bench.canRead("secret"))
     }
 
-    @Test func `that was lost from elsewhere is made anew by a recovery that says so`() throws {
+    @Test func `valet recovery use replaces a lost device key from elsewhere only with --lower`()
+        throws
+    {
         #expect(bench.run("recovery", "create") == .success)
         let key = String(bench.console.outputText.dropLast())
         bench.run("device", "bind", "--key-file", keyPath)
@@ -117,7 +119,7 @@ import ValetKeychainStore
         #expect(bench.canRead("secret"))
     }
 
-    @Test func `bind refuses a file that is no key, and changes nothing`() throws {
+    @Test func `valet device bind refuses a file that is not a key, and changes nothing`() throws {
         try Data(repeating: 1, count: 31).write(to: URL(fileURLWithPath: keyPath))
         #expect(bench.run("device", "bind", "--key-file", keyPath) == .failure)
         bench.reopen(deviceKeyPath: nil)
@@ -127,16 +129,16 @@ import ValetKeychainStore
         #expect(try bench.store.status().level == .file)
     }
 
-    @Test func `bind has no credential outside of a service`() {
+    @Test func `valet device bind finds no credential outside of a service`() {
         #expect(bench.run("device", "bind", "--credential") == .failure)
         #expect(bench.canRead("secret"))
     }
 
-    @Test func `bind does not go back to a file of its own unasked`() throws {
+    @Test func `valet device bind goes back to a file of its own only with --lower`() throws {
         bench.run("device", "bind", "--key-file", keyPath)
         bench.reopen(deviceKeyPath: keyPath)
         #expect(bench.run("device", "bind", "--own-file") == .usage)
-        #expect(bench.console.notes.last == "valet: hint: '--lower' does it all the same")
+        #expect(bench.console.notes.last == "valet: hint: '--lower' accepts this")
         #expect(!FileManager.default.fileExists(atPath: ownKey))
         #expect(bench.run("device", "bind", "--own-file", "--lower") == .success)
         bench.reopen(deviceKeyPath: nil)
@@ -156,13 +158,13 @@ import ValetKeychainStore
             (["--tpm", "--pcrs=7,"], "'--pcrs' does not take '7,'"),
             (["--own-file", "--pcrs=7"], "'--pcrs' needs '--tpm'"),
         ] as [([String], String)])
-    func `bind refuses what it cannot mean`(_ words: [String], _ message: String) {
+    func `valet device bind refuses contradictory options`(_ words: [String], _ message: String) {
         let bench = Bench()
         #expect(bench.run(words: ["device", "bind"] + words) == .usage)
         #expect(bench.console.notes.first == "valet: error: \(message)")
     }
 
-    @Test func `rotate makes a new key, and keeps every item`() throws {
+    @Test func `valet rotate makes new keys, and keeps every item`() throws {
         let before = try Data(contentsOf: URL(fileURLWithPath: ownKey))
         #expect(bench.run("rotate") == .success)
         #expect(bench.console.notes == ["valet: the keychain has new keys"])
@@ -171,7 +173,7 @@ import ValetKeychainStore
         #expect(try bench.store.status().epoch == 2)
     }
 
-    @Test func `rotate needs the passcode`() throws {
+    @Test func `valet rotate needs the passcode`() throws {
         try bench.store.setPasscode(KeychainBench.passcode(KeychainBench.passcode))
         #expect(bench.run("rotate", "--passcode-fd", "3", lines: ["wrong"]) == .denied)
         #expect(
@@ -179,7 +181,9 @@ import ValetKeychainStore
         #expect(try bench.store.status().epoch == 3)
     }
 
-    @Test func `rotate is done, and says what it left beside the device key`() throws {
+    @Test func `valet rotate succeeds and names the files that it left beside the device key`()
+        throws
+    {
         let stray = ownKey + "." + String(repeating: "a", count: 32)
         try FileManager.default.createSymbolicLink(
             atPath: stray, withDestinationPath: "/dev/null")
@@ -195,7 +199,7 @@ import ValetKeychainStore
         #expect(bench.console.outputText.contains("move it away"))
     }
 
-    @Test func `doctor finds a key that a change left behind`() throws {
+    @Test func `valet doctor finds a key that a change of keys left behind`() throws {
         let stray = ownKey + "." + String(repeating: "a", count: 32)
         #expect(
             FileManager.default.createFile(

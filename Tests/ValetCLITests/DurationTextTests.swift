@@ -10,7 +10,9 @@ import Testing
             ("90s", 90), ("15m", 900), ("8h", 28_800), ("2d", 172_800), ("1h30m", 5400),
             ("1d2h3m4s", 93_784), ("007s", 7), ("366d", 31_622_400), ("1s", 1),
         ] as [(String, Int)])
-    func `has units, the largest first`(_ text: String, _ seconds: Int) {
+    func `A duration on the command line has units, the largest first`(
+        _ text: String, _ seconds: Int
+    ) {
         #expect(DurationText.duration(text) == .seconds(seconds))
     }
 
@@ -20,18 +22,18 @@ import Testing
             "0d0h", "367d", "366d1s", "99999999999999999999s", "9223372036854775807d", "٣m",
             "5m\n", "1w",
         ])
-    func `is refused when it is anything else`(_ text: String) {
+    func `A duration in any other form is refused`(_ text: String) {
         #expect(DurationText.duration(text) == nil)
     }
 
     @Test(arguments: [
         (90, "1m30s"), (900, "15m"), (172_800, "2d"), (93_784, "1d2h3m4s"), (0, "0s"),
     ])
-    func `is shown as it is read`(_ seconds: Int, _ text: String) {
+    func `A duration is shown in the form in which it is read`(_ seconds: Int, _ text: String) {
         #expect(DurationText.text(.seconds(seconds)) == text)
     }
 
-    @Test func `is refused with what is accepted`() {
+    @Test func `The error for a wrong duration shows the accepted form`() {
         let bench = Bench()
         #expect(bench.run("unlock", "--for", "soon") == .usage)
         #expect(

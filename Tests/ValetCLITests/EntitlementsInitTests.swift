@@ -31,7 +31,7 @@ import Testing
         try PropertyListDecoder().decode([String: String].self, from: Data(contentsOf: url(path)))
     }
 
-    @Test func `writes what Foundation reads beside a program`() throws {
+    @Test func `entitlements init writes the file that Foundation reads beside a program`() throws {
         #expect(initialise("mail", "com.example.mail") == .success)
         let path = url("Contents/Info.plist").resolvingSymlinksInPath().path
         #expect(bench.console.notes == ["valet: wrote '\(path)'"])
@@ -45,7 +45,7 @@ import Testing
             ])
     }
 
-    @Test func `takes name and version`() throws {
+    @Test func `entitlements init writes the given name and version`() throws {
         let code = initialise(
             "mail", "com.example.mail", "--name", "Mail <&>", "--bundle-version", "2.1")
         #expect(code == .success)
@@ -55,20 +55,20 @@ import Testing
         #expect(list["CFBundleShortVersionString"] == "2.1")
     }
 
-    @Test func `writes a file that others cannot write`() throws {
+    @Test func `entitlements init writes a file that other users cannot write`() throws {
         #expect(initialise("mail", "a") == .success)
         let facts = try FileManager.default.attributesOfItem(
             atPath: url("Contents/Info.plist").path)
         #expect(facts[.posixPermissions] as? Int == 0o644)
     }
 
-    @Test func `writes into the package that a program is in`() throws {
+    @Test func `entitlements init writes into the bundle of the program`() throws {
         #expect(initialise("Mail.app/Contents/Linux/mail", "a") == .success)
         #expect(try list("Mail.app/Contents/Info.plist")["CFBundleIdentifier"] == "a")
         #expect(!FileManager.default.fileExists(atPath: url("Contents").path))
     }
 
-    @Test func `writes where a link leads`() throws {
+    @Test func `entitlements init writes beside the target of a link`() throws {
         let elsewhere = url("bin")
         try FileManager.default.createDirectory(at: elsewhere, withIntermediateDirectories: true)
         try FileManager.default.createSymbolicLink(
@@ -80,16 +80,16 @@ import Testing
     @Test(arguments: [
         "Contents/Info.plist", "Resources/Info.plist", "Support Files/Info.plist", "Info.plist",
     ])
-    func `leaves a file that Foundation reads as it is`(_ path: String) throws {
+    func `entitlements init keeps a file that Foundation already reads`(_ path: String) throws {
         try FileManager.default.createDirectory(
             at: url(path).deletingLastPathComponent(), withIntermediateDirectories: true)
         try Data("kept".utf8).write(to: url(path))
         #expect(initialise("mail", "a") == .alreadyThere)
         #expect(try Data(contentsOf: url(path)) == Data("kept".utf8))
-        #expect(bench.console.notes.last == "valet: hint: --force replaces it")
+        #expect(bench.console.notes.last == "valet: hint: '--force' replaces it")
     }
 
-    @Test func `replaces a file under force`() throws {
+    @Test func `entitlements init replaces a file with --force`() throws {
         #expect(initialise("mail", "a") == .success)
         #expect(initialise("mail", "b") == .alreadyThere)
         #expect(try list("Contents/Info.plist")["CFBundleIdentifier"] == "a")
@@ -99,13 +99,13 @@ import Testing
     }
 
     @Test(arguments: ["missing", "Mail.app"])
-    func `needs a program`(_ path: String) {
+    func `entitlements init needs an existing program`(_ path: String) {
         #expect(initialise(path, "a") == .notFound)
         #expect(!FileManager.default.fileExists(atPath: url("Contents").path))
     }
 
     @Test(arguments: ["", "a b", "a/b", "$(PRODUCT_BUNDLE_IDENTIFIER)", "com.exämple"])
-    func `refuses what is not an identifier`(_ identifier: String) {
+    func `entitlements init refuses a text that is not an identifier`(_ identifier: String) {
         #expect(initialise("mail", identifier) == .usage)
         #expect(!FileManager.default.fileExists(atPath: url("Contents").path))
     }

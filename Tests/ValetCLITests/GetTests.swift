@@ -8,20 +8,20 @@ import Testing
 @Suite struct `valet get` {
     private let bench = Bench.withTwoSecrets
 
-    @Test func `writes the exact bytes`() {
+    @Test func `valet get writes the exact bytes`() {
         bench.run("set", "k", input: [0, 255, 10])
         #expect(bench.run("get", "k") == .success)
         #expect(bench.console.output == [0, 255, 10])
     }
 
-    @Test func `adds a newline at a terminal`() {
+    @Test func `valet get adds a newline at a terminal`() {
         bench.console.isOutputTerminal = true
         bench.run("get", "a")
         #expect(bench.console.outputText == "one\n")
     }
 
     @Test(arguments: ["caf\u{E9}\ttext\r\nmore", "\u{1F511}"])
-    func `shows text at a terminal`(_ text: String) {
+    func `valet get shows text at a terminal`(_ text: String) {
         bench.console.isOutputTerminal = true
         bench.run("set", "k", input: Array(text.utf8))
         #expect(bench.run("get", "k") == .success)
@@ -29,7 +29,7 @@ import Testing
 
     @Test(
         arguments: [[0], [0xFF], [0x1B, 0x5B], [0x61, 0x0D], [0x7F], [0xC2, 0x9B]] as [[UInt8]])
-    func `refuses to send binary to a terminal`(_ value: [UInt8]) {
+    func `valet get refuses to write binary data to a terminal`(_ value: [UInt8]) {
         bench.console.isOutputTerminal = true
         bench.run("set", "k", input: value)
         #expect(bench.run("get", "k") == .failure)
@@ -37,18 +37,18 @@ import Testing
         #expect(
             bench.console.notes == [
                 "valet: error: the secret is not text, and standard output is a terminal",
-                "valet: hint: redirect the output, or use --force",
+                "valet: hint: redirect the output, or use '--force'",
             ])
     }
 
-    @Test func `sends binary to a terminal when told to`() {
+    @Test func `valet get --force writes binary data to a terminal`() {
         bench.console.isOutputTerminal = true
         bench.run("set", "k", input: [0])
         bench.run("get", "k", "--force")
         #expect(bench.console.output == [0, 10])
     }
 
-    @Test func `names the key and the valet that lacks it, and passes the hint on`() {
+    @Test func `valet get names the key and the valet that lacks it, and shows the hint`() {
         #expect(bench.run("get", "c", "--id", "x") == .notFound)
         #expect(
             bench.console.notes == [
@@ -56,7 +56,7 @@ import Testing
             ])
     }
 
-    @Test func `writes text as an object when asked to`() {
+    @Test func `valet get writes text as a JSON object if asked to`() {
         bench.run("set", "k", input: Array("a\"\\\n\u{E9}".utf8))
         bench.run("get", "k", "--json")
         #expect(
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 3071, 3072, 3073, 10_000])
-    func `writes binary as base64 when asked for an object`(_ byteCount: Int) throws {
+    func `valet get writes binary data as base64 in a JSON object`(_ byteCount: Int) throws {
         let value = (0..<byteCount).map { UInt8(truncatingIfNeeded: $0 * 7 + 255) }
         bench.run("set", "k", input: value)
         bench.run("get", "k", "--json")
@@ -75,7 +75,8 @@ import Testing
         #expect(members["value"] as? String == Data(value).base64EncodedString())
     }
 
-    @Test func `cuts no character in two when it writes a long text as an object`() throws {
+    @Test func `valet get splits no character when it writes a long text as a JSON object`() throws
+    {
         let text = String(repeating: "\u{1F511}\u{1}\"", count: 2000)
         bench.run("set", "k", input: Array(text.utf8))
         bench.run("get", "k", "--json")
@@ -88,12 +89,12 @@ import Testing
     private let bench = Bench.withTwoSecrets
 
     @Test(arguments: [("a", ExitCode.success), ("c", .notFound)])
-    func `answers by its exit code alone`(_ key: String, _ code: ExitCode) {
+    func `valet contains answers by its exit code alone`(_ key: String, _ code: ExitCode) {
         #expect(bench.run("contains", key) == code)
         #expect(bench.console.output.isEmpty && bench.console.notes.isEmpty)
     }
 
-    @Test func `answers with an object when asked to`() {
+    @Test func `valet contains writes a JSON object if asked to`() {
         bench.run("contains", "c", "--json")
         #expect(bench.console.outputText == "{\"name\":\"c\",\"contains\":false}\n")
     }

@@ -46,14 +46,14 @@ import Testing
           isOpen  true or false
 
         EXIT CODES
-          0   it worked
-          1   something failed: standard error says what
+          0   success
+          1   failure; see the message on standard error
           44  there is no such door
-          64  the command line or the value is wrong, or nobody can be asked
-          65  what is stored is damaged or was changed
+          64  wrong usage, a wrong value, or nobody can be asked
+          65  stored data is damaged or was tampered with
           75  the keychain is locked or busy: try again later
-          77  access is denied: to a group or the files, for a wrong passcode or
-              passphrase, or by a person
+          77  access to a group or file is denied, a passcode or passphrase is wrong, or
+              you declined
 
         EXAMPLES
           valet open front
@@ -61,12 +61,12 @@ import Testing
 
         """
 
-    @Test func `reads as a page of a manual`() {
+    @Test func `The help of a verb reads like a manual page`() {
         #expect(HelpText.text(for: Self.open) == Self.page)
     }
 
     @Test(arguments: table.verbs.map(\.name))
-    func `of every verb fits into 80 columns`(_ name: String) {
+    func `The help of every verb fits into 80 columns`(_ name: String) {
         let bench = Bench()
         let words = name.split(separator: " ").map(String.init) + ["--help"]
         #expect(bench.run(words: words) == .success)
@@ -87,14 +87,14 @@ import Testing
     }
 
     @Test(arguments: table.verbs.map(\.name))
-    func `of every verb shows examples that the verb takes`(_ name: String) throws {
+    func `The examples in the help of every verb can be parsed`(_ name: String) throws {
         let verb = try #require(Self.table.verbs.first { $0.name == name })
         #expect(!verb.examples.isEmpty)
         for example in verb.examples { try tryOut(example.command) }
     }
 
     @Test(arguments: table.groups.map(\.name))
-    func `of every group shows examples that its verbs take`(_ name: String) throws {
+    func `The examples in the help of every group can be parsed`(_ name: String) throws {
         let group = try #require(Self.table.groups.first { $0.name == name })
         #expect(!group.examples.isEmpty)
         for example in group.examples { try tryOut(example.command) }
@@ -102,7 +102,7 @@ import Testing
         #expect(text.split(separator: "\n").allSatisfy { $0.count <= 80 })
     }
 
-    @Test func `of the command names every verb and every exit code`() {
+    @Test func `The help of the command names every verb and every exit code`() {
         let bench = Bench()
         #expect(bench.run("--help") == .success)
         for word in Self.table.words(in: nil) {
@@ -143,12 +143,12 @@ import Testing
 
         """
 
-    @Test func `of a group shows its verbs`() throws {
+    @Test func `The help of a group shows its verbs`() throws {
         let group = try #require(Self.doors.groups.first)
         #expect(HelpText.text(for: group, in: Self.doors) == Self.groupPage)
     }
 
-    @Test func `of the command shows a group once`() {
+    @Test func `The help of the command shows a group once`() {
         let tool = ToolDeclaration(
             abstract: "", discussion: [], table: Self.doors, environment: [], examples: [])
         let lines = HelpText.text(for: tool).split(separator: "\n").filter {
@@ -157,7 +157,7 @@ import Testing
         #expect(lines == ["  open    open a door", "  window  let air in"])
     }
 
-    @Test func `is data, on standard output`() {
+    @Test func `Help is written to standard output`() {
         let bench = Bench()
         bench.run("help", "get")
         #expect(bench.console.notes.isEmpty)

@@ -8,7 +8,7 @@ import ValetKeychainModel
 @Suite struct `valet list` {
     private let bench = Bench.withTwoSecrets
 
-    @Test func `shows everything of the application, sorted, without values`() {
+    @Test func `valet list shows all items of the application, sorted, without values`() {
         bench.run("set", "z", "--id=backup", "--cloud", input: [1])
         bench.run("list")
         #expect(
@@ -22,14 +22,14 @@ import ValetKeychainModel
     }
 
     @Test(arguments: [["--id=other"], ["--cloud"], ["--accessibility=after-first-unlock"]])
-    func `shows one valet when one is chosen`(_ options: [String]) {
+    func `valet list shows one valet if options choose it`(_ options: [String]) {
         bench.run("set", "x", options[0], input: [1])
         bench.run("list", options[0])
         #expect(bench.console.outputText.split(separator: "\n").count == 2)
         #expect(bench.console.outputText.contains("\nx "))
     }
 
-    @Test func `shows internet passwords and those of other programs`() {
+    @Test func `valet list shows internet passwords and passwords of other programs`() {
         bench.keychain.items.append(
             NewItem(
                 .genericPassword,
@@ -39,7 +39,7 @@ import ValetKeychainModel
         #expect(bench.console.outputText.contains("\n0x01ab  mail     generic  "))
     }
 
-    @Test func `shows who has to be there`() throws {
+    @Test func `valet list shows which items require the user`() throws {
         let item = { (account: String, constraints: AccessControl.Constraints) throws in
             var item = NewItem(
                 .genericPassword,
@@ -60,19 +60,19 @@ import ValetKeychainModel
         #expect(bench.console.outputText.contains(#""requires":"user-presence""#))
     }
 
-    @Test func `leaves the canary out`() {
+    @Test func `valet list leaves out the canary`() {
         bench.run("set", ServiceName.canaryAccount, input: [1])
         bench.run("list")
         #expect(!bench.console.outputText.contains("VAL_"))
     }
 
-    @Test func `escapes what a terminal would act on`() {
+    @Test func `valet list escapes characters that a terminal would act on`() {
         bench.run("set", "x\n\u{1B}]0;\u{202E}", input: [1])
         bench.run("list")
         #expect(bench.console.outputText.contains(#"x\n\u{1b}]0;\u{202e}  default"#))
     }
 
-    @Test func `escapes what nobody sees`() {
+    @Test func `valet list escapes invisible characters`() {
         bench.run("set", "x\u{AD}\u{61C}\u{E0041}", input: [1])
         bench.run("list")
         #expect(bench.console.outputText.contains(#"x\u{ad}\u{61c}\u{e0041}  default"#))
@@ -80,13 +80,13 @@ import ValetKeychainModel
         #expect(bench.console.outputText.contains(#""name":"x\u00ad\u061c\udb40\udc41""#))
     }
 
-    @Test func `shows the head alone when there is nothing`() {
+    @Test func `valet list shows only the header if there is nothing`() {
         #expect(bench.run("list", "--id=empty") == .success)
         #expect(
             bench.console.outputText == "NAME  OWNER  KIND  ACCESSIBILITY  SIZE  MODIFIED\n")
     }
 
-    @Test func `writes an object when asked to`() {
+    @Test func `valet list writes a JSON object if asked to`() {
         bench.run("remove", "b", "--yes")
         bench.run("list", "--json")
         #expect(
@@ -98,38 +98,39 @@ import ValetKeychainModel
                 """)
     }
 
-    @Test func `lists the others when an item is damaged, and says so`() {
+    @Test func `valet list shows the other items if one is damaged, and reports it`() {
         bench.keychain.omission = KeychainFailure(.damaged, during: "read items")
         #expect(bench.run("list") == .damaged)
         #expect(bench.console.outputText.contains("\na "))
         #expect(
             bench.console.notes == [
-                "valet: error: some items are missing here: could not read items: "
+                "valet: error: the list is incomplete: could not read items: "
                     + "the item is damaged",
-                "valet: hint: 'valet doctor' says more",
+                "valet: hint: 'valet doctor' shows the damage",
             ])
     }
 }
 
-@Suite struct `Naming the owner of an item` {
+@Suite struct `The owner of a listed item` {
     private typealias Expected = (service: String, kind: ItemOwner.Kind, name: String)
 
     @Test(arguments: ProtectionClass.offered)
-    func `finds the identifier of a valet`(_ accessibility: ProtectionClass) {
+    func `The owner of an item is the identifier of its valet`(_ accessibility: ProtectionClass) {
         let scope = Scope(identifier: "a_Accessible_b", accessibility: accessibility)
-        let owner = ItemOwner(service: scope.service, group: AccessGroup("valet"))
+        let owner = ItemOwner(service: scope.service.service, group: AccessGroup("valet"))
         #expect(owner == ItemOwner(kind: .valet, name: "a_Accessible_b"))
     }
 
     @Test(arguments: [nil, "x_y"])
-    func `finds the identifier of a group's valet`(_ identifier: String?) {
+    func `The owner of a group's item is the identifier of the group's valet`(_ identifier: String?)
+    {
         let group = AccessGroup("TEAM.shared_group")
         let scope = Scope(requester: Requester(group: group), identifier: identifier, isCloud: true)
-        let owner = ItemOwner(service: scope.service, group: group)
+        let owner = ItemOwner(service: scope.service.service, group: group)
         #expect(owner == ItemOwner(kind: .cloudValet, name: identifier ?? ""))
     }
 
-    @Test func `finds the identifier of a valet with an access control`() {
+    @Test func `The owner of an item with an access control is the identifier of its valet`() {
         let service = ServiceName.standard(
             .secureEnclaveValet, identifier: "e",
             accessibility: "AccessibleWhenPasscodeSetThisDeviceOnly_AccessControlDevicePasscode")
@@ -138,7 +139,7 @@ import ValetKeychainModel
     }
 
     @Test(arguments: ["", "mail", "VAL_VALValet_initWithIdentifier:accessibility:_x"])
-    func `takes any other service as it is`(_ service: String) {
+    func `The owner of any other item is its service`(_ service: String) {
         let owner = ItemOwner(service: service, group: AccessGroup("valet"))
         #expect(owner == ItemOwner(kind: .generic, name: service))
     }

@@ -11,7 +11,7 @@ import ValetKeychainStore
 
     init() throws { bench = try KeychainBench() }
 
-    @Test func `asks a person twice`() throws {
+    @Test func `valet passcode set asks a person twice`() throws {
         bench.add("secret")
         bench.person.answers = ["correct horse", "correct horse"]
         #expect(bench.run("passcode", "set") == .success)
@@ -20,7 +20,7 @@ import ValetKeychainStore
         #expect(bench.canRead("secret"))
     }
 
-    @Test func `takes a line of a descriptor, once`() throws {
+    @Test func `valet passcode set reads one line of a descriptor, once`() throws {
         #expect(
             bench.run("passcode", "set", "--passcode-fd", "3", lines: ["correct horse", "second"])
                 == .success)
@@ -28,7 +28,7 @@ import ValetKeychainStore
         #expect(try bench.opens(with: "correct horse"))
     }
 
-    @Test func `says how the keychain is afterwards, and not the passcode`() throws {
+    @Test func `valet passcode set reports the keychain's state, and not the passcode`() throws {
         bench.run("passcode", "set", "--passcode-fd", "3", lines: ["correct horse"])
         let note = try #require(bench.console.notes.first)
         #expect(note.hasPrefix("valet: the passcode is set; "))
@@ -37,7 +37,7 @@ import ValetKeychainStore
         #expect(!bench.everything.contains("horse"))
     }
 
-    @Test func `refuses a short one before it is asked twice`() throws {
+    @Test func `valet passcode set refuses a short passcode before it asks again`() throws {
         bench.person.answers = ["short", "1234567", "äöüäöüä", "never asked"]
         #expect(bench.run("passcode", "set") == .usage)
         #expect(bench.person.labels == ["New passcode", "New passcode", "New passcode"])
@@ -50,7 +50,7 @@ import ValetKeychainStore
         #expect(try bench.store.status().state == .absent)
     }
 
-    @Test func `refuses a short one of a descriptor at once`() throws {
+    @Test func `valet passcode set refuses a short passcode of a descriptor at once`() throws {
         #expect(
             bench.run("passcode", "set", "--passcode-fd", "3", lines: ["short", "long enough"])
                 == .usage)
@@ -58,13 +58,13 @@ import ValetKeychainStore
         #expect(try bench.store.status().state == .absent)
     }
 
-    @Test func `takes a short one that is wanted`() throws {
+    @Test func `valet passcode set accepts a short passcode with --weak`() throws {
         #expect(
             bench.run("passcode", "set", "--weak", "--passcode-fd", "3", lines: ["1"]) == .success)
         #expect(try bench.opens(with: "1"))
     }
 
-    @Test func `asks again when the two differ`() throws {
+    @Test func `valet passcode set asks again if the two passcodes differ`() throws {
         bench.person.answers = [
             "correct horse", "correct hose", "battery staple", "battery staple",
         ]
@@ -73,7 +73,7 @@ import ValetKeychainStore
         #expect(try bench.opens(with: "battery staple"))
     }
 
-    @Test func `gives up after three tries`() throws {
+    @Test func `valet passcode set gives up after three tries`() throws {
         bench.person.answers = ["aaaaaaaa", "b", "aaaaaaaa", "b", "aaaaaaaa", "b", "no more"]
         #expect(bench.run("passcode", "set") == .failure)
         #expect(bench.person.answers == ["no more"])
@@ -81,13 +81,13 @@ import ValetKeychainStore
         #expect(try bench.store.status().state == .absent)
     }
 
-    @Test func `changes nothing when nobody answers`() throws {
+    @Test func `valet passcode set changes nothing without an answer`() throws {
         bench.add("secret")
         #expect(bench.run("passcode", "set") == .failure)
         #expect(try bench.store.status().state == .noPasscode)
     }
 
-    @Test func `asks nobody when there is a passcode already`() throws {
+    @Test func `valet passcode set does not ask if a passcode is set already`() throws {
         let bench = try KeychainBench.withPasscode()
         #expect(bench.run("passcode", "set") == .failure)
         #expect(bench.person.prompts.isEmpty)
@@ -99,7 +99,9 @@ import ValetKeychainStore
     }
 
     @Test(arguments: ["1", "2", "x", "-3", "03", "1e3"])
-    func `refuses what is no descriptor before anything else`(_ number: String) throws {
+    func `valet passcode set refuses a wrong descriptor number before anything else`(
+        _ number: String
+    ) throws {
         #expect(bench.run("passcode", "set", "--passcode-fd=\(number)") == .usage)
         #expect(bench.console.notes.first?.contains("'--passcode-fd' does not take") == true)
     }
@@ -110,7 +112,9 @@ import ValetKeychainStore
 
     init() throws { bench = try KeychainBench.withPasscode() }
 
-    @Test func `asks for the old one, then twice for the new one`() throws {
+    @Test func `valet passcode change asks for the old passcode, then twice for the new one`()
+        throws
+    {
         bench.person.answers = [KeychainBench.passcode, "battery staple", "battery staple"]
         #expect(bench.run("passcode", "change") == .success)
         #expect(bench.person.labels == ["Passcode", "New passcode", "New passcode, again"])
@@ -119,7 +123,7 @@ import ValetKeychainStore
         #expect(bench.canRead("secret"))
     }
 
-    @Test func `takes two lines of one descriptor`() throws {
+    @Test func `valet passcode change reads two lines of one descriptor`() throws {
         #expect(
             bench.run(
                 "passcode", "change", "--passcode-fd", "3",
@@ -127,7 +131,7 @@ import ValetKeychainStore
         #expect(try bench.opens(with: "battery staple"))
     }
 
-    @Test func `takes lines of two descriptors`() throws {
+    @Test func `valet passcode change reads a line of each of two descriptors`() throws {
         bench.descriptors[4] = ScriptedAnswers(["battery staple"], isInteractive: false)
         #expect(
             bench.run(
@@ -136,14 +140,14 @@ import ValetKeychainStore
         #expect(try bench.opens(with: "battery staple"))
     }
 
-    @Test func `lets a person mistype the old one twice`() throws {
+    @Test func `valet passcode change lets a person mistype the old passcode twice`() throws {
         bench.person.answers =
             ["wrong", "wrong", KeychainBench.passcode] + ["12345678", "12345678"]
         #expect(bench.run("passcode", "change") == .success)
         #expect(bench.person.problems == ["wrong passcode", "wrong passcode"])
     }
 
-    @Test func `is denied with the wrong one, and asks for no new one`() throws {
+    @Test func `valet passcode change with a wrong passcode does not ask for a new one`() throws {
         bench.person.answers = ["wrong", "wrong", "wrong", "new passcode"]
         #expect(bench.run("passcode", "change") == .denied)
         #expect(bench.person.answers == ["new passcode"])
@@ -151,7 +155,7 @@ import ValetKeychainStore
         #expect(try bench.opens(with: KeychainBench.passcode))
     }
 
-    @Test func `gives a descriptor one try`() throws {
+    @Test func `valet passcode change gives a descriptor one try`() throws {
         #expect(
             bench.run(
                 "passcode", "change", "--passcode-fd", "3",
@@ -159,7 +163,7 @@ import ValetKeychainStore
         #expect(try bench.opens(with: KeychainBench.passcode))
     }
 
-    @Test func `refuses a short new one`() throws {
+    @Test func `valet passcode change refuses a short new passcode`() throws {
         #expect(
             bench.run(
                 "passcode", "change", "--passcode-fd", "3", lines: [KeychainBench.passcode, "123"])
@@ -168,7 +172,7 @@ import ValetKeychainStore
     }
 
     @Test(arguments: ["change", "remove"])
-    func `needs a passcode, as removing does`(_ verb: String) throws {
+    func `valet passcode change and remove need a passcode`(_ verb: String) throws {
         let bench = try KeychainBench()
         #expect(bench.run("passcode", verb) == .notFound)
         bench.add("secret")
@@ -186,15 +190,18 @@ import ValetKeychainStore
         bench.add("bound", as: .whenPasscodeSetThisDeviceOnly)
     }
 
-    @Test func `says what is destroyed, asks, and asks for the passcode`() throws {
+    @Test
+    func `valet passcode remove shows what is destroyed, asks for consent, then for the passcode`()
+        throws
+    {
         bench.console.isInputTerminal = true
         bench.console.answer = true
         bench.person.answers = [KeychainBench.passcode]
         #expect(bench.run("passcode", "remove") == .success)
         #expect(
             bench.console.notes == [
-                "valet: without a passcode, 1 item that needs one is destroyed; the keychain is "
-                    + "always open", "valet: the passcode is removed",
+                "valet: without a passcode, 1 item that needs it is destroyed, and the "
+                    + "keychain cannot be locked", "valet: the passcode is removed",
             ])
         #expect(bench.console.questions == ["Remove the passcode?"])
         #expect(try bench.store.status().state == .noPasscode)
@@ -202,22 +209,22 @@ import ValetKeychainStore
         #expect(!bench.canRead("bound", as: .whenPasscodeSetThisDeviceOnly))
     }
 
-    @Test func `changes nothing for a no`() throws {
+    @Test func `valet passcode remove changes nothing after a no`() throws {
         bench.console.isInputTerminal = true
         #expect(bench.run("passcode", "remove") == .denied)
         #expect(bench.person.prompts.isEmpty)
         #expect(bench.canRead("bound", as: .whenPasscodeSetThisDeviceOnly))
     }
 
-    @Test func `is refused where nobody can be asked`() throws {
+    @Test func `valet passcode remove is refused where nobody can be asked`() throws {
         #expect(
             bench.run("passcode", "remove", "--passcode-fd", "3", lines: [KeychainBench.passcode])
                 == .usage)
-        #expect(bench.console.notes.last == "valet: hint: '--yes' does it without asking")
+        #expect(bench.console.notes.last == "valet: hint: '--yes' gives consent in advance")
         #expect(try bench.opens(with: KeychainBench.passcode))
     }
 
-    @Test func `is done unasked in a script that says so`() throws {
+    @Test func `valet passcode remove does not ask with --yes`() throws {
         #expect(
             bench.run(
                 "passcode", "remove", "--yes", "--passcode-fd", "3",
@@ -226,7 +233,7 @@ import ValetKeychainStore
         #expect(try bench.store.status().state == .noPasscode)
     }
 
-    @Test func `is denied with the wrong one`() throws {
+    @Test func `valet passcode remove is denied with a wrong passcode`() throws {
         #expect(
             bench.run("passcode", "remove", "-y", "--passcode-fd", "3", lines: ["wrong"])
                 == .denied)

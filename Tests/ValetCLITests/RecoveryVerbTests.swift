@@ -31,43 +31,45 @@ import ValetKeychainStore
             atPath: bench.store.location.deviceFolder + "/device.key")
     }
 
-    @Test func `create writes the key once, and nothing else where nobody looks`() throws {
+    @Test func `valet recovery create writes the key once, and nothing else without a terminal`()
+        throws
+    {
         let key = try create()
         #expect(key.wholeMatch(of: /V1[0-9A-Z]{2}(-[0-9A-Z]{4}){9}/) != nil)
         #expect(bench.console.notes.isEmpty)
         #expect(try bench.store.status().hasRecoveryKey)
     }
 
-    @Test func `create tells a person what to do with it`() throws {
+    @Test func `valet recovery create tells a person what to do with the key`() throws {
         bench.console.isOutputTerminal = true
         let key = try create()
         #expect(bench.console.notes.first?.contains("write this down") == true)
         #expect(!bench.console.notes.joined().contains(key))
     }
 
-    @Test func `create takes the place of the key before`() throws {
+    @Test func `valet recovery create replaces the earlier key`() throws {
         let first = try create()
         let second = try create("--yes")
-        #expect(bench.console.notes.first?.contains("opens the keychain no longer") == true)
+        #expect(bench.console.notes.first?.contains("no longer opens the keychain") == true)
         let words = ["--yes", "--set-passcode", "--recovery-key-fd", "3"]
         #expect(use(words, [first, "battery staple"]) == .denied)
         #expect(use(words, [second, "battery staple"]) == .success)
     }
 
-    @Test func `create keeps the key before where nobody agrees`() throws {
+    @Test func `valet recovery create keeps the earlier key without consent`() throws {
         let first = try create()
         let lines = [KeychainBench.passcode]
         #expect(bench.run("recovery", "create", "--passcode-fd", "3", lines: lines) == .usage)
-        #expect(bench.console.notes.last == "valet: hint: '--yes' does it without asking")
+        #expect(bench.console.notes.last == "valet: hint: '--yes' gives consent in advance")
         bench.console.isInputTerminal = true
         #expect(bench.run("recovery", "create", "--passcode-fd", "3", lines: lines) == .denied)
-        #expect(bench.console.questions.first?.hasPrefix("A recovery key was made before") == true)
+        #expect(bench.console.questions.first?.hasPrefix("The keychain has a recovery key") == true)
         #expect(bench.console.output.isEmpty && bench.person.prompts.isEmpty)
         let words = ["--yes", "--set-passcode", "--recovery-key-fd", "3"]
         #expect(use(words, [first, "battery staple"]) == .success)
     }
 
-    @Test func `revoke keeps the key where nobody agrees`() throws {
+    @Test func `valet recovery revoke keeps the key without consent`() throws {
         _ = try create()
         let lines = [KeychainBench.passcode]
         #expect(bench.run("recovery", "revoke", "--passcode-fd", "3", lines: lines) == .usage)
@@ -76,7 +78,7 @@ import ValetKeychainStore
         #expect(try bench.store.status().hasRecoveryKey)
     }
 
-    @Test func `create is denied with the wrong passcode`() throws {
+    @Test func `valet recovery create is denied with a wrong passcode`() throws {
         #expect(
             bench.run("recovery", "create", "--passcode-fd", "3", lines: ["wrong"]) == .denied)
         #expect(bench.console.output.isEmpty)
@@ -91,7 +93,10 @@ import ValetKeychainStore
         }
     }
 
-    @Test func `use after a forgotten passcode keeps all but what needs it`() throws {
+    @Test
+    func `valet recovery use after a forgotten passcode keeps all items but those that need it`()
+        throws
+    {
         let key = try create()
         #expect(
             use(["--yes", "--set-passcode", "--recovery-key-fd", "3"], [key, "battery staple"])
@@ -103,7 +108,9 @@ import ValetKeychainStore
         #expect(!bench.canRead("bound", as: .whenPasscodeSetThisDeviceOnly))
     }
 
-    @Test func `use after a lost device key keeps what may migrate`() throws {
+    @Test func `valet recovery use after a lost device key keeps the items that may migrate`()
+        throws
+    {
         let key = try create().lowercased().replacingOccurrences(of: "-", with: " ")
         try loseDeviceKey()
         try bench.store.lock(all: true)
@@ -113,7 +120,7 @@ import ValetKeychainStore
         bench.console.answer = true
         bench.person.answers = ["V1", key, "battery staple", "battery staple"]
         #expect(bench.run("recovery", "use", "--set-passcode") == .success)
-        let loss = "valet: with the right key, 2 items cannot come back: 1 of this device only, "
+        let loss = "valet: with the right key, 2 items cannot come back: 1 for this device only, "
         #expect(bench.console.notes.first == loss + "1 that needs a passcode")
         #expect(bench.console.questions == ["Recover the keychain?"])
         #expect(
@@ -127,7 +134,7 @@ import ValetKeychainStore
         #expect(try bench.store.status().hasRecoveryKey)
     }
 
-    @Test func `use says that a key is mistyped`() throws {
+    @Test func `valet recovery use reports a mistyped key`() throws {
         var key = try create()
         key.append(key.removeLast() == "0" ? "1" : "0")
         #expect(
@@ -140,7 +147,7 @@ import ValetKeychainStore
         #expect(!bench.everything.contains(key))
     }
 
-    @Test func `use does not do without a passcode unasked`() throws {
+    @Test func `valet recovery use continues without a passcode only with --lower`() throws {
         let key = try create()
         #expect(use(["--yes", "--recovery-key-fd", "3"], [key]) == .usage)
         #expect(bench.console.notes.first?.contains("would have no passcode") == true)
@@ -148,29 +155,29 @@ import ValetKeychainStore
         #expect(try bench.store.status().state == .noPasscode)
     }
 
-    @Test func `use is refused where nobody can be asked`() throws {
+    @Test func `valet recovery use is refused where nobody can be asked`() throws {
         let key = try create()
         #expect(
             use(["--set-passcode", "--recovery-key-fd", "3"], [key, "battery staple"]) == .usage)
-        #expect(bench.console.notes.last == "valet: hint: '--yes' does it without asking")
+        #expect(bench.console.notes.last == "valet: hint: '--yes' gives consent in advance")
         #expect(try bench.opens(with: KeychainBench.passcode))
     }
 
-    @Test func `use and revoke need a recovery key`() throws {
+    @Test func `valet recovery use and revoke need a recovery key`() throws {
         #expect(use(["--yes", "--lower", "--recovery-key-fd", "3"], ["V1"]) == .failure)
-        #expect(bench.console.notes == ["valet: error: the keychain has no recovery key"])
+        #expect(bench.console.notes.first == "valet: error: the keychain has no recovery key")
         #expect(bench.run("recovery", "revoke") == .failure)
         #expect(bench.console.notes == ["valet: error: the keychain has no recovery key"])
         #expect(bench.person.prompts.isEmpty)
     }
 
-    @Test func `all verbs but create need a keychain`() throws {
+    @Test func `All verbs of valet recovery except create need a keychain`() throws {
         let bench = try KeychainBench()
         #expect(bench.run("recovery", "use", "--yes") == .notFound)
         #expect(bench.run("recovery", "revoke") == .notFound)
     }
 
-    @Test func `revoke ends the key`() throws {
+    @Test func `valet recovery revoke makes the key invalid`() throws {
         let key = try create()
         #expect(
             bench.run(
@@ -181,7 +188,7 @@ import ValetKeychainStore
         #expect(bench.canRead("bound", as: .whenPasscodeSetThisDeviceOnly))
     }
 
-    @Test func `is reported where it is needed`() throws {
+    @Test func `status and doctor report that a keychain needs recovery`() throws {
         _ = try create()
         try loseDeviceKey()
         bench.run("status", "--json")

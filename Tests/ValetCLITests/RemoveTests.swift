@@ -8,48 +8,52 @@ import ValetKeychainModel
 @Suite struct `valet remove` {
     private let bench = Bench.withTwoSecrets
 
-    @Test func `removes one secret`() {
+    @Test func `valet remove removes one secret`() {
         #expect(bench.run("remove", "a", "--yes") == .success)
         #expect(bench.keychain.values == [Array("two".utf8)])
     }
 
-    @Test func `says that a key is absent`() {
+    @Test func `valet remove reports a missing key`() {
         #expect(bench.run("remove", "c") == .notFound)
-        #expect(bench.console.notes == ["valet: error: no 'c' in valet 'default'"])
+        #expect(
+            bench.console.notes == [
+                "valet: error: no 'c' in valet 'default'",
+                "valet: hint: 'valet list' shows the names of the stored secrets",
+            ])
     }
 
-    @Test func `is content with an absent key when told to be`() {
+    @Test func `valet remove --if-exists succeeds for a missing key`() {
         #expect(bench.run("remove", "c", "--if-exists") == .success)
         #expect(bench.console.notes.isEmpty)
     }
 
-    @Test func `removes all of one valet and says how many`() {
+    @Test func `valet remove --all removes all secrets of one valet and reports how many`() {
         bench.run("set", "a", "--id=other", input: [1])
         #expect(bench.run("remove", "--all", "--yes") == .success)
         #expect(bench.console.notes == ["valet: removed 2 secrets from valet 'default'"])
         #expect(bench.keychain.items.count == 1)
     }
 
-    @Test func `does not count the canary, but removes it`() {
+    @Test func `valet remove --all removes the canary, but does not count it`() {
         bench.run("set", ServiceName.canaryAccount, input: [1])
         bench.run("remove", "--all", "-y")
         #expect(bench.console.notes == ["valet: removed 2 secrets from valet 'default'"])
         #expect(bench.keychain.items.isEmpty)
     }
 
-    @Test func `removes all of nothing`() {
+    @Test func `valet remove --all works for an empty valet`() {
         #expect(bench.run("remove", "--all", "--id=empty") == .success)
         #expect(bench.console.notes == ["valet: removed 0 secrets from valet 'empty'"])
     }
 
-    @Test func `asks at a terminal before it removes everything`() {
+    @Test func `valet remove --all asks at a terminal`() {
         bench.console.isInputTerminal = true
         #expect(bench.run("remove", "--all") == .denied)
         #expect(bench.console.questions == ["Remove 2 secrets from valet 'default'?"])
         #expect(bench.keychain.items.count == 2)
     }
 
-    @Test func `removes everything after a yes`() {
+    @Test func `valet remove --all removes everything after a yes`() {
         bench.console.isInputTerminal = true
         bench.console.answer = true
         #expect(bench.run("remove", "--all") == .success)
@@ -57,14 +61,14 @@ import ValetKeychainModel
     }
 
     @Test(arguments: ["--yes", "-y"])
-    func `does not ask when told not to`(_ option: String) {
+    func `valet remove does not ask with --yes`(_ option: String) {
         bench.console.isInputTerminal = true
         bench.run("remove", "a", option)
         bench.run("remove", "--all", option)
         #expect(bench.console.questions.isEmpty && bench.keychain.items.isEmpty)
     }
 
-    @Test func `asks at a terminal before it removes one secret`() {
+    @Test func `valet remove asks at a terminal before it removes one secret`() {
         bench.console.isInputTerminal = true
         #expect(bench.run("remove", "a") == .denied)
         #expect(bench.console.questions == ["Remove 'a' from valet 'default'?"])
@@ -76,58 +80,60 @@ import ValetKeychainModel
     }
 
     @Test(arguments: [["a"], ["a", "--if-exists"], ["--all"]])
-    func `removes nothing unasked where there is no terminal`(_ words: [String]) {
+    func `valet remove refuses to remove without consent if there is no terminal`(_ words: [String])
+    {
         #expect(bench.run(words: ["remove"] + words) == .usage)
-        #expect(bench.console.notes.last == "valet: hint: '--yes' does it without asking")
+        #expect(bench.console.notes.last == "valet: hint: '--yes' gives consent in advance")
         #expect(bench.keychain.items.count == 2 && bench.console.questions.isEmpty)
     }
 
     @Test(arguments: [["a"], ["--all"]])
-    func `removes nothing unasked where questions are off`(_ words: [String]) {
+    func `valet remove refuses to remove without consent if questions are off`(_ words: [String]) {
         bench.console.isInputTerminal = true
         bench.console.answer = true
         bench.console.refusalToAsk = "questions are turned off"
         #expect(bench.run(words: ["remove"] + words) == .usage)
         #expect(
             bench.console.notes == [
-                "valet: error: this cannot be undone, and questions are turned off",
-                "valet: hint: '--yes' does it without asking",
+                "valet: error: this cannot be undone and needs your consent, but "
+                    + "questions are turned off",
+                "valet: hint: '--yes' gives consent in advance",
             ])
         #expect(bench.keychain.items.count == 2 && bench.console.questions.isEmpty)
     }
 
-    @Test func `opens no names where nobody is asked how many to remove`() {
+    @Test func `valet remove --all --yes does not read names to count them`() {
         #expect(bench.run("remove", "--all", "--yes") == .success)
         #expect(bench.keychain.listCount == 0 && bench.keychain.items.isEmpty)
     }
 
-    @Test func `asks before it removes a damaged secret`() {
+    @Test func `valet remove asks before it removes a damaged secret`() {
         bench.keychain.failure = KeychainFailure(.damaged, during: "look for an item")
         #expect(bench.run("remove", "a") == .usage)
         #expect(bench.run("remove", "a", "--yes") == .damaged)
     }
 
-    @Test func `asks before it removes what is too damaged to be listed`() {
+    @Test func `valet remove --all asks before it removes secrets too damaged to be listed`() {
         bench.keychain.items = []
         bench.keychain.values = []
         bench.keychain.omission = KeychainFailure(.damaged, during: "list")
         #expect(bench.run("remove", "--all") == .usage)
     }
 
-    @Test func `answers with an object when asked to`() {
+    @Test func `valet remove writes a JSON object if asked to`() {
         bench.run("remove", "--all", "--json", "--yes")
         #expect(bench.console.outputText == "{\"removed\":2}\n")
         #expect(bench.console.notes.isEmpty)
     }
 
-    @Test func `wants a key or everything`() {
+    @Test func `valet remove needs a key or --all`() {
         #expect(bench.run("remove") == .usage)
         #expect(
             bench.console.notes.first
                 == "valet: error: expected KEY, the name of the secret, or '--all'")
     }
 
-    @Test func `does not take a key and everything`() {
+    @Test func `valet remove refuses a key together with --all`() {
         #expect(bench.run("remove", "a", "--all") == .usage)
         #expect(bench.keychain.items.count == 2)
     }

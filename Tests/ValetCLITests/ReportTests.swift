@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Glibc
 import Testing
 import ValetKeychainModel
 import ValetKeychainServices
@@ -12,7 +13,7 @@ import ValetSecretMemory
 @Suite struct `valet status` {
     private let bench = Bench()
 
-    @Test func `shows a line for everything that is known`() {
+    @Test func `valet status shows a line for every known fact`() {
         #expect(bench.run("status") == .success)
         #expect(
             bench.console.outputText == """
@@ -23,7 +24,7 @@ import ValetSecretMemory
                 """)
     }
 
-    @Test func `writes an object when asked to`() {
+    @Test func `valet status writes a JSON object if asked to`() {
         bench.run("status", "--json")
         #expect(
             bench.console.outputText == """
@@ -33,7 +34,7 @@ import ValetSecretMemory
     }
 }
 
-@Suite struct `What valet status says of people` {
+@Suite struct `valet status and the passcode` {
     private func add(
         _ account: String, _ constraints: AccessControl.Constraints, to bench: KeychainBench
     ) throws {
@@ -45,7 +46,7 @@ import ValetSecretMemory
         try session.add(item, value: SecretValue(copying: value.span))
     }
 
-    @Test func `is nothing without a passcode`() throws {
+    @Test func `valet status shows nothing about passcodes without one`() throws {
         let bench = try KeychainBench()
         bench.add("a")
         bench.run("status")
@@ -56,7 +57,9 @@ import ValetSecretMemory
                 #""people":null,"passcodeBound":null,"fingerprintGated":null"#))
     }
 
-    @Test func `tells who counts passcodes, and what is bound from what is gated`() throws {
+    @Test func `valet status shows who counts passcodes, and which items are bound or gated`()
+        throws
+    {
         let bench = try KeychainBench.withPasscode()
         for account in ["a", "b"] { try add(account, .devicePasscode, to: bench) }
         try add("c", [.biometryAny, .devicePasscode], to: bench)
@@ -70,9 +73,9 @@ import ValetSecretMemory
         #expect(
             bench.console.outputText.contains(
                 """
-                People:        software (no TPM counts wrong passcodes)
-                By passcode:   3 (bound to it: nothing else opens these items)
-                By finger:     2 (gated: programs check it, and no key comes from it)
+                Tries counted: software (no TPM counts wrong passcodes)
+                By passcode:   3 (only the passcode opens these items)
+                By finger:     2 (programs check a finger for these items; no key comes from it)
 
                 """))
     }
@@ -86,12 +89,14 @@ import ValetSecretMemory
             ([], ExitCode.success), ([.fine, .warning], .success), ([.fine, .broken], .failure),
             ([.broken, .damage, .fine], .damaged),
         ] as [([Finding.Severity], ExitCode)])
-    func `exits by the worst finding`(_ severities: [Finding.Severity], _ code: ExitCode) {
+    func `valet doctor's exit code is that of the worst finding`(
+        _ severities: [Finding.Severity], _ code: ExitCode
+    ) {
         bench.keychain.findings = severities.map { Finding($0, "something") }
         #expect(bench.run("doctor") == code)
     }
 
-    @Test func `writes its findings with what helps`() {
+    @Test func `valet doctor writes its findings with their hints`() {
         bench.keychain.findings = [
             Finding(.fine, "the files are safe", path: "/home/a"),
             Finding(.warning, "another program", hint: "look"),
@@ -106,7 +111,7 @@ import ValetSecretMemory
                 """)
     }
 
-    @Test func `writes an object when asked to`() {
+    @Test func `valet doctor writes a JSON object if asked to`() {
         bench.keychain.findings = [Finding(.damage, "a \"row\"", path: "/x")]
         bench.run("doctor", "--json")
         #expect(
@@ -121,7 +126,7 @@ import ValetSecretMemory
             (false, nil, ExitCode.usage, false), (true, false, .denied, false),
             (true, true, .success, true),
         ] as [(Bool, Bool?, ExitCode, Bool)])
-    func `discards a damaged log when somebody agrees`(
+    func `valet doctor discards a damaged log only with consent`(
         _ isTerminal: Bool, _ answer: Bool?, _ code: ExitCode, _ isDone: Bool
     ) {
         bench.keychain.damagedLogPath = "/k/log"
@@ -129,10 +134,10 @@ import ValetSecretMemory
         bench.console.answer = answer ?? false
         #expect(bench.run("doctor", "--discard-log") == code)
         #expect((bench.keychain.damagedLogPath == nil) == isDone)
-        #expect(bench.console.notes.contains("valet: the log is kept as /k/log") == isDone)
+        #expect(bench.console.notes.contains("valet: the damaged log is kept as /k/log") == isDone)
         guard isDone else { return }
         #expect(bench.run("doctor", "--discard-log", "--yes") == .success)
-        let nothing = "valet: the log is not damaged, nothing was discarded"
+        let nothing = "valet: the log is not damaged, and nothing was discarded"
         #expect(bench.console.notes == [nothing])
     }
 
@@ -144,7 +149,7 @@ import ValetSecretMemory
             (["--clear-quarantine", "--yes"], false, nil, .success, 0),
             (["--yes"], false, nil, .usage, 2), ([], false, nil, .success, 2),
         ] as [([String], Bool, Bool?, ExitCode, Int)])
-    func `removes what was set aside when somebody agrees`(
+    func `valet doctor deletes quarantined items only with consent`(
         _ options: [String], _ isTerminal: Bool, _ answer: Bool?, _ code: ExitCode, _ left: Int
     ) {
         bench.keychain.quarantinedRowCount = 2
@@ -152,14 +157,14 @@ import ValetSecretMemory
         bench.console.answer = answer ?? false
         #expect(bench.run(words: ["doctor"] + options) == code)
         #expect(bench.keychain.quarantinedRowCount == left)
-        let note = "valet: removed 2 damaged items that had been set aside"
+        let note = "valet: deleted 2 damaged items that had been set aside"
         #expect(bench.console.notes.contains(note) == (left == 0))
     }
 
     @Test(arguments: [
         (KeychainFailure.Code.noHome, ExitCode.failure), (.keychainDamaged, .damaged),
     ])
-    func `takes a keychain that does not open as a finding`(
+    func `valet doctor reports a keychain that cannot be opened as a finding`(
         _ failure: KeychainFailure.Code, _ code: ExitCode
     ) {
         let context = Context(console: bench.console) { _ throws(KeychainFailure) in
@@ -179,7 +184,7 @@ import ValetSecretMemory
     ]
 
     @Test(arguments: KeychainFailure.Code.allCases)
-    func `becomes an exit code`(_ code: KeychainFailure.Code) {
+    func `A failure of the keychain becomes an exit code`(_ code: KeychainFailure.Code) {
         let bench = Bench()
         bench.keychain.failure = KeychainFailure(code, during: "read an item")
         #expect(bench.run("get", "k") == Self.codes[code] ?? .failure)
@@ -189,7 +194,7 @@ import ValetSecretMemory
         ["set", "k"], ["get", "k"], ["contains", "k"], ["remove", "k", "--yes"],
         ["list"], ["remove", "--all"], ["set", "k", "--if-absent"], ["status"],
     ])
-    func `is told by every verb, and nothing is written`(_ words: [String]) {
+    func `Every verb reports a failure of the keychain and writes nothing`(_ words: [String]) {
         let bench = Bench()
         bench.console.input = [1]
         bench.keychain.failure = KeychainFailure(
@@ -214,11 +219,11 @@ import ValetSecretMemory
             (-978_307_200, "1970-01-01T00:00:00Z"), (252_423_993_599, "9999-12-31T23:59:59Z"),
             (-63_113_904_000, "0001-01-01T00:00:00Z"),
         ] as [(Double, String)])
-    func `counts days as the calendar does`(_ seconds: Double, _ text: String) {
+    func `A point in time counts days as the calendar does`(_ seconds: Double, _ text: String) {
         #expect(Timestamp.text(secondsSince2001: seconds) == text)
     }
 
-    @Test func `agrees with Foundation`() {
+    @Test func `A point in time is written as Foundation writes it`() {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<2000 {
             let seconds = Double.random(in: -12e9...250e9, using: &generator).rounded()
@@ -228,7 +233,27 @@ import ValetSecretMemory
     }
 
     @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300, 252_423_993_600])
-    func `has no text for times beyond four digits`(_ seconds: Double) {
+    func `A point in time has no text if its year does not have four digits`(_ seconds: Double) {
         #expect(Timestamp.text(secondsSince2001: seconds) == nil)
+    }
+}
+
+@Suite struct `The exit code of a failure` {
+    private func code(_ code: KeychainFailure.Code, _ systemError: Int32 = 0) -> ExitCode {
+        let failure = KeychainFailure(code, during: "open the keychain", path: "/k")
+        return CLIError(KeychainFailure(failure, systemError: systemError)).code
+    }
+
+    @Test(arguments: [EACCES, EPERM])
+    func `The exit code is 77 if the system denied access`(_ systemError: Int32) {
+        #expect(code(.inputOutput, systemError) == .denied)
+        // The system's word is no reason to forget another.
+        #expect(code(.keychainDamaged, systemError) == .damaged)
+        #expect(code(.timedOut, systemError) == .locked)
+    }
+
+    @Test(arguments: [0, EIO, ENOENT, EMFILE, EROFS, ENOSPC] as [Int32])
+    func `The exit code is 1 for system errors that are no denial`(_ systemError: Int32) {
+        #expect(code(.inputOutput, systemError) == .failure)
     }
 }

@@ -8,17 +8,17 @@ import ValetKeychainModel
 @Suite struct `valet set` {
     private let bench = Bench()
 
-    @Test func `stores the exact bytes of standard input`() {
+    @Test func `valet set stores the exact bytes of standard input`() {
         #expect(bench.run("set", "k", input: [0, 255, 10, 10]) == .success)
         #expect(bench.keychain.values == [[0, 255, 10, 10]])
     }
 
-    @Test func `writes nothing`() {
+    @Test func `valet set writes nothing to standard output`() {
         bench.run("set", "k", input: [1])
         #expect(bench.console.output.isEmpty && bench.console.notes.isEmpty)
     }
 
-    @Test func `keeps the item where a valet looks for it`() {
+    @Test func `valet set stores the item where a valet finds it`() {
         bench.run("set", "k", input: [1])
         #expect(
             bench.keychain.items == [
@@ -33,7 +33,7 @@ import ValetKeychainModel
             ])
     }
 
-    @Test func `keeps a group's item where the group's valet looks for it`() {
+    @Test func `valet set stores a group's item where the group's valet finds it`() {
         bench.run("set", "k", "--group", "TEAM.com.example.shared", input: [1])
         let item = bench.keychain.items.first
         #expect(item?.accessGroup == AccessGroup("TEAM.com.example.shared"))
@@ -44,7 +44,7 @@ import ValetKeychainModel
                         + "_com.example.shared_AccessibleWhenUnlocked"))
     }
 
-    @Test func `puts the identifier behind the group`() {
+    @Test func `valet set puts the identifier after the group in the service name`() {
         bench.run("set", "k", "--group=group.shared", "--id=x", "--cloud", input: [1])
         let item = bench.keychain.items.first
         #expect(item?.isSynchronizable == true)
@@ -56,74 +56,75 @@ import ValetKeychainModel
     }
 
     @Test(arguments: ProtectionClass.offered)
-    func `protects the item as it is told to`(_ accessibility: ProtectionClass) {
+    func `valet set stores the item with the given accessibility`(_ accessibility: ProtectionClass)
+    {
         bench.run("set", "k", "--accessibility", accessibility.word, input: [1])
         let item = bench.keychain.items.first
         #expect(item?.protectionClass == accessibility)
     }
 
-    @Test func `acts for the application named`() {
+    @Test func `valet set works for the given application`() {
         bench.run("set", "k", "--app=com.example.a", input: [1])
         #expect(bench.keychain.requesters == [Requester(application: "com.example.a")])
     }
 
-    @Test func `says that a newline was stored with a line of text`() {
+    @Test func `valet set reports that a newline was stored with a line of text`() {
         bench.run("set", "k", input: Array("abc\n".utf8))
         #expect(bench.keychain.values == [Array("abc\n".utf8)])
         #expect(
             bench.console.notes == [
-                "valet: hint: the newline at the end was stored, too: --trim-newline leaves it out"
+                "valet: hint: the newline at the end was stored too: '--trim-newline' drops it"
             ])
     }
 
     @Test(arguments: ["abc", "a\nb\n", "\n", "a\0\n"])
-    func `says nothing of newlines in anything else`(_ text: String) {
+    func `valet set reports no newline in other values`(_ text: String) {
         bench.run("set", "k", input: Array(text.utf8))
         #expect(bench.console.notes.isEmpty)
     }
 
     @Test(arguments: [("abc\n", "abc"), ("abc\n\n", "abc\n"), ("abc", "abc")])
-    func `leaves out one newline when told to`(_ input: String, _ stored: String) {
+    func `valet set drops one newline with --trim-newline`(_ input: String, _ stored: String) {
         bench.run("set", "k", "--trim-newline", input: Array(input.utf8))
         #expect(bench.keychain.values == [Array(stored.utf8)])
         #expect(bench.console.notes.isEmpty)
     }
 
     @Test(arguments: [[], ["--trim-newline"]])
-    func `refuses an empty secret`(_ options: [String]) {
+    func `valet set refuses an empty secret`(_ options: [String]) {
         bench.console.input = options.isEmpty ? [] : Array("\n".utf8)
         let code = options.isEmpty ? bench.run("set", "k") : bench.run("set", "k", options[0])
         #expect(code == .usage)
         #expect(
             bench.console.notes.first
-                == "valet: error: the secret is empty, and Valet has no empty values")
+                == "valet: error: the secret is empty")
         #expect(bench.keychain.items.isEmpty)
     }
 
-    @Test func `refuses more than 16 MiB`() {
+    @Test func `valet set refuses more than 16 MiB`() {
         let input = [UInt8](repeating: 7, count: SetCommand.maximumByteCount + 1)
         #expect(bench.run("set", "k", input: input) == .usage)
     }
 
-    @Test func `adds what is absent when told to, and keeps what is there`() {
+    @Test func `valet set --if-absent adds a missing secret, and keeps an existing one`() {
         #expect(bench.run("set", "k", "--if-absent", input: [1]) == .success)
         #expect(bench.run("set", "k", "--if-absent", input: [2]) == .alreadyThere)
         #expect(ExitCode.alreadyThere.rawValue == 73)
         #expect(bench.keychain.values == [[1]])
         #expect(
             bench.console.notes == [
-                "valet: error: 'k' is in valet 'default' already, and stays as it is",
-                "valet: hint: without '--if-absent' the new secret takes its place",
+                "valet: error: 'k' exists in valet 'default' already, and stays",
+                "valet: hint: without '--if-absent' the new secret replaces it",
             ])
     }
 
-    @Test func `replaces a secret where there is no terminal`() {
+    @Test func `valet set replaces a secret without asking if there is no terminal`() {
         bench.run("set", "k", input: [1])
         #expect(bench.run("set", "k", input: [2]) == .success)
         #expect(bench.keychain.values == [[2]])
     }
 
-    @Test func `asks at a terminal before it replaces a secret`() {
+    @Test func `valet set asks at a terminal before it replaces a secret`() {
         bench.run("set", "k", input: [1])
         bench.console.isInputTerminal = true
         #expect(bench.run("set", "k", input: [2]) == .denied)
@@ -137,32 +138,32 @@ import ValetKeychainModel
         #expect(bench.keychain.values == [[3]])
     }
 
-    @Test func `does not have a person type what it would not store`() {
+    @Test func `valet set does not ask for a secret that it would not store`() {
         bench.run("set", "k", input: [1])
         bench.console.isInputTerminal = true
         #expect(bench.run("set", "k", "--if-absent", input: [2]) == .alreadyThere)
         #expect(bench.console.questions.isEmpty && bench.keychain.values == [[1]])
     }
 
-    @Test func `asks for no secret where questions are off`() {
+    @Test func `valet set does not ask for a secret if questions are off`() {
         bench.console.isInputTerminal = true
         bench.console.refusalToAsk = "questions are turned off"
         #expect(bench.run("set", "k", "--yes", input: [1]) == .usage)
         #expect(
             bench.console.notes == [
-                "valet: error: the secret cannot be asked for: questions are turned off",
+                "valet: error: cannot ask for the secret: questions are turned off",
                 "valet: hint: use standard input: 'valet set KEY < FILE'",
             ])
         #expect(bench.console.questions.isEmpty && bench.keychain.values.isEmpty)
     }
 
-    @Test func `asks at a terminal`() {
+    @Test func `valet set asks for the secret at a terminal`() {
         bench.console.isInputTerminal = true
         bench.run("set", "k\u{7}", input: [1])
         #expect(bench.console.questions == ["Secret for 'k\\u{7}'"])
     }
 
-    @Test func `answers with an object when asked to`() {
+    @Test func `valet set writes a JSON object if asked to`() {
         bench.run("set", "k", "--json", input: [1, 2])
         #expect(bench.console.outputText == "{\"name\":\"k\",\"byteCount\":2}\n")
     }
@@ -174,10 +175,10 @@ import ValetKeychainModel
         (["set", "k", "--accessibility=always"], "'--accessibility' does not take 'always'"),
         (
             ["set", "k", "--cloud", "--accessibility=when-unlocked-this-device-only"],
-            "'--cloud' does not go with '--accessibility when-unlocked-this-device-only'"
+            "'--cloud' and '--accessibility when-unlocked-this-device-only' exclude each other"
         ),
     ])
-    func `refuses what no valet can be`(_ words: [String], _ message: String) {
+    func `valet set refuses options that no valet can have`(_ words: [String], _ message: String) {
         let error = #expect(throws: CLIError.self) {
             guard case .run(_, let values) = try parser.parse(words) else { return }
             _ = try SetCommand(values)

@@ -37,7 +37,7 @@ import ValetTestValues
         return true
     }
 
-    @Test func `packs items so that nothing is lost`() {
+    @Test func `Packed items keep all their properties`() {
         for item in Self.items { #expect(ListedItem(packed: item.packed[...]) == item) }
         #expect(ListedItem(packed: []) == nil)
         let packed = Self.items[0].packed
@@ -45,7 +45,8 @@ import ValetTestValues
     }
 
     @Test(arguments: [1, 200, 1000, 10_000, 50_000, SortedListing.usualByteCount])
-    func `is whole and in order, however little memory it may take`(_ byteCount: Int) {
+    func `A long list is complete and in order, however little memory it may use`(_ byteCount: Int)
+    {
         let items = byteCount < 1000 ? Array(Self.items.prefix(60)) : Self.items
         var written: [ListedItem] = []
         var last: [UInt8]?
@@ -63,7 +64,7 @@ import ValetTestValues
         #expect((passCount == 1) == (byteCount == SortedListing.usualByteCount))
     }
 
-    @Test func `takes no more memory than it may`() {
+    @Test func `A long list uses no more memory than allowed`() {
         let byteCount = 4 << 20
         var listing = SortedListing(byteCount: byteCount)
         var most = 0

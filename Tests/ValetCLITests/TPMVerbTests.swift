@@ -19,14 +19,14 @@ struct `valet device, with a TPM` {
         bench.add("secret")
     }
 
-    @Test func `bind keeps the key in the TPM, and says what to do first`() throws {
+    @Test func `valet device bind keeps the key in the TPM, and says what to do first`() throws {
         try RawTPM(swtpm.socket).setLockoutAuthorization([7])
         #expect(bench.run("device", "bind", "--tpm", "--pcrs", "7,16") == .success)
         #expect(
             bench.console.notes == [
-                "valet: the device key comes from tpm now",
-                "valet: hint: without this machine's TPM only a recovery key brings the keychain "
-                    + "back: 'valet recovery create' makes one",
+                "valet: the device key now comes from tpm",
+                "valet: hint: without this machine's TPM only a recovery key opens the keychain: "
+                    + "'valet recovery create' makes one",
             ])
         #expect(bench.canRead("secret"))
         #expect(bench.run("device", "status", "--json") == .success)
@@ -38,13 +38,13 @@ struct `valet device, with a TPM` {
                 """))
         #expect(bench.run("status") == .success)
         #expect(bench.console.outputText.contains("Protection:    tpm\n"))
-        #expect(!bench.console.outputText.contains("People:"))
-        #expect(bench.console.outputText.contains("PCRs:          7,16 (how the machine"))
+        #expect(!bench.console.outputText.contains("Tries counted:"))
+        #expect(bench.console.outputText.contains("PCRs:          7,16 (measurements"))
         #expect(bench.run("doctor") == .success)
         #expect(bench.console.outputText.contains("bound to PCRs of the TPM: 7, 16"))
     }
 
-    @Test func `bind asks for the passcode, and binds it`() throws {
+    @Test func `valet device bind asks for the passcode, and binds it to the TPM`() throws {
         try bench.store.setPasscode(KeychainBench.passcode(KeychainBench.passcode))
         bench.person.answers = ["wrong", KeychainBench.passcode]
         try RawTPM(swtpm.socket).setLockoutAuthorization([7])
@@ -53,7 +53,8 @@ struct `valet device, with a TPM` {
         bench.run("status", "--json")
         #expect(bench.console.outputText.contains(#""people":"tpm""#))
         bench.run("status")
-        #expect(bench.console.outputText.contains("People:        tpm (it counts wrong passcodes"))
+        let text = "Tries counted: tpm (the TPM counts wrong passcodes"
+        #expect(bench.console.outputText.contains(text))
         bench.run("lock", "--all")
         bench.person.answers = ["wrong", KeychainBench.passcode]
         #expect(bench.run("rotate") == .success)
@@ -64,19 +65,19 @@ struct `valet device, with a TPM` {
         #expect(bench.canRead("secret"))
     }
 
-    @Test func `unbind is not done unasked`() throws {
+    @Test func `valet device unbind needs --lower`() throws {
         bench.run("device", "bind", "--tpm", "--accept-resettable-lockout")
         #expect(bench.run("device", "unbind") == .usage)
         #expect(try bench.store.status().level == .tpm)
         #expect(bench.run("device", "bind", "--own-file") == .usage)
         #expect(bench.run("device", "unbind", "--lower") == .success)
-        #expect(bench.console.notes == ["valet: the device key comes from own-file now"])
+        #expect(bench.console.notes == ["valet: the device key now comes from own-file"])
         #expect(try bench.store.status().level == .file)
         swtpm.kill()
         #expect(bench.canRead("secret"))
     }
 
-    @Test func `that was lost is done without by a recovery that says so`() throws {
+    @Test func `valet recovery use gives up a lost TPM only with --lower`() throws {
         #expect(bench.run("recovery", "create") == .success)
         let key = String(bench.console.outputText.dropLast())
         bench.run("device", "bind", "--tpm", "--accept-resettable-lockout")
@@ -96,8 +97,8 @@ struct `valet device, with a TPM` {
 }
 
 @Suite(.enabled(if: Swtpm.isThere, Comment(rawValue: Swtpm.missing)))
-struct `valet recovery use, where the TPM is not seen` {
-    @Test func `says so before it is given up`() throws {
+struct `valet recovery use, without the TPM` {
+    @Test func `valet recovery use warns before it gives up a TPM that it cannot see`() throws {
         let swtpm = try Swtpm()
         let bench = try KeychainBench(tpm: swtpm.device)
         bench.add("secret")
@@ -112,14 +113,14 @@ struct `valet recovery use, where the TPM is not seen` {
         #expect(code != .success)
         #expect(
             bench.console.notes.contains(
-                "valet: warning: the TPM is given up for lost: there is no TPM"))
+                "valet: warning: the TPM cannot be used and is given up: there is no TPM"))
         #expect(bench.console.notes.contains { $0.contains("a container or another boot") })
         #expect(try bench.store.status().level == .tpm)
     }
 }
 
 @Suite(.enabled(if: Swtpm.isThere, Comment(rawValue: Swtpm.missing)))
-struct `valet device, with a TPM whose lockout anybody can reset` {
+struct `valet device, with a TPM whose lockout can be reset` {
     private let swtpm: Swtpm
     private let bench: KeychainBench
 
@@ -132,10 +133,13 @@ struct `valet device, with a TPM whose lockout anybody can reset` {
     }
 
     private static let warning =
-        "valet: warning: the TPM's lockout authorization is empty: anybody who starts another "
+        "valet: warning: the TPM's lockout authorization is empty: anyone who starts another "
         + "system on this machine can reset the count of wrong passcodes"
 
-    @Test func `is not bound to where nobody can be asked`() throws {
+    @Test
+    func `valet device bind refuses a TPM with a resettable lockout where nobody can be asked`()
+        throws
+    {
         #expect(bench.run("device", "bind", "--tpm") == .usage)
         #expect(bench.console.notes.first == Self.warning)
         let hint = bench.console.notes.last ?? ""
@@ -146,20 +150,22 @@ struct `valet device, with a TPM whose lockout anybody can reset` {
     }
 
     @Test(arguments: [false, true])
-    func `is bound to if a person agrees`(_ agrees: Bool) throws {
+    func `valet device bind uses a TPM with a resettable lockout if the user agrees`(_ agrees: Bool)
+        throws
+    {
         bench.console.isInputTerminal = true
         bench.console.answer = agrees
         #expect(bench.run("device", "bind", "--tpm") == (agrees ? .success : .denied))
-        #expect(bench.console.questions == ["Bind to this TPM all the same?"])
+        #expect(bench.console.questions == ["Bind to this TPM anyway?"])
         #expect(bench.console.notes.first == Self.warning)
         #expect(try bench.store.status().level == (agrees ? .tpmAndPasscode : .passcode))
     }
 
-    @Test func `is shown by status and doctor until it is set`() throws {
+    @Test func `status and doctor show a resettable TPM lockout until it is set`() throws {
         #expect(bench.run("device", "bind", "--tpm", "--accept-resettable-lockout") == .success)
         #expect(bench.console.notes.first == Self.warning)
         bench.run("status")
-        #expect(bench.console.outputText.contains("TPM lockout:   empty (another system started"))
+        #expect(bench.console.outputText.contains("TPM lockout:   empty (another system on this"))
         #expect(bench.console.outputText.contains("but its lockout authorization is empty"))
         for verb in [["status"], ["device", "status"]] {
             bench.run(verb + ["--json"])
@@ -170,13 +176,13 @@ struct `valet device, with a TPM whose lockout anybody can reset` {
         #expect(bench.console.outputText.contains("tpm2_changeauth -c lockout file:PATH"))
         try RawTPM(swtpm.socket).setLockoutAuthorization([7])
         bench.run("status")
-        #expect(bench.console.outputText.contains("TPM lockout:   set (nobody resets"))
-        #expect(bench.console.outputText.contains("tpm (it counts wrong passcodes)"))
+        #expect(bench.console.outputText.contains("TPM lockout:   set (resetting"))
+        #expect(bench.console.outputText.contains("tpm (the TPM counts wrong passcodes)"))
         #expect(bench.run("doctor") == .success)
         #expect(bench.console.outputText.contains("the TPM's lockout authorization is set"))
     }
 
-    @Test func `is told again when a passcode is set later`() throws {
+    @Test func `valet passcode set warns of a resettable TPM lockout`() throws {
         bench.run("passcode", "remove", "--yes")
         #expect(bench.run("device", "bind", "--tpm", "--accept-resettable-lockout") == .success)
         bench.person.answers = [KeychainBench.passcode, KeychainBench.passcode]
@@ -184,7 +190,7 @@ struct `valet device, with a TPM whose lockout anybody can reset` {
         #expect(bench.console.notes.contains(Self.warning))
     }
 
-    @Test func `is accepted with the TPM alone`() {
+    @Test func `The option --accept-resettable-lockout needs --tpm`() {
         let code = bench.run("device", "bind", "--own-file", "--accept-resettable-lockout")
         #expect(code == .usage)
         #expect(
@@ -201,7 +207,7 @@ struct `valet device, with a TPM whose lockout anybody can reset` {
         bench.add("secret")
     }
 
-    @Test func `bind says what is missing before it asks for anything`() throws {
+    @Test func `valet device bind says that there is no TPM before it asks for anything`() throws {
         try bench.store.setPasscode(KeychainBench.passcode(KeychainBench.passcode))
         #expect(bench.run("device", "bind", "--tpm") == .failure)
         #expect(bench.console.notes.first?.contains("could not look at the TPM") == true)
@@ -210,7 +216,7 @@ struct `valet device, with a TPM whose lockout anybody can reset` {
         #expect(try bench.store.status().level == .passcode)
     }
 
-    @Test func `unbind has nothing to do`() {
+    @Test func `valet device unbind fails if the keychain is not bound to a TPM`() {
         #expect(bench.run("device", "unbind", "--lower") == .failure)
         #expect(
             bench.console.notes.first == "valet: error: the keychain is not bound to a TPM")

@@ -5,7 +5,7 @@ import ValetKeychainModel
 
 @testable import ValetCLI
 
-@Suite struct `A keychain that a verb meets locked` {
+@Suite struct `A verb that finds the keychain locked` {
     private static let verbs = [
         ["get", "a"], ["contains", "a"], ["remove", "a", "--yes"], ["list"],
         ["remove", "--all", "--yes"], ["set", "a"], ["set", "new", "--if-absent"],
@@ -32,7 +32,8 @@ import ValetKeychainModel
     }
 
     @Test(arguments: verbs)
-    func `stays locked where its state is shared, and nobody is asked`(_ words: [String]) {
+    func `A verb does not ask for the passcode where programs share opened keys`(_ words: [String])
+    {
         lock(byProcess: false)
         person.answers = ["correct horse"]
         #expect(run(words, answeredBy: person) == .locked)
@@ -41,28 +42,30 @@ import ValetKeychainModel
     }
 
     @Test(arguments: verbs)
-    func `is unlocked for the verb where each process has its own`(_ words: [String]) {
+    func `A verb unlocks a locked keychain where each process has its own keys`(_ words: [String]) {
         lock(byProcess: true)
         person.answers = ["correct horse"]
         #expect(run(words, answeredBy: person) == .success)
         #expect(person.prompts.count == 1)
     }
 
-    @Test func `is denied after three wrong answers of a person`() {
+    @Test func `A verb that finds the keychain locked fails after three wrong answers of a person`()
+    {
         lock(byProcess: true)
         person.answers = ["1", "2", "3", "correct horse"]
         #expect(run(["get", "a"], answeredBy: person) == .denied)
         #expect(person.problems == ["wrong passcode", "wrong passcode"])
     }
 
-    @Test func `is denied after one wrong answer of a descriptor`() {
+    @Test
+    func `A verb that finds the keychain locked fails after one wrong answer of a descriptor`() {
         lock(byProcess: true)
         let lines = ScriptedAnswers(["1", "correct horse"], isInteractive: false)
         #expect(run(["get", "a"], answeredBy: lines) == .denied)
         #expect(lines.answers == ["correct horse"])
     }
 
-    @Test func `stays locked when nobody answers, with what helps`() {
+    @Test func `A verb that finds the keychain locked says what helps if it gets no answer`() {
         lock(byProcess: true)
         #expect(run(["get", "a"], answeredBy: person) == .locked)
         #expect(bench.console.notes.last?.contains("$VALET_PASSCODE_FD") == true)
@@ -70,7 +73,7 @@ import ValetKeychainModel
     }
 
     @Test(arguments: [["status"], ["doctor"]])
-    func `is looked at without asking`(_ words: [String]) {
+    func `status and doctor do not ask for the passcode of a locked keychain`(_ words: [String]) {
         bench.keychain.passcode = "correct horse"
         #expect(run(words, answeredBy: person) == .success)
         #expect(person.prompts.isEmpty)
@@ -81,25 +84,25 @@ import ValetKeychainModel
     private let console = FakeConsole()
 
     private func show(_ counts: [Int]) {
-        let line = ProgressLine("sealing items anew", on: console)
+        let line = ProgressLine("sealing items again", on: console)
         for count in counts { line.show(count, of: 200) }
         line.end()
     }
 
-    @Test func `is shown on a terminal, each percent once`() {
+    @Test func `The progress of a long change is shown on a terminal, each percent once`() {
         console.isErrorTerminal = true
         show([0, 1, 2, 3, 200])
-        let lines = ["0", "1", "100"].map { "\rvalet: sealing items anew: \($0) %" }
+        let lines = ["0", "1", "100"].map { "\rvalet: sealing items again: \($0) %" }
         #expect(console.shown == lines.joined() + "\n")
     }
 
-    @Test func `is not shown for what is done at once`() {
+    @Test func `The progress of a change that is done at once is not shown`() {
         console.isErrorTerminal = true
         show([200])
         #expect(console.shown.isEmpty)
     }
 
-    @Test func `is not shown where nobody looks`() {
+    @Test func `The progress of a change is not shown without a terminal`() {
         show([0, 100, 200])
         #expect(console.shown.isEmpty)
     }

@@ -238,7 +238,7 @@ def asks_nothing_where_questions_are_off(command):
     for words in (("set", "k"), ("set", "k", "--yes"), ("set", "new")):
         output, status = Session(command, *words).finish()
         exits(status, 64)
-        check(b"cannot be asked for: questions are turned off" in output, output)
+        check(b"cannot ask for the secret: questions are turned off" in output, output)
     check(Session(command, "get", "k").finish()[0] == b"v\r\n", "changed")
     exits(Session(command, "remove", "--all", "--yes").finish()[1], 0)
 
@@ -248,7 +248,7 @@ def another_recovery_key_asks(command):
     store(command, "k", b"v")
     exits(Session(command, "recovery", "create").finish()[1], 0)
     session = Session(command, "recovery", "create")
-    session.expect(b"Make another one? [y/N] ")
+    session.expect(b"Make a new one? [y/N] ")
     os.write(session.terminal, b"n\n")
     exits(session.finish()[1], 77)
     session = Session(command, "recovery", "revoke")
@@ -533,8 +533,8 @@ def says_how_far_it_is(command):
             _, status = Session(command, "set", f"large {number}", stdin=file.fileno()).finish()
             exits(status, 0)
     session = Session(command, "rotate")
-    session.expect(b"\rvalet: sealing items anew: ")
-    session.expect(b" %\rvalet: sealing items anew: 100 %\r\n")
+    session.expect(b"\rvalet: sealing items again: ")
+    session.expect(b" %\rvalet: sealing items again: 100 %\r\n")
     exits(session.finish()[1], 0)
 
 

@@ -38,18 +38,18 @@ struct Session {
         session = Session(try #require(Identifier(nonEmpty: "App")))
     }
 
-    @Test func `is signed out at first`() {
+    @Test func `A new session is signed out`() {
         #expect(session.state == "signed out")
     }
 
-    @Test func `keeps its token`() throws {
+    @Test func `A session keeps its token`() throws {
         try session.signIn("abc")
         #expect(session.state == "signed in with abc")
         #expect(KeychainSwift().get("token") == "abc")
     }
 }
 
-@Test func `An import replaces what was there`() async throws {
+@Test func `An import replaces the old keys`() async throws {
     try await withTemporaryKeychain {
         let keychain = KeychainSwift()
         keychain.set("old", forKey: "token")
@@ -71,14 +71,14 @@ struct Session {
     #expect(KeychainSwift().get("key") == "x")
 }
 
-@Suite(.temporaryKeychain) struct `A session in trouble` {
+@Suite(.temporaryKeychain) struct `A session while the keychain fails` {
     let session: Session
 
     init() throws {
         session = Session(try #require(Identifier(nonEmpty: "App")))
     }
 
-    @Test func `waits while the keychain is locked`() throws {
+    @Test func `A session waits while the keychain is locked`() throws {
         try session.signIn("abc")
         withKeychainFailure(.locked) {
             #expect(session.state == "try again later")
@@ -87,7 +87,7 @@ struct Session {
     }
 
     @Test(.keychainFailure(.diskFull.atCall(2)))
-    func `keeps its token when the disk is full`() throws {
+    func `A session keeps its token when the disk is full`() throws {
         try session.signIn("abc")
         #expect(throws: KeychainError.couldNotAccessKeychain) { try session.signIn("def") }
         #expect(KeychainFailure.last?.code == .diskFull)
@@ -115,7 +115,7 @@ private func importTokens() async throws {
 }
 
 @Suite struct `The examples of the guide to testing` {
-    @Test func `are those that run here`() throws {
+    @Test func `The examples of the guide to testing are those that run here`() throws {
         let here = URL(filePath: #filePath)
         let root = here.deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

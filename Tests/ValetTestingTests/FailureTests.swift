@@ -9,7 +9,7 @@ internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetTesting
 
-/// What a failure answers to storing, to reading what is there and to reading what is not.
+/// The results of storing, of reading a stored key and of reading a missing key under a failure.
 struct FailureRow: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let failure: ScriptedFailure
@@ -38,7 +38,7 @@ struct FailureRow: Sendable, CustomTestStringConvertible {
 
 @Suite(.temporaryKeychain) struct `A scripted failure` {
     @Test(arguments: FailureRow.all, Door.allCases)
-    func `answers with the code of the real one`(_ row: FailureRow, _ door: Door) {
+    func `A scripted failure has the code of the real one`(_ row: FailureRow, _ door: Door) {
         #expect(door.set("there") == noErr)
         withKeychainFailure(row.failure) {
             #expect(door.set("new") == row.storing)
@@ -50,7 +50,7 @@ struct FailureRow: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Door.allCases)
-    func `leaves open what is open while the keychain is locked`(_ door: Door) {
+    func `A scripted locked keychain leaves items of open classes readable`(_ door: Door) {
         door.set("key", whileLocked: true)
         withKeychainFailure(.locked) {
             #expect(door.get("key", whileLocked: true) == noErr)
@@ -58,7 +58,7 @@ struct FailureRow: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `lets what is locked be deleted, but what is synchronized`() {
+    @Test func `A scripted locked keychain deletes locked items, but not synchronized ones`() {
         let keychain = KeychainSwift()
         keychain.set("x", forKey: "local")
         keychain.synchronizable = true
@@ -73,7 +73,7 @@ struct FailureRow: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Door.allCases)
-    func `is of one key`(_ door: Door) {
+    func `A scripted failure can be limited to one key`(_ door: Door) {
         for key in ["one", "two"] { door.set(key) }
         withKeychainFailure(.damaged.forKey("two"), .diskFull.forKey("three")) {
             #expect(door.get("one") == noErr)
@@ -84,7 +84,7 @@ struct FailureRow: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Door.allCases)
-    func `is of one call`(_ door: Door) {
+    func `A scripted failure can be limited to one call`(_ door: Door) {
         door.set("key")
         withKeychainFailure(.userCancelled.atCall(2)) {
             #expect(door.get("key") == noErr)
@@ -95,7 +95,7 @@ struct FailureRow: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Door.allCases)
-    func `is of all calls from one on`(_ door: Door) {
+    func `A scripted failure can apply to all calls from one on`(_ door: Door) {
         withKeychainFailure(.diskFull.fromCall(2)) {
             #expect(door.set("a") == noErr)
             #expect(door.set("b") == errSecDiskFull)
@@ -104,7 +104,7 @@ struct FailureRow: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `adds to those that are there`() {
+    @Test func `A scripted failure adds to those in effect`() {
         withKeychainFailure(.diskFull) {
             withKeychainFailure(.locked.forKey("a")) {
                 #expect(Door.secItem.set("a") == errSecDiskFull)
@@ -113,14 +113,14 @@ struct FailureRow: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `of slowness ends at the deadline of a call`() {
+    @Test func `A scripted delay ends at the time limit of a call`() {
         withKeychainFailure(.slow(.seconds(3600))) {
             #expect(Door.secItem.get("key") == errSecNotAvailable)
             #expect(KeychainFailure.last?.code == .timedOut)
         }
     }
 
-    @Test func `is Valet's error of its kind`() throws {
+    @Test func `A scripted failure becomes the KeychainError of its kind`() throws {
         let identifier = try #require(Identifier(nonEmpty: "id"))
         let valet = Valet.valet(with: identifier, accessibility: .whenUnlocked)
         try valet.setString("x", forKey: "key")
@@ -135,7 +135,9 @@ struct FailureRow: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `reaches what is asynchronous, and what asks for several keys`() async throws {
+    @Test func `A scripted failure applies to asynchronous calls and to calls for several keys`()
+        async throws
+    {
         let identifier = try #require(Identifier(nonEmpty: "id"))
         let valet = Valet.valet(with: identifier, accessibility: .whenUnlocked)
         try await valet.asynchronous.setString("x", forKey: "key")
@@ -151,7 +153,7 @@ struct FailureRow: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `changes nothing outside of temporary keychains`() async {
+    @Test func `A scripted failure changes nothing outside of temporary keychains`() async {
         let code = await withKeychainFailure(.diskFull) { () async -> OSStatus in
             await Task.detached { withTemporaryKeychain { Door.secItem.set("key") } }.value
         }
@@ -161,18 +163,18 @@ struct FailureRow: Sendable, CustomTestStringConvertible {
 
 @Suite struct `The trait for failures` {
     @Test(.keychainFailure(.beforeFirstUnlock))
-    func `brings a temporary keychain along`() {
+    func `The trait for failures gives the test a temporary keychain`() {
         #expect(TemporaryKeychain.current != nil)
         #expect(Door.valet.set("key") == errSecInteractionNotAllowed)
     }
 
     @Test(.keychainFailure(.diskFull), .temporaryKeychain)
-    func `may come before the one for keychains`() {
+    func `The trait for failures may come before the trait for keychains`() {
         #expect(Door.keychainSwift.set("key") == errSecDiskFull)
     }
 
     @Test(.temporaryKeychain, .keychainFailure(.diskFull.atCall(1)), arguments: Door.allCases)
-    func `counts for each case`(_ door: Door) {
+    func `The trait for failures counts calls for each case`(_ door: Door) {
         #expect(door.set("key") == errSecDiskFull)
         #expect(door.set("key") == noErr)
     }

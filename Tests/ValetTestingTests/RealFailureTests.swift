@@ -87,7 +87,7 @@ private struct Situation: Equatable {
     }
 }
 
-@Suite struct `A failure that is scripted and one that is real` {
+@Suite struct `A scripted failure and a real one` {
     /// Items of a class that is closed while locked, and of one that is open.
     private func fill() {
         for door in Door.allCases {
@@ -128,7 +128,9 @@ private struct Situation: Equatable {
     }
 
     @Test(arguments: FailureState.allCases)
-    func `say alike how the keychain is`(_ state: FailureState) async throws {
+    func `A scripted failure and a real one report the same state`(_ state: FailureState)
+        async throws
+    {
         let real = RealKeychain()
         SessionOverride.with(real.session) { fill() }
         try real.bring(to: state)
@@ -141,7 +143,7 @@ private struct Situation: Equatable {
     }
 
     @Test(arguments: FailureState.allCases)
-    func `answer alike`(_ state: FailureState) throws {
+    func `A scripted failure and a real one answer calls alike`(_ state: FailureState) throws {
         let real = RealKeychain()
         SessionOverride.with(real.session) { fill() }
         try real.bring(to: state)

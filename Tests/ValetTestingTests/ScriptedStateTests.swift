@@ -39,7 +39,7 @@ struct StateRow: Sendable, CustomTestStringConvertible {
 
 @Suite(.temporaryKeychain, .timeLimit(.minutes(20))) struct `A scripted state` {
     @Test(arguments: StateRow.all)
-    func `is what a keychain says of itself`(_ row: StateRow) async throws {
+    func `A temporary keychain reports the scripted state`(_ row: StateRow) async throws {
         try await within(row.failures[...]) { () async throws in
             #expect(try ValetKeychain.lockState == row.state)
             #expect(try ValetKeychain.protectionLevel == row.level)
@@ -58,7 +58,9 @@ struct StateRow: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `is that of the next call, and asking is none`() throws {
+    @Test func `A scripted state is that of the next call, and asking for it is not counted`()
+        throws
+    {
         try withKeychainFailure(.locked.atCall(2)) { () throws in
             for _ in 0..<3 { #expect(try ValetKeychain.lockState == .absent) }
             #expect(Door.secItem.set("a") == noErr)
@@ -69,7 +71,7 @@ struct StateRow: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `is told when it begins and when it ends`() async throws {
+    @Test func `A scripted state is reported when it begins and when it ends`() async throws {
         var states = ValetKeychain.lockStateChanges.makeAsyncIterator()
         #expect(try await states.next() == .absent)
         try await withKeychainFailure(.locked) { () async throws in
@@ -82,7 +84,9 @@ struct StateRow: Sendable, CustomTestStringConvertible {
         #expect(try await states.next() == .absent)
     }
 
-    @Test func `is told to who waits while calls bring it about`() async throws {
+    @Test func `A scripted state that calls bring about is reported to a waiting task`()
+        async throws
+    {
         try await withKeychainFailure(.locked.fromCall(2)) { () async throws in
             async let seen = states(until: .locked)
             #expect(Door.secItem.set("a") == noErr)
@@ -90,7 +94,7 @@ struct StateRow: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `ends for tasks that go on`() async throws {
+    @Test func `A scripted state ends for tasks that outlive it`() async throws {
         let watching = withKeychainFailure(.locked) {
             Task { try await states(until: .absent) }
         }
@@ -118,7 +122,9 @@ struct StateRow: Sendable, CustomTestStringConvertible {
         return states
     }
 
-    @Test func `is waited for`() async throws {
+    @Test func `Waiting for an available keychain waits until the scripted state ends`()
+        async throws
+    {
         let waiting = await withKeychainFailure(.locked) {
             #expect(await wait(.now, kSecAttrAccessibleWhenUnlocked) == .locked)
             #expect(await wait(.now, kSecAttrAccessibleAfterFirstUnlock) == nil)
@@ -127,7 +133,7 @@ struct StateRow: Sendable, CustomTestStringConvertible {
         #expect(await waiting.value == nil)
     }
 
-    @Test func `that cannot be found out is not waited for beyond the deadline`() async {
+    @Test func `Waiting for an unknown scripted state ends at the deadline`() async {
         await withKeychainFailure(.slow(.seconds(3600))) {
             #expect(await wait(.now, kSecAttrAccessibleWhenUnlocked) == .timedOut)
         }
@@ -144,7 +150,7 @@ struct StateRow: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `goes with its keychain`() throws {
+    @Test func `A scripted state ends with its keychain`() throws {
         let keychain = TemporaryKeychain()
         keychain.remove()
         keychain.use {

@@ -73,7 +73,7 @@ enum Door: CaseIterable {
 
 @Suite struct `A temporary keychain` {
     @Test(arguments: Door.allCases, [TemporaryKeychain.Storage.memory, .disk])
-    func `is empty, keeps what is stored and is gone afterwards`(
+    func `A temporary keychain is empty, stores items, and is removed afterwards`(
         _ door: Door, _ storage: TemporaryKeychain.Storage
     ) throws {
         let folder = try withTemporaryKeychain(storage) {
@@ -89,7 +89,7 @@ enum Door: CaseIterable {
         withTemporaryKeychain { #expect(door.get("key") == errSecItemNotFound) }
     }
 
-    @Test func `is in memory where the system has room for that`() {
+    @Test func `A temporary keychain is in memory if the system has room`() {
         let keychain = TemporaryKeychain(.memory)
         let hasMemory = FileManager.default.isWritableFile(atPath: "/dev/shm")
         #expect(keychain.folder.hasPrefix("/dev/shm/") == hasMemory)
@@ -97,7 +97,7 @@ enum Door: CaseIterable {
         #expect(TemporaryKeychain(.disk).folder.hasPrefix(temporary))
     }
 
-    @Test func `has a folder that others cannot look into`() throws {
+    @Test func `A temporary keychain has a folder that other users cannot read`() throws {
         try withTemporaryKeychain {
             Door.valet.set("key")
             let folder = try #require(TemporaryKeychain.current?.folder)
@@ -107,7 +107,7 @@ enum Door: CaseIterable {
     }
 
     @Test(arguments: Door.allCases)
-    func `is one for each task that has one`(_ door: Door) async {
+    func `Each task with a temporary keychain has its own`(_ door: Door) async {
         let codes = await withTaskGroup(of: [OSStatus].self) { group in
             for _ in 0..<8 {
                 group.addTask {
@@ -124,7 +124,7 @@ enum Door: CaseIterable {
     }
 
     @Test(arguments: Door.allCases)
-    func `is inherited by tasks, and can be handed to those that do not inherit`(
+    func `Child tasks inherit a temporary keychain, and other threads can be handed it`(
         _ door: Door
     ) async throws {
         try await withTemporaryKeychain {
@@ -138,7 +138,7 @@ enum Door: CaseIterable {
         }
     }
 
-    @Test func `inside another one is another one`() {
+    @Test func `A temporary keychain inside another is a separate one`() {
         withTemporaryKeychain {
             Door.valet.set("key")
             withTemporaryKeychain { #expect(Door.valet.get("key") == errSecItemNotFound) }
@@ -146,7 +146,7 @@ enum Door: CaseIterable {
         }
     }
 
-    @Test func `lets through what the closure throws`() async {
+    @Test func `Using a temporary keychain rethrows the error of the closure`() async {
         struct Mistake: Error, Equatable {}
         #expect(throws: Mistake()) {
             try withTemporaryKeychain { () throws(Mistake) in throw Mistake() }
@@ -157,7 +157,7 @@ enum Door: CaseIterable {
     }
 
     @Test(arguments: Door.allCases)
-    func `refuses calls that come after its end`(_ door: Door) {
+    func `A temporary keychain refuses calls after its end`(_ door: Door) {
         let keychain = TemporaryKeychain()
         keychain.use {
             #expect(door.set("key") == noErr)
@@ -168,7 +168,7 @@ enum Door: CaseIterable {
         #expect(!FileManager.default.fileExists(atPath: keychain.folder))
     }
 
-    @Test func `removes its files when nobody has it any more`() {
+    @Test func `A temporary keychain removes its files when it is released`() {
         var keychain: TemporaryKeychain? = TemporaryKeychain()
         let folder = keychain?.folder ?? ""
         keychain?.use { _ = Door.valet.set("key") }
@@ -177,7 +177,7 @@ enum Door: CaseIterable {
         #expect(!FileManager.default.fileExists(atPath: folder))
     }
 
-    @Test func `has the groups it is made with, and those alone`() {
+    @Test func `A temporary keychain has exactly the groups that it is created with`() {
         withTemporaryKeychain(applicationIdentifier: "app", accessGroups: ["shared"]) {
             let keychain = KeychainSwift()
             for group in ["shared", "app"] {
@@ -190,7 +190,7 @@ enum Door: CaseIterable {
         }
     }
 
-    @Test func `can be the only one that a process reaches`() async {
+    @Test func `A process can be limited to temporary keychains`() async {
         await #expect(processExitsWith: .success) {
             TemporaryKeychain.forbidOthers()
             let outside = Door.allCases.map { $0.get("key") }
@@ -209,7 +209,9 @@ enum Door: CaseIterable {
 
 @Suite(.temporaryKeychain) struct `The trait for temporary keychains` {
     @Test(arguments: 0..<4)
-    func `gives each case of each test an empty one`(_ number: Int) {
+    func `The trait for temporary keychains gives each case of each test an empty one`(
+        _ number: Int
+    ) {
         #expect(TemporaryKeychain.current != nil)
         for door in Door.allCases {
             #expect(door.get("key") == errSecItemNotFound)
@@ -219,7 +221,7 @@ enum Door: CaseIterable {
     }
 
     @Test(.temporaryKeychain(.disk, accessGroups: ["shared"]))
-    func `takes what a test says of its own`() {
+    func `The trait for temporary keychains accepts the parameters of a test`() {
         let temporary = FileManager.default.temporaryDirectory.path
         #expect(TemporaryKeychain.current?.folder.hasPrefix(temporary) == true)
     }

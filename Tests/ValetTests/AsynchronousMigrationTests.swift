@@ -10,7 +10,7 @@ internal import ValetKeychainModel
     private struct Declined: Error {}
 
     @Test(arguments: TestBackend.enabled, [false, true])
-    func `moves or copies what another valet has`(
+    func `An asynchronous migration moves or copies the items of another valet`(
         _ backend: TestBackend, _ removes: Bool
     ) async throws {
         let valets = try Migrating(backend)
@@ -21,7 +21,7 @@ internal import ValetKeychainModel
     }
 
     @Test(arguments: TestBackend.enabled, [false, true])
-    func `moves or copies what a query finds`(
+    func `An asynchronous migration moves or copies the items that a query finds`(
         _ backend: TestBackend, _ removes: Bool
     ) async throws {
         let valets = try Migrating(backend)
@@ -33,7 +33,9 @@ internal import ValetKeychainModel
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `stores what the closure makes of another valet`(_ backend: TestBackend) async throws {
+    func `An asynchronous migration stores the pairs that the closure makes of a valet's items`(
+        _ backend: TestBackend
+    ) async throws {
         let valets = try Migrating(backend)
         try await valets.destination.asynchronous.migrateObjects(from: valets.source) { pair in
             pair.key == AnyHashable("two")
@@ -44,7 +46,7 @@ internal import ValetKeychainModel
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `stores what the closure makes of what a query finds`(
+    func `An asynchronous migration stores the pairs that the closure makes of a query's items`(
         _ backend: TestBackend
     ) async throws {
         let valets = try Migrating(backend)
@@ -57,7 +59,7 @@ internal import ValetKeychainModel
     }
 
     @Test(arguments: TestBackend.enabled, [false, true])
-    func `finds what was always accessible`(
+    func `An asynchronous migration finds items of the retired accessibility "always"`(
         _ backend: TestBackend, _ removes: Bool
     ) async throws {
         let sample = Sample(backend)
@@ -76,7 +78,7 @@ internal import ValetKeychainModel
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `throws what the migration throws, and changes nothing`(
+    func `An asynchronous migration throws the errors of the migration and changes nothing`(
         _ backend: TestBackend
     ) async throws {
         let valets = try Migrating(backend)
@@ -101,7 +103,8 @@ internal import ValetKeychainModel
         #expect(try valets.source.allKeys() == ["one", "two"])
     }
 
-    @Test func `does not begin once the task is cancelled`() async throws {
+    @Test func `An asynchronous migration does not begin after the task is cancelled`() async throws
+    {
         let valets = try Migrating(.store)
         let (tasks, source) = (valets.destination.asynchronous, valets.source)
         let task = Task {
@@ -114,7 +117,9 @@ internal import ValetKeychainModel
         #expect(try source.allKeys() == ["one", "two"])
     }
 
-    @Test func `tells the reason as well, whatever type the error has`() async {
+    @Test func `An asynchronous migration keeps the full failure, whatever the type of its error`()
+        async
+    {
         let tasks = Sample(.store).valet().asynchronous
         let reason = await Task { () -> KeychainFailure? in
             KeychainFailure.last = nil

@@ -8,9 +8,9 @@ internal import ValetKeychainServices
 
 @testable internal import Valet
 
-@Suite struct `A valet for tasks` {
+@Suite struct `An asynchronous valet` {
     @Test(arguments: TestBackend.enabled)
-    func `does what the valet does`(_ backend: TestBackend) async throws {
+    func `An asynchronous valet does what the valet does`(_ backend: TestBackend) async throws {
         let sample = Sample(backend)
         let valet = sample.valet()
         let tasks = valet.asynchronous
@@ -34,7 +34,9 @@ internal import ValetKeychainServices
         #expect(try other.allKeys() == [])
     }
 
-    @Test func `throws what the valet throws, with the reason`() async throws {
+    @Test func `An asynchronous call throws the error of the valet, with the full failure`()
+        async throws
+    {
         let tasks = Sample(.store).valet().asynchronous
         await #expect(throws: KeychainError.emptyKey) { try await tasks.object(forKey: "") }
         let reason = await Task { () -> KeychainFailure? in
@@ -48,7 +50,7 @@ internal import ValetKeychainServices
         #expect(reason?.code == .itemNotFound)
     }
 
-    @Test func `serves many tasks at once`() async throws {
+    @Test func `An asynchronous valet serves many tasks at once`() async throws {
         let tasks = Sample(.store).valet().asynchronous
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<64 {
@@ -88,7 +90,7 @@ internal import ValetKeychainServices
         }
     }
 
-    @Test func `begins nothing`() async {
+    @Test func `A call of a cancelled task does not begin`() async {
         let begun = Mutex(false)
         let task = Task {
             while !Task.isCancelled { await Task.yield() }
@@ -99,7 +101,7 @@ internal import ValetKeychainServices
         #expect(begun.withLock { $0 } == false)
     }
 
-    @Test func `does not wait for what only reads`() async throws {
+    @Test func `A cancelled task does not wait for a call that only reads`() async throws {
         let gate = Gate()
         let task = Task {
             try await Call.reading { () throws(KeychainError) -> Int in
@@ -113,7 +115,7 @@ internal import ValetKeychainServices
         gate.open()
     }
 
-    @Test func `learns what became of what it wrote`() async throws {
+    @Test func `A cancelled task learns the outcome of a call that writes`() async throws {
         let gate = Gate()
         let task = Task {
             try await Call.writing { () throws(KeychainError) -> Int in

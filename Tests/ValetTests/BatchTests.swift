@@ -7,7 +7,7 @@ internal import Testing
 
 @Suite struct `Several objects at once` {
     @Test(arguments: TestBackend.enabled)
-    func `are stored and read`(_ backend: TestBackend) throws {
+    func `Several objects are stored and read in one call`(_ backend: TestBackend) throws {
         let valet = Sample(backend).valet()
         try valet.setObjects(["a": Data("1".utf8), "b": Data("2".utf8)])
         try valet.setObjects(["b": Data("3".utf8), "c": Data("4".utf8)])
@@ -16,7 +16,7 @@ internal import Testing
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `may be none`(_ backend: TestBackend) throws {
+    func `Storing and reading no objects works`(_ backend: TestBackend) throws {
         let valet = Sample(backend).valet()
         try valet.setObjects([:])
         #expect(try valet.objects(forKeys: [String]()) == [:])
@@ -24,7 +24,9 @@ internal import Testing
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `are refused whole for an empty key or value`(_ backend: TestBackend) throws {
+    func `Storing several objects is refused as a whole if a key or value is empty`(
+        _ backend: TestBackend
+    ) throws {
         let valet = Sample(backend).valet()
         let one = Data("1".utf8)
         #expect(throws: KeychainError.emptyKey) { try valet.setObjects(["a": one, "": one]) }
@@ -34,14 +36,17 @@ internal import Testing
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `are refused whole for a foreign group`(_ backend: TestBackend) throws {
+    func `Storing several objects is refused as a whole for a group of another application`(
+        _ backend: TestBackend
+    ) throws {
         let valet = Sample(backend).valet(.sharedGroup(.sample("XYZ"), nil), .whenUnlocked)
         #expect(throws: KeychainError.missingEntitlement) {
             try valet.setObjects(["a": Data("1".utf8)])
         }
     }
 
-    @Test func `are taken back where the system has no transactions`() throws {
+    @Test func `Objects are set back on a system without transactions if a later one fails`() throws
+    {
         let fake = FakeSecItem()
         try fake.valet.setString("1", forKey: "a")
         // One of the three is there, two are added; the second of those fails.

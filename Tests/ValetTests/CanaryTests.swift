@@ -3,18 +3,19 @@
 internal import Foundation
 internal import Testing
 internal import ValetKeychainModel
+internal import ValetTestSupport
 
 @testable internal import Valet
 
 @Suite struct `The canary` {
     @Test(arguments: TestBackend.enabled)
-    func `proves that the keychain works`(_ backend: TestBackend) {
+    func `The canary shows that the keychain works`(_ backend: TestBackend) {
         let valet = Sample(backend).valet()
         #expect(valet.canAccessKeychain())
         #expect(valet.canAccessKeychain())
     }
 
-    @Test func `has the account and the value that earlier versions stored`() {
+    @Test func `The canary has the account and the value that earlier versions stored`() {
         let fake = FakeSecItem()
         #expect(fake.valet.canAccessKeychain())
         #expect(fake.stored.map { $0["acct"] as? String } == ["VAL_KeychainCanaryUsername"])
@@ -22,7 +23,7 @@ internal import ValetKeychainModel
             fake.stored.map { $0["v_Data"] as? Data } == [Data("VAL_KeychainCanaryPassword".utf8)])
     }
 
-    @Test func `is not written again when it is there`() {
+    @Test func `The canary is not written again if it exists`() {
         let fake = FakeSecItem()
         #expect(fake.valet.canAccessKeychain())
         let count = fake.received.count
@@ -30,16 +31,23 @@ internal import ValetKeychainModel
         #expect(fake.received.count == count + 1)
     }
 
-    @Test func `tells when the keychain cannot be read`() {
+    @Test func `The canary shows that the keychain cannot be read`() {
         let fake = FakeSecItem()
         fake.fail(.copy, with: -25308)
         fake.fail(.update, with: -25308)
         #expect(!fake.valet.canAccessKeychain())
     }
 
-    @Test func `tells when the keychain cannot be written`() {
+    @Test func `The canary shows that the keychain cannot be written`() {
         let fake = FakeSecItem()
         fake.fail(.add, with: -34018)
         #expect(!fake.valet.canAccessKeychain())
+    }
+}
+
+@Suite struct `The process of these tests` {
+    /// Without them, tests of the embedded keychain would be skipped silently.
+    @Test func `The process of the Valet tests has the keychain and identity that they need`() {
+        #expect(TestProcess.isPrepared)
     }
 }

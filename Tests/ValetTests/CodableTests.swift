@@ -13,7 +13,7 @@ private struct Login: Codable, Equatable, Sendable {
 
 @Suite struct `A value` {
     @Test(arguments: TestBackend.enabled)
-    func `of a type of one's own comes back`(_ backend: TestBackend) throws {
+    func `A value of a custom type that was stored is read`(_ backend: TestBackend) throws {
         let valet = Sample(backend).valet()
         let login = Login(name: "ä/b", token: nil)
         try valet.set(login, forKey: "login")
@@ -23,7 +23,7 @@ private struct Login: Codable, Equatable, Sendable {
         #expect(try valet.string(forKey: "login") == #"{"name":"ä/b","uses":3}"#)
     }
 
-    @Test func `of a simple type comes back`() throws {
+    @Test func `A value of a simple type that was stored is read`() throws {
         let valet = Sample().valet()
         try valet.set(42, forKey: "number")
         try valet.set([1.5, -2], forKey: "list")
@@ -34,7 +34,7 @@ private struct Login: Codable, Equatable, Sendable {
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `that is text or bytes is stored as it is`(_ backend: TestBackend) throws {
+    func `A value that is text or bytes is stored unchanged`(_ backend: TestBackend) throws {
         let valet = Sample(backend).valet()
         try valet.set("a \"text\"", forKey: "text")
         try valet.set(Data([0, 255]), forKey: "bytes")
@@ -44,7 +44,9 @@ private struct Login: Codable, Equatable, Sendable {
         #expect(try valet.value(forKey: "bytes", as: Data.self) == Data([0, 255]))
     }
 
-    @Test func `of another type is no value, stays, and is not quoted`() throws {
+    @Test func `Reading a value of another type fails, keeps the value and does not quote it`()
+        throws
+    {
         let valet = Sample().valet()
         try valet.setString("hunter2", forKey: "key")
         let error = #expect(throws: ValueCodingError.self) {
@@ -55,7 +57,7 @@ private struct Login: Codable, Equatable, Sendable {
         #expect(try valet.string(forKey: "key") == "hunter2")
     }
 
-    @Test func `that has no form in JSON is refused`() {
+    @Test func `Storing a value that cannot be written as JSON is refused`() {
         let valet = Sample().valet()
         #expect(throws: ValueCodingError.notEncodable("Swift.Double")) {
             try valet.set(Double.infinity, forKey: "key")
@@ -63,7 +65,7 @@ private struct Login: Codable, Equatable, Sendable {
         #expect(throws: KeychainError.itemNotFound) { _ = try valet.object(forKey: "key") }
     }
 
-    @Test func `fails as every value does`() {
+    @Test func `Storing and reading a value fails with the errors of the valet`() {
         let valet = Sample().valet()
         #expect(throws: KeychainError.emptyKey) { try valet.set(1, forKey: "") }
         #expect(throws: KeychainError.emptyValue) { try valet.set("", forKey: "key") }
@@ -73,7 +75,7 @@ private struct Login: Codable, Equatable, Sendable {
     }
 }
 
-@Suite struct `A property that is kept in a valet` {
+@Suite struct `A property that is stored in a valet` {
     private struct Settings {
         @KeychainStored<String> var token: String?
         @KeychainStored<Login> var login: Login?
@@ -85,7 +87,9 @@ private struct Login: Codable, Equatable, Sendable {
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `is stored, read by others, and removed`(_ backend: TestBackend) throws {
+    func `A stored property is read by other programs, and removed by setting nil`(
+        _ backend: TestBackend
+    ) throws {
         let valet = Sample(backend).valet()
         let settings = Settings(valet)
         #expect(settings.token == nil)
@@ -99,7 +103,7 @@ private struct Login: Codable, Equatable, Sendable {
         #expect(settings.$token.failure == nil)
     }
 
-    @Test func `says why it could not be read or stored`() throws {
+    @Test func `A stored property gives the error of its last read or write`() throws {
         let fake = FakeSecItem()
         let settings = Settings(fake.valet)
         settings.token = "abc"
@@ -113,7 +117,7 @@ private struct Login: Codable, Equatable, Sendable {
         #expect(try settings.$token.read() == "abc")
     }
 
-    @Test func `is not taken for absent when the keychain cannot be asked`() throws {
+    @Test func `A stored property is not missing if the keychain cannot be read`() throws {
         let fake = FakeSecItem()
         let settings = Settings(fake.valet)
         // Reading finds nothing, and nor does the search for a hint.
@@ -125,7 +129,7 @@ private struct Login: Codable, Equatable, Sendable {
         #expect(try settings.$token.read() == nil)
     }
 
-    @Test func `is not taken for absent when it is something else`() throws {
+    @Test func `A stored property is not missing if another type is stored`() throws {
         let valet = Sample().valet()
         try valet.setObject(Data([0xFF]), forKey: "token")
         try valet.setString("no login", forKey: "login")

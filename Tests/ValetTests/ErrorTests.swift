@@ -12,33 +12,33 @@ internal import Testing
         (-25308, .couldNotAccessKeychain), (-25299, .couldNotAccessKeychain),
         (-26275, .couldNotAccessKeychain), (-1, .couldNotAccessKeychain),
     ])
-    func `a status becomes the error of its kind`(_ status: Int32, _ error: KeychainError) {
+    func `A status becomes the KeychainError of its kind`(_ status: Int32, _ error: KeychainError) {
         #expect(KeychainError(status: status) == error)
     }
 
-    @Test func `keychain errors keep their numbers`() {
+    @Test func `The cases of KeychainError keep their numbers`() {
         #expect(KeychainError.allCases.map(\.rawValue) == Array(0...5))
         #expect(KeychainError.couldNotAccessKeychain.rawValue == 0)
         #expect(KeychainError.emptyValue.rawValue == 5)
     }
 
-    @Test func `migration errors keep their numbers`() {
+    @Test func `The cases of MigrationError keep their numbers`() {
         #expect(MigrationError.allCases.map(\.rawValue) == Array(0...5))
         #expect(MigrationError.invalidQuery.rawValue == 0)
         #expect(MigrationError.removalFailed.rawValue == 5)
     }
 
     @Test(arguments: KeychainError.allCases)
-    func `a keychain error describes itself as its case`(_ error: KeychainError) {
+    func `A KeychainError describes itself by the name of its case`(_ error: KeychainError) {
         #expect(error.description == "KeychainError.\(String(reflecting: error).caseName)")
     }
 
     @Test(arguments: MigrationError.allCases)
-    func `a migration error describes itself as its case`(_ error: MigrationError) {
+    func `A MigrationError describes itself by the name of its case`(_ error: MigrationError) {
         #expect(error.description == "MigrationError.\(String(reflecting: error).caseName)")
     }
 
-    @Test func `a pair of key and text has the text's UTF-8`() {
+    @Test func `A pair of key and text has the UTF-8 of the text`() {
         let pair = MigratableKeyValuePair(key: "k", value: "é")
         #expect(pair == MigratableKeyValuePair(key: "k", value: Data([0xC3, 0xA9])))
     }

@@ -39,7 +39,7 @@ final class FakeSecItem: SecItemFunctions, @unchecked Sendable {
     /// What a person was asked, with the words of the context.
     var prompts: [String] { lock.withLock { questions } }
 
-    /// Has the person answer so from now on; 0 is to prove who they are.
+    /// Sets the user's answer from now on; 0 means that the user authenticates.
     func answer(with status: Int32) {
         lock.withLock { answer = status }
     }
@@ -91,7 +91,7 @@ final class FakeSecItem: SecItemFunctions, @unchecked Sendable {
         }
     }
 
-    /// A class alone takes the place of class and access control, and the other way round.
+    /// A class alone replaces class and access control, and an access control replaces both.
     private func change(_ item: inout [String: Any], _ changes: [String: Any]) {
         if changes["pdmn"] != nil { item["accc"] = nil }
         if changes["accc"] != nil { item["pdmn"] = "akpu" }

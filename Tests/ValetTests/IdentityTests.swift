@@ -11,18 +11,18 @@ private let group = SharedGroupIdentifier.sample("ABC")
 @Suite struct `Objects of valets` {
     private let name = Identifier.named(UUID().uuidString)
 
-    @Test func `one configuration has one object while that is alive`() {
+    @Test func `One configuration has one valet object while that is alive`() {
         let one = Valet.valet(with: name, accessibility: .whenUnlocked)
         let other = Valet.valet(with: name, accessibility: .whenUnlocked)
         #expect(one === other)
     }
 
-    @Test func `a valet that nobody holds is gone`() {
+    @Test func `A valet object that nobody holds is deallocated`() {
         weak let valet = Valet.valet(with: name, accessibility: .whenUnlocked)
         #expect(valet == nil)
     }
 
-    @Test func `many valets that are gone leave no traces`() {
+    @Test func `Many deallocated valets leave no entries in the registry`() {
         let registry = ValetRegistry()
         for number in 0..<1_000 {
             let name = Identifier.named("\(number)")
@@ -34,7 +34,7 @@ private let group = SharedGroupIdentifier.sample("ABC")
         #expect(registry.count <= 64)
     }
 
-    @Test func `threads that ask at once get one object`() async {
+    @Test func `Threads that ask for a valet at once get one object`() async {
         let name = name
         let valets = await withTaskGroup(of: Valet.self, returning: [Valet].self) { tasks in
             for _ in 0..<64 {
@@ -45,31 +45,31 @@ private let group = SharedGroupIdentifier.sample("ABC")
         #expect(valets.allSatisfy { $0 === valets[0] })
     }
 
-    @Test func `another accessibility is another valet`() {
+    @Test func `Valets with two accessibilities are two objects`() {
         let one = Valet.valet(with: name, accessibility: .whenUnlocked)
         let other = Valet.valet(with: name, accessibility: .afterFirstUnlock)
         #expect(one != other)
     }
 
-    @Test func `a synchronized valet is another valet`() {
+    @Test func `A synchronized valet and a local one are two objects`() {
         let one = Valet.valet(with: name, accessibility: .whenUnlocked)
         let other = Valet.iCloudValet(with: name, accessibility: .whenUnlocked)
         #expect(one != other)
     }
 
-    @Test func `an explicitly set identifier is another valet`() {
+    @Test func `Valets with an explicitly set identifier and a plain one are two objects`() {
         let one = Valet.valet(with: name, accessibility: .whenUnlocked)
         let other = Valet.valet(withExplicitlySet: name, accessibility: .whenUnlocked)
         #expect(one != other)
     }
 
-    @Test func `two accessibilities of an explicitly set identifier are two valets`() {
+    @Test func `Two accessibilities of an explicitly set identifier are two objects`() {
         let one = Valet.valet(withExplicitlySet: name, accessibility: .whenUnlocked)
         let other = Valet.valet(withExplicitlySet: name, accessibility: .afterFirstUnlock)
         #expect(one != other)
     }
 
-    @Test func `two shared groups of one name are two valets`() throws {
+    @Test func `Valets of two shared groups with one name are two objects`() throws {
         let second = try #require(
             SharedGroupIdentifier(appIDPrefix: "XYZ", nonEmptyGroup: "com.example"))
         let one = Valet.sharedGroupValet(with: group, accessibility: .whenUnlocked)
@@ -77,7 +77,8 @@ private let group = SharedGroupIdentifier.sample("ABC")
         #expect(one != other)
     }
 
-    @Test func `valets of the same items are equal, whatever they are called`() throws {
+    @Test func `Valets that read and write the same items are equal, whatever their names`() throws
+    {
         let one = Valet.valet(with: name, accessibility: .whenUnlocked)
         let service = try #require(Identifier(nonEmpty: one.sandbox.service))
         let other = Valet.valet(withExplicitlySet: service, accessibility: .whenUnlocked)
@@ -85,11 +86,11 @@ private let group = SharedGroupIdentifier.sample("ABC")
         #expect(one.hash == other.hash)
     }
 
-    @Test func `the identifier is the one given`() {
+    @Test func `The identifier of a valet is the one given`() {
         #expect(Valet.valet(with: name, accessibility: .whenUnlocked).identifier == name)
     }
 
-    @Test func `the identifier of a shared group carries its prefix`() throws {
+    @Test func `The identifier of a shared group's valet carries the prefix`() throws {
         let group = try #require(
             SharedGroupIdentifier(appIDPrefix: "AppID12345", nonEmptyGroup: "Druidia"))
         let identifiers = [
@@ -108,19 +109,19 @@ private let group = SharedGroupIdentifier.sample("ABC")
         #expect(Set(identifiers.map(\.description)) == ["AppID12345.Druidia"])
     }
 
-    @Test func `the service of a shared group has no prefix`() {
+    @Test func `The service of a shared group's valet has no prefix`() {
         let valet = Valet.sharedGroupValet(with: group, accessibility: .whenUnlocked)
         #expect(valet.sandbox.service.hasSuffix("_com.example_AccessibleWhenUnlocked"))
         #expect(valet.sandbox.accessGroup?.rawValue == "ABC.com.example")
     }
 
-    @Test func `the identifier of a shared group is the one given`() {
+    @Test func `The identifier of a shared group's valet is the one given`() {
         let valet = Valet.sharedGroupValet(
             with: group, identifier: name, accessibility: .whenUnlocked)
         #expect(valet.identifier == name)
     }
 
-    @Test func `a valet describes itself as identifier, accessibility and kind`() {
+    @Test func `A valet describes itself by identifier, accessibility and kind`() {
         let local = Valet.valet(with: name, accessibility: .afterFirstUnlock)
         let cloud = Valet.iCloudValet(with: name, accessibility: .whenUnlocked)
         #expect(local.description == "\(name) AccessibleAfterFirstUnlock (Valet)")

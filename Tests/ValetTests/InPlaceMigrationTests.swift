@@ -18,7 +18,8 @@ internal import ValetTestValues
 
     /// As the documentation of other versions shows it.
     @Test(.enabled(if: TestBackend.storeIsThere))
-    func `is a migration with removal`() throws {
+    func `Migrating with removal changes the accessibility of an explicitly set identifier`() throws
+    {
         let name = Sample().name
         let old = Valet.valet(withExplicitlySet: name, accessibility: .whenUnlocked)
         let new = Valet.valet(withExplicitlySet: name, accessibility: .afterFirstUnlock)
@@ -29,7 +30,7 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.allCases, [false, true])
-    func `works for every pair of accessibilities`(
+    func `The accessibility of an explicitly set identifier changes between every pair`(
         _ backend: EnclaveSample.Backend, _ isShared: Bool
     ) throws {
         let sample = try EnclaveSample(backend)
@@ -50,7 +51,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `works for synchronized valets`(_ backend: TestBackend) throws {
+    func `The accessibility of a synchronized explicitly set identifier can change`(
+        _ backend: TestBackend
+    ) throws {
         let sample = Sample(backend)
         let naming = Configuration.Naming.explicit(sample.name)
         let valets = [CloudAccessibility.whenUnlocked, .afterFirstUnlock].map {
@@ -65,7 +68,8 @@ internal import ValetTestValues
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `works for what a query finds`(_ backend: TestBackend) throws {
+    func `The accessibility changes for the items that a query finds`(_ backend: TestBackend) throws
+    {
         let (source, destination, sample) = try valets(backend)
         try destination.migrateObjects(
             matching: sample.query(for: source), removeOnCompletion: true)
@@ -74,7 +78,9 @@ internal import ValetTestValues
 
     /// Where all that there is comes from this test.
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `takes items of other services along`(_ backend: EnclaveSample.Backend) throws {
+    func `Changing the accessibility also moves items of other services`(
+        _ backend: EnclaveSample.Backend
+    ) throws {
         let sample = try EnclaveSample(backend)
         let naming = Configuration.Naming.explicit(sample.name)
         let source = Valet(Configuration(naming, .afterFirstUnlock), backend: sample.keychain)
@@ -89,7 +95,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `is refused without removal: each key is there already`(_ backend: TestBackend) throws {
+    func `Changing the accessibility without removal is refused: each key exists already`(
+        _ backend: TestBackend
+    ) throws {
         let (source, destination, _) = try valets(backend)
         #expect(throws: MigrationError.keyToMigrateAlreadyExistsInValet) {
             try destination.migrateObjects(from: source, removeOnCompletion: false)
@@ -99,7 +107,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `changes none where one value is empty`(_ backend: TestBackend) throws {
+    func `Changing the accessibility changes no item if one value is empty`(_ backend: TestBackend)
+        throws
+    {
         let (source, destination, sample) = try valets(backend)
         try sample.plant(.text("three"), Data(), in: source)
         #expect(throws: MigrationError.dataToMigrateInvalid) {
@@ -109,7 +119,7 @@ internal import ValetTestValues
     }
 
     @Test(arguments: [TestBackend.store, .secItem].filter(TestBackend.enabled.contains))
-    func `changes none where the accessibility needs a passcode, and there is none`(
+    func `Changing to an accessibility that needs a passcode changes nothing without one`(
         _ backend: TestBackend
     ) throws {
         let (source, _, sample) = try valets(backend)
@@ -121,7 +131,7 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.embedded, [false, true])
-    func `changes none while one of both accessibilities is locked`(
+    func `Changing the accessibility changes nothing while the old or new one is locked`(
         _ backend: EnclaveSample.Backend, _ isOpening: Bool
     ) throws {
         let sample = try EnclaveSample(backend)
@@ -140,7 +150,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `keeps the other attributes of an item`(_ backend: TestBackend) throws {
+    func `Changing the accessibility keeps the other attributes of an item`(_ backend: TestBackend)
+        throws
+    {
         let (source, destination, sample) = try valets(backend)
         var item = source.sandbox.item("labelled")
         item.attributes[.label] = .text("a label")
@@ -163,7 +175,7 @@ internal import ValetTestValues
 
 @Suite struct `The canary of an explicitly set identifier` {
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `proves to every accessibility that the keychain works`(
+    func `An explicitly set identifier's canary works for every accessibility`(
         _ backend: EnclaveSample.Backend
     ) throws {
         let sample = try EnclaveSample(backend)
@@ -178,7 +190,7 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.embedded)
-    func `tells each accessibility apart while the keychain is locked`(
+    func `The canary distinguishes the accessibilities while the keychain is locked`(
         _ backend: EnclaveSample.Backend
     ) throws {
         let sample = try EnclaveSample(backend)
@@ -192,7 +204,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `works before and after a change of accessibility`(_ backend: TestBackend) throws {
+    func `The canary works before and after a change of accessibility`(_ backend: TestBackend)
+        throws
+    {
         let sample = Sample(backend)
         let naming = Configuration.Naming.explicit(sample.name)
         let old = sample.valet(naming, .afterFirstUnlock)

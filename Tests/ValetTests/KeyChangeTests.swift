@@ -21,7 +21,9 @@ internal import Testing
     }
 
     @Test(.timeLimit(.minutes(20)))
-    func `are told from the call on, without the canary`() async throws {
+    func `Changes of a valet's keys are reported from the call on, without the canary`()
+        async throws
+    {
         let valet = sample.valet()
         try valet.setString("1", forKey: "before")
         let keys = try valet.keyChanges()
@@ -40,7 +42,7 @@ internal import Testing
     }
 
     @Test(.timeLimit(.minutes(20)))
-    func `are told while they happen`() async throws {
+    func `Changes of a valet's keys are reported while they happen`() async throws {
         let valet = sample.valet()
         var keys = try valet.keyChanges().makeAsyncIterator()
         for number in 0..<3 {
@@ -52,7 +54,7 @@ internal import Testing
     }
 
     @Test(.timeLimit(.minutes(20)))
-    func `end with the task that reads them`() async throws {
+    func `The changes of a valet's keys end with the task that reads them`() async throws {
         let keys = try sample.valet().keyChanges()
         let task = Task {
             var count = 0
@@ -63,7 +65,7 @@ internal import Testing
         #expect(try await task.value == 0)
     }
 
-    @Test func `are refused for a foreign group`() throws {
+    @Test func `The changes of keys are refused for a group of another application`() throws {
         let valet = sample.valet(.sharedGroup(.sample("XYZ"), nil), .whenUnlocked)
         #expect(throws: KeychainError.missingEntitlement) { _ = try valet.keyChanges() }
     }

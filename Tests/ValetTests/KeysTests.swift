@@ -8,12 +8,12 @@ internal import ValetKeychainModel
 
 @Suite struct `Keys of a valet` {
     @Test(arguments: TestBackend.enabled)
-    func `there are none at first`(_ backend: TestBackend) throws {
+    func `A new valet has no keys`(_ backend: TestBackend) throws {
         #expect(try Sample(backend).valet().allKeys() == [])
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `they are those of the values stored`(_ backend: TestBackend) throws {
+    func `The keys of a valet are those of the stored values`(_ backend: TestBackend) throws {
         let valet = Sample(backend).valet()
         try valet.setString("1", forKey: "one")
         try valet.setString("2", forKey: "two")
@@ -21,7 +21,7 @@ internal import ValetKeychainModel
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `accounts that are not text are left out`(_ backend: TestBackend) throws {
+    func `The keys of a valet leave out accounts that are not text`(_ backend: TestBackend) throws {
         let sample = Sample(backend)
         let valet = sample.valet()
         try sample.plant(.bytes([1, 2]), Data([1]), in: valet)
@@ -31,14 +31,14 @@ internal import ValetKeychainModel
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `the canary is left out`(_ backend: TestBackend) throws {
+    func `The keys of a valet leave out the canary`(_ backend: TestBackend) throws {
         let valet = Sample(backend).valet()
         #expect(valet.canAccessKeychain())
         #expect(try valet.allKeys() == [])
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `a key is contained once it is stored`(_ backend: TestBackend) throws {
+    func `A valet contains a key after it is stored`(_ backend: TestBackend) throws {
         let valet = Sample(backend).valet()
         #expect(try valet.containsObject(forKey: "key") == false)
         try valet.setString("value", forKey: "key")
@@ -46,7 +46,7 @@ internal import ValetKeychainModel
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `a key that is removed is gone`(_ backend: TestBackend) throws {
+    func `A valet does not contain a key after it is removed`(_ backend: TestBackend) throws {
         let valet = Sample(backend).valet()
         try valet.setString("1", forKey: "one")
         try valet.setString("2", forKey: "two")
@@ -55,12 +55,12 @@ internal import ValetKeychainModel
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `removing an absent key works`(_ backend: TestBackend) throws {
+    func `Removing a missing key works`(_ backend: TestBackend) throws {
         try Sample(backend).valet().removeObject(forKey: "key")
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `removing all leaves none`(_ backend: TestBackend) throws {
+    func `Removing all objects leaves none`(_ backend: TestBackend) throws {
         let valet = Sample(backend).valet()
         try valet.setString("1", forKey: "one")
         try valet.setString("2", forKey: "two")
@@ -69,12 +69,12 @@ internal import ValetKeychainModel
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `removing all of nothing works`(_ backend: TestBackend) throws {
+    func `Removing all objects of an empty valet works`(_ backend: TestBackend) throws {
         try Sample(backend).valet().removeAllObjects()
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `removing all removes the canary`(_ backend: TestBackend) throws {
+    func `Removing all objects removes the canary`(_ backend: TestBackend) throws {
         let valet = Sample(backend).valet()
         #expect(valet.canAccessKeychain())
         try valet.removeAllObjects()

@@ -9,7 +9,7 @@ internal import ValetSecItemRequests
 
 @Suite struct `Migrating what a query finds` {
     @Test(arguments: TestBackend.enabled)
-    func `copies what it finds`(_ backend: TestBackend) throws {
+    func `Migrating the items of a query copies them`(_ backend: TestBackend) throws {
         let valets = try Migrating(backend)
         let query = valets.sample.query(for: valets.source)
         try valets.destination.migrateObjects(matching: query, removeOnCompletion: false)
@@ -18,7 +18,9 @@ internal import ValetSecItemRequests
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `removes what it copied, if asked to`(_ backend: TestBackend) throws {
+    func `Migrating the items of a query removes the copied items if asked to`(
+        _ backend: TestBackend
+    ) throws {
         let valets = try Migrating(backend)
         let query = valets.sample.query(for: valets.source)
         try valets.destination.migrateObjects(matching: query, removeOnCompletion: true)
@@ -27,7 +29,9 @@ internal import ValetSecItemRequests
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `stores the pairs that a closure returns`(_ backend: TestBackend) throws {
+    func `Migrating the items of a query stores the pairs that a closure returns`(
+        _ backend: TestBackend
+    ) throws {
         let valets = try Migrating(backend)
         let query = valets.sample.query(for: valets.source)
         try valets.destination.migrateObjects(matching: query) { pair in
@@ -37,7 +41,9 @@ internal import ValetSecItemRequests
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `filters by every attribute of the query`(_ backend: TestBackend) throws {
+    func `Migrating the items of a query filters by every attribute of the query`(
+        _ backend: TestBackend
+    ) throws {
         let valets = try Migrating(backend)
         var query = valets.sample.query(for: valets.source)
         query["acct"] = "two"
@@ -47,7 +53,9 @@ internal import ValetSecItemRequests
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `into itself changes nothing`(_ backend: TestBackend) throws {
+    func `Migrating the items of a query into their own valet changes nothing`(
+        _ backend: TestBackend
+    ) throws {
         let valets = try Migrating(backend)
         let query = valets.sample.query(for: valets.source)
         #expect(throws: MigrationError.keyToMigrateAlreadyExistsInValet) {
@@ -57,7 +65,9 @@ internal import ValetSecItemRequests
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `finds nothing where nothing is`(_ backend: TestBackend) throws {
+    func `Migrating the items of a query throws itemNotFound if it finds none`(
+        _ backend: TestBackend
+    ) throws {
         let sample = Sample(backend)
         let query = sample.query(for: sample.valet(.afterFirstUnlock))
         #expect(throws: KeychainError.itemNotFound) {
@@ -83,7 +93,7 @@ internal import ValetSecItemRequests
     }
 
     @Test(arguments: refused.indices)
-    func `refuses a query that it cannot work with`(_ index: Int) {
+    func `Migrating refuses a query that a migration cannot use`(_ index: Int) {
         let query = Self.refused[index]
         #expect(throws: MigrationError.invalidQuery) {
             try Sample().valet().migrateObjects(matching: query, removeOnCompletion: true)
@@ -101,7 +111,7 @@ internal import ValetSecItemRequests
     }
 
     @Test(arguments: TestBackend.enabled, taken.indices)
-    func `takes a query that says what is done anyway`(
+    func `Migrating accepts a query that sets what the migration sets anyway`(
         _ backend: TestBackend, _ index: Int
     ) throws {
         let valets = try Migrating(backend)
@@ -127,7 +137,7 @@ internal import ValetSecItemRequests
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `finds what was always accessible`(_ backend: TestBackend) throws {
+    func `Migrating from "always" finds the retired items`(_ backend: TestBackend) throws {
         let sample = Sample(backend)
         try plant(.always, service(sample, "AccessibleAlways"), in: sample)
         try sample.valet().migrateObjectsFromAlwaysAccessibleValet(removeOnCompletion: true)
@@ -135,7 +145,9 @@ internal import ValetSecItemRequests
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `finds what was always accessible on this device`(_ backend: TestBackend) throws {
+    func `Migrating from "always, this device only" finds the retired items`(_ backend: TestBackend)
+        throws
+    {
         let sample = Sample(backend)
         let name = service(sample, "AccessibleAlwaysThisDeviceOnly")
         try plant(.alwaysThisDeviceOnly, name, in: sample)
@@ -145,7 +157,9 @@ internal import ValetSecItemRequests
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `removes the old items only if asked to`(_ backend: TestBackend) throws {
+    func `Migrating from a retired accessibility removes the old items only if asked to`(
+        _ backend: TestBackend
+    ) throws {
         let sample = Sample(backend)
         let name = service(sample, "AccessibleAlways")
         try plant(.always, name, in: sample)
@@ -159,7 +173,9 @@ internal import ValetSecItemRequests
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `finds nothing where there is nothing old`(_ backend: TestBackend) throws {
+    func `Migrating from a retired accessibility finds nothing if there are no old items`(
+        _ backend: TestBackend
+    ) throws {
         let valet = try Migrating(backend).destination
         #expect(throws: KeychainError.itemNotFound) {
             try valet.migrateObjectsFromAlwaysAccessibleValet(removeOnCompletion: true)
@@ -179,7 +195,9 @@ internal import ValetSecItemRequests
         Valet(Configuration(naming, .whenUnlocked), backend: SecItemKeychain(fake))
     }
 
-    @Test func `finds by its service what has got another class since then`() throws {
+    @Test func `Migrating on macOS finds retired items by service if their class has changed`()
+        throws
+    {
         let valet = valet(.sharedGroup(.sample("ABC"), nil))
         var item = valet.sandbox.item("key")
         let service = valet.configuration.service("AccessibleAlways")
@@ -191,7 +209,7 @@ internal import ValetSecItemRequests
         #expect(fake.received.last?["nleg"] as? Bool == true)
     }
 
-    @Test func `looks into files then, for the service alone`() throws {
+    @Test func `Migrating retired items on macOS searches files by service alone`() throws {
         let valet = valet(.sharedGroup(.sample("ABC"), nil))
         #expect(throws: KeychainError.itemNotFound) {
             try valet.retired(.always, inFiles: true)
@@ -205,7 +223,7 @@ internal import ValetSecItemRequests
         #expect(["pdmn", "agrp", "sync"].allSatisfy { query[$0] == nil })
     }
 
-    @Test func `asks for the class where the service does not name it`() {
+    @Test func `Migrating a retired accessibility searches by class if the service lacks it`() {
         let valet = valet(.explicit(.named("name")))
         #expect(throws: KeychainError.itemNotFound) {
             try valet.retired(.always, inFiles: true)
@@ -213,7 +231,7 @@ internal import ValetSecItemRequests
         #expect(fake.received.map { $0["pdmn"] as? String } == ["dk"])
     }
 
-    @Test func `finds what was there before Catalina by its service alone`() throws {
+    @Test func `Migrating from before Catalina finds items by service alone`() throws {
         let valet = valet(.standard(.named("name")))
         #expect(throws: KeychainError.itemNotFound) {
             try valet.itemsInFiles(of: valet.sandbox.service)

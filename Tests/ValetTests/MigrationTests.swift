@@ -32,7 +32,7 @@ struct Migrating {
 
 @Suite struct `Migrating from a valet` {
     @Test(arguments: TestBackend.enabled)
-    func `copies every key`(_ backend: TestBackend) throws {
+    func `Migrating from a valet copies every key`(_ backend: TestBackend) throws {
         let valets = try Migrating(backend)
         try valets.destination.migrateObjects(from: valets.source, removeOnCompletion: false)
         #expect(try valets.arrived == ["one": "1", "two": "2"])
@@ -40,7 +40,9 @@ struct Migrating {
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `removes what it copied, if asked to`(_ backend: TestBackend) throws {
+    func `Migrating from a valet removes the copied items if asked to`(_ backend: TestBackend)
+        throws
+    {
         let valets = try Migrating(backend)
         try valets.destination.migrateObjects(from: valets.source, removeOnCompletion: true)
         #expect(try valets.arrived == ["one": "1", "two": "2"])
@@ -48,7 +50,8 @@ struct Migrating {
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `keeps what the destination has`(_ backend: TestBackend) throws {
+    func `Migrating from a valet keeps the items of the destination`(_ backend: TestBackend) throws
+    {
         let valets = try Migrating(backend)
         try valets.destination.setString("3", forKey: "three")
         try valets.destination.migrateObjects(from: valets.source, removeOnCompletion: true)
@@ -56,7 +59,7 @@ struct Migrating {
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `makes a local key a synchronized one`(_ backend: TestBackend) throws {
+    func `Migrating makes a local key a synchronized one`(_ backend: TestBackend) throws {
         let valets = try Migrating(backend)
         let cloud = valets.sample.cloudValet()
         try cloud.migrateObjects(from: valets.source, removeOnCompletion: true)
@@ -65,7 +68,7 @@ struct Migrating {
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `finds nothing in an empty valet`(_ backend: TestBackend) throws {
+    func `Migrating from an empty valet finds nothing`(_ backend: TestBackend) throws {
         let sample = Sample(backend)
         #expect(throws: KeychainError.itemNotFound) {
             try sample.valet()
@@ -74,7 +77,7 @@ struct Migrating {
     }
 
     @Test(arguments: TestBackend.enabled, [true, false])
-    func `has nothing to do where there is only the canary`(
+    func `Migrating from a valet that has only the canary does nothing`(
         _ backend: TestBackend, _ removing: Bool
     ) throws {
         let sample = Sample(backend)
@@ -86,7 +89,9 @@ struct Migrating {
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `removes the canary with the others, and copies it never`(_ backend: TestBackend) throws {
+    func `Migrating removes the canary with the other items, and never copies it`(
+        _ backend: TestBackend
+    ) throws {
         let valets = try Migrating(backend)
         #expect(valets.source.canAccessKeychain())
         try valets.destination.migrateObjects(from: valets.source, removeOnCompletion: false)
@@ -99,7 +104,7 @@ struct Migrating {
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `into itself leaves the canary`(_ backend: TestBackend) throws {
+    func `Migrating a valet into itself keeps the canary`(_ backend: TestBackend) throws {
         let valet = Sample(backend).valet()
         #expect(valet.canAccessKeychain())
         try valet.migrateObjects(from: valet, removeOnCompletion: true)
@@ -107,7 +112,7 @@ struct Migrating {
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `passes over an item without a value`(_ backend: TestBackend) throws {
+    func `Migrating skips an item without a value`(_ backend: TestBackend) throws {
         let valets = try Migrating(backend)
         try valets.sample.plant("three", in: valets.source)
         try valets.destination.migrateObjects(from: valets.source, removeOnCompletion: true)
@@ -118,7 +123,9 @@ struct Migrating {
     }
 
     @Test(arguments: TestBackend.enabled, [true, false])
-    func `into itself changes nothing`(_ backend: TestBackend, _ removing: Bool) throws {
+    func `Migrating a valet into itself changes nothing`(_ backend: TestBackend, _ removing: Bool)
+        throws
+    {
         let valet = try Migrating(backend).source
         #expect(throws: MigrationError.keyToMigrateAlreadyExistsInValet) {
             try valet.migrateObjects(from: valet, removeOnCompletion: removing)
@@ -127,7 +134,9 @@ struct Migrating {
     }
 
     @Test(arguments: TestBackend.enabled, [true, false])
-    func `stops at a key that is there`(_ backend: TestBackend, _ removing: Bool) throws {
+    func `Migrating stops at a key that exists in the destination`(
+        _ backend: TestBackend, _ removing: Bool
+    ) throws {
         let valets = try Migrating(backend)
         try valets.destination.setString("there", forKey: "two")
         #expect(throws: MigrationError.keyToMigrateAlreadyExistsInValet) {
@@ -139,7 +148,7 @@ struct Migrating {
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `stops at a key that another accessibility has`(_ backend: TestBackend) throws {
+    func `Migrating stops at a key that another accessibility has`(_ backend: TestBackend) throws {
         let valets = try Migrating(backend)
         let name = valets.sample.name
         try valets.sample.valet(.explicit(name), .afterFirstUnlock).setString("3", forKey: "two")
@@ -151,7 +160,7 @@ struct Migrating {
     }
 
     @Test(arguments: TestBackend.enabled, [AttributeValue.bytes([1]), .number(7)])
-    func `stops at an account that is not text`(
+    func `Migrating stops at an account that is not text`(
         _ backend: TestBackend, _ account: AttributeValue
     ) throws {
         let valets = try Migrating(backend)
@@ -163,7 +172,7 @@ struct Migrating {
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `stops at an empty key`(_ backend: TestBackend) throws {
+    func `Migrating stops at an empty key`(_ backend: TestBackend) throws {
         let valets = try Migrating(backend)
         try valets.sample.plant(.text(""), Data([1]), in: valets.source)
         #expect(throws: MigrationError.keyToMigrateInvalid) {
@@ -173,7 +182,7 @@ struct Migrating {
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `stops at an empty value`(_ backend: TestBackend) throws {
+    func `Migrating stops at an empty value`(_ backend: TestBackend) throws {
         let valets = try Migrating(backend)
         try valets.sample.plant(.text("three"), Data(), in: valets.source)
         #expect(throws: MigrationError.dataToMigrateInvalid) {
@@ -187,7 +196,9 @@ struct Migrating {
     private struct Declined: Error {}
 
     @Test(arguments: TestBackend.enabled)
-    func `stores the pairs that the closure returns`(_ backend: TestBackend) throws {
+    func `Migrating with a closure stores the pairs that the closure returns`(
+        _ backend: TestBackend
+    ) throws {
         let valets = try Migrating(backend)
         try valets.destination.migrateObjects(from: valets.source) { pair in
             MigratableKeyValuePair(key: "new \(pair.key)", value: pair.value + [0x21])
@@ -197,7 +208,9 @@ struct Migrating {
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `leaves out what the closure has nothing for`(_ backend: TestBackend) throws {
+    func `Migrating with a closure leaves out items for which it returns nil`(
+        _ backend: TestBackend
+    ) throws {
         let valets = try Migrating(backend)
         try valets.destination.migrateObjects(from: valets.source) { pair in
             pair.key == AnyHashable("one") ? .init(key: "one", value: pair.value) : nil
@@ -206,14 +219,16 @@ struct Migrating {
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `changes nothing when the closure leaves out everything`(_ backend: TestBackend) throws {
+    func `Migrating changes nothing if the closure leaves out every item`(_ backend: TestBackend)
+        throws
+    {
         let valets = try Migrating(backend)
         try valets.destination.migrateObjects(from: valets.source) { _ in nil }
         #expect(try valets.arrived == [:])
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `ends with what the closure throws`(_ backend: TestBackend) throws {
+    func `Migrating ends with the error that the closure throws`(_ backend: TestBackend) throws {
         let valets = try Migrating(backend)
         var count = 0
         #expect(throws: Declined.self) {
@@ -227,7 +242,7 @@ struct Migrating {
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `refuses two pairs with one key`(_ backend: TestBackend) throws {
+    func `Migrating with a closure refuses two pairs with one key`(_ backend: TestBackend) throws {
         let valets = try Migrating(backend)
         #expect(throws: MigrationError.duplicateKeyToMigrate) {
             try valets.destination.migrateObjects(from: valets.source) { pair in
@@ -238,7 +253,7 @@ struct Migrating {
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `refuses an empty key`(_ backend: TestBackend) throws {
+    func `Migrating with a closure refuses an empty key`(_ backend: TestBackend) throws {
         let valets = try Migrating(backend)
         #expect(throws: MigrationError.keyToMigrateInvalid) {
             try valets.destination.migrateObjects(from: valets.source) { pair in
@@ -248,7 +263,7 @@ struct Migrating {
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `refuses an empty value`(_ backend: TestBackend) throws {
+    func `Migrating with a closure refuses an empty value`(_ backend: TestBackend) throws {
         let valets = try Migrating(backend)
         #expect(throws: MigrationError.dataToMigrateInvalid) {
             try valets.destination.migrateObjects(from: valets.source) { _ in
@@ -258,7 +273,7 @@ struct Migrating {
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `hands over accounts of every type`(_ backend: TestBackend) throws {
+    func `Migrating passes accounts of every type to the closure`(_ backend: TestBackend) throws {
         let valets = try Migrating(backend)
         try valets.sample.plant(.bytes([1, 2]), Data([1]), in: valets.source)
         try valets.sample.plant(.number(7), Data([1]), in: valets.source)
@@ -271,7 +286,7 @@ struct Migrating {
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `hands over an empty account, and no item without a value`(
+    func `Migrating passes an empty account to the closure, but no item without a value`(
         _ backend: TestBackend
     ) throws {
         let valets = try Migrating(backend)
@@ -288,7 +303,9 @@ struct Migrating {
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `stops at an empty value before anything is handed over`(_ backend: TestBackend) throws {
+    func `Migrating stops at an empty value before it calls the closure`(_ backend: TestBackend)
+        throws
+    {
         let valets = try Migrating(backend)
         try valets.sample.plant(.text("three"), Data(), in: valets.source)
         var count = 0
@@ -302,7 +319,7 @@ struct Migrating {
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `does not hand over the canary`(_ backend: TestBackend) throws {
+    func `Migrating does not pass the canary to the closure`(_ backend: TestBackend) throws {
         let valets = try Migrating(backend)
         #expect(valets.source.canAccessKeychain())
         var count = 0

@@ -11,7 +11,8 @@ internal import ValetKeychainServices
     private let failure = KeychainFailure(.itemNotFound, during: "read an item")
 
     @Test(arguments: TestBackend.enabled)
-    func `name the accessibility that the key is stored with`(_ backend: TestBackend) throws {
+    func `A miss names the accessibility that the key is stored with`(_ backend: TestBackend) throws
+    {
         let sample = Sample(backend)
         try sample.valet(.afterFirstUnlock).setString("value", forKey: "key")
         let explained = sample.valet(.whenUnlocked).explained(failure, missing: "key")
@@ -20,7 +21,9 @@ internal import ValetKeychainServices
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `name the accessibility of explicitly set identifiers`(_ backend: TestBackend) throws {
+    func `A miss names the accessibility of an explicitly set identifier`(_ backend: TestBackend)
+        throws
+    {
         let sample = Sample(backend)
         let other = sample.valet(.explicit(sample.name), .afterFirstUnlockThisDeviceOnly)
         try other.setString("value", forKey: "key")
@@ -30,21 +33,21 @@ internal import ValetKeychainServices
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `say nothing of other identifiers`(_ backend: TestBackend) throws {
+    func `A miss says nothing about other identifiers`(_ backend: TestBackend) throws {
         let sample = Sample(backend)
         try sample.valet(.standard(Sample().name), .afterFirstUnlock)
             .setString("value", forKey: "key")
         #expect(sample.valet().explained(failure, missing: "key").hint == nil)
     }
 
-    @Test func `cost one search more`() {
+    @Test func `A miss costs one more search`() {
         let fake = FakeSecItem()
         _ = try? fake.valet.object(forKey: "key")
         #expect(fake.received.count == 2)
     }
 
     @Test(.enabled(if: TestBackend.storeIsThere))
-    func `are the last failure of their thread`() throws {
+    func `A miss is the last failure of its thread`() throws {
         let sample = Sample(.store)
         try sample.valet(.afterFirstUnlock).setString("value", forKey: "key")
         #expect(throws: KeychainError.itemNotFound) { try sample.valet().object(forKey: "key") }

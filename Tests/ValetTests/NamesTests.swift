@@ -7,31 +7,31 @@ internal import Testing
 
 @Suite struct `Names of valets` {
     @Test(arguments: [nil, ""])
-    func `an identifier is not empty`(_ text: String?) {
+    func `An identifier must not be empty`(_ text: String?) {
         #expect(Identifier(nonEmpty: text) == nil)
     }
 
-    @Test func `an identifier describes itself as its text`() {
+    @Test func `An identifier describes itself as its text`() {
         #expect(Identifier(nonEmpty: "a b")?.description == "a b")
     }
 
     @Test(arguments: [("", "group"), ("prefix", ""), ("prefix", nil)])
-    func `a shared group has a prefix and a name`(_ prefix: String, _ group: String?) {
+    func `A shared group needs a prefix and a name`(_ prefix: String, _ group: String?) {
         #expect(SharedGroupIdentifier(appIDPrefix: prefix, nonEmptyGroup: group) == nil)
     }
 
-    @Test func `a shared group describes itself as prefix and name`() {
+    @Test func `A shared group describes itself as prefix and name`() {
         let group = SharedGroupIdentifier(appIDPrefix: "ABC", nonEmptyGroup: "com.example")
         #expect(group?.description == "ABC.com.example")
     }
 
-    @Test func `an app group has the prefix "group"`() {
+    @Test func `An app group has the prefix "group"`() {
         let group = SharedGroupIdentifier(groupPrefix: "group", nonEmptyGroup: "com.example")
         #expect(group?.description == "group.com.example")
     }
 
     @Test(arguments: ["", "grou", "ABC", "Group"])
-    func `an app group has no other prefix on Linux`(_ prefix: String) {
+    func `An app group has no other prefix on Linux`(_ prefix: String) {
         #expect(SharedGroupIdentifier(groupPrefix: prefix, nonEmptyGroup: "com.example") == nil)
     }
 
@@ -44,7 +44,7 @@ internal import Testing
         (.whenUnlockedThisDeviceOnly, 5, "AccessibleWhenUnlockedThisDeviceOnly", "aku"),
         (.afterFirstUnlockThisDeviceOnly, 6, "AccessibleAfterFirstUnlockThisDeviceOnly", "cku"),
     ])
-    func `an accessibility keeps its number, name and code`(
+    func `An accessibility keeps its number, name and code`(
         _ accessibility: Accessibility, _ number: Int, _ name: String, _ code: String
     ) {
         #expect(accessibility.rawValue == number)
@@ -53,7 +53,7 @@ internal import Testing
     }
 
     @Test(arguments: CloudAccessibility.allCases)
-    func `a cloud accessibility is that of the same name`(_ cloud: CloudAccessibility) {
+    func `A cloud accessibility is that of the same name`(_ cloud: CloudAccessibility) {
         #expect(cloud.rawValue == cloud.accessibility.rawValue)
         #expect(cloud.description == cloud.accessibility.description)
         #expect(
@@ -66,7 +66,7 @@ internal import Testing
         (.biometricCurrentSet, 3, "_AccessControlTouchIDCurrentFingerprintSet"),
         (.devicePasscode, 4, "_AccessControlDevicePasscode"),
     ])
-    func `an access control keeps its number and name`(
+    func `An access control keeps its number and name`(
         _ control: SecureEnclaveAccessControl, _ number: Int, _ name: String
     ) {
         #expect(control.rawValue == number)

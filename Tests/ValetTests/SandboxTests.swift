@@ -8,7 +8,7 @@ internal import ValetKeychainModel
 
 @Suite struct `Sandboxes` {
     @Test(arguments: TestBackend.enabled)
-    func `another identifier has other keys`(_ backend: TestBackend) throws {
+    func `Valets with two identifiers have separate keys`(_ backend: TestBackend) throws {
         let one = Sample(backend)
         let other = one.valet(.standard(Sample().name), .whenUnlocked)
         try one.valet().setString("value", forKey: "key")
@@ -18,7 +18,7 @@ internal import ValetKeychainModel
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `another accessibility has other keys`(_ backend: TestBackend) throws {
+    func `Valets with two accessibilities have separate keys`(_ backend: TestBackend) throws {
         let sample = Sample(backend)
         try sample.valet(.whenUnlocked).setString("1", forKey: "key")
         try sample.valet(.afterFirstUnlock).setString("2", forKey: "key")
@@ -27,7 +27,7 @@ internal import ValetKeychainModel
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `a synchronized valet has other keys`(_ backend: TestBackend) throws {
+    func `A synchronized valet and a local one have separate keys`(_ backend: TestBackend) throws {
         let sample = Sample(backend)
         try sample.cloudValet().setString("cloud", forKey: "key")
         #expect(try sample.valet().allKeys() == [])
@@ -35,7 +35,7 @@ internal import ValetKeychainModel
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `an explicitly set identifier keeps local and synchronized items apart`(
+    func `An explicitly set identifier keeps local and synchronized items apart`(
         _ backend: TestBackend
     ) throws {
         let sample = Sample(backend)
@@ -48,7 +48,7 @@ internal import ValetKeychainModel
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `an explicitly set identifier has a key in one accessibility only`(
+    func `An explicitly set identifier has a key in one accessibility only`(
         _ backend: TestBackend
     ) throws {
         let sample = Sample(backend)
@@ -62,7 +62,7 @@ internal import ValetKeychainModel
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `a shared group has other keys`(_ backend: TestBackend) throws {
+    func `A shared group has separate keys`(_ backend: TestBackend) throws {
         let sample = Sample(backend)
         let shared = sample.valet(.sharedGroup(.sample("ABC"), sample.name), .whenUnlocked)
         try shared.setString("shared", forKey: "key")
@@ -71,7 +71,7 @@ internal import ValetKeychainModel
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `a group that the application lacks is refused`(_ backend: TestBackend) throws {
+    func `A valet of a group that the application lacks is refused`(_ backend: TestBackend) throws {
         let sample = Sample(backend)
         let shared = sample.valet(.sharedGroup(.sample("XYZ"), sample.name), .whenUnlocked)
         let refused = KeychainError.missingEntitlement

@@ -55,38 +55,40 @@ struct StoredName: Sendable {
     ]
 }
 
-@Suite struct `Where valets keep their items` {
+@Suite struct `The stored names of a valet` {
     @Test(arguments: StoredName.all)
-    func `the service is the one that earlier versions stored`(_ name: StoredName) {
+    func `The service of a valet is the one that earlier versions stored`(_ name: StoredName) {
         #expect(name.valet.sandbox.service == name.service)
     }
 
     @Test(arguments: Accessibility.allCases)
-    func `the protection class is that of the accessibility`(_ accessibility: Accessibility) {
+    func `The protection class of a valet's items is that of its accessibility`(
+        _ accessibility: Accessibility
+    ) {
         let valet = Valet.valet(with: identifier, accessibility: accessibility)
         #expect(
             valet.sandbox.protectionClass.code == accessibility.secAccessibilityAttribute)
         #expect(valet.accessibility == accessibility)
     }
 
-    @Test func `a shared group is the access group with its prefix`() {
+    @Test func `The access group of a shared group's valet has the prefix`() {
         let valet = Valet.sharedGroupValet(with: group, accessibility: .whenUnlocked)
         #expect(valet.sandbox.accessGroup == AccessGroup("ABC.com.example"))
     }
 
-    @Test func `a valet of one application names no access group`() {
+    @Test func `A valet of one application names no access group`() {
         let valet = Valet.valet(with: identifier, accessibility: .whenUnlocked)
         #expect(valet.sandbox.accessGroup == nil)
     }
 
-    @Test func `only iCloud valets are synchronizable`() {
+    @Test func `Only the items of iCloud valets are synchronizable`() {
         let cloud = Valet.iCloudValet(with: identifier, accessibility: .whenUnlocked)
         let local = Valet.valet(with: identifier, accessibility: .whenUnlocked)
         #expect(cloud.sandbox.isSynchronizable)
         #expect(!local.sandbox.isSynchronizable)
     }
 
-    @Test func `the key is the account`() {
+    @Test func `The key of a valet is the account of the item`() {
         let valet = Valet.valet(with: identifier, accessibility: .whenUnlocked)
         #expect(valet.sandbox.item("key").attributes[.account] == .text("key"))
     }

@@ -33,7 +33,7 @@ internal import ValetKeychainModel
     }
 
     @Test(arguments: 0...2)
-    func `adds nothing when adding fails`(_ count: Int) {
+    func `A migration through SecItem adds nothing if adding an item fails`(_ count: Int) {
         fake.fail(.add, after: count, with: -34)
         #expect(throws: KeychainError.couldNotAccessKeychain) {
             try destination.migrateObjects(from: source, removeOnCompletion: true)
@@ -42,7 +42,7 @@ internal import ValetKeychainModel
     }
 
     @Test(arguments: 0...2)
-    func `restores everything when removing fails`(_ count: Int) {
+    func `A migration through SecItem restores everything if removing an item fails`(_ count: Int) {
         fake.fail(.delete, after: count, with: -25308)
         #expect(throws: MigrationError.removalFailed) {
             try destination.migrateObjects(from: source, removeOnCompletion: true)
@@ -52,7 +52,7 @@ internal import ValetKeychainModel
     }
 
     @Test(arguments: 0...2)
-    func `says so when another process adds a key meanwhile`(_ count: Int) {
+    func `A migration through SecItem reports a key that another process adds first`(_ count: Int) {
         fake.fail(.add, after: count, with: -25299)
         #expect(throws: MigrationError.keyToMigrateAlreadyExistsInValet) {
             try destination.migrateObjects(from: source, removeOnCompletion: true)
@@ -61,7 +61,7 @@ internal import ValetKeychainModel
     }
 
     @Test(arguments: 0...5)
-    func `changes nothing when reading fails`(_ count: Int) {
+    func `A migration through SecItem changes nothing if reading fails`(_ count: Int) {
         fake.fail(.copy, after: count, with: -25308)
         _ = try? destination.migrateObjects(from: source, removeOnCompletion: false)
         let isDone = count > 4
@@ -89,7 +89,9 @@ internal import ValetKeychainModel
         Set(fake.stored.map { "\($0["acct"] ?? "") \($0["pdmn"] ?? "")" })
     }
 
-    @Test func `updates each item, and neither adds nor deletes`() throws {
+    @Test func `An accessibility change through SecItem updates items, and adds or deletes none`()
+        throws
+    {
         let references = fake.stored.map { $0["v_PersistentRef"] as? Data }
         let count = fake.received.count
         try destination.migrateObjects(from: source, removeOnCompletion: true)
@@ -100,7 +102,8 @@ internal import ValetKeychainModel
     }
 
     @Test(arguments: 0...2)
-    func `changes nothing when an update fails`(_ count: Int) {
+    func `An accessibility change through SecItem changes nothing if an update fails`(_ count: Int)
+    {
         fake.fail(.update, after: count, with: -25308)
         #expect(throws: KeychainError.couldNotAccessKeychain) {
             try destination.migrateObjects(from: source, removeOnCompletion: true)
@@ -108,7 +111,7 @@ internal import ValetKeychainModel
         #expect(Self.state(of: fake) == before)
     }
 
-    @Test func `changes nothing when the canary cannot be removed`() {
+    @Test func `An accessibility change through SecItem needs the canary to be removable`() {
         #expect(source.canAccessKeychain())
         let before = Self.state(of: fake)
         fake.fail(.delete, with: -25308)
@@ -119,17 +122,17 @@ internal import ValetKeychainModel
     }
 }
 
-@Suite struct `Setting through SecItem` {
+@Suite struct `Storing through SecItem` {
     private let fake = FakeSecItem()
 
-    @Test func `updates what another process adds meanwhile`() throws {
+    @Test func `Setting through SecItem updates an item that another process adds first`() throws {
         try fake.valet.setString("theirs", forKey: "key")
         fake.fail(.update, with: -25300)
         try fake.valet.setString("ours", forKey: "key")
         #expect(try fake.valet.string(forKey: "key") == "ours")
     }
 
-    @Test func `asks for the data protection keychain every time`() throws {
+    @Test func `Setting through SecItem uses the data protection keychain every time`() throws {
         let valet = fake.valet
         #expect(valet.canAccessKeychain())
         try valet.setString("value", forKey: "key")

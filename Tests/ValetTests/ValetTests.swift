@@ -10,35 +10,37 @@ internal import ValetKeychainModel
     static let readable = Accessibility.allCases.filter { $0 != .whenPasscodeSetThisDeviceOnly }
 
     @Test(arguments: TestBackend.enabled, readable)
-    func `what was stored is read`(_ backend: TestBackend, _ accessibility: Accessibility) throws {
+    func `A value that was stored is read, in every accessibility`(
+        _ backend: TestBackend, _ accessibility: Accessibility
+    ) throws {
         let valet = Sample(backend).valet(accessibility)
         try valet.setObject(Data([0, 255]), forKey: "key")
         #expect(try valet.object(forKey: "key") == Data([0, 255]))
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `text that was stored is read`(_ backend: TestBackend) throws {
+    func `Text that was stored is read`(_ backend: TestBackend) throws {
         let valet = Sample(backend).valet()
         try valet.setString("grüße 👋", forKey: "ключ")
         #expect(try valet.string(forKey: "ключ") == "grüße 👋")
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `text is stored as UTF-8`(_ backend: TestBackend) throws {
+    func `Text is stored as UTF-8`(_ backend: TestBackend) throws {
         let valet = Sample(backend).valet()
         try valet.setString("é", forKey: "key")
         #expect(try valet.object(forKey: "key") == Data([0xC3, 0xA9]))
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `a slice of data is stored as what it holds`(_ backend: TestBackend) throws {
+    func `A slice of data is stored as the bytes that it holds`(_ backend: TestBackend) throws {
         let valet = Sample(backend).valet()
         try valet.setObject(Data(0...99)[90...], forKey: "key")
         #expect(try valet.object(forKey: "key") == Data(90...99))
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `a second value replaces the first`(_ backend: TestBackend) throws {
+    func `Storing a second value replaces the first`(_ backend: TestBackend) throws {
         let valet = Sample(backend).valet()
         try valet.setString("one", forKey: "key")
         try valet.setString("two", forKey: "key")
@@ -47,21 +49,23 @@ internal import ValetKeychainModel
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `an absent key is not found`(_ backend: TestBackend) {
+    func `Reading a missing key throws itemNotFound`(_ backend: TestBackend) {
         let valet = Sample(backend).valet()
         #expect(throws: KeychainError.itemNotFound) { try valet.object(forKey: "key") }
         #expect(throws: KeychainError.itemNotFound) { try valet.string(forKey: "key") }
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `bytes that are not UTF-8 are no text`(_ backend: TestBackend) throws {
+    func `Reading bytes that are not UTF-8 as text throws itemNotFound`(_ backend: TestBackend)
+        throws
+    {
         let valet = Sample(backend).valet()
         try valet.setObject(Data([0xFF]), forKey: "key")
         #expect(throws: KeychainError.itemNotFound) { try valet.string(forKey: "key") }
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `an empty value that others stored is read`(_ backend: TestBackend) throws {
+    func `An empty value that other software stored is read`(_ backend: TestBackend) throws {
         let sample = Sample(backend)
         let valet = sample.valet()
         try sample.plant(.text("key"), Data(), in: valet)
@@ -69,14 +73,14 @@ internal import ValetKeychainModel
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `an empty value is not stored`(_ backend: TestBackend) throws {
+    func `Storing an empty value is refused`(_ backend: TestBackend) throws {
         let valet = Sample(backend).valet()
         #expect(throws: KeychainError.emptyValue) { try valet.setObject(Data(), forKey: "key") }
         #expect(throws: KeychainError.emptyValue) { try valet.setString("", forKey: "key") }
         #expect(try valet.allKeys() == [])
     }
 
-    @Test func `an empty key is refused by every method`() {
+    @Test func `Every method of a valet refuses an empty key`() {
         let valet = Sample().valet()
         #expect(throws: KeychainError.emptyKey) { try valet.setObject(Data([1]), forKey: "") }
         #expect(throws: KeychainError.emptyKey) { try valet.setString("a", forKey: "") }
@@ -87,7 +91,7 @@ internal import ValetKeychainModel
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `a key of a megabyte works`(_ backend: TestBackend) throws {
+    func `A key of one megabyte works`(_ backend: TestBackend) throws {
         let valet = Sample(backend).valet()
         let key = String(repeating: "k", count: 1 << 20)
         try valet.setString("value", forKey: key)
@@ -96,7 +100,7 @@ internal import ValetKeychainModel
     }
 
     @Test(arguments: TestBackend.enabled)
-    func `keys compare byte by byte`(_ backend: TestBackend) throws {
+    func `Keys of a valet compare byte by byte`(_ backend: TestBackend) throws {
         let valet = Sample(backend).valet()
         try valet.setString("value", forKey: "Key")
         #expect(try valet.containsObject(forKey: "key") == false)
@@ -106,7 +110,9 @@ internal import ValetKeychainModel
         (Int32(-25308), KeychainError.couldNotAccessKeychain), (-128, .userCancelled),
         (-34018, .missingEntitlement),
     ])
-    func `a failure to read is told by its kind`(_ status: Int32, _ error: KeychainError) {
+    func `A failure to read becomes the KeychainError of its kind`(
+        _ status: Int32, _ error: KeychainError
+    ) {
         let fake = FakeSecItem()
         let valet = fake.valet
         fake.fail(.copy, with: status)
@@ -120,7 +126,9 @@ internal import ValetKeychainModel
     @Test(arguments: [
         (Int32(-25308), KeychainError.couldNotAccessKeychain), (-34018, .missingEntitlement),
     ])
-    func `a failure to write is told by its kind`(_ status: Int32, _ error: KeychainError) {
+    func `A failure to write becomes the KeychainError of its kind`(
+        _ status: Int32, _ error: KeychainError
+    ) {
         let fake = FakeSecItem()
         let valet = fake.valet
         fake.fail(.update, with: status)

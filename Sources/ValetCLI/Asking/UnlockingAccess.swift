@@ -5,8 +5,8 @@ internal import ValetKeychainStore
 internal import ValetSecretMemory
 internal import ValetUserPresence
 
-/// A keychain that is unlocked for this process alone when a verb meets it locked, where opened
-/// keys stay in each process. Where they are shared nobody is asked: that is `valet unlock`.
+/// A keychain that this process unlocks for itself if a verb finds it locked, where each process
+/// keeps its own opened keys. Where keys are shared it does not ask: `valet unlock` unlocks them.
 final class UnlockingAccess: ItemAccess {
     private let keychain: any ItemAccess
     private let unlocking: ProcessUnlocking
@@ -26,12 +26,12 @@ final class UnlockingAccess: ItemAccess {
         try unlocking.run { () throws(KeychainFailure) in try keychain.set(item, value: value) }
     }
 
-    func value(of query: ItemQuery) throws(KeychainFailure) -> SecretValue? {
-        try unlocking.run { () throws(KeychainFailure) in try keychain.value(of: query) }
+    func value(of name: PasswordName) throws(KeychainFailure) -> SecretValue? {
+        try unlocking.run { () throws(KeychainFailure) in try keychain.value(of: name) }
     }
 
-    func contains(_ query: ItemQuery) throws(KeychainFailure) -> Bool {
-        try unlocking.run { () throws(KeychainFailure) in try keychain.contains(query) }
+    func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool {
+        try unlocking.run { () throws(KeychainFailure) in try keychain.contains(name) }
     }
 
     func delete(_ query: ItemQuery) throws(KeychainFailure) -> Int {
@@ -66,7 +66,7 @@ final class UnlockingAccess: ItemAccess {
     }
 }
 
-/// A listing whose steps unlock the keychain where they meet it locked.
+/// A listing whose steps unlock the keychain if they find it locked.
 private struct UnlockingListing: Listing {
     var listing: any Listing
     let unlocking: ProcessUnlocking
@@ -80,4 +80,62 @@ private struct UnlockingListing: Listing {
         listing = next
         return items
     }
+}
+
+/// Unlocks a keychain for this process alone, where each process keeps its own opened keys.
+struct ProcessUnlocking {
+    let passcodes: any SecretSource
+    /// Whether each process keeps its own opened keys.
+    let isByProcess: () throws(KeychainFailure) -> Bool
+    let unlock: (KeychainPasscode) throws(KeychainFailure) -> Void
+
+    /// Runs `body`. If the keychain is locked, unlocks it and runs `body` again.
+    func run<R>(
+        _ body: () throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
+        do throws(KeychainFailure) {
+            return try body()
+        } catch {
+            guard error.code == .locked, try isByProcess() else { throw error }
+            try askAndUnlock(after: error)
+            return try body()
+        }
+    }
+
+    private func askAndUnlock(after failure: KeychainFailure) throws(KeychainFailure) {
+        var problem: String?
+        var triesLeft = passcodes.isInteractive ? 3 : 1
+        while true {
+            triesLeft -= 1
+            let passcode = try KeychainPasscode(try ask(problem, failure))
+            do throws(KeychainFailure) {
+                return try unlock(passcode)
+            } catch {
+                guard error.code == .authenticationFailed, triesLeft > 0 else { throw error }
+                problem = error.message
+            }
+        }
+    }
+
+    private func ask(
+        _ problem: String?, _ failure: KeychainFailure
+    ) throws(KeychainFailure) -> SecretBytes {
+        do throws(UserPresenceError) {
+            return try passcodes.ask(
+                PasscodePrompt(
+                    description: "Unlock the keychain for this command.", previousError: problem))
+        } catch {
+            if error.code == .cancelled {
+                throw KeychainFailure(.userCancelled, during: failure.operation)
+            }
+            let reason = KeychainFailure(
+                .locked, during: failure.operation,
+                message: "\(failure.message), and \(error.reason)")
+            throw KeychainFailure(reason, hint: Self.hint)
+        }
+    }
+
+    private static let hint =
+        "pass the passcode through a file descriptor, and its number in $VALET_PASSCODE_FD: "
+        + "VALET_PASSCODE_FD=3 … 3<passcode.txt"
 }

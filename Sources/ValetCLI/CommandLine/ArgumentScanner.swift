@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Goes through the words behind one verb.
+/// Reads the words after a verb: options and arguments. `CommandLineParser` uses it.
 struct ArgumentScanner {
     let verb: CommandDeclaration
     private var words: ArraySlice<String>
@@ -12,7 +12,7 @@ struct ArgumentScanner {
         self.words = words
     }
 
-    /// Sorts all words into ``values``. Stops where help is asked for.
+    /// Sorts all words into ``values``. Stops at a request for help.
     mutating func scan() throws(CLIError) {
         while let word = words.popFirst() {
             if word == "--" {
@@ -29,7 +29,7 @@ struct ArgumentScanner {
         }
     }
 
-    /// Gives the words without a name to the arguments declared.
+    /// Assigns the words without a name to the declared arguments.
     mutating func checkArguments() throws(CLIError) {
         for (argument, word) in zip(verb.arguments, positional) {
             values.arguments[argument.name] = word
@@ -44,7 +44,8 @@ struct ArgumentScanner {
         for (argument, _) in zip(verb.arguments, positional) {
             guard let option = argument.alternative, values.isGiven(option) else { continue }
             throw .usage(
-                "a \(argument.name) does not go with '\(option.spelling)'", hint: verb.surplusHint)
+                "\(argument.name) and '\(option.spelling)' exclude each other",
+                hint: verb.surplusHint)
         }
         let missing = verb.arguments.dropFirst(positional.count).first { argument in
             argument.isRequired && argument.alternative.map(values.isGiven) != true
@@ -74,7 +75,7 @@ struct ArgumentScanner {
         values.options[option.name] = value
     }
 
-    /// The next word, unless it is an option itself.
+    /// The next word, unless it is an option.
     private mutating func followingValue() -> String? {
         guard let next = words.first, next == "-" || !next.hasPrefix("-") else { return nil }
         return words.popFirst()
@@ -102,7 +103,7 @@ struct ArgumentScanner {
         let nearest = Suggestion.nearest(to: name, among: verb.allOptions.map(\.spelling))
         let list = "'valet \(verb.name) --help' lists the options"
         let words = verb.arguments.first.map {
-            "; '--' goes in front of a \($0.name) that starts with a hyphen"
+            "; put '--' before a \($0.name) that starts with a hyphen"
         }
         return .usage(
             "unknown option \(quoted(name))",

@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a verb takes and does: everything that parsing and `--help` need.
+// The declarations of verbs, groups and the whole command. The parser reads command lines by them,
+// and `HelpText` writes the help from them.
+
+/// A verb, with everything that parsing and `--help` need.
 struct CommandDeclaration: Sendable {
-    /// All words that lead to it, as `backup create`.
+    /// All words of the verb, as `backup create`.
     let name: String
     /// One line, lower case, no full stop.
     let abstract: String
-    /// Last words of its name with other commands: they are no verbs here, and lead to a hint.
+    /// The verb's last word in other tools. It is no verb here, but leads to a hint.
     var synonyms: [String] = []
     /// Paragraphs.
     var discussion: [String] = []
     var arguments: [ArgumentDeclaration] = []
     var options: [OptionDeclaration] = []
-    /// The hint for a surplus argument, which is not shown then: it may be a secret.
+    /// The hint for a surplus argument. The argument itself may be a secret, and is not shown then.
     var surplusHint: String?
-    /// The object that `--json` writes, a line for each member; nothing for verbs without it.
+    /// The members of the object that `--json` writes; empty for verbs without `--json`.
     var schema: [(member: String, help: String)] = []
-    /// The exit codes besides those that every verb has, with what they mean here.
+    /// The exit codes with a meaning of their own for this verb.
     var exitCodes: [(code: ExitCode, help: String)] = []
     var examples: [(command: String, help: String)] = []
 
@@ -26,11 +29,11 @@ struct CommandDeclaration: Sendable {
         return (["valet", name, "[OPTIONS]"] + arguments).joined(separator: " ")
     }
 
-    /// The options with the one that every verb has.
+    /// The options, and `--help`, which every verb has.
     var allOptions: [OptionDeclaration] { options + [.help] }
 }
 
-/// One value that stands without a name.
+/// A value without a name.
 struct ArgumentDeclaration: Hashable, Sendable {
     /// In capitals, as the usage line shows it.
     let name: String
@@ -40,30 +43,106 @@ struct ArgumentDeclaration: Hashable, Sendable {
     var alternative: OptionDeclaration?
 }
 
-/// One value or flag that stands behind a name.
+/// A flag, or a value with a name.
 struct OptionDeclaration: Hashable, Sendable {
     /// Without the hyphens.
     let name: String
     var letter: Character?
-    /// What the value is called; nil for flags.
+    /// The name of the value in help; nil for flags.
     var valueName: String?
     let help: String
     var defaultValue: String?
-    /// The only values there are; empty when any is taken.
+    /// The only values that are accepted; empty if any is.
     var choices: [String] = []
-    /// Verbs of other commands that do the same: they lead to a hint.
+    /// Verbs of other tools that do the same. They lead to a hint.
     var synonyms: [String] = []
 
     static let help = OptionDeclaration(name: "help", letter: "h", help: "show this help")
     static let version = OptionDeclaration(
         name: "version", help: "show the version", synonyms: ["version"])
 
-    /// How the option is written, without its value.
+    /// The option on a command line, without its value.
     var spelling: String { "--" + name }
 
-    /// How the list of options shows it.
+    /// The option in the list of options.
     var synopsis: String {
         let short = letter.map { "-\($0), " } ?? ""
         return short + spelling + (valueName.map { " " + $0 } ?? "")
+    }
+}
+
+/// A group of verbs, with everything that its `--help` needs besides them.
+struct GroupDeclaration: Sendable {
+    /// The words before those of its verbs.
+    let name: String
+    /// One line, lower case, no full stop.
+    let abstract: String
+    /// Paragraphs.
+    var discussion: [String] = []
+    var examples: [(command: String, help: String)] = []
+}
+
+/// The whole command, with everything that its `--help` needs.
+struct ToolDeclaration: Sendable {
+    let abstract: String
+    /// Paragraphs.
+    let discussion: [String]
+    let table: VerbTable
+    let environment: [(name: String, help: String)]
+    let examples: [(command: String, help: String)]
+}
+
+/// The verbs of a command, and the groups that some of them are in.
+///
+/// A verb's name has all its words, `backup create`. A group's name is the start of it, `backup`.
+struct VerbTable: Sendable {
+    let verbs: [CommandDeclaration]
+    let groups: [GroupDeclaration]
+
+    /// What a name stands for.
+    enum Entry: Sendable {
+        case verb(CommandDeclaration)
+        case group(GroupDeclaration)
+
+        var abstract: String {
+            switch self {
+            case .verb(let verb): verb.abstract
+            case .group(let group): group.abstract
+            }
+        }
+    }
+
+    /// The verb or group with that full name.
+    subscript(name: String) -> Entry? {
+        if let verb = verbs.first(where: { $0.name == name }) { return .verb(verb) }
+        return groups.first { $0.name == name }.map { .group($0) }
+    }
+
+    /// The words that may follow a group's name, in the order of the verbs; the first words for
+    /// nil.
+    func words(in group: String?) -> [String] {
+        var words: [String] = []
+        for verb in below(group) {
+            let rest = verb.name.dropFirst(group.map { $0.count + 1 } ?? 0)
+            let word = String(rest.prefix { $0 != " " })
+            if !words.contains(word) { words.append(word) }
+        }
+        return words
+    }
+
+    /// The words that may follow a group's name, each with its abstract.
+    func entries(in group: String?) -> [(name: String, abstract: String)] {
+        words(in: group).map { ($0, self[Self.name($0, in: group)]?.abstract ?? "") }
+    }
+
+    /// The verbs in a group and in its subgroups.
+    func below(_ group: String?) -> [CommandDeclaration] {
+        guard let group else { return verbs }
+        return verbs.filter { $0.name.hasPrefix(group + " ") }
+    }
+
+    /// The full name of `word` in a group.
+    static func name(_ word: String, in group: String?) -> String {
+        group.map { $0 + " " + word } ?? word
     }
 }

@@ -2,9 +2,9 @@
 
 /// Reads command lines by declarations, with the conventions of swift-argument-parser.
 ///
-/// Options stand behind the verb, in any order among the arguments: `--name value`,
-/// `--name=value`, `-h`, letters of flags together. `--` ends the options. A verb of a group
-/// stands behind the group's name.
+/// Options follow the verb, in any order among the arguments: `--name value`, `--name=value`, `-h`,
+/// several flag letters together. `--` ends the options. A verb of a group follows the group's
+/// name.
 struct CommandLineParser: Sendable {
     private let table: VerbTable
 
@@ -16,7 +16,7 @@ struct CommandLineParser: Sendable {
         self.table = table
     }
 
-    /// What `arguments`, those after the program's name, ask for.
+    /// Reads `arguments`, those after the program's name.
     ///
     /// - Parameter arguments: nil for an argument that is not UTF-8.
     /// - Throws: ``ExitCode/usage``.
@@ -74,7 +74,7 @@ struct CommandLineParser: Sendable {
     }
 }
 
-/// What is said where no verb is.
+/// Errors about verbs.
 extension CommandLineParser {
     private func missing(in group: String?) -> CLIError {
         let names = table.words(in: group).joined(separator: ", ")
@@ -92,8 +92,8 @@ extension CommandLineParser {
                 ?? "\(helpLine(group)) lists the verbs")
     }
 
-    /// What other commands call `word`, else a verb of that group with a name like it, else one of
-    /// another group with that name.
+    /// The verb that other tools call `word`, else a verb of that group with a similar name, else a
+    /// verb of another group with that name.
     private func suggestion(for word: String, in group: String?) -> String? {
         if let name = synonym(word, in: group) { return name }
         let nearest = Suggestion.nearest(to: word, among: table.words(in: group) + ["help"])
@@ -111,12 +111,12 @@ extension CommandLineParser {
         return group == nil && version.synonyms.contains(word) ? version.spelling : nil
     }
 
-    /// The error for an option in front of the verb.
+    /// The error for an option before the verb.
     private func misplaced(_ word: String, in group: String?) -> CLIError {
         let name = String(word.prefix { $0 != "=" })
         let known = table.below(group).flatMap(\.allOptions).map(\.spelling)
         if known.contains(name) {
-            return .usage("\(quoted(name)) stands in front of the verb", hint: "it goes behind it")
+            return .usage("option \(quoted(name)) before the verb", hint: "put it after the verb")
         }
         let own = group == nil ? ["--help", "--version"] : ["--help"]
         let nearest = Suggestion.nearest(to: name, among: own)
@@ -130,5 +130,75 @@ extension CommandLineParser {
     }
 }
 
-/// A word of a command line as messages show it.
+/// A word of a command line, safe to show in a message.
 func quoted(_ word: String) -> String { "'\(Escaping.printable(word))'" }
+
+/// A command line that was read.
+enum ParsedCommandLine: Hashable, Sendable {
+    /// The help of a verb or a group; nil for the whole command.
+    case help(verb: String?)
+    case version
+    case run(verb: String, ParsedValues)
+}
+
+/// The values of one command line, by the names of their declarations.
+struct ParsedValues: Hashable, Sendable {
+    var arguments: [String: String] = [:]
+    var options: [String: String] = [:]
+    var flags: Set<String> = []
+
+    /// The value given for an argument; nil if there is none.
+    subscript(argument: ArgumentDeclaration) -> String? { arguments[argument.name] }
+
+    /// The value given for an option, or its default.
+    subscript(option: OptionDeclaration) -> String? {
+        options[option.name] ?? option.defaultValue
+    }
+
+    /// Whether a flag was given.
+    func has(_ flag: OptionDeclaration) -> Bool { flags.contains(flag.name) }
+
+    /// Whether an option was given a value.
+    func isGiven(_ option: OptionDeclaration) -> Bool { options[option.name] != nil }
+}
+
+/// Finds the word that a mistyped word stands for.
+enum Suggestion {
+    /// The candidate that is most similar to `word`, the first of equals; nil if none is similar.
+    static func nearest(to word: String, among candidates: [String]) -> String? {
+        // A key pasted as a verb may be long, and is similar to none of our words.
+        guard word.utf8.count <= 64 else { return nil }
+        var best: (candidate: String, distance: Int)?
+        for candidate in candidates {
+            let isStart = word.count >= 3 && candidate.hasPrefix(word)
+            let distance = isStart ? 0 : distance(Array(word), Array(candidate))
+            if distance <= max(1, candidate.count / 3), distance < best?.distance ?? .max {
+                best = (candidate, distance)
+            }
+        }
+        return best?.candidate
+    }
+
+    /// The number of edits from one word to the other: insert, drop or replace a character, or swap
+    /// two neighbours.
+    static func distance(_ first: [Character], _ second: [Character]) -> Int {
+        var beforeLast: [Int] = []
+        var last = Array(0...second.count)
+        for row in first.indices {
+            var current = [row + 1]
+            for column in second.indices {
+                let isEqual = first[row] == second[column]
+                var cost = min(
+                    last[column] + (isEqual ? 0 : 1), last[column + 1] + 1, current[column] + 1)
+                if row > 0, column > 0, first[row] == second[column - 1],
+                    first[row - 1] == second[column]
+                {
+                    cost = min(cost, beforeLast[column - 1] + 1)
+                }
+                current.append(cost)
+            }
+            (beforeLast, last) = (last, current)
+        }
+        return last[second.count]
+    }
+}

@@ -3,7 +3,7 @@
 /// Writes help from declarations, 80 columns wide.
 struct HelpText {
     static let columnCount = 80
-    /// Where explanations start, behind what they explain.
+    /// The column in which explanations start.
     private static let tab = 26
 
     private var lines: [String] = []
@@ -122,7 +122,7 @@ struct HelpText {
 }
 
 extension String {
-    /// The text with spaces behind it, so that it has `count` characters or more.
+    /// The text with trailing spaces, so that it has at least `count` characters.
     func padded(to count: Int) -> String {
         self + String(repeating: " ", count: max(0, count - self.count))
     }

@@ -4,7 +4,8 @@ internal import ValetKeychainModel
 internal import ValetSecretMemory
 internal import ValetUserPresence
 
-/// The argument and options that verbs about items share.
+/// The argument and options that verbs about items share, and the ``Scope`` and ``ItemKey`` that
+/// they choose.
 enum ItemOptions {
     static let key = ArgumentDeclaration(
         name: "KEY", help: "the name of the secret", alternative: keyDescriptor)
@@ -13,12 +14,11 @@ enum ItemOptions {
         alternative: keyDescriptor)
     static let keyDescriptor = OptionDeclaration(
         name: "key-fd", valueName: "N",
-        help: "read KEY from descriptor N, one line: other users can see arguments")
+        help: "read KEY from file descriptor N, one line: other users can see arguments")
 
     static let identifier = OptionDeclaration(
         name: "id", valueName: "IDENTIFIER",
-        help: "the identifier of the valet that has the secret (default: 'default'; with --group: "
-            + "none)")
+        help: "the identifier of the valet (default: 'default'; with --group: none)")
     static let application = OptionDeclaration(
         name: "app", valueName: "APPLICATION-IDENTIFIER",
         help: "the application that owns the secret (default: valet)")
@@ -27,24 +27,24 @@ enum ItemOptions {
         help: "the access group that shares the secret, with its prefix")
     static let accessibility = OptionDeclaration(
         name: "accessibility", valueName: "CLASS",
-        help: "when the secret can be read; a part of its name, so every verb needs it",
+        help: "when the secret can be read; it is part of the name, so every verb needs it",
         defaultValue: ProtectionClass.whenUnlocked.word,
         choices: ProtectionClass.offered.map(\.word))
     static let cloud = OptionDeclaration(
         name: "cloud",
-        help: "a secret of an iCloud valet, kept apart from the others; nothing is sent to other "
+        help: "use an iCloud valet, whose secrets are stored apart; nothing is sent to other "
             + "devices yet")
     static let json = OptionDeclaration(name: "json", help: "write one JSON object")
 
     /// The options that choose a valet, and `--json`.
     static let all = [identifier, application, group, accessibility, cloud, json]
-    /// Those of verbs about one secret.
+    /// The options of verbs about one secret.
     static let ofOneSecret = [keyDescriptor] + all
 
-    /// What verbs about one secret say of its name.
+    /// Help on the name, for verbs about one secret.
     static let keyDiscussion =
-        "Other users of the machine can read the arguments of running programs, and with them "
-        + "KEY. For a name that is confidential use --key-fd: 'valet VERB --key-fd 3 3<name.txt'."
+        "Other users of the machine can see KEY among the arguments of running programs. For a "
+        + "confidential name use --key-fd: 'valet VERB --key-fd 3 3<name.txt'."
 
     /// The valet that the options choose.
     static func scope(_ values: ParsedValues) throws(CLIError) -> Scope {
@@ -56,8 +56,8 @@ enum ItemOptions {
         scope.isCloud = values.has(cloud)
         if scope.isCloud, scope.accessibility.isThisDeviceOnly {
             throw .usage(
-                "'--cloud' does not go with '--accessibility \(scope.accessibility.rawValue)'",
-                hint: "an iCloud valet keeps no secrets for this device only")
+                "'--cloud' and '--accessibility \(scope.accessibility.word)' exclude each other",
+                hint: "an iCloud valet stores no secrets for this device only")
         }
         return scope
     }
@@ -77,7 +77,7 @@ enum ItemOptions {
         return requester
     }
 
-    /// Where the key comes from; one that stands on the command line is never empty.
+    /// Where the key comes from. A key on the command line is never empty.
     static func key(_ values: ParsedValues) throws(CLIError) -> ItemKey {
         if let descriptor = try KeyOptions.descriptor(keyDescriptor, values) {
             return .descriptor(descriptor)
@@ -87,18 +87,18 @@ enum ItemOptions {
     }
 }
 
-/// Where the name of a secret comes from.
+/// The name of a secret: an argument, or a line of a file descriptor.
 enum ItemKey: Hashable, Sendable {
     case argument(String)
     case descriptor(PasscodeDescriptor)
 
     private static let name = SecretName(text: "name", option: ItemOptions.keyDescriptor)
-    /// As long as Linux lets one argument be.
+    /// Linux's limit for one argument.
     private static let maximumByteCount = 128 << 10
 
-    /// The name, never empty. A descriptor is read once: a line of it, without the newline.
+    /// The name, never empty. Reads one line of a descriptor, without the newline.
     ///
-    /// - Throws: ``ExitCode/usage`` for an empty one and for what is not UTF-8.
+    /// - Throws: ``ExitCode/usage`` for an empty name and for text that is not UTF-8.
     func text() throws(CLIError) -> String {
         switch self {
         case .argument(let text): return text

@@ -2,56 +2,44 @@
 
 internal import ValetUserPresence
 
-/// The options that verbs about passcodes and keys share, and their groups.
-enum KeyOptions {
+/// The options that verbs about passcodes and keys share: their declarations and help, and, as a
+/// value, those of one command line.
+struct KeyOptions: Sendable {
     static let passcodeDescriptor = OptionDeclaration(
         name: "passcode-fd", valueName: "N",
-        help: "read the passcode from descriptor N: one line, without the newline")
+        help: "read the passcode from file descriptor N: one line, without the newline")
     static let newPasscodeDescriptor = OptionDeclaration(
         name: "new-passcode-fd", valueName: "N",
-        help:
-            "read the new passcode from descriptor N (default: the next line of what the answer "
-            + "before came through)")
+        help: "read the new passcode from file descriptor N (default: the next line of the "
+            + "descriptor before)")
     static let weak = OptionDeclaration(
         name: "weak", help: "accept a passcode of fewer than 8 characters")
     static let yes = OptionDeclaration(name: "yes", letter: "y", help: "do not ask first")
     static let lower = OptionDeclaration(
-        name: "lower", help: "accept that the keychain is protected less than before")
-
+        name: "lower", help: "accept weaker protection than before")
     static let skipDamaged = OptionDeclaration(
-        name: "skip-damaged",
-        help: "set damaged items aside for good; otherwise nothing is changed")
+        name: "skip-damaged", help: "set damaged items aside for good, instead of failing")
 
-    /// Help of every verb that gives the keychain new keys.
-    static let damageDiscussion =
-        "Nothing is changed while items are damaged: the old keys might open them after a repair, "
-        + "and erased keys cannot. 'valet doctor' says how many there are. Store them anew or "
-        + "remove them, or use --skip-damaged."
+    /// What `--passcode-fd` names.
+    let passcode: PasscodeDescriptor?
+    /// What `--new-passcode-fd` names.
+    let newPasscode: PasscodeDescriptor?
+    let allowsWeak: Bool
+    let isAgreed: Bool
+    let allowsLowering: Bool
+    let skipsDamaged: Bool
 
-    /// Help of every verb that asks for the passcode.
-    static let askingDiscussion =
-        "A passcode is asked for on the terminal, or through pinentry where there is none, or "
-        + "read from a descriptor: --passcode-fd, else $VALET_PASSCODE_FD; never from the command "
-        + "line or the environment. A person has three tries, a descriptor one. A descriptor gives "
-        + "a line for each question, in the order of the questions."
+    /// The options of one command line; those that the verb does not declare are not given.
+    init(_ values: ParsedValues) throws(CLIError) {
+        passcode = try Self.descriptor(Self.passcodeDescriptor, values)
+        newPasscode = try Self.descriptor(Self.newPasscodeDescriptor, values)
+        allowsWeak = values.has(Self.weak)
+        isAgreed = values.has(Self.yes)
+        allowsLowering = values.has(Self.lower)
+        skipsDamaged = values.has(Self.skipDamaged)
+    }
 
-    /// Help of every verb that gives new keys and sets no passcode.
-    static let lockDiscussion =
-        "A locked keychain stays locked, and an unlocked one keeps its times. If the kernel has no "
-        + "room for the new keys, other programs must unlock again; a warning says so."
-
-    static let noKeychain: (code: ExitCode, help: String) = (.notFound, "there is no keychain")
-    static let damagedItems: (code: ExitCode, help: String) = (
-        .damaged, "items are damaged, and nothing was changed"
-    )
-    static let noConsent: (code: ExitCode, help: String) = (
-        .usage, "the command line is wrong, or nobody can be asked and --yes is missing"
-    )
-    static let wrongPasscode: (code: ExitCode, help: String) = (
-        .denied, "the passcode is wrong, or a person declined"
-    )
-
-    /// The descriptor that an option names; nil where it was not given.
+    /// The descriptor that an option names; nil if it is not given.
     static func descriptor(
         _ option: OptionDeclaration, _ values: ParsedValues
     ) throws(CLIError) -> PasscodeDescriptor? {
@@ -63,4 +51,36 @@ enum KeyOptions {
                 "'\(option.spelling)' does not take \(quoted(text))", hint: error.hint)
         }
     }
+}
+
+/// Help that several verbs share.
+extension KeyOptions {
+    /// For every verb that gives the keychain new keys.
+    static let damageDiscussion =
+        "Fails without a change while items are damaged: after a repair the old keys might still "
+        + "open them, but erased keys cannot. 'valet doctor' counts damaged items. Store them "
+        + "again, remove them, or use --skip-damaged."
+
+    /// For every verb that asks for the passcode.
+    static let askingDiscussion =
+        "Type the passcode at the terminal, or into pinentry if there is no terminal. Scripts pass "
+        + "it through a file descriptor: --passcode-fd, else $VALET_PASSCODE_FD. It is never read "
+        + "from the command line or the environment. You have three tries, a descriptor has one. A "
+        + "descriptor supplies one line for each question, in the order of the questions."
+
+    /// For every verb that gives the keychain new keys and sets no passcode.
+    static let lockDiscussion =
+        "A locked keychain stays locked; an unlocked one keeps its time limits. If the kernel has "
+        + "no room for the new keys, a warning says that other programs must unlock again."
+
+    static let noKeychain: (code: ExitCode, help: String) = (.notFound, "there is no keychain")
+    static let damagedItems: (code: ExitCode, help: String) = (
+        .damaged, "items are damaged, and nothing was changed"
+    )
+    static let noConsent: (code: ExitCode, help: String) = (
+        .usage, "wrong usage, or nobody can be asked and --yes is missing"
+    )
+    static let wrongPasscode: (code: ExitCode, help: String) = (
+        .denied, "the passcode is wrong, or you declined"
+    )
 }

@@ -5,19 +5,19 @@ internal import ValetKeychainStore
 internal import ValetSecretMemory
 internal import ValetUserPresence
 
-/// One verb.
+/// One verb. `ValetTool` makes it from the command line and runs it.
 protocol Command: Sendable {
     /// What the verb takes and does.
     static var declaration: CommandDeclaration { get }
     /// Reads the values of a command line.
     ///
-    /// - Throws: ``ExitCode/usage`` for values that do not go together.
+    /// - Throws: ``ExitCode/usage`` for values that contradict each other.
     init(_ values: ParsedValues) throws(CLIError)
     /// Does the work.
     func run(in context: Context) throws(CLIError) -> ExitCode
 }
 
-/// What verbs work with.
+/// The console, keychain and sources of secrets that verbs work with; tests replace them.
 struct Context {
     let console: any Console
     /// Opens the keychain as a requester sees it.
@@ -26,26 +26,28 @@ struct Context {
     var store: () throws(KeychainFailure) -> ItemStore = { () throws(KeychainFailure) in
         ItemStore(try .ofThisProcess())
     }
-    /// The source of the keychain's passcode: a descriptor that an option names, else
-    /// that of `$VALET_PASSCODE_FD`, else a person.
+    /// The source of the keychain's passcode: the descriptor of an option, else that of
+    /// `$VALET_PASSCODE_FD`, else the user.
     var passcodes: (PasscodeDescriptor?) -> any SecretSource = {
         PasscodeAsker.forProcess(descriptor: $0, prefersTerminal: true)
     }
-    /// The source of secrets other than the keychain's passcode: a descriptor that an option names,
-    /// else a person.
+    /// The source of secrets other than the keychain's passcode: the descriptor of an option, else
+    /// the user.
     var otherSecrets: (PasscodeDescriptor?) -> any SecretSource = {
         PasscodeAsker.forProcess(descriptor: $0, prefersTerminal: true, readsVariable: false)
     }
+}
 
-    /// The keychain as `requester` sees it. Where each process unlocks for itself, the passcode is
-    /// asked for when a verb meets the keychain locked.
+/// Opening the keychain.
+extension Context {
+    /// The keychain as `requester` sees it. Where each process unlocks for itself, a verb that
+    /// finds it locked asks for the passcode.
     func keychain(for requester: Requester) throws(CLIError) -> any ItemAccess {
-        let keychain = try asking { () throws(KeychainFailure) in try open(requester) }
-        return UnlockingAccess(keychain, passcodes: passcodes(nil))
+        UnlockingAccess(try requesting(open(requester)), passcodes: passcodes(nil))
     }
 
-    /// Runs `body` on the keychain as a whole; as with ``keychain(for:)`` the passcode is asked for
-    /// where `body` meets it locked.
+    /// Runs `body` on the keychain as a whole. Where each process unlocks for itself, asks for the
+    /// passcode if `body` finds the keychain locked.
     func unlocking<R>(
         _ store: ItemStore, _ descriptor: PasscodeDescriptor?,
         _ body: () throws(KeychainFailure) -> R
@@ -56,21 +58,89 @@ struct Context {
         } unlock: { (passcode) throws(KeychainFailure) in
             try store.unlock(passcode)
         }
-        return try asking { () throws(KeychainFailure) in try unlocking.run(body) }
+        return try requesting(unlocking.run(body))
     }
 
-    /// The keychain as a whole, with its status, once its device key was found.
+    /// The keychain as a whole, with its status. Its device key is available.
     ///
-    /// - Parameter creating: Whether the verb makes a keychain where there is none.
-    /// - Throws: ``ExitCode/notFound`` if there is none, ``ExitCode/failure`` without key.
+    /// - Parameter creating: Whether the verb creates a keychain if there is none.
+    /// - Throws: ``ExitCode/notFound`` without a keychain, ``ExitCode/failure`` without its device
+    ///   key.
     func usableStore(
         creating: Bool = false
     ) throws(CLIError) -> (ItemStore, KeychainStatus) {
-        try asking { () throws(KeychainFailure) in
-            let store = try store()
-            let status = try store.status()
-            if !creating || status.state != .absent { try store.checkDeviceKey() }
-            return (store, status)
+        let store = try requesting(store())
+        let status = try requesting(store.status())
+        if !creating || status.state != .absent { try requesting(store.checkDeviceKey()) }
+        return (store, status)
+    }
+
+    /// The keychain as a whole, for verbs that need one with a passcode.
+    ///
+    /// - Throws: ``ExitCode/notFound`` without a keychain, ``ExitCode/failure`` without a passcode
+    ///   or the device key.
+    func storeWithPasscode() throws(CLIError) -> ItemStore {
+        let (store, status) = try usableStore()
+        guard status.lockStateProvider != nil else {
+            throw CLIError(
+                .failure, "the keychain has no passcode", hint: "'valet passcode set' sets one")
+        }
+        return store
+    }
+
+    /// Asks for passcodes through the given descriptors, else as ``passcodes`` does.
+    func dialogue(
+        _ descriptor: PasscodeDescriptor?, new: PasscodeDescriptor? = nil
+    ) -> PasscodeDialogue {
+        PasscodeDialogue(current: passcodes(descriptor), new: passcodes(new ?? descriptor))
+    }
+}
+
+/// Changing keys, and reporting the result on standard error.
+extension Context {
+    /// Runs `body`, which changes the keys of `store` and returns how many damaged items it set
+    /// aside. Shows its progress. Then warns about those items, about programs that lost the
+    /// opened keys, and about device keys that were left behind.
+    func changingKeys(
+        of store: ItemStore, skippingDamaged skips: Bool = false,
+        _ body: (EpochOptions) throws(KeychainFailure) -> Int
+    ) throws(CLIError) {
+        let line = ProgressLine("sealing items again", on: console)
+        defer { line.end() }
+        let options = EpochOptions(skippingDamaged: skips) { line.show($0, of: $1) }
+        let count = try requesting(body(options))
+        line.end()
+        noteSetAside(count)
+        if let reason = store.reasonKeysAreNotShared() {
+            console.note(
+                "valet: warning: the keychain is locked for other programs: "
+                    + Escaping.printable(reason))
+            console.hint("run 'valet unlock' when the kernel has room for the keys")
+        }
+        for finding in store.strayDeviceKeys() {
+            let place = finding.path.map { " (\(Escaping.printable($0)))" } ?? ""
+            console.note("valet: warning: \(finding.message)\(place)")
+            if let hint = finding.hint { console.hint(hint) }
+        }
+    }
+
+    /// Reports how many damaged items a change of keys has set aside, if any.
+    func noteSetAside(_ count: Int) {
+        guard count > 0 else { return }
+        let items = count == 1 ? "1 damaged item was" : "\(count) damaged items were"
+        console.note("valet: warning: \(items) set aside and can no longer be opened")
+        console.hint("store the missing secrets again")
+    }
+
+    /// Reports `result`, and for which programs the keychain is unlocked now.
+    func noteLockState(_ result: String, of store: ItemStore) throws(CLIError) {
+        let status = try requesting(store.status())
+        switch (status.state, status.isUnlockedByProcess) {
+        case (.unlocked, false): console.note("valet: \(result); the keychain is unlocked")
+        case (_, true):
+            console.note(
+                "valet: \(result); every program asks for it (\(status.lockStateReason ?? ""))")
+        default: console.note("valet: \(result)")
         }
     }
 }

@@ -5,18 +5,18 @@ internal import ValetKeychainModel
 /// `valet contains KEY`.
 struct ContainsCommand: Command {
     static let declaration = CommandDeclaration(
-        name: "contains", abstract: "tell by the exit code whether there is a secret",
+        name: "contains", abstract: "check whether a secret exists: exit code 0 or 44",
         discussion: [
-            "Writes nothing without --json, and never opens the secret.",
+            "Writes nothing without --json. Never reads the secret.",
             ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret,
         schema: [("name", "the key"), ("contains", "true or false")],
-        exitCodes: [(.success, "the secret is there"), (.notFound, "it is not")],
+        exitCodes: [(.success, "the secret exists"), (.notFound, "it does not exist")],
         examples: [
             (
                 "valet contains api-token || [ $? -ne 44 ] || valet set api-token",
-                "Asks for the token only if there is none, and not if the keychain is locked."
+                "Asks for the token if there is none; does nothing if the keychain is locked."
             )
         ])
 
@@ -33,9 +33,7 @@ struct ContainsCommand: Command {
     func run(in context: Context) throws(CLIError) -> ExitCode {
         let key = try key.text()
         let keychain = try context.keychain(for: scope.requester)
-        let isThere = try asking { () throws(KeychainFailure) in
-            try keychain.contains(scope.query(key: key))
-        }
+        let isThere = try requesting(keychain.contains(scope.name(key)))
         if writesJSON {
             try context.console.write(
                 .object(["name": .string(key), "contains": .flag(isThere)]))

@@ -6,31 +6,30 @@ internal import ValetKeychainStore
 /// `valet doctor`.
 struct DoctorCommand: Command {
     private static let discardsLog = OptionDeclaration(
-        name: "discard-log", help: "first discard a damaged log and the changes that it lost")
+        name: "discard-log", help: "first set a damaged log aside, with the changes it has lost")
     private static let repairsIndexes = OptionDeclaration(
         name: "repair-indexes", help: "first rebuild indexes and search entries from the items")
     private static let clearsQuarantine = OptionDeclaration(
-        name: "clear-quarantine", help: "first remove damaged items that were set aside")
+        name: "clear-quarantine", help: "first delete the damaged items that were set aside")
 
     static let declaration = CommandDeclaration(
         name: "doctor", abstract: "check files, keys and every item",
         discussion: [
-            "Writes a line for everything that was checked. What helps follows after an "
-                + "arrow. Warnings do not change the exit code. Only --discard-log, "
-                + "--repair-indexes and --clear-quarantine change anything. --discard-log and "
-                + "--clear-quarantine ask first, or need --yes.",
-            "The log, keychain.db-wal, holds the latest changes. If it is damaged, the "
-                + "keychain refuses to work, because the next change would overwrite what is "
-                + "left of the log. --discard-log keeps the log as keychain.db-wal.damaged and "
-                + "goes on without the changes that it lost.",
-            "--repair-indexes rebuilds the database from its items: indexes, search "
-                + "entries and the structure of the file. It needs the keychain unlocked, keeps "
-                + "every item, and changes nothing if it cannot. Other programs cannot write "
-                + "while it runs. If a damaged index hid an item and the item was stored again, "
-                + "the older one is set aside.",
-            "A damaged item is set aside when another one replaces it or the keys change. "
-                + "It does not open any more. Until it is removed, the error for an item that "
-                + "is not found mentions it.",
+            "Writes one line for each check. An arrow marks what helps. Warnings do not change "
+                + "the exit code. Only --discard-log, --repair-indexes and --clear-quarantine "
+                + "change anything. --discard-log and --clear-quarantine ask first, or need --yes.",
+            "The log, keychain.db-wal, holds the latest changes. If it is damaged, the keychain "
+                + "refuses to work, because the next change would overwrite the rest of the log. "
+                + "--discard-log keeps the log as keychain.db-wal.damaged, and continues without "
+                + "the changes that it has lost.",
+            "--repair-indexes rebuilds the database from its items: indexes, search entries and "
+                + "the structure of the file. It needs the keychain unlocked, keeps every item, "
+                + "and changes nothing if it cannot. Other programs cannot write while it runs. "
+                + "If a damaged index hid an item and the item was stored again, the older one is "
+                + "set aside.",
+            "A damaged item is set aside when a new item replaces it or the keys change. It can "
+                + "no longer be opened. Until it is deleted, the error for a missing item "
+                + "mentions it.",
         ],
         options: [
             ItemOptions.json, discardsLog, repairsIndexes, clearsQuarantine, KeyOptions.yes,
@@ -38,12 +37,12 @@ struct DoctorCommand: Command {
         schema: [
             ("findings", "an array of objects:"),
             ("  severity", "fine, warning, broken or damage"),
-            ("  message", "what was found"), ("  path", "the file or folder, or null"),
+            ("  message", "the finding"), ("  path", "the file or folder, or null"),
             ("  hint", "what helps, or null"),
         ],
         exitCodes: [
-            (.success, "the keychain works"), (.failure, "something keeps it from working"),
-            (.damaged, "something stored was changed or lost"),
+            (.success, "the keychain works"), (.failure, "the keychain does not work"),
+            (.damaged, "stored data was changed or lost"),
         ],
         examples: [("valet doctor", "Run this when something seems wrong.")])
 
@@ -60,7 +59,7 @@ struct DoctorCommand: Command {
         clears = values.has(Self.clearsQuarantine)
         isAgreed = values.has(KeyOptions.yes)
         guard clears || discards || !isAgreed else {
-            throw .usage("'--yes' goes with '--discard-log' and '--clear-quarantine'")
+            throw .usage("'--yes' needs '--discard-log' or '--clear-quarantine'")
         }
     }
 
@@ -82,39 +81,39 @@ struct DoctorCommand: Command {
     private func discardLog(_ context: Context) throws(CLIError) {
         let keychain = try context.keychain(for: Requester())
         try context.console.requireConsent(
-            to: "Go on without what a damaged log has lost?", isGiven: isAgreed)
-        let path = try asking { () throws(KeychainFailure) in try keychain.discardDamagedLog() }
+            to: "Continue without the changes that a damaged log has lost?", isGiven: isAgreed)
+        let path = try requesting(keychain.discardDamagedLog())
         context.console.note(
-            path.map { "valet: the log is kept as " + Escaping.printable($0) }
-                ?? "valet: the log is not damaged, nothing was discarded")
+            path.map { "valet: the damaged log is kept as " + Escaping.printable($0) }
+                ?? "valet: the log is not damaged, and nothing was discarded")
     }
 
     private func repairIndexes(_ context: Context) throws(CLIError) {
         let keychain = try context.keychain(for: Requester())
-        let repair = try asking { () throws(KeychainFailure) in try keychain.repairIndexes() }
+        let repair = try requesting(keychain.repairIndexes())
         let rows = repair.rowCount == 1 ? "1 row" : "\(repair.rowCount) rows"
         context.console.note("valet: rebuilt the indexes from \(rows)")
         if repair.supersededCount > 0 {
             context.console.note(
-                "valet: set aside older rows of items that were stored again: "
+                "valet: older rows of items that were stored again, now set aside: "
                     + "\(repair.supersededCount)")
         }
         if repair.lostProgramCount > 0 {
             context.console.note(
-                "valet: dropped notes about programs that could not be read; they are made again")
+                "valet: dropped unreadable records of programs; they will be recorded again")
         }
     }
 
     private func clearQuarantine(_ context: Context) throws(CLIError) {
         let keychain = try context.keychain(for: Requester())
         try context.console.requireConsent(
-            to: "Remove the damaged items that were set aside, for good?", isGiven: isAgreed)
-        let count = try asking { () throws(KeychainFailure) in try keychain.clearQuarantine() }
+            to: "Delete the damaged items that were set aside, for good?", isGiven: isAgreed)
+        let count = try requesting(keychain.clearQuarantine())
         let items = count == 1 ? "1 damaged item" : "\(count) damaged items"
-        context.console.note("valet: removed \(items) that had been set aside")
+        context.console.note("valet: deleted \(items) that had been set aside")
     }
 
-    /// A keychain that does not even open is a finding, not an error.
+    /// A keychain that cannot be opened is a finding, not an error.
     private func findings(_ context: Context) -> [Finding] {
         do {
             return try context.open(Requester()).diagnose()

@@ -6,11 +6,11 @@ internal import ValetKeychainServices
 /// `valet entitlements init PROGRAM IDENTIFIER`.
 struct EntitlementsInitCommand: Command {
     static let group = GroupDeclaration(
-        name: "entitlements", abstract: "say what a program is called",
+        name: "entitlements", abstract: "set the identifier of a program",
         discussion: [
-            "Linux programs have no signature. A program's identifier is what its code or its "
-                + "entitlements file declares, else the id of its Flatpak or Snap, else the "
-                + "identifier in its Info.plist, else the name of its file."
+            "Linux programs have no signature. A program's identifier is the one that its code or "
+                + "its entitlements file declares, else the id of its Flatpak or Snap, else the "
+                + "identifier in its Info.plist, else its file name."
         ],
         examples: [
             (
@@ -20,7 +20,7 @@ struct EntitlementsInitCommand: Command {
         ])
 
     private static let program = ArgumentDeclaration(
-        name: "PROGRAM", help: "the executable that the Info.plist is about")
+        name: "PROGRAM", help: "the executable that gets the Info.plist")
     private static let identifier = ArgumentDeclaration(
         name: "IDENTIFIER", help: "letters, digits, hyphens and periods, as com.example.mail")
     private static let name = OptionDeclaration(
@@ -32,20 +32,21 @@ struct EntitlementsInitCommand: Command {
         name: "force", letter: "f", help: "replace an existing file")
 
     static let declaration = CommandDeclaration(
-        name: "entitlements init", abstract: "write the Info.plist that names a program",
+        name: "entitlements init", abstract: "write an Info.plist with a program's identifier",
         discussion: [
             "Writes Contents/Info.plist beside PROGRAM; for a program in X.app/Contents/Linux, "
-                + "X.app/Contents/Info.plist. Foundation reads it: Bundle.main.bundleIdentifier is "
-                + "nil on Linux without such a file. The keychain takes the application's "
-                + "identifier from it, unless something of a higher rank declares one.",
-            "The identifier is for PROGRAM alone, even if other programs are beside it. "
-                + "Bundle.main of those reads the same file. A program that had items under its "
-                + "former identifier does not find them under the new one.",
+                + "X.app/Contents/Info.plist. Foundation reads it: without such a file "
+                + "Bundle.main.bundleIdentifier is nil on Linux. The keychain takes the "
+                + "application's identifier from it, unless the code, an entitlements file, a "
+                + "Flatpak or a Snap declares one.",
+            "The identifier counts for PROGRAM alone, although Bundle.main of programs beside it "
+                + "reads the same file. Under its new identifier the program does not find the "
+                + "items that it stored before.",
         ],
         arguments: [program, identifier],
         options: [name, version, force],
         exitCodes: [
-            (.notFound, "there is no such program"),
+            (.notFound, "no such program"),
             (.alreadyThere, "the program has an Info.plist already"),
         ],
         examples: group.examples)
@@ -64,7 +65,7 @@ struct EntitlementsInitCommand: Command {
         guard !identifier.isEmpty, identifier.utf8.allSatisfy(Self.isAllowed) else {
             throw .usage(
                 "IDENTIFIER must be letters, digits, hyphens and periods",
-                hint: "a reversed domain name is customary: com.example.mail")
+                hint: "use a reversed domain name: com.example.mail")
         }
         self.program = program
         self.identifier = identifier
@@ -73,13 +74,13 @@ struct EntitlementsInitCommand: Command {
         isReplacing = values.has(Self.force)
     }
 
-    /// The value of an option; XML has no form for control characters.
+    /// The value of an option. XML cannot represent control characters.
     private static func printable(
         _ values: ParsedValues, _ option: OptionDeclaration
     ) throws(CLIError) -> String? {
         guard let text = values[option] else { return nil }
         guard text.unicodeScalars.allSatisfy({ $0.value >= 0x20 }) else {
-            throw .usage("the value of --\(option.name) has control characters")
+            throw .usage("the value of '\(option.spelling)' has control characters")
         }
         return text
     }
@@ -96,9 +97,7 @@ struct EntitlementsInitCommand: Command {
         if let name { information.name = name }
         if let version { information.version = version }
         let path = BundleInformation.pathToCreate(forProgram: program)
-        let isWritten = try asking { () throws(KeychainFailure) in
-            try information.write(to: path, replacing: isReplacing)
-        }
+        let isWritten = try requesting(information.write(to: path, replacing: isReplacing))
         guard isWritten else { throw Self.alreadyThere(path) }
         context.console.note("valet: wrote \(quoted(path))")
         return .success
@@ -107,7 +106,7 @@ struct EntitlementsInitCommand: Command {
     private static func alreadyThere(_ path: String) -> CLIError {
         CLIError(
             .alreadyThere, "the program has an Info.plist already: \(quoted(path))",
-            hint: "--force replaces it")
+            hint: "'--force' replaces it")
     }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {

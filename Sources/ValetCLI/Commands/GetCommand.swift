@@ -6,15 +6,14 @@ internal import ValetSecretMemory
 /// `valet get KEY`.
 struct GetCommand: Command {
     private static let force = OptionDeclaration(
-        name: "force", letter: "f", help: "write binary to a terminal, too")
+        name: "force", letter: "f", help: "write binary data even to a terminal")
 
     static let declaration = CommandDeclaration(
         name: "get", abstract: "write a secret to standard output",
         synonyms: ["show"],
         discussion: [
-            "Writes the exact bytes of the secret. Only at a terminal, a newline follows, "
-                + "and a secret that is not text is refused, because terminals act on control "
-                + "characters.",
+            "Writes the exact bytes of the secret. To a terminal it adds a newline, and refuses a "
+                + "secret that is not text, because terminals act on control characters.",
             ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret + [force],
@@ -28,7 +27,7 @@ struct GetCommand: Command {
             ("valet get github-token", "Shows the token."),
             (
                 "PGPASSWORD=\"$(valet get db-password)\" psql",
-                "Hands a password to a program. The shell drops newlines at the end."
+                "Passes a password to a program. The shell drops newlines at the end."
             ),
         ])
 
@@ -62,12 +61,12 @@ struct GetCommand: Command {
         let keychain = try context.keychain(for: scope.requester)
         let value: SecretValue?
         do {
-            value = try keychain.value(of: scope.query(key: key))
+            value = try keychain.value(of: scope.name(key))
         } catch {
             throw scope.error(error, about: key, in: keychain)
         }
         guard let value else {
-            throw CLIError(.notFound, "\(quoted(key)) in \(scope.name) has no value")
+            throw CLIError(.notFound, "\(quoted(key)) in \(scope.description) has no value")
         }
         return value
     }
@@ -77,7 +76,7 @@ struct GetCommand: Command {
         guard isForced || TerminalText.isShowable(bytes) else {
             throw CLIError(
                 .failure, "the secret is not text, and standard output is a terminal",
-                hint: "redirect the output, or use --force")
+                hint: "redirect the output, or use '--force'")
         }
         try console.write(bytes)
         try console.write("\n")
@@ -85,20 +84,21 @@ struct GetCommand: Command {
 }
 
 extension Scope {
-    /// What to say when a request about one key fails.
+    /// The error for a failed request about one key.
     func error(
         _ failure: KeychainFailure, about key: String, in keychain: any ItemAccess
     ) -> CLIError {
         guard failure.code == .itemNotFound else { return CLIError(failure) }
         let place = otherAccessibility(of: key, in: keychain).map {
-            "it is there with '--accessibility \($0.word)'"
+            "it is stored with another accessibility: use '--accessibility \($0.word)'"
         }
         return CLIError(
-            .notFound, "no \(quoted(key)) in \(name)",
-            hint: place ?? failure.hint.map(Escaping.printable))
+            .notFound, "no \(quoted(key)) in \(description)",
+            hint: place ?? failure.hint.map(Escaping.printable)
+                ?? "'valet list' shows the names of the stored secrets")
     }
 
-    /// Under which other accessibility the valet has `key`.
+    /// The other accessibility under which the valet has `key`.
     private func otherAccessibility(
         of key: String, in keychain: any ItemAccess
     ) -> ProtectionClass? {
@@ -106,8 +106,8 @@ extension Scope {
             guard accessibility != self.accessibility else { return false }
             var other = self
             other.accessibility = accessibility
-            // Where this cannot be told, "not there" is the answer as it is.
-            return (try? keychain.contains(other.query(key: key))) == true
+            // An error, as for a locked class, counts as "not found".
+            return (try? keychain.contains(other.name(key))) == true
         }
     }
 }

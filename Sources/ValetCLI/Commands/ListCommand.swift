@@ -8,28 +8,27 @@ struct ListCommand: Command {
         name: "list", abstract: "list secrets by name, never their values",
         synonyms: ["ls"],
         discussion: [
-            "Lists all secrets of the application. With --id, --accessibility or --cloud, "
-                + "lists only the one valet that these options choose; with --group, only that "
-                + "group.",
-            "The columns are: the name; the owner, which is the valet's identifier, the "
-                + "service or the server; the kind; when the secret can be read; its size in "
-                + "bytes; and when it was last changed, in UTC. The kind is valet, cloud-valet "
-                + "or enclave-valet, or generic or internet for a password that no valet "
-                + "stored. Control characters are escaped.",
+            "Lists all secrets of the application. With --id, --accessibility or --cloud, lists "
+                + "only the one valet that these options choose; with --group, only that group.",
+            "The columns are: the name; the owner, which is the valet's identifier, the service "
+                + "or the server; the kind; when the secret can be read; its size in bytes; and "
+                + "its last change, in UTC. The kind is valet, cloud-valet or enclave-valet, or "
+                + "generic or internet for a password that no valet stored. Control characters "
+                + "are escaped.",
         ],
         options: ItemOptions.all,
         schema: ListedItem.schema,
         exitCodes: [
-            (.success, "it worked, also when there is nothing to list"),
+            (.success, "success, also if there is nothing to list"),
             (.damaged, "some items are damaged; the others were listed"),
             (
                 .locked,
                 "some items are locked, and nothing was listed: '--id ID --accessibility "
-                    + "after-first-unlock' lists the open ones of one valet"
+                    + "after-first-unlock' lists the unlocked ones of one valet"
             ),
         ],
         examples: [
-            ("valet list", "Everything that the command stored."),
+            ("valet list", "All secrets that the command stored."),
             ("valet list --app com.example.server --json", "For another program, for scripts."),
         ])
 
@@ -51,20 +50,19 @@ struct ListCommand: Command {
         var output = ListOutput(console: context.console, writesJSON: writesJSON)
         try output.write { (body) throws(CLIError) in
             for query in queries {
-                let left = try asking { () throws(KeychainFailure) in
-                    try read(query, of: keychain, body)
-                }
+                let left = try requesting(read(query, of: keychain, body))
                 omission = omission ?? left
             }
         }
         guard let omission else { return .success }
         let error = CLIError(omission)
         throw CLIError(
-            error.code, "some items are missing here: " + error.message,
-            hint: error.hint ?? "'valet doctor' says more")
+            error.code, "the list is incomplete: " + error.message,
+            hint: error.hint ?? "'valet doctor' shows the damage")
     }
 
-    /// Gives what `query` finds, canaries left out; returns why something is missing.
+    /// Passes the items that `query` finds to `body`, without canaries. Returns why items are
+    /// missing.
     private func read(
         _ query: ItemQuery, of keychain: any ItemAccess, _ body: (ListedItem) -> Void
     ) throws(KeychainFailure) -> KeychainFailure? {
@@ -76,7 +74,7 @@ struct ListCommand: Command {
     }
 
     private var queries: [ItemQuery] {
-        if listsOneValet { return [scope.query()] }
+        if listsOneValet { return [scope.service.query] }
         return ItemClass.allCases.map {
             ItemQuery($0, accessGroup: scope.requester.group, synchronizable: .any)
         }

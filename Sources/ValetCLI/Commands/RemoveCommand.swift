@@ -7,34 +7,32 @@ struct RemoveCommand: Command {
     private static let all = OptionDeclaration(
         name: "all", help: "remove every secret of the valet")
     private static let ifExists = OptionDeclaration(
-        name: "if-exists", help: "succeed when there is nothing to remove")
-    private static let yes = OptionDeclaration(
-        name: "yes", letter: "y", help: "do not ask first")
+        name: "if-exists", help: "succeed if there is nothing to remove")
 
     static let declaration = CommandDeclaration(
         name: "remove", abstract: "remove a secret, or all of a valet",
         synonyms: ["rm", "delete"],
         discussion: [
-            "A secret that is removed cannot be brought back. The command asks first. "
-                + "Where nobody can be asked it needs --yes, unless there is nothing to remove.",
-            "--all empties the one valet that --id, --app, --group, --accessibility and "
-                + "--cloud choose, and says how many secrets were removed.",
-            "Up to 1,000 secrets are removed in one transaction: all or none. More are "
-                + "removed in batches, so that other programs can write in between. If a later "
-                + "batch fails, the error says how many secrets are gone; the same command "
-                + "removes the rest.",
+            "A removed secret cannot be recovered. The command asks first, or needs --yes, unless "
+                + "there is nothing to remove.",
+            "--all empties the one valet that --id, --app, --group, --accessibility and --cloud "
+                + "choose, and reports how many secrets were removed.",
+            "Up to 1,000 secrets are removed in one transaction: all or none. More are removed in "
+                + "batches, so that other programs can write in between. If a later batch fails, "
+                + "the error says how many secrets were removed; run the same command again for "
+                + "the rest.",
             ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.optionalKey],
-        options: ItemOptions.ofOneSecret + [all, ifExists, yes],
+        options: ItemOptions.ofOneSecret + [all, ifExists, KeyOptions.yes],
         schema: [("removed", "how many secrets were removed")],
         exitCodes: [
-            (.notFound, "there is no such secret; never with --all or --if-exists"),
+            (.notFound, "no such secret; never with --all or --if-exists"),
             KeyOptions.noConsent,
         ],
         examples: [
             ("valet remove old-token", "Asks, and removes it."),
-            ("valet remove old-token --if-exists --yes", "Makes sure that it is gone."),
+            ("valet remove old-token --if-exists --yes", "Makes sure that it does not exist."),
             ("valet remove --all --id staging", "Empties a valet."),
         ])
 
@@ -56,14 +54,14 @@ struct RemoveCommand: Command {
         switch (hasKey, values.has(Self.all)) {
         case (false, true): target = .everything
         case (true, false): target = .key(try ItemOptions.key(values))
-        case (true, true): throw .usage("a KEY does not go with '--all'")
+        case (true, true): throw .usage("KEY and '--all' exclude each other")
         case (false, false):
             throw .usage(
                 "expected KEY, the name of the secret, or '--all'",
                 hint: "usage: \(Self.declaration.usage)")
         }
         isFineIfAbsent = values.has(Self.ifExists)
-        isAgreed = values.has(Self.yes)
+        isAgreed = values.has(KeyOptions.yes)
         writesJSON = values.has(ItemOptions.json)
     }
 
@@ -82,16 +80,14 @@ struct RemoveCommand: Command {
         _ key: String, from keychain: any ItemAccess, _ console: any Console
     ) throws(CLIError) -> Int {
         if !isAgreed {
-            let isThere = try asking { () throws(KeychainFailure) in
-                try keychain.containsAnything(scope.query(key: key))
-            }
+            let isThere = try requesting(keychain.containsAnything(scope.name(key)))
             if isThere {
                 try console.requireConsent(
-                    to: "Remove \(quoted(key)) from \(scope.name)?", isGiven: false)
+                    to: "Remove \(quoted(key)) from \(scope.description)?", isGiven: false)
             }
         }
         do {
-            return try keychain.delete(scope.query(key: key))
+            return try keychain.delete(scope.name(key).query)
         } catch {
             if error.code == .itemNotFound, isFineIfAbsent { return 0 }
             throw scope.error(error, about: key, in: keychain)
@@ -102,22 +98,20 @@ struct RemoveCommand: Command {
         from keychain: any ItemAccess, _ console: any Console
     ) throws(CLIError) -> Int {
         if !isAgreed {
-            let found = try asking { () throws(KeychainFailure) in
-                try secrets(in: keychain.list(scope.query()))
-            }
-            // Damaged secrets are not listed, and are removed with the others.
+            let found = try requesting(secrets(in: keychain.list(scope.service.query)))
+            // Damaged secrets are not listed, but are removed with the others.
             if found.count > 0 || found.isPartial {
                 try console.requireConsent(
-                    to: "Remove \(Self.counted(found.count)) from \(scope.name)?", isGiven: false)
+                    to: "Remove \(Self.counted(found.count)) from \(scope.description)?",
+                    isGiven: false)
             }
         }
-        // The canary goes with the rest, but nobody stored it.
-        let hasCanary = try asking { () throws(KeychainFailure) in
-            try keychain.containsAnything(scope.query(key: ServiceName.canaryAccount))
-        }
+        // The canary is removed with the rest, but is no secret.
+        let hasCanary = try requesting(
+            keychain.containsAnything(scope.name(ServiceName.canaryAccount)))
         let count = max(0, try deleteAll(keychain) - (hasCanary ? 1 : 0))
         if !writesJSON {
-            console.note("valet: removed \(Self.counted(count)) from \(scope.name)")
+            console.note("valet: removed \(Self.counted(count)) from \(scope.description)")
         }
         return count
     }
@@ -133,7 +127,7 @@ struct RemoveCommand: Command {
 
     private func deleteAll(_ keychain: any ItemAccess) throws(CLIError) -> Int {
         do {
-            return try keychain.delete(scope.query())
+            return try keychain.delete(scope.service.query)
         } catch {
             if error.code == .itemNotFound { return 0 }
             throw CLIError(error)

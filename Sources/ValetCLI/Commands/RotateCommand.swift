@@ -2,22 +2,20 @@
 
 internal import ValetKeychainModel
 internal import ValetKeychainStore
-internal import ValetUserPresence
 
 /// `valet rotate`.
 struct RotateCommand: Command {
     static let declaration = CommandDeclaration(
         name: "rotate", abstract: "give the keychain new keys",
         discussion: [
-            "Makes new keys, and a new device key if that is a file of the keychain's "
-                + "own. Seals all items anew, and erases the old keys. Passcode and recovery "
-                + "key stay. Other programs can use the keychain meanwhile. An interrupted "
-                + "change goes on with the next unlock or, without a passcode, with the next "
-                + "change of an item.",
-            "Copies of the files that were made before open only with the keys of that "
-                + "time. If a copy in use shares the folder of the device key with this "
-                + "keychain, it loses its device key, because the old one is erased: first give "
-                + "it a folder of its own with VALET_HOME.",
+            "Makes new keys, and a new device key if that is a file of the keychain's own. Seals "
+                + "all items again, and erases the old keys. Passcode and recovery key stay. Other "
+                + "programs can use the keychain while it changes. An interrupted change continues "
+                + "with the next unlock or, without a passcode, with the next change of an item.",
+            "Copies of the files that were made before open only with the old keys. If a copy in "
+                + "use shares the folder of the device key with this keychain, it loses its "
+                + "device key, because the old one is erased: first give it a folder of its own "
+                + "with VALET_HOME.",
             KeyOptions.lockDiscussion,
             KeyOptions.damageDiscussion,
             KeyOptions.askingDiscussion,
@@ -26,21 +24,19 @@ struct RotateCommand: Command {
         exitCodes: [KeyOptions.noKeychain, KeyOptions.damagedItems, KeyOptions.wrongPasscode],
         examples: [("valet rotate", "After a copy of the device key was lost.")])
 
-    private let descriptor: PasscodeDescriptor?
-    private let skipsDamaged: Bool
+    private let options: KeyOptions
 
     init(_ values: ParsedValues) throws(CLIError) {
-        skipsDamaged = values.has(KeyOptions.skipDamaged)
-        descriptor = try KeyOptions.descriptor(KeyOptions.passcodeDescriptor, values)
+        options = try KeyOptions(values)
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
         let (store, _) = try context.usableStore()
-        let passcode = try context.dialogue(descriptor, new: nil).passcode(
+        let passcode = try context.dialogue(options.passcode).passcode(
             of: store, for: "The keychain's passcode, to give it new keys.")
-        try context.changingKeys(of: store, skippingDamaged: skipsDamaged) {
-            (options) throws(KeychainFailure) in
-            try store.rotateKeys(passcode, options)
+        try context.changingKeys(of: store, skippingDamaged: options.skipsDamaged) {
+            (epoch) throws(KeychainFailure) in
+            try store.rotateKeys(passcode, epoch)
         }
         context.console.note("valet: the keychain has new keys")
         return .success

@@ -11,7 +11,7 @@ struct SetCommand: Command {
     private static let trimNewline = OptionDeclaration(
         name: "trim-newline", help: "drop one newline at the end of standard input")
     private static let ifAbsent = OptionDeclaration(
-        name: "if-absent", help: "fail if there is a secret of that name, and keep it")
+        name: "if-absent", help: "fail if the secret exists already, and keep it")
     private static let yes = OptionDeclaration(
         name: "yes", letter: "y", help: "do not ask before a secret is replaced")
 
@@ -19,31 +19,26 @@ struct SetCommand: Command {
         name: "set", abstract: "store a secret",
         synonyms: ["add"],
         discussion: [
-            "Stores the exact bytes of standard input, at most 16 MiB, under KEY. A "
-                + "secret of that name is replaced for good. --if-absent never replaces one, "
-                + "even when several programs set the same name at once.",
-            "At a terminal, asks before it replaces a secret. Then asks for the new "
-                + "secret twice, without echo. A secret that is typed has one line: use "
-                + "standard input for several.",
+            "Stores the exact bytes of standard input, at most 16 MiB, under KEY. Replaces an "
+                + "existing secret for good. --if-absent never replaces one, even if several "
+                + "programs set the same name at once.",
+            "At a terminal, asks before it replaces a secret, then asks for the new secret twice, "
+                + "without echo. A typed secret has one line: use standard input for several.",
             "A secret is never read from the command line or the environment, which other "
-                + "programs can see. An empty secret is refused: empty input usually means that "
-                + "the program before the pipe failed.",
+                + "programs can see. An empty secret is refused, because empty input usually means "
+                + "that the program before the pipe failed.",
             ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.key],
         options: ItemOptions.ofOneSecret + [trimNewline, ifAbsent, yes],
-        surplusHint: "a secret is never an argument: type it when you are asked, or pipe it in; "
-            + "the shell may have kept the one that you have typed now",
+        surplusHint: "a secret is never an argument: type it when asked, or pipe it in; your "
+            + "shell may have saved the one you have just typed",
         schema: [
             ("name", "the key"), ("byteCount", "how many bytes were stored"),
         ],
         exitCodes: [
-            (
-                .usage,
-                "the command line is wrong, the secret is empty or too large, or nobody can be "
-                    + "asked"
-            ),
-            (.alreadyThere, "with --if-absent: there is a secret of that name, and it stays"),
+            (.usage, "wrong usage, an empty or too large secret, or nobody can be asked"),
+            (.alreadyThere, "with --if-absent: the secret exists already, and stays"),
         ],
         examples: [
             ("valet set github-token", "Asks for the token."),
@@ -53,7 +48,7 @@ struct SetCommand: Command {
             ),
             (
                 "openssl rand 32 | valet set signing-key --if-absent",
-                "Stores it only if there is none."
+                "Stores a key only if there is none."
             ),
             ("valet set tls-key --app com.example.server < key.pem", "For another program."),
         ])
@@ -79,16 +74,16 @@ struct SetCommand: Command {
         let keychain = try context.keychain(for: scope.requester)
         if context.console.isInputTerminal, let refusal = context.console.refusalToAsk {
             throw .usage(
-                "the secret cannot be asked for: \(refusal)",
+                "cannot ask for the secret: \(refusal)",
                 hint: "use standard input: 'valet set KEY < FILE'")
         }
-        // Before anybody types a secret in vain.
+        // Asks about replacing before the user types a secret.
         if context.console.isInputTerminal { try askAboutReplacing(key, keychain, context.console) }
         let input = try readInput(for: key, context.console)
         let value = trimsNewline ? input.withoutNewline : input
         guard value.byteCount > 0 else {
             throw .usage(
-                "the secret is empty, and Valet has no empty values",
+                "the secret is empty",
                 hint: "'valet remove' removes a secret")
         }
         try store(value, as: key, in: keychain)
@@ -98,7 +93,7 @@ struct SetCommand: Command {
         }
         if !trimsNewline, !context.console.isInputTerminal, value.isLineOfText {
             context.console.hint(
-                "the newline at the end was stored, too: --trim-newline leaves it out")
+                "the newline at the end was stored too: '--trim-newline' drops it")
         }
         return .success
     }
@@ -106,18 +101,15 @@ struct SetCommand: Command {
     private func askAboutReplacing(
         _ key: String, _ keychain: any ItemAccess, _ console: any Console
     ) throws(CLIError) {
-        let query = scope.query(key: key)
-        let isThere = try asking { () throws(KeychainFailure) in
-            try keychain.containsAnything(query)
-        }
-        guard isThere else { return }
-        // What is damaged gives way to a new secret, and is set aside.
+        let name = scope.name(key)
+        guard try requesting(keychain.containsAnything(name)) else { return }
         guard !isOnlyIfAbsent else {
-            if (try? keychain.contains(query)) == true { throw alreadyThere(key) }
+            // A damaged secret does not count: the new one replaces it.
+            if (try? keychain.contains(name)) == true { throw alreadyThere(key) }
             return
         }
         try console.requireConsent(
-            to: "Replace \(quoted(key)) in \(scope.name)?", isGiven: isAgreed)
+            to: "Replace \(quoted(key)) in \(scope.description)?", isGiven: isAgreed)
     }
 
     private func store(
@@ -125,10 +117,10 @@ struct SetCommand: Command {
     ) throws(CLIError) {
         do throws(KeychainFailure) {
             guard isOnlyIfAbsent else {
-                return try keychain.set(scope.item(key: key), value: value)
+                return try keychain.set(scope.service.item(key), value: value)
             }
-            // One step of the keychain: a look beforehand would miss what comes in between.
-            try keychain.add(scope.item(key: key), value: value)
+            // One step of the keychain: looking first would miss what another program adds.
+            try keychain.add(scope.service.item(key), value: value)
         } catch {
             guard isOnlyIfAbsent, error.code == .duplicateItem else { throw CLIError(error) }
             throw alreadyThere(key)
@@ -137,8 +129,8 @@ struct SetCommand: Command {
 
     private func alreadyThere(_ key: String) -> CLIError {
         CLIError(
-            .alreadyThere, "\(quoted(key)) is in \(scope.name) already, and stays as it is",
-            hint: "without '--if-absent' the new secret takes its place")
+            .alreadyThere, "\(quoted(key)) exists in \(scope.description) already, and stays",
+            hint: "without '--if-absent' the new secret replaces it")
     }
 
     private func readInput(

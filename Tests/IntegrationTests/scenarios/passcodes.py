@@ -213,7 +213,7 @@ def auto_lock(world):
         expect(facts["autoLock"] == "30m", "auto-lock:", facts)
         expect(facts["locksIn"].startswith(("2h", "1h59m")), "end:", facts)
         text = do(world, "status").out.decode()
-        expect("30m (locks after that time without use)" in text, "status:", text)
+        expect("30m (without use)" in text, "status:", text)
         expect(value(world, "a") == "value of a", "unlocked again")
         do(world, "unlock", lines=[PASSCODE])
         facts = json.loads(do(world, "status", "--json").out)
@@ -344,7 +344,7 @@ def own_state(world):
         do(world, "lock", "--all")
         for lines in ([], [PASSCODE]):
             ends(1, run(world, "unlock", lines=lines, env=ALONE),
-                 "each program unlocks for itself here", "$VALET_PASSCODE_FD")
+                 "each program unlocks the keychain for itself here", "$VALET_PASSCODE_FD")
         ends(0, run(world, "lock", env=ALONE), "the keychain is locked")
         ends(75, run(world, "get", "a", env=ALONE), "$VALET_PASSCODE_FD")
         got = value(world, "a", lines=[PASSCODE], variable=True, env=ALONE)
@@ -394,7 +394,7 @@ def recovery_keys_at_once(world):
         os.write(write, PASSCODE[-1:].encode() + b"\n")
         os.close(write)
         outcome = world.finish(slow, None)
-        ends(1, outcome, "another program has just made one, and it stays valid")
+        ends(1, outcome, "another program has just made one, which stays valid")
         expect(outcome.out == b"", "a key that opens nothing is shown")
         words = ("recovery", "use", "--yes", "--set-passcode")
         do(world, *words, lines=[key, OTHER], option="--recovery-key-fd")
@@ -420,4 +420,4 @@ def key_file(world):
         do(world, "unlock", lines=[PASSCODE], env=there)
         expect(value(world, "a", env=there) == "value of a", "unlocked")
         ends(64, run(world, "device", "bind", "--own-file", lines=[PASSCODE], env=there),
-             "'--lower' does it all the same")
+             "'--lower' accepts this")

@@ -117,7 +117,7 @@ def no_room_for_new_keys(world):
             reader.do("lock")
         fill_bytes()
         outcome = passcodes.run(world, "rotate", lines=["word"])
-        expect(outcome.code == 0 and "have them no more" in outcome.err, outcome)
+        expect(outcome.code == 0 and "locked for other programs" in outcome.err, outcome)
         for agent in (reader, other):
             expect(agent.do("state").startswith("beforeFirstUnlock "), agent.do("state"))
             answer = agent.ask("get key")

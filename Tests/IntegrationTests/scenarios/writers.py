@@ -53,7 +53,7 @@ def if_absent(world):
         stored = [number for number, outcome in enumerate(outcomes) if outcome.code == 0]
         expect(len(stored) == 1, "stored by", stored)
         for outcome in outcomes:
-            refusal = f"'{key}' is in valet 'default' already, and stays as it is"
+            refusal = f"'{key}' exists in valet 'default' already, and stays"
             expect(outcome.code == 0 or (outcome.code == 73 and refusal in outcome.err), outcome)
         expect(world.get(key) == f"value {stored[0]}", "another value")
     world.doctor()

@@ -9,7 +9,7 @@ import ValetUserPresence
 
 @testable import ValetCLI
 
-/// Commands about a real keychain in a temporary folder, and a person who answers from a list.
+/// Commands about a real keychain in a temporary folder, with answers from a list.
 final class BackupBench {
     let console = FakeConsole()
     let folder = FileManager.default.temporaryDirectory

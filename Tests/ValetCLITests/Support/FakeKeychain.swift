@@ -49,18 +49,18 @@ final class FakeKeychain: ItemAccess {
         try set(item, value: value)
     }
 
-    func value(of query: ItemQuery) throws(KeychainFailure) -> SecretValue? {
+    func value(of name: PasswordName) throws(KeychainFailure) -> SecretValue? {
         try fail()
-        guard let index = matches(query).first else {
+        guard let index = matches(name.query).first else {
             throw KeychainFailure(.itemNotFound, during: "read an item", hint: "look elsewhere")
         }
         let bytes = values[index]
         return SecretValue(copying: bytes.span)
     }
 
-    func contains(_ query: ItemQuery) throws(KeychainFailure) -> Bool {
+    func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool {
         try fail()
-        return !matches(query).isEmpty
+        return !matches(name.query).isEmpty
     }
 
     func delete(_ query: ItemQuery) throws(KeychainFailure) -> Int {

@@ -24,7 +24,7 @@ final class KeychainBench {
     private(set) var store: ItemStore
     private let tpm: TPMDevice
 
-    /// - Parameter tpm: Where the TPM is; without one there is none.
+    /// - Parameter tpm: The path of the TPM; nil for a machine without one.
     init(
         deviceKeyPath: String? = nil, tpm: TPMDevice = TPMDevice(.device(path: "/dev/no-such-tpm"))
     ) throws {

@@ -5,7 +5,7 @@ import ValetUserPresence
 
 @testable import ValetCLI
 
-/// A person who answers from a list, and then not at all.
+/// A source of secrets that answers from a list, and then gives no answer.
 final class ScriptedAnswers: SecretSource {
     let isInteractive: Bool
     var answers: [String]

@@ -7,9 +7,11 @@ internal import ValetTestValues
 
 @testable internal import Valet
 
-@Suite struct `A valet for tasks that a person has to be there for` {
+@Suite struct `An asynchronous SecureEnclaveValet` {
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `does what the valet does`(_ backend: EnclaveSample.Backend) async throws {
+    func `An asynchronous SecureEnclaveValet does what the valet does`(
+        _ backend: EnclaveSample.Backend
+    ) async throws {
         let sample = try EnclaveSample(backend)
         let (valet, source) = (sample.valet(), sample.plainValet())
         let tasks = valet.asynchronous
@@ -44,7 +46,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `asks once where the valet does`(_ backend: EnclaveSample.Backend) async throws {
+    func `An asynchronous SinglePromptSecureEnclaveValet asks the user once`(
+        _ backend: EnclaveSample.Backend
+    ) async throws {
         let sample = try EnclaveSample(backend)
         let (valet, source) = (sample.singlePromptValet(), sample.plainValet())
         let tasks = valet.asynchronous
@@ -73,7 +77,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `throws what the valet throws`(_ backend: EnclaveSample.Backend) async throws {
+    func `An asynchronous SecureEnclaveValet throws the errors of the valet`(
+        _ backend: EnclaveSample.Backend
+    ) async throws {
         let sample = try EnclaveSample(backend)
         let (tasks, other) = (sample.valet().asynchronous, sample.singlePromptValet().asynchronous)
         await #expect(throws: KeychainError.itemNotFound) { try await tasks.object(forKey: "key") }
@@ -97,9 +103,11 @@ internal import ValetTestValues
     }
 }
 
-@Suite struct `A cancelled task that a person is asked for` {
+@Suite struct `A cancelled read of a SecureEnclaveValet` {
     @Test(arguments: EnclaveSample.Backend.embedded)
-    func `takes the question back`(_ backend: EnclaveSample.Backend) async throws {
+    func `Cancelling a task ends the question of a SecureEnclaveValet`(
+        _ backend: EnclaveSample.Backend
+    ) async throws {
         let sample = try EnclaveSample(backend)
         let tasks = sample.valet().asynchronous
         try await tasks.setString("value", forKey: "key")
@@ -112,7 +120,7 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.embedded)
-    func `leaves the question that others may wait for, until it is told to ask again`(
+    func `Cancelling a task leaves the question of a single-prompt valet open for others`(
         _ backend: EnclaveSample.Backend
     ) async throws {
         let sample = try EnclaveSample(backend)

@@ -7,9 +7,9 @@ internal import ValetTestValues
 
 @testable internal import Valet
 
-@Suite struct `Migrating into a valet that a person has to be there for` {
+@Suite struct `Migrating into a SecureEnclaveValet` {
     @Test(arguments: EnclaveSample.Backend.allCases, [false, true])
-    func `stores what another valet has, and asks nobody`(
+    func `Migrating into a SecureEnclaveValet stores another valet's items and does not ask`(
         _ backend: EnclaveSample.Backend, _ removes: Bool
     ) throws {
         let sample = try EnclaveSample(backend)
@@ -25,7 +25,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `stores what a query finds`(_ backend: EnclaveSample.Backend) throws {
+    func `Migrating into a SecureEnclaveValet stores the items that a query finds`(
+        _ backend: EnclaveSample.Backend
+    ) throws {
         let sample = try EnclaveSample(backend)
         let (source, valet) = (sample.plainValet(), sample.singlePromptValet())
         try source.setString("1", forKey: "one")
@@ -38,7 +40,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `changes nothing where a key is there already`(_ backend: EnclaveSample.Backend) throws {
+    func `Migrating into a SecureEnclaveValet changes nothing if a key exists already`(
+        _ backend: EnclaveSample.Backend
+    ) throws {
         let sample = try EnclaveSample(backend)
         let (source, valet) = (sample.plainValet(), sample.valet())
         try source.setString("1", forKey: "one")
@@ -54,7 +58,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `finds nothing in an empty valet`(_ backend: EnclaveSample.Backend) throws {
+    func `Migrating an empty valet into a SecureEnclaveValet finds nothing`(
+        _ backend: EnclaveSample.Backend
+    ) throws {
         let sample = try EnclaveSample(backend)
         #expect(throws: KeychainError.itemNotFound) {
             try sample.valet().migrateObjects(from: sample.plainValet(), removeOnCompletion: false)
@@ -66,13 +72,13 @@ internal import ValetTestValues
 }
 
 /// An explicitly set identifier can name the service of another kind of valet.
-@Suite struct `Changing how items are kept that have the same name` {
+@Suite struct `Migrating items of the same name in place` {
     private static let others = Accessibility.allCases.filter {
         $0 != .whenPasscodeSetThisDeviceOnly
     }
 
     @Test(arguments: EnclaveSample.Backend.allCases, others)
-    func `puts them under an access control`(
+    func `Migrating items of the same name in place puts them under an access control`(
         _ backend: EnclaveSample.Backend, _ accessibility: Accessibility
     ) throws {
         let sample = try EnclaveSample(backend)
@@ -86,7 +92,7 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `is refused where the accessibility is the same`(
+    func `Migrating items of the same name in place is refused if the accessibility is the same`(
         _ backend: EnclaveSample.Backend
     ) throws {
         let sample = try EnclaveSample(backend)
@@ -99,7 +105,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `leaves those that are under one already`(_ backend: EnclaveSample.Backend) throws {
+    func `Migrating in place leaves items that already have an access control`(
+        _ backend: EnclaveSample.Backend
+    ) throws {
         let sample = try EnclaveSample(backend)
         let valet = sample.valet()
         try valet.setString("1", forKey: "one")
@@ -112,9 +120,9 @@ internal import ValetTestValues
     }
 }
 
-@Suite struct `Migrating from a valet that asks once` {
+@Suite struct `Migrating from a SinglePromptSecureEnclaveValet` {
     @Test(arguments: EnclaveSample.Backend.allCases, [false, true])
-    func `asks once, and stores what it has`(
+    func `Migrating from a SinglePromptSecureEnclaveValet asks once and stores its items`(
         _ backend: EnclaveSample.Backend, _ removes: Bool
     ) throws {
         let sample = try EnclaveSample(backend)
@@ -130,7 +138,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `changes nothing when the person declines`(_ backend: EnclaveSample.Backend) throws {
+    func `Migrating from a single-prompt valet changes nothing if the user declines`(
+        _ backend: EnclaveSample.Backend
+    ) throws {
         let sample = try EnclaveSample(backend)
         let (source, valet) = (sample.singlePromptValet(), sample.valet())
         try source.setString("1", forKey: "one")
@@ -143,7 +153,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `finds nothing of another access control`(_ backend: EnclaveSample.Backend) throws {
+    func `Migrating from a single-prompt valet finds nothing of another access control`(
+        _ backend: EnclaveSample.Backend
+    ) throws {
         let sample = try EnclaveSample(backend)
         try sample.singlePromptValet(.devicePasscode).setString("1", forKey: "one")
         #expect(throws: KeychainError.itemNotFound) {

@@ -12,7 +12,7 @@ private let identifier = Identifier.named("id")
 private let group = SharedGroupIdentifier.sample("ABC")
 private let accessibility = "AccessibleWhenPasscodeSetThisDeviceOnly"
 
-@Suite struct `Where valets that ask keep their items` {
+@Suite struct `The stored names of a SecureEnclaveValet` {
     static let endings: [(SecureEnclaveAccessControl, String)] = [
         (.userPresence, ""), (.biometricAny, "_AccessControlTouchIDAnyFingerprint"),
         (.biometricCurrentSet, "_AccessControlTouchIDCurrentFingerprintSet"),
@@ -20,7 +20,7 @@ private let accessibility = "AccessibleWhenPasscodeSetThisDeviceOnly"
     ]
 
     @Test(arguments: endings)
-    func `the service is the one that earlier versions stored`(
+    func `The service of a SecureEnclaveValet is the one that earlier versions stored`(
         _ accessControl: SecureEnclaveAccessControl, _ ending: String
     ) {
         let one = SecureEnclaveValet.valet(with: identifier, accessControl: accessControl)
@@ -47,7 +47,7 @@ private let accessibility = "AccessibleWhenPasscodeSetThisDeviceOnly"
     }
 
     @Test(arguments: endings.map(\.0))
-    func `the access control is in the item, without a class beside it`(
+    func `The access control of a SecureEnclaveValet is in the item, without a separate class`(
         _ accessControl: SecureEnclaveAccessControl
     ) throws {
         let sample = try EnclaveSample(.fake)
@@ -61,10 +61,10 @@ private let accessibility = "AccessibleWhenPasscodeSetThisDeviceOnly"
     }
 }
 
-@Suite struct `Valets that ask, as objects` {
+@Suite struct `Objects of SecureEnclaveValet` {
     private let name = Identifier.named(UUID().uuidString)
 
-    @Test func `are one for each configuration while that is alive`() {
+    @Test func `One configuration of a SecureEnclaveValet has one object while that is alive`() {
         let one = SecureEnclaveValet.valet(with: name, accessControl: .userPresence)
         #expect(one === SecureEnclaveValet.valet(with: name, accessControl: .userPresence))
         let two = SinglePromptSecureEnclaveValet.valet(with: name, accessControl: .userPresence)
@@ -78,7 +78,7 @@ private let accessibility = "AccessibleWhenPasscodeSetThisDeviceOnly"
                     with: .sample("ABC"), identifier: name, accessControl: .devicePasscode))
     }
 
-    @Test func `are equal where they read and write the same items`() {
+    @Test func `SecureEnclaveValets that read and write the same items are equal`() {
         let one = SecureEnclaveValet.valet(with: name, accessControl: .userPresence)
         let same = SecureEnclaveValet(one.enclave)
         let other = SecureEnclaveValet.valet(with: name, accessControl: .devicePasscode)
@@ -89,7 +89,7 @@ private let accessibility = "AccessibleWhenPasscodeSetThisDeviceOnly"
         #expect(single == SinglePromptSecureEnclaveValet(single.enclave))
     }
 
-    @Test func `say what they are`() {
+    @Test func `A SecureEnclaveValet describes itself by identifier, access control and kind`() {
         #expect("\(SecureEnclave.self)" == "SecureEnclave")
         let one = SecureEnclaveValet.valet(with: name, accessControl: .userPresence)
         #expect(one.identifier == name && one.accessControl == .userPresence)

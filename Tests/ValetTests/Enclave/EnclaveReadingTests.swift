@@ -7,9 +7,11 @@ internal import ValetTestValues
 
 @testable internal import Valet
 
-@Suite struct `Reading what a person has to be there for` {
+@Suite struct `Reading a SecureEnclaveValet` {
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `asks each time, with the words given`(_ backend: EnclaveSample.Backend) throws {
+    func `Reading a SecureEnclaveValet asks each time, and shows the given reason`(
+        _ backend: EnclaveSample.Backend
+    ) throws {
         let sample = try EnclaveSample(backend)
         let valet = sample.valet()
         try valet.setObject(Data([0, 255]), forKey: "key")
@@ -19,7 +21,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `gives text, and asks without words`(_ backend: EnclaveSample.Backend) throws {
+    func `Reading text from a SecureEnclaveValet asks without a reason if none is given`(
+        _ backend: EnclaveSample.Backend
+    ) throws {
         let sample = try EnclaveSample(backend)
         let valet = sample.valet()
         try valet.setString("grüße", forKey: "key")
@@ -29,7 +33,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `asks nobody where nothing is stored`(_ backend: EnclaveSample.Backend) throws {
+    func `Reading a missing key of a SecureEnclaveValet does not ask the user`(
+        _ backend: EnclaveSample.Backend
+    ) throws {
         let sample = try EnclaveSample(backend)
         #expect(throws: KeychainError.itemNotFound) {
             try sample.valet().string(forKey: "key", withPrompt: "why")
@@ -42,7 +48,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `is cancelled by who declines`(_ backend: EnclaveSample.Backend) throws {
+    func `Reading a SecureEnclaveValet is cancelled if the user declines`(
+        _ backend: EnclaveSample.Backend
+    ) throws {
         let sample = try EnclaveSample(backend)
         let (valet, other) = (sample.valet(), sample.singlePromptValet())
         try valet.setString("value", forKey: "key")
@@ -60,7 +68,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `is an error after wrong answers, and no loop`(_ backend: EnclaveSample.Backend) throws {
+    func `Reading a SecureEnclaveValet fails after wrong answers instead of asking again`(
+        _ backend: EnclaveSample.Backend
+    ) throws {
         let sample = try EnclaveSample(backend)
         let valet = sample.valet()
         try valet.setString("value", forKey: "key")
@@ -72,7 +82,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.embedded)
-    func `does not work where nobody can be asked`(_ backend: EnclaveSample.Backend) throws {
+    func `Reading a SecureEnclaveValet fails if the user cannot be asked`(
+        _ backend: EnclaveSample.Backend
+    ) throws {
         let sample = try EnclaveSample(backend)
         let valet = sample.valet()
         try valet.setString("value", forKey: "key")
@@ -83,7 +95,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `takes bytes that are not UTF-8 for no text`(_ backend: EnclaveSample.Backend) throws {
+    func `Reading bytes that are not UTF-8 as text from a SecureEnclaveValet finds nothing`(
+        _ backend: EnclaveSample.Backend
+    ) throws {
         let sample = try EnclaveSample(backend)
         let valet = sample.valet()
         try valet.setObject(Data([0xFF]), forKey: "key")
@@ -93,7 +107,7 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.embedded)
-    func `takes the passcode where the access control says so`(
+    func `Reading a SecureEnclaveValet accepts the passcode if the access control allows it`(
         _ backend: EnclaveSample.Backend
     ) throws {
         let sample = try EnclaveSample(backend)
@@ -109,7 +123,7 @@ internal import ValetTestValues
         [
             SecureEnclaveAccessControl.userPresence, .biometricAny, .biometricCurrentSet,
         ])
-    func `takes a finger where the access control allows it`(
+    func `Reading a SecureEnclaveValet accepts a finger if the access control allows it`(
         _ backend: EnclaveSample.Backend, _ accessControl: SecureEnclaveAccessControl
     ) throws {
         let sample = try EnclaveSample(backend)
@@ -121,9 +135,11 @@ internal import ValetTestValues
     }
 }
 
-@Suite struct `A valet that asks once` {
+@Suite struct `A SinglePromptSecureEnclaveValet` {
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `asks at the first read alone`(_ backend: EnclaveSample.Backend) throws {
+    func `A SinglePromptSecureEnclaveValet asks at the first read only`(
+        _ backend: EnclaveSample.Backend
+    ) throws {
         let sample = try EnclaveSample(backend)
         let valet = sample.singlePromptValet()
         try valet.setString("1", forKey: "one")
@@ -135,7 +151,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `asks again once it was told to`(_ backend: EnclaveSample.Backend) throws {
+    func `A single-prompt valet asks again after requirePromptOnNextAccess`(
+        _ backend: EnclaveSample.Backend
+    ) throws {
         let sample = try EnclaveSample(backend)
         let valet = sample.singlePromptValet()
         try valet.setString("1", forKey: "one")
@@ -148,7 +166,8 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `asks for its keys`(_ backend: EnclaveSample.Backend) throws {
+    func `A single-prompt valet asks the user for its keys`(_ backend: EnclaveSample.Backend) throws
+    {
         let sample = try EnclaveSample(backend)
         let valet = sample.singlePromptValet()
         try valet.setString("1", forKey: "one")
@@ -159,7 +178,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `does not know what another object was told`(_ backend: EnclaveSample.Backend) throws {
+    func `A single-prompt valet does not use the answer that another object got`(
+        _ backend: EnclaveSample.Backend
+    ) throws {
         let sample = try EnclaveSample(backend)
         let (one, other) = (sample.singlePromptValet(), sample.singlePromptValet())
         try one.setString("1", forKey: "one")
@@ -169,7 +190,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.embedded)
-    func `reads what was stored after it had asked`(_ backend: EnclaveSample.Backend) throws {
+    func `A single-prompt valet reads a value that was stored after it had asked`(
+        _ backend: EnclaveSample.Backend
+    ) throws {
         let sample = try EnclaveSample(backend)
         let valet = sample.singlePromptValet()
         try valet.setString("1", forKey: "one")

@@ -14,7 +14,7 @@ internal import ValetUserPresence
 
 @testable internal import Valet
 
-/// A keychain with a passcode, a person who answers by a script, and names that no other test uses.
+/// A keychain with a passcode, scripted answers of the user, and names that no other test uses.
 final class EnclaveSample {
     /// The keychains that every rule is tried with.
     enum Backend: CaseIterable {
@@ -38,7 +38,7 @@ final class EnclaveSample {
     private let folder: String
     private let store: ItemStore
 
-    /// By default of a person who knows the passcode.
+    /// By default the user knows the passcode.
     init(_ backend: Backend, hasPasscode: Bool = true) throws {
         pinentry = try ScriptedPinentry()
         try pinentry.answer([Self.knowing])
@@ -104,7 +104,7 @@ final class EnclaveSample {
         try pinentry.answer(["PIN wrong"])
     }
 
-    /// Has the person prove who they are again.
+    /// Makes the user authenticate again.
     func agree() throws {
         fake.answer(with: 0)
         try pinentry.answer([Self.knowing])

@@ -8,13 +8,13 @@ internal import ValetTestValues
 
 @testable internal import Valet
 
-@Suite struct `What asks nobody` {
+@Suite struct `Writing in a SecureEnclaveValet` {
     @Test(
         arguments: EnclaveSample.Backend.allCases,
         [
             SecureEnclaveAccessControl.userPresence, .devicePasscode, .biometricAny,
         ])
-    func `is storing, replacing, looking and removing`(
+    func `Storing, finding and removing in a SecureEnclaveValet does not ask the user`(
         _ backend: EnclaveSample.Backend, _ accessControl: SecureEnclaveAccessControl
     ) throws {
         let sample = try EnclaveSample(backend)
@@ -38,7 +38,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `is the same in a valet that asks once`(_ backend: EnclaveSample.Backend) throws {
+    func `Storing and removing in a SinglePromptSecureEnclaveValet does not ask the user`(
+        _ backend: EnclaveSample.Backend
+    ) throws {
         let sample = try EnclaveSample(backend)
         let valet = sample.singlePromptValet()
         try valet.setString("value", forKey: "key")
@@ -52,7 +54,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `leaves the value that was stored last`(_ backend: EnclaveSample.Backend) throws {
+    func `Storing a SecureEnclaveValet key twice leaves the second value`(
+        _ backend: EnclaveSample.Backend
+    ) throws {
         let sample = try EnclaveSample(backend)
         let valet = sample.valet()
         try valet.setString("one", forKey: "key")
@@ -61,7 +65,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `refuses empty keys and values`(_ backend: EnclaveSample.Backend) throws {
+    func `A SecureEnclaveValet refuses empty keys and values`(_ backend: EnclaveSample.Backend)
+        throws
+    {
         let sample = try EnclaveSample(backend)
         let (valet, other) = (sample.valet(), sample.singlePromptValet())
         let (noKey, noValue) = (KeychainError.emptyKey, KeychainError.emptyValue)
@@ -79,7 +85,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.embedded)
-    func `stores nothing without a passcode`(_ backend: EnclaveSample.Backend) throws {
+    func `A SecureEnclaveValet stores nothing without a passcode`(_ backend: EnclaveSample.Backend)
+        throws
+    {
         let sample = try EnclaveSample(backend, hasPasscode: false)
         let valet = sample.valet()
         #expect(throws: KeychainError.couldNotAccessKeychain) {
@@ -90,7 +98,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `refuses a group that the application lacks`(_ backend: EnclaveSample.Backend) throws {
+    func `A SecureEnclaveValet refuses a group that the application lacks`(
+        _ backend: EnclaveSample.Backend
+    ) throws {
         let sample = try EnclaveSample(backend)
         let valet = SecureEnclaveValet(
             sample.enclave(
@@ -104,7 +114,7 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.allCases)
-    func `works in a shared group`(_ backend: EnclaveSample.Backend) throws {
+    func `A SecureEnclaveValet works in a shared group`(_ backend: EnclaveSample.Backend) throws {
         let sample = try EnclaveSample(backend)
         let valet = SinglePromptSecureEnclaveValet(
             sample.enclave(
@@ -122,7 +132,7 @@ internal import ValetTestValues
             SecureEnclaveAccessControl.userPresence, .devicePasscode, .biometricAny,
             .biometricCurrentSet,
         ])
-    func `removes what needs a person, for good`(
+    func `Removing the passcode destroys the values of a SecureEnclaveValet for good`(
         _ backend: EnclaveSample.Backend, _ accessControl: SecureEnclaveAccessControl
     ) throws {
         let sample = try EnclaveSample(backend)
@@ -145,9 +155,9 @@ internal import ValetTestValues
     }
 }
 
-@Suite struct `Other fingers than before` {
+@Suite struct `Values bound to enrolled fingers` {
     @Test(arguments: EnclaveSample.Backend.embedded)
-    func `end the items that are bound to them, and no others`(
+    func `Other enrolled fingers invalidate the items that are bound to the fingers, and no others`(
         _ backend: EnclaveSample.Backend
     ) throws {
         let sample = try EnclaveSample(backend)
@@ -164,7 +174,7 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.embedded)
-    func `are noticed although a person was asked before`(
+    func `Other enrolled fingers are noticed although the user was asked before`(
         _ backend: EnclaveSample.Backend
     ) throws {
         let sample = try EnclaveSample(backend)
@@ -177,7 +187,9 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.embedded)
-    func `do not keep a key from being stored anew`(_ backend: EnclaveSample.Backend) throws {
+    func `A key that is bound to earlier fingers can be stored again`(
+        _ backend: EnclaveSample.Backend
+    ) throws {
         let sample = try EnclaveSample(backend)
         sample.reader.enrol([1])
         let valet = sample.valet(.biometricCurrentSet)
@@ -188,7 +200,7 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.embedded)
-    func `can be read and replaced by a valet that asked before`(
+    func `A single-prompt valet that asked before reads and replaces values after fingers changed`(
         _ backend: EnclaveSample.Backend
     ) throws {
         let sample = try EnclaveSample(backend)
@@ -205,12 +217,12 @@ internal import ValetTestValues
     }
 }
 
-@Suite struct `A valet that takes a finger` {
+@Suite struct `A valet with a biometric access control` {
     private static let kinds: [SecureEnclaveAccessControl] = [.biometricAny, .biometricCurrentSet]
     private static let others: [SecureEnclaveAccessControl] = [.userPresence, .devicePasscode]
 
     @Test(arguments: EnclaveSample.Backend.embedded, kinds)
-    func `cannot be used where none is enrolled`(
+    func `A valet with a biometric access control cannot be used without an enrolled finger`(
         _ backend: EnclaveSample.Backend, _ kind: SecureEnclaveAccessControl
     ) throws {
         let sample = try EnclaveSample(backend)
@@ -223,7 +235,7 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.embedded, others)
-    func `is another one than a valet that takes the passcode`(
+    func `Valets with a biometric and a passcode access control have separate keys`(
         _ backend: EnclaveSample.Backend, _ kind: SecureEnclaveAccessControl
     ) throws {
         let sample = try EnclaveSample(backend)
@@ -231,7 +243,7 @@ internal import ValetTestValues
     }
 
     @Test(arguments: EnclaveSample.Backend.embedded)
-    func `says why it stores nothing that is bound to no finger`(
+    func `A failure says why a value cannot be bound to a finger`(
         _ backend: EnclaveSample.Backend
     ) throws {
         let sample = try EnclaveSample(backend)

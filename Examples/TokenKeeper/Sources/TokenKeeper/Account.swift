@@ -7,20 +7,20 @@ import Valet
     import FoundationNetworking
 #endif
 
-/// A login that works: where, and with what.
+/// A login: the server, and the token that it accepts.
 struct Account: Codable {
     let server: URL
     let token: String
 
     private static let key = "account"
 
-    /// One question for as long as the program runs. Storing asks nobody.
+    /// The valet of the account. It asks the user once while the program runs; storing never asks.
     private static func vault() throws -> SinglePromptSecureEnclaveValet {
         guard let name = Identifier(nonEmpty: "TokenKeeper") else { throw Problem.wrongUse }
         return .valet(with: name, accessControl: .userPresence)
     }
 
-    /// Exchanges name and password for a token and keeps that, and not the password.
+    /// Exchanges name and password for a token, and stores the token alone.
     static func logIn(at server: URL, as name: String, password: String) async throws {
         var request = URLRequest(url: server.appendingPathComponent("login"))
         request.httpMethod = "POST"
@@ -30,18 +30,18 @@ struct Account: Codable {
         try vault().setObject(account, forKey: key)
     }
 
-    /// The account that was kept; its user has to be there.
+    /// The stored account. Asks the user.
     static func stored() throws -> Account {
         let data = try vault().object(forKey: key, withPrompt: "Use your login")
         return try JSONDecoder().decode(Account.self, from: data)
     }
 
-    /// Forgets the token; nobody is asked for that.
+    /// Removes the token. Does not ask the user.
     static func forget() throws {
         try vault().removeObject(forKey: key)
     }
 
-    /// Who the server says that this is.
+    /// The user's name, as the server knows it.
     func name() async throws -> String {
         var request = URLRequest(url: server.appendingPathComponent("me"))
         request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")

@@ -3,11 +3,11 @@
 import Foundation
 import Valet
 
-/// Logs in to a server and keeps the token that it gives behind the presence of its user.
+/// Logs in to a server, and stores the token so that reading it requires the user.
 @main struct TokenKeeper {
     static let usage = """
         usage: TokenKeeper login URL NAME    the password is read from standard input
-               TokenKeeper whoami            asks for you, then the server
+               TokenKeeper whoami            asks you for a passcode or finger, then the server
                TokenKeeper logout
         """
 
@@ -27,12 +27,12 @@ import Valet
         }
     }
 
-    /// What a person can do something with: the keychain knows more than its error says.
+    /// A message for the user. The keychain's last failure says more than its error.
     private static func explanation(of error: any Error) -> String {
         switch error {
         case Problem.wrongUse: usage
         case KeychainError.itemNotFound: "you are not logged in"
-        case KeychainError.userCancelled: "the token stays where it is: you were not recognised"
+        case KeychainError.userCancelled: "you did not authenticate; the token stays stored"
         case is KeychainError:
             [KeychainFailure.last?.description, KeychainFailure.last?.hint]
                 .compactMap { $0 }.joined(separator: "; ")
@@ -41,7 +41,7 @@ import Valet
     }
 }
 
-/// Why the program could not do what it was asked for.
+/// Why the program failed.
 enum Problem: Error {
     case wrongUse, noURL, refused(Int), noAnswer
 }

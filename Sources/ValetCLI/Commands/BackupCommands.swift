@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The verbs of `backup`: create, list, verify and restore.
+
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetUserPresence
+
+/// `valet backup create FILE`.
+struct BackupCreateCommand: Command {
+    private static let force = OptionDeclaration(
+        name: "force", letter: "f", help: "replace an existing file")
+    private static let weak = OptionDeclaration(
+        name: "weak", help: "accept a passphrase of fewer than 8 characters")
+    private static let skipDamaged = OptionDeclaration(
+        name: "skip-damaged", help: "leave damaged items out, instead of failing")
+
+    static let declaration = CommandDeclaration(
+        name: "backup create", abstract: "write all items that may leave this device to a file",
+        discussion: [
+            "Writes the items of all applications and groups, as they are at one moment. Other "
+                + "programs can use the keychain at the same time. Reports how many items are in "
+                + "the file, and how many were left out because they are for this device only or "
+                + "require the user at each read.",
+            "FILE gets its name once it is complete and on disk. Until then, and after a failure, "
+                + "an existing file of that name is unchanged. Its folder must exist. The "
+                + "keychain must be unlocked.",
+            BackupOptions.passphraseDiscussion, BackupOptions.unlockingDiscussion,
+        ],
+        arguments: [
+            ArgumentDeclaration(name: BackupOptions.file.name, help: "the file to write")
+        ],
+        options: [
+            BackupOptions.passphraseDescriptor, KeyOptions.passcodeDescriptor, force, weak,
+            skipDamaged, ItemOptions.json,
+        ],
+        schema: [
+            ("path", "the file"), ("items", "how many items are in it"),
+            ("thisDeviceOnly", "how many were left out because they are for this device only"),
+            ("accessControlled", "how many because they require the user at each read"),
+            ("damaged", "how many because they are damaged"),
+        ],
+        exitCodes: [
+            (.notFound, "there is no keychain"),
+            (.damaged, "items are damaged, and nothing was written"),
+        ],
+        examples: [
+            ("valet backup create keychain.backup", "Asks for a passphrase, twice."),
+            (
+                "valet backup create --force --passphrase-fd 3 keychain.backup 3<passphrase.txt",
+                "For scripts: the shell opens the file."
+            ),
+        ])
+
+    private let passphrase: Passphrase
+    private let options: KeyOptions
+    private let request: BackupRequest
+    private let allowsWeak: Bool
+    private let writesJSON: Bool
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        passphrase = try Passphrase(values)
+        options = try KeyOptions(values)
+        var request = BackupRequest(path: passphrase.path)
+        request.isReplacing = values.has(Self.force)
+        request.skipsDamaged = values.has(Self.skipDamaged)
+        self.request = request
+        allowsWeak = values.has(Self.weak)
+        writesJSON = values.has(ItemOptions.json)
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let store = try requesting(context.store())
+        // Refuses a backup that cannot be written before it asks for a passphrase.
+        try context.unlocking(store, options.passcode) { () throws(KeychainFailure) in
+            try store.checkBackup(request)
+        }
+        let secret = try passphrase.choose(allowingWeak: allowsWeak, context)
+        let report = try requesting(store.backUp(request, passphrase: secret))
+        if writesJSON {
+            try context.console.write(report.json(path: request.path))
+        } else {
+            context.console.note("valet: " + report.text(path: request.path))
+        }
+        return .success
+    }
+}
+
+extension BackupReport {
+    fileprivate func json(path: String) -> JSON {
+        .object([
+            "path": .string(path), "items": .number(itemCount),
+            "thisDeviceOnly": .number(thisDeviceOnlyCount),
+            "accessControlled": .number(accessControlledCount), "damaged": .number(damagedCount),
+        ])
+    }
+
+    fileprivate func text(path: String) -> String {
+        let left = [
+            (thisDeviceOnlyCount, "for this device only"),
+            (accessControlledCount, "with an access control"), (damagedCount, "damaged"),
+        ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+        let items = itemCount == 1 ? "1 item" : "\(itemCount) items"
+        return "wrote \(items) to \(quoted(path))"
+            + (left.isEmpty ? "" : "; left out: " + left.joined(separator: ", "))
+    }
+}
+
+/// `valet backup list FILE`.
+struct BackupListCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "backup list", abstract: "list the items of a backup by name, never their values",
+        synonyms: ["ls"],
+        discussion: [
+            "Shows the items of all applications as 'valet list' does. Reads the whole file "
+                + "first: a damaged file shows nothing. Neither needs nor changes the keychain.",
+            BackupOptions.passphraseDiscussion,
+        ],
+        arguments: [BackupOptions.file],
+        options: [BackupOptions.passphraseDescriptor, ItemOptions.json],
+        schema: ListedItem.schema, exitCodes: BackupOptions.readingExitCodes,
+        examples: [
+            ("valet backup list keychain.backup", "Shows the items."),
+            ("valet backup list keychain.backup --json | jq -r .items[].name", "The names."),
+        ])
+
+    private let passphrase: Passphrase
+    private let writesJSON: Bool
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        passphrase = try Passphrase(values)
+        writesJSON = values.has(ItemOptions.json)
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let backup = try passphrase.open(context)
+        var output = ListOutput(console: context.console, writesJSON: writesJSON)
+        try output.write { (body) throws(CLIError) in
+            var place: UInt64 = 0
+            try requesting(
+                backup.forEachItem { item in
+                    body(ListedItem(item, at: place))
+                    place += 1
+                })
+        }
+        return .success
+    }
+}
+
+/// `valet backup verify FILE`.
+struct BackupVerifyCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "backup verify", abstract: "check that a backup can be restored",
+        discussion: [
+            "Reads every item of the file, as a restore does. Shows when the backup was made, and "
+                + "of which keychain. Neither needs nor changes the keychain.",
+            BackupOptions.passphraseDiscussion,
+        ],
+        arguments: [BackupOptions.file],
+        options: [BackupOptions.passphraseDescriptor, ItemOptions.json],
+        schema: [
+            ("path", "the file"), ("items", "how many items are in it"),
+            ("made", "when it was made: ISO 8601, as 2001-01-01T00:00:00Z"),
+            ("keychainID", "32 hexadecimal digits, as in 'valet status'"),
+        ],
+        exitCodes: [(.success, "the backup is intact")] + BackupOptions.readingExitCodes,
+        examples: [("valet backup verify keychain.backup", "Run this from time to time.")])
+
+    private let passphrase: Passphrase
+    private let writesJSON: Bool
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        passphrase = try Passphrase(values)
+        writesJSON = values.has(ItemOptions.json)
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let backup = try passphrase.open(context)
+        let count = try requesting(backup.verify())
+        try StatusReport(fields: [
+            .init(member: "path", label: "Backup", value: .string(passphrase.path)),
+            .init(member: "items", label: "Items", value: .number(count)),
+            .init(
+                member: "made", label: "Made",
+                value: .text(Timestamp.text(secondsSince2001: backup.date))),
+            .init(member: "keychainID", label: "Keychain", value: .string(backup.keychainID)),
+        ]).write(to: context.console, asJSON: writesJSON)
+        return .success
+    }
+}
+
+/// `valet backup restore FILE`.
+struct BackupRestoreCommand: Command {
+    private static let policies: [(option: OptionDeclaration, policy: RestorePolicy)] = [
+        (
+            OptionDeclaration(
+                name: "replace",
+                help: "if both have an item, restore that of the backup, even if it is older"),
+            .replace
+        ),
+        (
+            OptionDeclaration(
+                name: "keep-newer", help: "if both have an item, keep the one written last"),
+            .keepNewer
+        ),
+        (
+            OptionDeclaration(
+                name: "skip-existing", help: "if both have an item, keep that of the keychain"),
+            .skipExisting
+        ),
+    ]
+    private static let dryRun = OptionDeclaration(
+        name: "dry-run", letter: "n", help: "change nothing, and show what a restore would do")
+
+    static let declaration = CommandDeclaration(
+        name: "backup restore", abstract: "restore the items of a backup into the keychain",
+        discussion: [
+            "Restores the items of all applications, each into its group, with its dates. "
+                + "Creates the keychain if there is none. Requires one of --replace, --keep-newer "
+                + "and --skip-existing, for items that both the backup and the keychain have. Two "
+                + "items are the same if they agree in class, group, whether they are "
+                + "synchronized, and names: service and account, or server, protocol, port and so "
+                + "on.",
+            "A restore deletes nothing: items that are not in the backup stay. It replaces a "
+                + "damaged item in the keychain by that of the backup, and keeps the damaged one "
+                + "in quarantine.",
+            "The whole file is checked before anything is changed; a damaged or truncated file is "
+                + "refused. All items are restored or none. The keychain must be unlocked. Other "
+                + "programs can read during a restore; programs that write wait.",
+            BackupOptions.passphraseDiscussion, BackupOptions.unlockingDiscussion,
+        ],
+        arguments: [BackupOptions.file],
+        options: policies.map(\.option) + [
+            dryRun, BackupOptions.passphraseDescriptor, KeyOptions.passcodeDescriptor,
+            ItemOptions.json,
+        ],
+        schema: [
+            ("added", "how many items were new"),
+            ("replaced", "how many replaced an item of the keychain"),
+            ("kept", "how many were left out, because the keychain's item was kept"),
+            ("repaired", "how many replaced a damaged item"),
+            ("dryRun", "true if nothing was changed"),
+        ],
+        exitCodes: BackupOptions.readingExitCodes,
+        examples: [
+            (
+                "valet backup restore keychain.backup --skip-existing --dry-run",
+                "Shows how many items are missing."
+            ),
+            (
+                "valet backup restore keychain.backup --keep-newer",
+                "After a loss, or on a new machine."
+            ),
+        ])
+
+    private let passphrase: Passphrase
+    private let options: KeyOptions
+    private let policy: RestorePolicy
+    private let isDryRun: Bool
+    private let writesJSON: Bool
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        passphrase = try Passphrase(values)
+        options = try KeyOptions(values)
+        let chosen = Self.policies.filter { values.has($0.option) }
+        guard let policy = chosen.first?.policy, chosen.count == 1 else {
+            let names = Self.policies.map { "'\($0.option.spelling)'" }.joined(separator: ", ")
+            throw .usage(
+                "expected one of \(names)",
+                hint: "choose what happens to items that the keychain has already")
+        }
+        self.policy = policy
+        isDryRun = values.has(Self.dryRun)
+        writesJSON = values.has(ItemOptions.json)
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let backup = try passphrase.open(context)
+        let store = try requesting(context.store())
+        let report = try context.unlocking(store, options.passcode) { () throws(KeychainFailure) in
+            try store.restore(backup, policy, isDryRun: isDryRun)
+        }
+        var shown = StatusReport(fields: [
+            .init(member: "added", label: "Added", value: .number(report.addedCount)),
+            .init(member: "replaced", label: "Replaced", value: .number(report.replacedCount)),
+            .init(member: "kept", label: "Kept", value: .number(report.keptCount)),
+            .init(member: "repaired", label: "Repaired", value: .number(report.repairedCount)),
+        ])
+        if writesJSON {
+            shown.fields.append(.init(member: "dryRun", label: "", value: .flag(isDryRun)))
+        } else if isDryRun {
+            context.console.note("valet: nothing was changed; a restore would do this:")
+        }
+        try shown.write(to: context.console, asJSON: writesJSON)
+        return .success
+    }
+}
