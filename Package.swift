@@ -158,29 +158,29 @@ var products: [Product] = [
                 "ValetTestAgent",
             ]),
         tests("Sealing", ["SecretMemory", "TestValues"]),
-        testAgent("TPMTestAgent", ["SecretMemory", "System", "TPM"]),
-        testSupport("TPMSupport", ["Sealing", "System", "TPM", "TestValues"]),
+        testSupport(
+            "KeyTestSupport",
+            ["KeychainModel", "Keybag", "LockState", "Sealing", "System", "TPM", "TestValues"]),
         tests(
             "TPM",
             [
-                "SecretMemory", "Sealing", "System", "TPMSupport", "TPMTestAgent", "TestValues",
+                "KeyTestSupport", "SecretMemory", "Sealing", "System", "TestValues",
+                "ValetTestAgent",
             ]),
         tests("KeychainModel", ["TestValues"]),
         tests("Keybag", ["KeychainModel", "SecretMemory", "Sealing", "TestValues"]),
-        testSupport("LockStateSupport", ["KeychainModel", "Keybag", "LockState", "Sealing"]),
-        testAgent("LockStateTestAgent", ["CLinux", "LockState", "LockStateSupport", "Sealing"]),
         tests("Backup", ["KeychainModel", "SecretMemory", "Sealing", "System", "TestValues"]),
         tests(
             "LockState",
             [
-                "CForkSupport", "CLinux", "KeychainModel", "Keybag", "LockStateSupport",
-                "LockStateTestAgent", "SecretMemory", "Sealing", "System", "TestValues",
+                "CForkSupport", "CLinux", "KeyTestSupport", "KeychainModel", "Keybag",
+                "SecretMemory", "Sealing", "System", "TestValues", "ValetTestAgent",
             ]),
         tests(
             "KeychainStore",
             [
-                "Database", "KeychainModel", "Keybag", "LockState", "SecretMemory", "Sealing",
-                "System", "TPM", "TPMSupport", "TestValues",
+                "Database", "KeyTestSupport", "KeychainModel", "Keybag", "LockState",
+                "SecretMemory", "Sealing", "System", "TPM", "TestValues",
             ]),
         tests(
             "KeychainServices", ["KeychainModel", "KeychainStore", "SecretMemory", "TestSupport"]),
@@ -213,16 +213,16 @@ var products: [Product] = [
         tests(
             "ValetCLI",
             [
-                "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory", "System",
-                "TPM", "TPMSupport", "TestValues", "UserPresence", "ValetCommand",
+                "KeyTestSupport", "KeychainModel", "KeychainServices", "KeychainStore",
+                "SecretMemory", "System", "TPM", "TestValues", "UserPresence", "ValetCommand",
             ],
             exclude: ["scripts", "terminal.py"]),
         testAgent(
             "ValetTestAgent",
             [
-                "CForkSupport", "CoreFoundationNames", "Database", "Fingerprint", "KeychainModel",
-                "KeychainServices", "KeychainStore", "SecItem", "SecretMemory", "System", "TPM",
-                "UserPresence", "Valet",
+                "CForkSupport", "CLinux", "CoreFoundationNames", "Database", "Fingerprint",
+                "KeyTestSupport", "KeychainModel", "KeychainServices", "KeychainStore", "LockState",
+                "SecItem", "Sealing", "SecretMemory", "System", "TPM", "UserPresence", "Valet",
             ]),
         .testTarget(
             name: targetName("IntegrationTests"),

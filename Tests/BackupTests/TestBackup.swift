@@ -5,6 +5,7 @@ import ValetKeychainModel
 import ValetSealing
 import ValetSecretMemory
 import ValetSystem
+import ValetTestValues
 
 @testable import ValetBackup
 
@@ -94,4 +95,18 @@ extension BackupItem {
         guard let value else { return recordStart }
         return recordStart + value.withBytes { bytes in bytes.indices.map { bytes[$0] } }
     }
+}
+
+extension TestFolder {
+    private static let backup = "keys.backup"
+
+    /// Where a test puts its backup.
+    var backup: String { path(Self.backup) }
+
+    func read() throws -> [UInt8] { try read(Self.backup) }
+
+    /// Writes a backup that others may read, as a copied file is.
+    func write(_ bytes: [UInt8]) throws { try write(bytes, to: Self.backup, mode: 0o644) }
+
+    func mode() -> mode_t? { mode(Self.backup) }
 }

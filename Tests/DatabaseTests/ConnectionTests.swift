@@ -18,14 +18,14 @@ import ValetTestValues
     }
 
     @Test(arguments: [Connection.Access.readWrite, .readOnly])
-    func `says that a missing one is missing`(_ access: Connection.Access) {
+    func `Opening a missing database reports that it is missing`(_ access: Connection.Access) {
         let error = #expect(throws: SystemError.self) { try directory.open(access) }
         #expect(error?.code == .missing)
         #expect(error?.path == folder.path("keychain.db"))
         #expect(folder.mode("keychain.db") == nil)
     }
 
-    @Test func `creates one that must not exist`() throws {
+    @Test func `Creating a database refuses an existing one`() throws {
         try directory.makeDatabase().insert([1])
         let error = #expect(throws: SystemError.self) { try directory.open(.create) }
         #expect(error?.code == .alreadyExists)
@@ -33,7 +33,7 @@ import ValetTestValues
     }
 
     @Test(arguments: [0o000, 0o077, 0o777] as [mode_t])
-    func `gives every file mode 0600 whatever the umask`(_ mask: mode_t) throws {
+    func `A database's files have mode 0600 whatever the umask`(_ mask: mode_t) throws {
         let path = folder.path
         try withUmask(mask) {
             _ = try PrivateDirectory.open(path, creating: false).makeDatabase()
@@ -51,19 +51,19 @@ import ValetTestValues
             ("PRAGMA cache_size", "-8000"), ("PRAGMA foreign_keys", "0"),
             ("PRAGMA cell_size_check", "1"), ("PRAGMA writable_schema", "0"),
         ] as [(StaticString, String)])
-    func `has every setting`(_ pragma: StaticString, _ value: String) throws {
+    func `A connection has every setting`(_ pragma: StaticString, _ value: String) throws {
         _ = try directory.makeDatabase()
         #expect(try Statement(pragma, on: directory.open()).onlyText() == value)
     }
 
-    @Test func `can attach nothing`() throws {
+    @Test func `A connection cannot attach another database`() throws {
         let connection = try directory.makeDatabase()
         #expect(throws: SystemError.self) {
             try Statement("ATTACH ':memory:' AS other", on: connection).execute()
         }
     }
 
-    @Test func `cannot be tricked into writing its own schema`() throws {
+    @Test func `A connection cannot be tricked into writing its own schema`() throws {
         let connection = try directory.makeDatabase()
         try Statement("PRAGMA writable_schema = ON", on: connection).execute()
         #expect(throws: SystemError.self) {
@@ -71,13 +71,13 @@ import ValetTestValues
         }
     }
 
-    @Test func `refuses a file that is no database`() throws {
+    @Test func `Opening a file that is not a database reports it`() throws {
         try folder.write(.init(repeating: 65, count: 8192), to: "keychain.db")
         let error = #expect(throws: SystemError.self) { try directory.open() }
         #expect(error?.code == .notADatabase)
     }
 
-    @Test func `finds damage in the first page`() throws {
+    @Test func `Opening a database finds damage in the first page`() throws {
         _ = try directory.makeDatabase().checkpoint(.truncate)
         var bytes = try folder.read("keychain.db")
         bytes.replaceSubrange(100..<400, with: repeatElement(0xff, count: 300))
@@ -86,7 +86,7 @@ import ValetTestValues
         #expect(error?.code == .corrupt)
     }
 
-    @Test func `finds that a file was cut short`() throws {
+    @Test func `Opening a database finds that the file was cut short`() throws {
         do {
             let connection = try directory.makeDatabase()
             for number in 0..<50 {
@@ -105,7 +105,7 @@ import ValetTestValues
     }
 
     @Test(arguments: ["keychain.db", "keychain.db-wal", "keychain.db-shm"])
-    func `refuses any of its files that others may read`(_ name: String) throws {
+    func `Opening a database refuses any of its files that others may read`(_ name: String) throws {
         _ = try directory.makeDatabase()
         folder.setMode(0o640, of: name)
         let error = #expect(throws: SystemError.self) { try directory.open() }
@@ -113,7 +113,7 @@ import ValetTestValues
         #expect(error?.hint == "chmod 600 " + folder.path(name))
     }
 
-    @Test func `works through a symbolic link on the way`() throws {
+    @Test func `Opening a database works through a symbolic link above its folder`() throws {
         let real = folder.path("real/valet")
         try FileManager.default.createDirectory(atPath: real, withIntermediateDirectories: true)
         folder.setMode(0o700, of: "real/valet")
@@ -123,7 +123,7 @@ import ValetTestValues
         #expect(try directory.open().countRows() == 1)
     }
 
-    @Test func `keeps log and index when the last one closes`() throws {
+    @Test func `The last closed connection leaves log and index in place`() throws {
         try directory.makeDatabase().insert([1])
         #expect(try folder.read("keychain.db-wal").count > 32)
         #expect(folder.mode("keychain.db-shm") != nil)
@@ -139,7 +139,7 @@ import ValetTestValues
         connection = try folder.directory().makeDatabase()
     }
 
-    @Test func `runs no statement, prepared or not`() throws {
+    @Test func `A closed connection runs no statement, prepared or not`() throws {
         let prepared = Statement("SELECT 1", on: connection)
         try prepared.execute()
         try connection.close()
@@ -149,27 +149,27 @@ import ValetTestValues
         }
     }
 
-    @Test func `begins no transaction`() throws {
+    @Test func `A closed connection begins no transaction`() throws {
         _ = try Transaction(on: connection)
         try connection.close()
         let error = #expect(throws: SystemError.self) { _ = try Transaction(on: connection) }
         #expect(error?.code == .misuse)
     }
 
-    @Test func `cannot come about while a statement runs`() throws {
+    @Test func `A connection cannot be closed while a statement runs`() throws {
         let run = try Statement("SELECT 1", on: connection).start()
         let error = #expect(throws: SystemError.self) { try connection.close() }
         #expect(error?.code == .misuse)
         #expect(try run.step() == true)
     }
 
-    @Test func `is closed once`() throws {
+    @Test func `A connection is closed once`() throws {
         try connection.close()
         try connection.close()
         #expect(!connection.isOpen)
     }
 
-    @Test func `has no locks left`() throws {
+    @Test func `A closed connection holds no locks`() throws {
         #expect(try !locksOfThisProcess(on: folder.path("keychain.db")).isEmpty)
         try connection.close()
         #expect(try locksOfThisProcess(on: folder.path("keychain.db")).isEmpty)
@@ -179,7 +179,7 @@ import ValetTestValues
 @Suite struct `A connection` {
     /// SQLite sleeps by itself then, and would do so for ten seconds.
     @Test(arguments: [true, false])
-    func `is waited for no longer than the deadline while another opens the log`(
+    func `A connection waits until the deadline while another opens the log`(
         _ isFirst: Bool
     ) throws {
         let folder = try TestFolder()

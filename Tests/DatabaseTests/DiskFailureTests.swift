@@ -20,7 +20,9 @@ func locksOfThisProcess(on path: String) throws -> [String] {
 }
 
 @Suite struct `Stray closes` {
-    @Test func `do not happen, whatever is checked inside a transaction`() throws {
+    @Test func `Checking files inside a transaction closes no descriptor that holds its locks`()
+        throws
+    {
         let folder = try TestFolder()
         let directory = try folder.directory()
         let connection = try directory.makeDatabase()
@@ -47,7 +49,7 @@ func locksOfThisProcess(on path: String) throws -> [String] {
 }
 
 @Suite(.needsMounts) struct `A full disk` {
-    @Test func `is reported, and what was there before can be read`() throws {
+    @Test func `A full disk is reported and leaves everything readable`() throws {
         let folder = try TestFolder()
         let mount = try Mount.memory(at: folder.path, byteCount: 1 << 20)
         defer { mount.end() }
@@ -67,7 +69,7 @@ func locksOfThisProcess(on path: String) throws -> [String] {
         #expect(stored > 10)
     }
 
-    @Test func `lets no transaction through in part`() throws {
+    @Test func `A full disk lets no transaction through in part`() throws {
         let folder = try TestFolder()
         let mount = try Mount.memory(at: folder.path, byteCount: 1 << 20)
         defer { mount.end() }
@@ -84,7 +86,7 @@ func locksOfThisProcess(on path: String) throws -> [String] {
     }
 
     @Test(arguments: Array(stride(from: 4_096, through: 57_344, by: 4_096)))
-    func `lets a database come into being wholly or not at all`(_ byteCount: Int) throws {
+    func `On a full disk a database is created completely or not at all`(_ byteCount: Int) throws {
         let folder = try TestFolder()
         let mount = try Mount.memory(at: folder.path, byteCount: byteCount)
         defer { mount.end() }
@@ -115,7 +117,9 @@ func locksOfThisProcess(on path: String) throws -> [String] {
         arguments: [
             (false, []), (true, []), (true, ["-shm"]), (true, ["-wal"]), (true, ["-wal", "-shm"]),
         ] as [(Bool, [String])])
-    func `lets a keychain be read`(_ emptiesLog: Bool, _ removed: [String]) throws {
+    func `A keychain on a read-only file system can be read`(
+        _ emptiesLog: Bool, _ removed: [String]
+    ) throws {
         if emptiesLog { try folder.directory().open().checkpoint(.truncate) }
         for suffix in removed {
             try FileManager.default.removeItem(atPath: folder.path("keychain.db" + suffix))
@@ -127,7 +131,7 @@ func locksOfThisProcess(on path: String) throws -> [String] {
         #expect(try directory.open(.readOnly).countRows() == 1)
     }
 
-    @Test func `refuses to be written`() throws {
+    @Test func `A keychain on a read-only file system refuses writes`() throws {
         let mount = try Mount.readOnly(folder.path, at: place.path)
         defer { mount.end() }
         let directory = try place.directory()

@@ -19,7 +19,7 @@ import ValetTestValues
         connection = try directory.makeDatabase()
     }
 
-    @Test func `lists its schema as it was written, sorted`() throws {
+    @Test func `An inspection lists the schema as it was written, sorted`() throws {
         try Statement("CREATE TABLE a (x INTEGER) STRICT", on: connection).execute()
         try Statement("CREATE INDEX i ON t (v)", on: connection).execute()
         #expect(
@@ -29,12 +29,12 @@ import ValetTestValues
             ])
     }
 
-    @Test func `finds nothing wrong with a sound one`() throws {
+    @Test func `An inspection of a sound database finds nothing`() throws {
         try connection.insert([1])
         #expect(try connection.integrityProblems().isEmpty)
     }
 
-    @Test func `finds a damaged page`() throws {
+    @Test func `An inspection finds a damaged page`() throws {
         for number in 0..<50 {
             try connection.insert([UInt8(number)], .init(repeating: 1, count: 900))
         }
@@ -47,7 +47,7 @@ import ValetTestValues
         #expect(try !damaged.integrityProblems().isEmpty)
     }
 
-    @Test func `notices that another connection has written`() throws {
+    @Test func `An inspection notices that another connection has written`() throws {
         let reader = try directory.open(.readOnly)
         _ = try reader.countRows()
         let before = try reader.dataVersion()
@@ -57,7 +57,7 @@ import ValetTestValues
         #expect(try reader.dataVersion() != before)
     }
 
-    @Test func `copies it to a file of mode 0600`() throws {
+    @Test func `An inspection copies the database to a file of mode 0600`() throws {
         try connection.insert([1], [2])
         try connection.copy(to: "copy.db", in: directory)
         #expect(folder.mode("copy.db") == 0o600)
@@ -67,7 +67,7 @@ import ValetTestValues
         #expect(try Statement("PRAGMA journal_mode", on: copy).onlyText() == "wal")
     }
 
-    @Test func `copies nothing over a file that is there`() throws {
+    @Test func `An inspection does not copy over an existing file`() throws {
         try folder.write([1, 2, 3], to: "copy.db")
         let error = #expect(throws: SystemError.self) {
             try connection.copy(to: "copy.db", in: directory)
@@ -76,21 +76,21 @@ import ValetTestValues
         #expect(try folder.read("copy.db") == [1, 2, 3])
     }
 
-    @Test func `leaves no half of a copy behind`() throws {
+    @Test func `A failed copy of a database leaves no file`() throws {
         let transaction = try Transaction(on: connection)
         #expect(throws: SystemError.self) { try connection.copy(to: "copy.db", in: directory) }
         #expect(folder.mode("copy.db") == nil)
         try transaction.commit()
     }
 
-    @Test func `still attaches nothing after copying`() throws {
+    @Test func `A connection that has copied a database cannot attach another one`() throws {
         try connection.copy(to: "copy.db", in: directory)
         #expect(throws: SystemError.self) {
             try Statement("ATTACH ':memory:' AS other", on: connection).execute()
         }
     }
 
-    @Test func `leaves nothing of a deleted row after vacuum and checkpoint`() throws {
+    @Test func `A deleted row leaves nothing after vacuum and checkpoint`() throws {
         let secret = Array("remnant-of-a-deleted-row".utf8)
         try connection.insert([1], secret)
         try connection.checkpoint(.truncate)

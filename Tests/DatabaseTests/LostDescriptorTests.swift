@@ -42,7 +42,7 @@ import ValetTestValues
     }
 
     @Test(arguments: [false, true])
-    func `is none of SQLite's any more, which leaves it alone`(_ isWriting: Bool) throws {
+    func `SQLite leaves a descriptor that somebody took alone`(_ isWriting: Bool) throws {
         try directory.makeDatabase().close()
         let connection = try directory.open()
         let second = try directory.open()

@@ -40,7 +40,7 @@ import ValetTestValues
         #expect(throws: SystemError.self, performing: body)?.code
     }
 
-    @Test func `is in place until then`() throws {
+    @Test func `An opened keychain folder is in place until it is replaced`() throws {
         #expect(try directory.isInPlace())
         let connection = try directory.makeDatabase()
         let file = try #require(try directory.check(file: "keychain.db"))
@@ -53,7 +53,7 @@ import ValetTestValues
     }
 
     @Test(arguments: Replacement.allCases)
-    func `is known not to be in place, and nothing is opened in it`(
+    func `A replaced keychain folder is noticed, and nothing is opened in it`(
         _ way: Replacement
     ) throws {
         try directory.makeDatabase().close()
@@ -65,7 +65,7 @@ import ValetTestValues
     }
 
     @Test(arguments: Replacement.allCases, [false, true])
-    func `gives nobody its lock, and none is made in it`(
+    func `A replaced keychain folder gives nobody its lock, and none is created in it`(
         _ way: Replacement, _ wasHeld: Bool
     ) throws {
         let lock = LockFile("keychain.lock", in: directory)
@@ -80,7 +80,7 @@ import ValetTestValues
         }
     }
 
-    @Test func `does not keep waiting who wants its lock`() throws {
+    @Test func `A replaced keychain folder ends the wait for its lock`() throws {
         let other = try OtherProcess.holdingLock(folder.path("one/home/keychain.lock"))
         let lock = LockFile("keychain.lock", in: directory)
         let code = Shared(SystemError.Code?.none)
@@ -101,7 +101,9 @@ import ValetTestValues
     }
 
     /// SQLite is given the path without links: it must not open what another folder has there.
-    @Test func `is not opened by its real path when that leads elsewhere`() throws {
+    @Test func `A replaced keychain folder is not opened by a real path that leads elsewhere`()
+        throws
+    {
         try directory.makeDatabase().close()
         folder.rename("one", to: "three")
         folder.makeFolder("one")

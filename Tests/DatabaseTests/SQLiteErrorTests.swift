@@ -15,7 +15,9 @@ import ValetSystem
             (19, .constraint), (2067, .constraint), (17, .schemaMismatch), (14, .cannotOpen),
             (1550, .symbolicLink), (18, .tooLarge), (21, .misuse), (25, .misuse), (1, .other),
         ] as [(Int32, SystemError.Code)])
-    func `has the code that an SQLite code stands for`(_ sqlite: Int32, _ code: SystemError.Code) {
+    func `A database error has the code of the SQLite result`(
+        _ sqlite: Int32, _ code: SystemError.Code
+    ) {
         #expect(SystemError(sqlite: sqlite, during: "", path: nil).code == code)
     }
 
@@ -24,7 +26,7 @@ import ValetSystem
             (ENOSPC, .diskFull), (EROFS, .readOnly), (ENOENT, .missing), (EIO, .inputOutput),
         ]
             as [(Int32, SystemError.Code)])
-    func `believes errno where SQLite only says that input or output failed`(
+    func `A database error uses errno where SQLite only reports input or output`(
         _ system: Int32, _ code: SystemError.Code
     ) {
         let error = SystemError(sqlite: 4874, during: "", path: nil, systemError: system)

@@ -18,7 +18,7 @@ import ValetTestValues
     }
 
     @Test(arguments: [0, 1, -1, .max, .min] as [Int64])
-    func `gives back numbers`(_ number: Int64) throws {
+    func `A statement returns numbers`(_ number: Int64) throws {
         let run = try Statement("SELECT ?1", on: connection).start()
         try run.bind(number, at: 1)
         #expect(try run.step() == true)
@@ -26,7 +26,7 @@ import ValetTestValues
     }
 
     @Test(arguments: ["", "key", "schlüssel 🔑"])
-    func `gives back text`(_ text: String) throws {
+    func `A statement returns text`(_ text: String) throws {
         let run = try Statement("SELECT ?1, typeof(?1)", on: connection).start()
         try run.bind(text, at: 1)
         #expect(try run.step() == true)
@@ -34,7 +34,7 @@ import ValetTestValues
         #expect(try run.text(1) == "text")
     }
 
-    @Test func `gives back text with a zero byte inside`() throws {
+    @Test func `A statement returns text with a zero byte inside`() throws {
         let run = try Statement("SELECT ?1", on: connection).start()
         try run.bind("a\0b", at: 1)
         #expect(try run.step() == true)
@@ -42,7 +42,7 @@ import ValetTestValues
     }
 
     @Test(arguments: [0, 1, 32, 5_000, 16 << 20])
-    func `gives back blobs`(_ count: Int) throws {
+    func `A statement returns blobs`(_ count: Int) throws {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
         try connection.insert([1], bytes)
         let run = try Statement("SELECT v, typeof(v) FROM t", on: connection).start()
@@ -52,7 +52,7 @@ import ValetTestValues
         #expect(try run.text(1) == "blob")
     }
 
-    @Test func `tells an empty blob from NULL`() throws {
+    @Test func `A statement distinguishes an empty blob from NULL`() throws {
         let run = try Statement("SELECT ?1, ?2, ?3", on: connection).start()
         try run.bind([UInt8](), at: 1)
         try run.bindNull(at: 2)
@@ -63,13 +63,13 @@ import ValetTestValues
         #expect(run.byteCount(1) == 0)
     }
 
-    @Test func `refuses more than 32 MiB`() throws {
+    @Test func `A statement refuses more than 32 MiB`() throws {
         let bytes = [UInt8](repeating: 0, count: 33 << 20)
         let error = #expect(throws: SystemError.self) { try connection.insert([1], bytes) }
         #expect(error?.code == .tooLarge)
     }
 
-    @Test func `forgets its parameters when its run ends`() throws {
+    @Test func `A statement forgets its parameters when its run ends`() throws {
         let statement = Statement("SELECT ?1", on: connection)
         do {
             let run = try statement.start()
@@ -82,7 +82,7 @@ import ValetTestValues
     }
 
     @Test(arguments: [1, 100, 256, 300])
-    func `keeps the bytes of each parameter apart`(_ count: Int) throws {
+    func `A statement keeps the bytes of its parameters apart`(_ count: Int) throws {
         let blobs = (0..<4).map { [UInt8](repeating: UInt8($0), count: count) }
         let statement = Statement("SELECT ?1, ?2, ?3, ?4", on: connection)
         for round in 0..<3 {
@@ -96,7 +96,7 @@ import ValetTestValues
         }
     }
 
-    @Test func `runs once at a time`() throws {
+    @Test func `A statement runs once at a time`() throws {
         let statement = Statement("SELECT 1", on: connection)
         let run = try statement.start()
         let error = #expect(throws: SystemError.self) { try statement.execute() }
@@ -104,34 +104,34 @@ import ValetTestValues
         #expect(try run.step() == true)
     }
 
-    @Test func `has only the parameters that it has`() throws {
+    @Test func `A statement refuses parameters that it does not have`() throws {
         let run = try Statement("SELECT ?1", on: connection).start()
         let error = #expect(throws: SystemError.self) { try run.bind(1, at: 2) }
         #expect(error?.code == .misuse)
     }
 
-    @Test func `names the rule that was broken, not the value`() throws {
+    @Test func `A statement names the violated constraint and not the value`() throws {
         try connection.insert([1, 2, 3])
         let error = #expect(throws: SystemError.self) { try connection.insert([1, 2, 3]) }
         #expect(error?.code == .constraint)
         #expect(error?.sqliteCode == 1555)
     }
 
-    @Test func `is refused by strict tables when the type is wrong`() throws {
+    @Test func `A strict table refuses a parameter of the wrong type`() throws {
         let run = try Statement("INSERT INTO t VALUES (?1, NULL)", on: connection).start()
         try run.bind("text", at: 1)
         let error = #expect(throws: SystemError.self) { try run.finish() }
         #expect(error?.code == .constraint)
     }
 
-    @Test func `reports wrong SQL at its first use`() throws {
+    @Test func `A statement reports wrong SQL at its first use`() throws {
         let statement = Statement("SELECT 1 FROM nowhere", on: connection)
         let error = #expect(throws: SystemError.self) { try statement.execute() }
         #expect(error?.code == .other)
         #expect(error?.hint == "no such table: nowhere")
     }
 
-    @Test func `refuses text that is not UTF-8`() throws {
+    @Test func `A statement refuses text that is not UTF-8`() throws {
         let run = try Statement("SELECT CAST(x'ff' AS TEXT)", on: connection).start()
         #expect(try run.step() == true)
         let error = #expect(throws: SystemError.self) { try run.text(0) }

@@ -19,7 +19,7 @@ import ValetTestValues
         connection = try directory.makeDatabase()
     }
 
-    @Test func `keeps what was committed`() throws {
+    @Test func `A committed transaction is kept`() throws {
         let transaction = try Transaction(on: connection)
         try connection.insert([1])
         try transaction.commit()
@@ -27,7 +27,7 @@ import ValetTestValues
         #expect(try directory.open().countRows() == 1)
     }
 
-    @Test func `rolls back when it is dropped`() throws {
+    @Test func `A dropped transaction is rolled back`() throws {
         do {
             let transaction = try Transaction(on: connection)
             try connection.insert([1])
@@ -38,7 +38,7 @@ import ValetTestValues
         #expect(try connection.countRows() == 0)
     }
 
-    @Test func `rolls back when an error leaves its scope`() throws {
+    @Test func `A transaction whose scope throws is rolled back`() throws {
         #expect(throws: SystemError.self) {
             let transaction = try Transaction(on: connection)
             try connection.insert([1])
@@ -48,7 +48,7 @@ import ValetTestValues
         #expect(try connection.countRows() == 0)
     }
 
-    @Test func `does not begin inside another`() throws {
+    @Test func `A transaction does not begin inside another`() throws {
         let transaction = try Transaction(on: connection)
         #expect(throws: SystemError.self) { _ = try Transaction(on: connection) }
         try connection.insert([1])
@@ -56,14 +56,16 @@ import ValetTestValues
         #expect(try connection.countRows() == 1)
     }
 
-    @Test func `cannot begin on a connection for reading`() throws {
+    @Test func `A write transaction cannot begin on a connection for reading`() throws {
         let reader = try directory.open(.readOnly)
         let error = #expect(throws: SystemError.self) { _ = try Transaction(on: reader) }
         #expect(error?.code == .readOnly)
     }
 
     @Test(arguments: [0, 60, 300])
-    func `is told busy at the deadline`(_ milliseconds: Int) throws {
+    func `A transaction that cannot begin by its deadline reports that the database is busy`(
+        _ milliseconds: Int
+    ) throws {
         let other = try OtherProcess.inTransaction(folder.path("keychain.db"), "BEGIN IMMEDIATE")
         let (time, error) = timed(within: .milliseconds(milliseconds + 50)) {
             connection.deadline = Deadline(after: .milliseconds(milliseconds))
@@ -75,7 +77,7 @@ import ValetTestValues
         other.goOn()
     }
 
-    @Test func `waits for another process that is stopped no longer than the deadline`() throws {
+    @Test func `A transaction waits until its deadline for a stopped process`() throws {
         let other = try OtherProcess.inTransaction(folder.path("keychain.db"), "BEGIN IMMEDIATE")
         other.signal(SIGSTOP)
         let (time, error) = timed(within: .milliseconds(150)) {
@@ -86,7 +88,7 @@ import ValetTestValues
         #expect(time < .milliseconds(150))
     }
 
-    @Test func `begins as soon as the other process has ended its own`() throws {
+    @Test func `A transaction begins as soon as the other process has ended its own`() throws {
         let other = try OtherProcess.inTransaction(folder.path("keychain.db"), "BEGIN IMMEDIATE")
         connection.deadline = Deadline(after: .seconds(20))
         other.goOn()
@@ -95,7 +97,7 @@ import ValetTestValues
         #expect(time < .seconds(10))
     }
 
-    @Test func `for reading sees one moment`() throws {
+    @Test func `A read transaction sees one moment`() throws {
         let reader = try directory.open(.readOnly)
         do {
             let transaction = try ReadTransaction(on: reader)
@@ -108,7 +110,7 @@ import ValetTestValues
         #expect(!reader.isInTransaction)
     }
 
-    @Test func `for reading does not keep others from writing`() throws {
+    @Test func `A read transaction does not prevent writes`() throws {
         let other = try OtherProcess.inTransaction(folder.path("keychain.db"), "BEGIN")
         connection.deadline = .immediately
         try connection.insert([1])
@@ -127,7 +129,7 @@ import ValetTestValues
         connection = try directory.makeDatabase()
     }
 
-    @Test func `is taken over only when asked to`() throws {
+    @Test func `The log is checkpointed only on request`() throws {
         try connection.checkpoint(.truncate)
         let before = try folder.read("keychain.db")
         for number in 0..<2_000 {
@@ -138,7 +140,7 @@ import ValetTestValues
         #expect(try folder.read("keychain.db") == before)
     }
 
-    @Test func `is counted in frames, and empty after a truncating checkpoint`() throws {
+    @Test func `The log is counted in frames, and empty after a truncating checkpoint`() throws {
         try connection.insert([1])
         let frameCount = connection.walFrameCount
         #expect(frameCount > 0)
@@ -149,7 +151,7 @@ import ValetTestValues
         #expect(try folder.read("keychain.db-wal").isEmpty)
     }
 
-    @Test func `is not taken over beyond what a reader still needs`() throws {
+    @Test func `The log is not checkpointed beyond what a reader still needs`() throws {
         let other = try OtherProcess.inTransaction(folder.path("keychain.db"), "BEGIN")
         try connection.insert([1])
         let result = try connection.checkpoint(.passive)
@@ -157,7 +159,7 @@ import ValetTestValues
         other.goOn()
     }
 
-    @Test func `cannot be emptied under a reader, who is waited for until the deadline`() throws {
+    @Test func `Emptying the log waits for a reader until the deadline`() throws {
         let other = try OtherProcess.inTransaction(folder.path("keychain.db"), "BEGIN")
         try connection.insert([1])
         let (time, error) = timed(within: .milliseconds(150)) {
@@ -169,7 +171,7 @@ import ValetTestValues
         other.goOn()
     }
 
-    @Test func `is read again after all processes have gone`() throws {
+    @Test func `The log is read again after all processes have ended`() throws {
         try connection.insert([1])
         try connection.close()
         #expect(try directory.open().countRows() == 1)

@@ -16,7 +16,7 @@ import ValetSystemBus
             ("verify-disconnected", true, .unplugged), ("verify-unknown-error", true, .failed),
             ("verify-disconnected", false, .unplugged),
         ] as [(String, Bool, VerifyStatus)])
-    func `is read as it is meant`(
+    func `An answer of fprintd is parsed as listed`(
         _ result: String, _ isOver: Bool, _ expected: VerifyStatus
     ) throws {
         #expect(try VerifyStatus("VerifyStatus", [.text(result), .flag(isOver)]) == expected)
@@ -32,7 +32,7 @@ import ValetSystemBus
             [.text("Verify-Match"), .flag(true)], [.text("verify-match "), .flag(true)],
             [.text(""), .flag(true)], [.list([.text("verify-match")]), .flag(true)],
         ] as [[BusValue]])
-    func `is never guessed`(_ arguments: [BusValue]) {
+    func `An unknown answer of fprintd is never guessed`(_ arguments: [BusValue]) {
         let error = #expect(throws: FingerprintError.self) {
             _ = try VerifyStatus("VerifyStatus", arguments)
         }
@@ -40,7 +40,7 @@ import ValetSystemBus
     }
 
     @Test(arguments: FingerprintError.Code.allCases)
-    func `that is none is told in one line of its own`(_ code: FingerprintError.Code) {
+    func `An invalid answer of fprintd is reported in one line`(_ code: FingerprintError.Code) {
         let text = FingerprintError(code).description
         #expect(text.hasPrefix("could not verify the finger: \(code.explanation)"))
         #expect(!text.contains("\n") && !text.hasSuffix("."))
@@ -53,7 +53,7 @@ import ValetSystemBus
     private let state = EnrolmentState(
         reader: "Reader", fingers: ["right-thumb", "left-index-finger"])
 
-    @Test func `does not depend on the order of fingers`() {
+    @Test func `The state of an enrolment does not depend on the order of fingers`() {
         #expect(
             state
                 == EnrolmentState(
@@ -69,12 +69,14 @@ import ValetSystemBus
             ("Readerleft-index-finger", ["right-thumb"]),
             ("Reader", ["left-index-fingerright-thumb"]),
         ] as [(String, [String])])
-    func `changes with each finger and the reader`(_ reader: String, _ fingers: [String]) {
+    func `The state of an enrolment changes with each finger and the reader`(
+        _ reader: String, _ fingers: [String]
+    ) {
         #expect(state != EnrolmentState(reader: reader, fingers: fingers))
     }
 
     /// `hashlib.blake2b(LP(...), digest_size=32)` of Python.
-    @Test func `is of the same bytes for ever`() {
+    @Test func `The state of an enrolment has fixed bytes`() {
         let text = state.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         let reader = "0a841b869141db94e87767c1743b32a36e4333974780f0a8778ed89e7759f88f"
         let fingers = "d01dc2e03096f6ba2f382659b4f7d7d2425b77e622046ed18f2b3c51bfbe89b6"

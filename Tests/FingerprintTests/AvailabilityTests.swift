@@ -27,7 +27,7 @@ func failure(
 
     private let soon = Deadline(after: .seconds(20))
 
-    @Test(.needsReader) func `is there when the user has a finger enrolled on it`() throws {
+    @Test(.needsReader) func `A fingerprint reader is available with an enrolled finger`() throws {
         let fixture = try ReaderFixture()
         let before = try fixture.reader.enrolments(until: soon)
         let meanwhile = try fixture.reader.verify(until: soon) { _ in
@@ -40,40 +40,48 @@ func failure(
                     reader: "Virtual device for debugging", fingers: ["right-index-finger"]))
     }
 
-    @Test(.needsReader) func `is of no use to who has no finger enrolled`() throws {
+    @Test(.needsReader) func `A fingerprint reader without an enrolled finger is not available`()
+        throws
+    {
         let fixture = try ReaderFixture(.none)
         #expect(failure(of: fixture.reader)?.code == .nobodyEnrolled)
         #expect(Verification(with: fixture.reader) == Verification(.nobodyEnrolled, []))
         #expect(failure(of: fixture.reader)?.hint?.contains("fprintd-enroll") == true)
     }
 
-    @Test(.needsReader) func `is missed where there is none`() throws {
+    @Test(.needsReader) func `A missing fingerprint reader is reported`() throws {
         let fixture = try ReaderFixture(hasReader: false)
         #expect(failure(of: fixture.reader)?.code == .noReader)
         #expect(Verification(with: fixture.reader) == Verification(.noReader, []))
     }
 
-    @Test(.needsReader) func `is not for sessions that polkit refuses`() throws {
+    @Test(.needsReader)
+    func `A fingerprint reader is not available to sessions that polkit refuses`() throws {
         let fixture = try ReaderFixture(hasAuthority: false)
         #expect(Verification(with: fixture.reader) == Verification(.notPermitted, []))
         #expect(failure(of: fixture.reader)?.hint?.contains("polkit") == true)
     }
 
-    @Test(.needsReader) func `asks nobody in a process with more rights than its caller`() throws {
+    @Test(.needsReader)
+    func `A process with more rights than its caller does not look for a fingerprint reader`()
+        throws
+    {
         let fixture = try ReaderFixture()
         let reader = fixture.reader(Environment([:], isElevated: true))
         #expect(failure(of: reader)?.code == .elevated)
         #expect(Verification(with: reader) == Verification(.elevated, []))
     }
 
-    @Test(.needsReader) func `asks nobody where questions are turned off`() throws {
+    @Test(.needsReader) func `Where questions are turned off no fingerprint reader is looked for`()
+        throws
+    {
         let fixture = try ReaderFixture()
         let reader = fixture.reader(Environment(["VALET_INTERACTION": "never"]))
         #expect(Verification(with: reader) == Verification(.interactionOff, []))
         #expect(failure(of: reader) == nil)
     }
 
-    @Test(.needsReader) func `counts only if its service is root's`() throws {
+    @Test(.needsReader) func `A fingerprint service counts only if it belongs to root`() throws {
         let bus = try PrivateBus()
         bus.folder.makeFolder("prints")
         let service = try ReaderFixture.start(on: bus, by: 65534)
@@ -85,7 +93,7 @@ func failure(
         #expect(failure(of: reader)?.hint?.contains("65534") == true)
     }
 
-    @Test(.needsBus) func `is missed where nobody serves it`() throws {
+    @Test(.needsBus) func `A bus without a fingerprint service has no reader`() throws {
         let bus = try PrivateBus()
         let reader = FingerprintReader(bus: bus.place, serviceUser: 0)
         #expect(failure(of: reader)?.code == .serviceAbsent)
@@ -93,7 +101,7 @@ func failure(
         #expect(failure(of: reader)?.hint?.contains("fprintd") == true)
     }
 
-    @Test(.needsReader) func `is served by what the bus starts`() throws {
+    @Test(.needsReader) func `A bus that starts the fingerprint service has a reader`() throws {
         let bus = try PrivateBus(activating: ReaderFixture.service)
         let reader = FingerprintReader(bus: bus.place, serviceUser: 0)
         // Nobody asked polkit, which is not there.
@@ -101,7 +109,7 @@ func failure(
         #expect(failure(of: reader)?.code == .notPermitted)
     }
 
-    @Test(.needsBus) func `is looked for on a bus of any name`() throws {
+    @Test(.needsBus) func `A fingerprint reader is looked for on a bus of any name`() throws {
         let bus = try PrivateBus()
         let odd = bus.folder.path("odd, na%me;é=.sock")
         unsafe #expect(link(bus.path, odd) == 0)
@@ -110,7 +118,7 @@ func failure(
         #expect(failure(of: reader)?.code == .serviceAbsent)
     }
 
-    @Test(.needsBus) func `is missed without libsystemd, and the package is named`() throws {
+    @Test(.needsBus) func `Without libsystemd the error names its package`() throws {
         let bus = try PrivateBus()
         // The second is a library, and not the right one.
         for library in ["libsystemd-absent.so.0", "libc.so.6"] {
@@ -121,7 +129,7 @@ func failure(
         }
     }
 
-    @Test(.needsBus) func `is looked for on no bus that others could have put there`() throws {
+    @Test(.needsBus) func `A bus that others could have placed is not used`() throws {
         let bus = try PrivateBus()
         let foreign = BusPlace(path: bus.path, owner: geteuid() + 1)
         #expect(failure(of: FingerprintReader(bus: foreign, serviceUser: 0))?.code == .untrusted)
@@ -137,7 +145,7 @@ func failure(
         #expect(failure(of: FingerprintReader(bus: linked, serviceUser: 0))?.code == .busAbsent)
     }
 
-    @Test func `is missed where there is no bus`() throws {
+    @Test func `Without a bus there is no fingerprint reader`() throws {
         let folder = try TestFolder()
         close(LocalSocket.listen(at: folder.path("left.sock")))
         try folder.write([], to: "file.sock")
@@ -149,7 +157,7 @@ func failure(
         }
     }
 
-    @Test func `is not waited for beyond the deadline on a bus that says nothing`() throws {
+    @Test func `A silent bus is waited for until the deadline`() throws {
         let folder = try TestFolder()
         let listener = LocalSocket.listen(at: folder.path("bus.sock"))
         defer { close(listener) }
@@ -165,7 +173,7 @@ func failure(
     }
 
     @Test(arguments: ["", "OK\r\n", "REJECTED\r\n", "l\u{1}\u{0}\u{1}", "GET / HTTP/1.1\r\n\r\n"])
-    func `is missed on a bus that talks nonsense`(_ answer: String) throws {
+    func `A bus that sends nonsense has no fingerprint reader`(_ answer: String) throws {
         let folder = try TestFolder()
         let listener = LocalSocket.listen(at: folder.path("bus.sock"))
         defer { close(listener) }
@@ -180,7 +188,9 @@ func failure(
         #expect(error?.code == .serviceEnded)
     }
 
-    @Test(.needsMounts) func `is found where the machine has one`() throws {
+    @Test(.needsMounts) func `The fingerprint reader of this machine is found if there is one`()
+        throws
+    {
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../scripts/with-fprintd").path
         let agent = try Child(
@@ -192,7 +202,7 @@ func failure(
         #expect(agent.exitCode(within: 30) == 0)
     }
 
-    @Test func `is looked for at one place, whatever the environment says`() throws {
+    @Test func `The bus is at one path whatever the environment says`() throws {
         #expect(BusPlace.system.path == "/run/dbus/system_bus_socket")
         #expect(BusPlace.system.owner == 0)
         let folder = try TestFolder()

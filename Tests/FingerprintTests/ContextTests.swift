@@ -53,7 +53,7 @@ import ValetUserPresence
         }
     }
 
-    @Test func `proves by a finger that is enrolled`() async throws {
+    @Test func `A context is satisfied by an enrolled finger`() async throws {
         let fixture = try ReaderFixture()
         let (code, context) = try await outcome(fixture, "SCAN \(ReaderFixture.enrolled)")
         #expect(code == nil)
@@ -62,17 +62,17 @@ import ValetUserPresence
         #expect(context.biometryType == .touchID)
     }
 
-    @Test func `says that no finger is enrolled`() async throws {
+    @Test func `A context reports that no finger is enrolled`() async throws {
         let fixture = try ReaderFixture(.none)
         #expect(try await outcome(fixture, "SCAN finger-B").code == .biometryNotEnrolled)
     }
 
-    @Test func `says that there is no reader`() async throws {
+    @Test func `A context reports that there is no fingerprint reader`() async throws {
         let fixture = try ReaderFixture(hasReader: false)
         #expect(try await outcome(fixture, "").code == .biometryNotAvailable)
     }
 
-    @Test func `ends when the reader is unplugged`() async throws {
+    @Test func `A context ends when the fingerprint reader is unplugged`() async throws {
         let fixture = try ReaderFixture()
         #expect(try await outcome(fixture, "UNPLUG").code == .biometryNotAvailable)
     }

@@ -63,13 +63,13 @@ struct Verification: Equatable {
         }
     }
 
-    @Test func `that is enrolled is recognised`() throws {
+    @Test func `An enrolled finger is recognised`() throws {
         let fixture = try ReaderFixture()
         #expect(run(fixture, Self.right) == Verification(nil, [Self.waiting]))
         #expect(isFree(fixture))
     }
 
-    @Test func `that is not enrolled may be followed by the one that is`() throws {
+    @Test func `An unknown finger may be followed by an enrolled one`() throws {
         let fixture = try ReaderFixture()
         #expect(
             run(fixture, Self.wrong, Self.wrong, Self.right)
@@ -81,7 +81,7 @@ struct Verification: Equatable {
                     ]))
     }
 
-    @Test func `that is not enrolled is told so after three tries`() throws {
+    @Test func `Three tries with an unknown finger end the verification`() throws {
         let fixture = try ReaderFixture()
         #expect(
             run(fixture, Self.wrong)
@@ -98,7 +98,7 @@ struct Verification: Equatable {
         arguments: [
             (0, .unclear), (1, .tooShort), (2, .notCentered), (3, .removeFinger),
         ] as [(Int, FingerprintEvent.RetryReason)])
-    func `is waited for after a scan that was of no use, with the reason`(
+    func `A scan that failed is repeated and gives its reason`(
         _ number: Int, _ reason: FingerprintEvent.RetryReason
     ) throws {
         let fixture = try ReaderFixture()
@@ -108,26 +108,26 @@ struct Verification: Equatable {
         #expect(verification == Verification(nil, [Self.waiting, .retry(reason)]))
     }
 
-    @Test func `is asked for in vain when the reader is unplugged`() throws {
+    @Test func `An unplugged reader ends the verification`() throws {
         let fixture = try ReaderFixture()
         #expect(run(fixture, "UNPLUG") == Verification(.unplugged, [Self.waiting]))
         #expect(Verification(with: fixture.reader) == Verification(.noReader, []))
     }
 
-    @Test func `is asked for in vain when the reader fails`() throws {
+    @Test func `A reader that fails ends the verification`() throws {
         let fixture = try ReaderFixture()
         #expect(run(fixture, "ERROR 0") == Verification(.readerFailed, [Self.waiting]))
         #expect(isFree(fixture))
     }
 
-    @Test func `is not waited for without end`() throws {
+    @Test func `A verification has a time limit`() throws {
         let fixture = try ReaderFixture()
         let verification = Verification(with: fixture.reader, timeout: .seconds(1))
         #expect(verification.code == .timedOut)
         #expect(isFree(fixture))
     }
 
-    @Test func `is not waited for once nobody wants it`() throws {
+    @Test func `A cancelled verification ends`() throws {
         let fixture = try ReaderFixture()
         let cancellation = try Cancellation()
         let verification = Verification(with: fixture.reader, cancellation: cancellation) { _, _ in
@@ -140,7 +140,7 @@ struct Verification: Equatable {
         #expect(isFree(fixture))
     }
 
-    @Test func `belongs to one verification at a time`() throws {
+    @Test func `A reader does one verification at a time`() throws {
         let fixture = try ReaderFixture()
         var second: Verification?
         let first = Verification(with: fixture.reader) { _, _ in
@@ -151,7 +151,7 @@ struct Verification: Equatable {
         #expect(first == Verification(nil, [Self.waiting]))
     }
 
-    @Test func `is asked for in vain when fprintd is killed`() throws {
+    @Test func `A verification ends when fprintd is killed`() throws {
         let fixture = try ReaderFixture()
         var successor: Child?
         let verification = Verification(with: fixture.reader) { _, _ in
@@ -165,13 +165,13 @@ struct Verification: Equatable {
         successor?.end()
     }
 
-    @Test func `is asked for in vain when the bus ends`() throws {
+    @Test func `A verification ends when the bus ends`() throws {
         let fixture = try ReaderFixture()
         let verification = Verification(with: fixture.reader) { _, _ in fixture.bus.end() }
         #expect(verification == Verification(.serviceEnded, [Self.waiting]))
     }
 
-    @Test func `is not waited for beyond the deadline when fprintd stands still`() throws {
+    @Test func `A stopped fprintd is waited for until the deadline`() throws {
         let fixture = try ReaderFixture()
         let verification = Verification(with: fixture.reader, timeout: .seconds(1)) { _, _ in
             fixture.service.signal(SIGSTOP)
@@ -182,7 +182,7 @@ struct Verification: Equatable {
         #expect(Wait.until(seconds: 5) { isFree(fixture) })
     }
 
-    @Test func `is recognised by nobody but fprintd`() throws {
+    @Test func `Only fprintd's answer counts for a finger`() throws {
         let fixture = try ReaderFixture()
         var claimCount = 0
         let verification = Verification(with: fixture.reader) { event, count in

@@ -3,11 +3,11 @@
 import Foundation
 import Testing
 import ValetDatabase
+import ValetKeyTestSupport
 import ValetKeychainModel
 import ValetSecretMemory
 import ValetSystem
 import ValetTPM
-import ValetTPMSupport
 import ValetTestValues
 
 @testable import ValetKeychainStore

@@ -3,11 +3,11 @@
 import Foundation
 import Testing
 import ValetDatabase
+import ValetKeyTestSupport
 import ValetKeychainModel
 import ValetLockState
 import ValetSystem
 import ValetTPM
-import ValetTPMSupport
 
 @testable import ValetKeychainStore
 

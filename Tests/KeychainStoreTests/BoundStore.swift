@@ -4,11 +4,11 @@ import Foundation
 import Synchronization
 import Testing
 import ValetDatabase
+import ValetKeyTestSupport
 import ValetKeychainModel
 import ValetLockState
 import ValetSystem
 import ValetTPM
-import ValetTPMSupport
 import ValetTestValues
 
 @testable import ValetKeychainStore

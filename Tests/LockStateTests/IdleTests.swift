@@ -3,9 +3,9 @@
 import Foundation
 import Synchronization
 import Testing
+import ValetKeyTestSupport
 import ValetKeybag
 import ValetKeychainModel
-import ValetLockStateSupport
 import ValetSealing
 
 @testable import ValetLockState

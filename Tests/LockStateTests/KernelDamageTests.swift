@@ -3,9 +3,9 @@
 import Foundation
 import Testing
 import ValetCLinux
+import ValetKeyTestSupport
 import ValetKeybag
 import ValetKeychainModel
-import ValetLockStateSupport
 import ValetSealing
 import ValetSystem
 

@@ -2,9 +2,9 @@
 
 import Foundation
 import Testing
+import ValetKeyTestSupport
 import ValetKeybag
 import ValetKeychainModel
-import ValetLockStateSupport
 import ValetSealing
 import ValetSecretMemory
 import ValetSystem

@@ -47,7 +47,7 @@ final class OtherProcess {
     /// The program, where every user can run it.
     private static let program: String = {
         let built = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-            .appendingPathComponent("ValetLockStateTestAgent")
+            .appendingPathComponent("ValetTestAgent")
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("valet-lock-state-\(UUID().uuidString)")
         let copy = folder.appendingPathComponent("agent")
@@ -84,10 +84,11 @@ final class OtherProcess {
     /// - Parameter number: The user, where root runs the tests; nil for the caller.
     init(as number: uid_t?) throws {
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [Self.program]
+        process.arguments = [Self.program, "lock-state"]
         if geteuid() == 0, let number {
             process.arguments = [
                 "setpriv", "--reuid=\(number)", "--regid=\(number)", "--clear-groups", Self.program,
+                "lock-state",
             ]
         }
         process.environment = [

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import ValetKeyTestSupport
 import ValetKeybag
 import ValetKeychainModel
-import ValetLockStateSupport
 import ValetSealing
 import ValetSecretMemory
 import ValetTestValues

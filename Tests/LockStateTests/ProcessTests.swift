@@ -3,7 +3,7 @@
 import Synchronization
 import Testing
 import ValetCForkSupport
-import ValetLockStateSupport
+import ValetKeyTestSupport
 import ValetSealing
 
 @testable import ValetLockState

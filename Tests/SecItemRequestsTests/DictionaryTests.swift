@@ -21,42 +21,44 @@ private func hashable(_ dictionary: [String: Any]) -> [String: AnyHashable] {
         return hashable(query.dictionary).filter { plain[$0.key] != $0.value }
     }
 
-    @Test func `a search names its class and attributes`() {
+    @Test func `A search dictionary names its class and attributes`() {
         #expect(hashable(query.dictionary) == plain)
     }
 
-    @Test func `a search for internet passwords names that class`() {
+    @Test func `A search dictionary for internet passwords names that class`() {
         #expect(ItemQuery(.internetPassword).dictionary["class"] as? String == "inet")
     }
 
-    @Test func `a search names the access group`() {
+    @Test func `A search dictionary names the access group`() {
         #expect(difference { $0.accessGroup = AccessGroup("a.b") } == ["agrp": "a.b"])
     }
 
     @Test(arguments: ProtectionClass.allCases)
-    func `a search names the protection class by its code`(_ protectionClass: ProtectionClass) {
+    func `A search dictionary names the protection class by its code`(
+        _ protectionClass: ProtectionClass
+    ) {
         let difference = difference { $0.protectionClass = protectionClass }
         #expect(difference == ["pdmn": AnyHashable(protectionClass.code)])
     }
 
-    @Test func `a search names the synchronized items it is for`() {
+    @Test func `A search dictionary names the synchronizable items that it is for`() {
         #expect(difference { $0.synchronizable = .synchronizedOnly } == ["sync": true])
         #expect(difference { $0.synchronizable = .any } == ["sync": "syna"])
     }
 
-    @Test func `a search names the host`() {
+    @Test func `A search dictionary names the host`() {
         let difference = difference { $0.hostOrSubdomainOfHost = "example.com" }
         #expect(difference == ["m_HostOrSubdomainOfHost": "example.com"])
     }
 
-    @Test func `a search names the item it refers to`() {
+    @Test func `A search dictionary names the item that it refers to`() {
         let reference = PersistentReference(
             itemClass: .genericPassword, itemID: Array(repeating: 7, count: 16))
         let difference = difference { $0.reference = reference }
         #expect(difference == ["v_PersistentRef": AnyHashable(Data(reference.bytes))])
     }
 
-    @Test func `a search keeps the types of values`() {
+    @Test func `A search dictionary keeps the types of values`() {
         let difference = difference {
             $0.attributes[.generic] = .bytes([1])
             $0.attributes[.creator] = .number(7)
@@ -69,7 +71,7 @@ private func hashable(_ dictionary: [String: Any]) -> [String: AnyHashable] {
             ])
     }
 
-    @Test func `only reading names a limit`() {
+    @Test func `Only a search dictionary for reading has a limit`() {
         var query = query
         query.limit = 1
         #expect(query.dictionary["m_Limit"] == nil)
@@ -80,7 +82,7 @@ private func hashable(_ dictionary: [String: Any]) -> [String: AnyHashable] {
         #expect(query.searchDictionary["m_Limit"] as? String == "m_LimitAll")
     }
 
-    @Test func `a new item names what it is made of`() {
+    @Test func `A dictionary for a new item names its parts`() {
         let item = NewItem(
             .genericPassword, attributes: [.account: .text("a")],
             accessGroup: AccessGroup("g"), isSynchronizable: true,
@@ -91,7 +93,7 @@ private func hashable(_ dictionary: [String: Any]) -> [String: AnyHashable] {
             ])
     }
 
-    @Test func `a local item says nothing of synchronizing`() {
+    @Test func `A dictionary for a local item does not mention synchronization`() {
         #expect(NewItem(.genericPassword, attributes: [:]).dictionary["sync"] == nil)
     }
 }

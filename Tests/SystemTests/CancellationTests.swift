@@ -13,7 +13,7 @@ import ValetSystemSupport
         return unsafe poll(&request, 1, milliseconds) == 1
     }
 
-    @Test func `is seen and heard for ever`() throws {
+    @Test func `A cancellation stays visible`() throws {
         let cancellation = try Cancellation()
         #expect(!cancellation.isCancelled && !isReadable(cancellation))
         for _ in 0..<3 {
@@ -22,7 +22,7 @@ import ValetSystemSupport
         }
     }
 
-    @Test func `wakes a thread that waits`() throws {
+    @Test func `A cancellation wakes a waiting thread`() throws {
         let cancellation = try Cancellation()
         Thread { cancellation.cancel() }.start()
         #expect(isReadable(cancellation, 20_000))

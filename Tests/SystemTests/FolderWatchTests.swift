@@ -26,7 +26,7 @@ import ValetTestValues
         return watch
     }
 
-    @Test func `tells of a name that is made, touched and removed`() throws {
+    @Test func `A folder watch reports a name that is created, touched and removed`() throws {
         let watch = try watch(["state"])
         try directory.touch("state")
         #expect(watch.wait(until: Deadline(after: soon)))
@@ -36,14 +36,14 @@ import ValetTestValues
         #expect(watch.wait(until: Deadline(after: soon)))
     }
 
-    @Test func `tells of a name that takes another's place`() throws {
+    @Test func `A folder watch reports a file that replaces another`() throws {
         try directory.touch("new")
         let watch = try watch(["state"])
         try directory.rename("new", to: "state", replacing: false)
         #expect(watch.wait(until: Deadline(after: soon)))
     }
 
-    @Test func `is silent about other names, and about what is written`() throws {
+    @Test func `A folder watch does not report other names, nor writes to a file`() throws {
         try directory.touch("state")
         let watch = try watch(["state"])
         try directory.touch("other")
@@ -55,7 +55,7 @@ import ValetTestValues
         #expect(!watch.wait(until: Deadline(after: briefly)))
     }
 
-    @Test func `tells of a folder that comes into being, with all on the way to it`() throws {
+    @Test func `A folder watch reports a folder that is created with its parents`() throws {
         let path = folder.path + "/one/two"
         let watch = try watch(["state"], in: path)
         try FileManager.default.createDirectory(
@@ -70,7 +70,7 @@ import ValetTestValues
         #expect(watch.wait(until: Deadline(after: soon)))
     }
 
-    @Test func `tells of a folder that goes, and follows the one in its place`() throws {
+    @Test func `A folder watch reports a removed folder and follows the next one`() throws {
         let path = folder.path + "/one"
         let manager = FileManager.default
         try manager.createDirectory(atPath: path, withIntermediateDirectories: false)
@@ -84,14 +84,14 @@ import ValetTestValues
         #expect(watch.wait(until: Deadline(after: soon)))
     }
 
-    @Test func `forgets the places of before`() throws {
+    @Test func `A folder watch forgets folders that it does not watch any more`() throws {
         let watch = try watch(["state"])
         #expect(watch.watch([]))
         try directory.touch("state")
         #expect(!watch.wait(until: Deadline(after: briefly)))
     }
 
-    @Test func `is woken, also before it waits`() throws {
+    @Test func `A folder watch can be woken, even before it waits`() throws {
         let watch = try watch(["state"])
         watch.wake()
         #expect(watch.wait(until: Deadline(after: soon)))
@@ -103,7 +103,7 @@ import ValetTestValues
 }
 
 @Suite struct `A touched file` {
-    @Test func `is made empty and private, whatever the umask`() throws {
+    @Test func `A touched file is empty and private whatever the umask`() throws {
         let folder = try TestFolder()
         let directory = try PrivateDirectory.open(folder.path, creating: false)
         try directory.touch("state")
@@ -113,7 +113,7 @@ import ValetTestValues
         #expect(attributes[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test func `is refused when a link stands in it`() throws {
+    @Test func `A touched file is refused if it is a symbolic link`() throws {
         let folder = try TestFolder()
         let directory = try PrivateDirectory.open(folder.path, creating: false)
         try FileManager.default.createSymbolicLink(

@@ -23,7 +23,7 @@ import ValetTestValues
         _ = try another.acquire(before: Deadline(after: .milliseconds(milliseconds)))
     }
 
-    @Test func `keeps out everyone else until it is let go`() throws {
+    @Test func `A lock file excludes everyone else until it is released`() throws {
         do {
             let held = try lock.acquire(before: .immediately)
             let error = #expect(throws: SystemError.self) { try tryAnother() }
@@ -34,7 +34,7 @@ import ValetTestValues
         try tryAnother()
     }
 
-    @Test func `is held to the end of the scope, though nothing uses it there`() throws {
+    @Test func `A lock is held to the end of its scope without being used`() throws {
         do {
             let held = try lock.acquire(before: .immediately)
             for _ in 0..<3 { #expect(throws: SystemError.self) { try tryAnother() } }
@@ -43,7 +43,7 @@ import ValetTestValues
         try tryAnother()
     }
 
-    @Test func `keeps out other processes`() throws {
+    @Test func `A lock file excludes other processes`() throws {
         let held = try lock.acquire(before: .immediately)
         let other = try OtherProcess(
             """
@@ -60,7 +60,7 @@ import ValetTestValues
     }
 
     @Test(arguments: [0, 60, 300], [false, true])
-    func `is given up at the deadline, be its holder stopped or not`(
+    func `Waiting for a lock ends at the deadline, even if its holder is stopped`(
         _ milliseconds: Int, _ isStopped: Bool
     ) throws {
         let other = try OtherProcess.holdingLock(folder.path("keychain.lock"))
@@ -73,19 +73,19 @@ import ValetTestValues
         #expect(time < .milliseconds(milliseconds + 50))
     }
 
-    @Test func `is free once its holder was killed`() throws {
+    @Test func `A killed holder releases its lock`() throws {
         let other = try OtherProcess.holdingLock(folder.path("keychain.lock"))
         other.signal(SIGKILL)
         _ = try lock.acquire(before: Deadline(after: .seconds(10)))
     }
 
-    @Test func `is taken as soon as it is let go`() throws {
+    @Test func `A released lock is taken at once`() throws {
         let other = try OtherProcess.holdingLock(folder.path("keychain.lock"))
         other.goOn()
         _ = try lock.acquire(before: Deadline(after: .seconds(10)))
     }
 
-    @Test func `is held by one thread at a time`() {
+    @Test func `One thread at a time holds a lock`() {
         let lock = lock
         let inside = Shared((now: 0, most: 0, total: 0))
         onThreads(8) { _ in
@@ -99,7 +99,7 @@ import ValetTestValues
         #expect(inside.change { $0 } == (0, 1, 800))
     }
 
-    @Test func `lets a thread go at the deadline, and is not lost by that`() throws {
+    @Test func `A thread that gives up at its deadline does not lose the lock for others`() throws {
         let lock = lock
         do {
             let held = try lock.acquire(before: .immediately)
@@ -119,7 +119,7 @@ import ValetTestValues
         _ = try lock.acquire(before: .immediately)
     }
 
-    @Test func `locks the new file after the old one was removed`() throws {
+    @Test func `A new lock file is locked after the old one was removed`() throws {
         _ = try lock.acquire(before: .immediately)
         folder.remove("keychain.lock")
         let held = try lock.acquire(before: .immediately)
@@ -128,7 +128,7 @@ import ValetTestValues
     }
 
     @Test(arguments: [0o000, 0o077, 0o777] as [mode_t])
-    func `has mode 0600 whatever the umask`(_ mask: mode_t) throws {
+    func `A lock file has mode 0600 whatever the umask`(_ mask: mode_t) throws {
         let path = folder.path
         try withUmask(mask) {
             let directory = try PrivateDirectory.open(path, creating: false)
@@ -137,14 +137,16 @@ import ValetTestValues
         #expect(folder.mode("keychain.lock") == 0o600)
     }
 
-    @Test func `is refused as a symbolic link, and its target not made`() {
+    @Test func `A lock file that is a symbolic link is refused and its target not created`() {
         folder.link("keychain.lock", to: "target")
         let error = #expect(throws: SystemError.self) { try tryAnother() }
         #expect(error?.code == .symbolicLink)
         #expect(folder.mode("target") == nil)
     }
 
-    @Test func `is refused when others may open it, and is free again when that is mended`() throws
+    @Test
+    func `A lock file that others may open is refused, and works again once that is corrected`()
+        throws
     {
         _ = try lock.acquire(before: .immediately)
         folder.setMode(0o666, of: "keychain.lock")
@@ -159,7 +161,7 @@ import ValetTestValues
 }
 
 @Suite struct `The queue of threads` {
-    @Test func `is served in order of arrival`() {
+    @Test func `The queue of threads is served in order of arrival`() {
         let lock = FairLock()
         let order = Shared([Int]())
         #expect(lock.acquire(before: .immediately))
@@ -181,7 +183,7 @@ import ValetTestValues
         #expect(order.change { $0 } == Array(0..<6))
     }
 
-    @Test func `does not wait when there is no time`() {
+    @Test func `The queue of threads does not wait without time`() {
         let lock = FairLock()
         #expect(lock.acquire(before: .immediately))
         #expect(!lock.acquire(before: .immediately))

@@ -40,7 +40,7 @@ import ValetTestValues
         }
     }
 
-    @Test func `is not the folder any more, and is not closed`() throws {
+    @Test func `A folder descriptor that somebody took is not used and not closed`() throws {
         var files: [Int32: FileIdentity] = [:]
         do {
             let own = try PrivateDirectory.open(folder.path("home"), creating: false)
@@ -55,7 +55,7 @@ import ValetTestValues
         for number in files.keys { close(number) }
     }
 
-    @Test func `is not locked`() throws {
+    @Test func `A lock descriptor that somebody took is not locked`() throws {
         let lock = LockFile("keychain.lock", in: directory)
         _ = try lock.acquire(before: .immediately)
         let identity = try #require(try directory.check(file: "keychain.lock"))

@@ -18,12 +18,12 @@ import ValetSystemSupport
         MachineMemory.usableByteCount(ofPhysical: 8 * Self.gibibyte) { files[$0] } >> 20
     }
 
-    @Test func `is what the machine has where nothing else is said`() {
+    @Test func `Without a limit a process may use the memory of the machine`() {
         #expect(mebibytes([:]) == 8_192)
         #expect(mebibytes(["/proc/meminfo": "", "/proc/self/cgroup": "\n::\n"]) == 8_192)
     }
 
-    @Test func `is no more than the machine could give away now`() {
+    @Test func `A process may use no more memory than the machine has available`() {
         #expect(mebibytes(["/proc/meminfo": Self.meminfo]) == 4_096)
         #expect(mebibytes(["/proc/meminfo": "MemAvailable: many kB"]) == 8_192)
     }
@@ -37,7 +37,9 @@ import ValetSystemSupport
             ("/sys/fs/cgroup/a.slice/memory.max", "", 4_096),
             ("/sys/fs/cgroup/other.slice/memory.max", "268435456\n", 4_096),
         ])
-    func `is no more than any control group gives`(_ path: String, _ text: String, _ most: Int) {
+    func `A process may use no more memory than each of its control groups allows`(
+        _ path: String, _ text: String, _ most: Int
+    ) {
         let files = [
             "/proc/meminfo": Self.meminfo, "/proc/self/cgroup": "0::/a.slice/b.service\n",
             path: text,
@@ -46,7 +48,9 @@ import ValetSystemSupport
     }
 
     @Test(arguments: ["", "/a", "/a/b"])
-    func `is no more than a control group of the first version gives`(_ group: String) {
+    func `A process may use no more memory than a control group of version 1 allows`(
+        _ group: String
+    ) {
         let files = [
             "/proc/self/cgroup": "9:cpu:/\n4:hugetlb,memory:/a/b\n0::/\n",
             "/sys/fs/cgroup/memory\(group)/memory.limit_in_bytes": "134217728\n",
@@ -54,7 +58,7 @@ import ValetSystemSupport
         #expect(mebibytes(files) == 128)
     }
 
-    @Test func `is found where groups lie outside of what the process sees`() {
+    @Test func `Memory limits are found for control groups outside of the visible root`() {
         let files = [
             "/proc/self/cgroup": "0::/../../outside\n",
             "/sys/fs/cgroup/memory.max": "1073741824\n",
@@ -62,7 +66,7 @@ import ValetSystemSupport
         #expect(mebibytes(files) == 1_024)
     }
 
-    @Test func `is some here`() {
+    @Test func `On this machine a process may use some memory`() {
         #expect(MachineMemory.usableByteCount > 1 << 20)
     }
 }

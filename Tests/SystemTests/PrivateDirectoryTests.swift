@@ -21,7 +21,7 @@ import ValetTestValues
     }
 
     @Test(arguments: [0o000, 0o077, 0o777] as [mode_t])
-    func `is made with the folders on the way, mode 0700 whatever the umask`(
+    func `A keychain folder is created with its parents and mode 0700 whatever the umask`(
         _ mask: mode_t
     ) throws {
         let path = folder.path("a/b/valet")
@@ -29,7 +29,7 @@ import ValetTestValues
         for name in ["a", "a/b", "a/b/valet"] { #expect(folder.mode(name) == 0o700) }
     }
 
-    @Test func `is made once by many at the same time`() {
+    @Test func `A keychain folder is created once by many at the same time`() {
         let path = folder.path("a/b/valet")
         let made = Shared(0)
         onThreads(20) { _ in
@@ -40,13 +40,13 @@ import ValetTestValues
         #expect(made.change { $0 } == 20)
     }
 
-    @Test func `is not made unless asked for`() {
+    @Test func `A keychain folder is not created unless requested`() {
         #expect(refusal(folder.path("none"))?.code == .missing)
         #expect(folder.mode("none") == nil)
     }
 
     @Test(arguments: [0o750, 0o707, 0o710] as [mode_t])
-    func `is refused if the group or others have permissions`(_ mode: mode_t) {
+    func `A keychain folder with permissions for group or others is refused`(_ mode: mode_t) {
         folder.makeFolder("something")
         folder.setMode(mode, of: "")
         let error = refusal(folder.path, creating: true)
@@ -56,19 +56,21 @@ import ValetTestValues
     }
 
     @Test(arguments: [0o755, 0o777, 0o710] as [mode_t])
-    func `is closed to others if it is empty`(_ mode: mode_t) throws {
+    func `An empty keychain folder that is open to others is closed to them`(_ mode: mode_t) throws
+    {
         folder.setMode(mode, of: "")
         _ = try PrivateDirectory.open(folder.path, creating: true)
         #expect(folder.mode("") == 0o700)
     }
 
-    @Test func `counts as none if it is empty and open to others, until it is to be made`() {
+    @Test
+    func `An empty keychain folder that is open to others counts as missing until it is created`() {
         folder.setMode(0o755, of: "")
         #expect(refusal(folder.path)?.code == .missing)
         #expect(folder.mode("") == 0o755)
     }
 
-    @Test func `names everything that is refused at once`() throws {
+    @Test func `A refused keychain folder names every refused path at once`() throws {
         try folder.write([], to: "keychain.db", mode: 0o640)
         try folder.write([], to: "keychain.lock")
         folder.link("keychain.db-wal", to: "keychain.db")
@@ -84,7 +86,7 @@ import ValetTestValues
     }
 
     @Test(arguments: ["", "/", "//"])
-    func `is refused if it is a symbolic link`(_ ending: String) {
+    func `A keychain folder that is a symbolic link is refused`(_ ending: String) {
         folder.makeFolder("real")
         folder.link("link", to: "real")
         let error = refusal(folder.path("link") + ending)
@@ -92,19 +94,19 @@ import ValetTestValues
         #expect(error?.hint?.contains("VALET_HOME") == true)
     }
 
-    @Test func `is refused if it is a symbolic link to nowhere, and nothing is made`() {
+    @Test func `A dangling symbolic link as keychain folder is refused and creates nothing`() {
         folder.link("link", to: "nowhere")
         #expect(refusal(folder.path("link"), creating: true)?.code == .symbolicLink)
         #expect(folder.mode("nowhere") == nil)
     }
 
-    @Test func `is refused if it is a file`() throws {
+    @Test func `A file in place of a keychain folder is refused`() throws {
         try folder.write([], to: "file")
         #expect(refusal(folder.path("file"), creating: true)?.code == .notADirectory)
         #expect(refusal(folder.path("file/valet"), creating: true)?.code == .notADirectory)
     }
 
-    @Test func `is refused if another user owns it`() {
+    @Test func `A keychain folder of another user is refused`() {
         if geteuid() == 0 { folder.giveAway("") }
         let path = geteuid() == 0 ? folder.path : "/"
         let error = refusal(path)
@@ -116,11 +118,11 @@ import ValetTestValues
     }
 
     @Test(arguments: ["", "valet", "./valet", "a/../b"])
-    func `is given by an absolute path`(_ path: String) {
+    func `A keychain folder has an absolute path`(_ path: String) {
         #expect(refusal(path, creating: true)?.code == .misuse)
     }
 
-    @Test func `stays the same folder when its path leads elsewhere`() throws {
+    @Test func `An opened keychain folder stays the same when its path leads elsewhere`() throws {
         let path = folder.path("valet")
         let directory = try PrivateDirectory.open(path, creating: true)
         try directory.createFile("device.key", contents: [1].span)
@@ -143,7 +145,7 @@ import ValetTestValues
         #expect(throws: SystemError.self) { try directory.check(file: "keychain.db") }
     }
 
-    @Test func `says which file it is`() throws {
+    @Test func `Checking a file returns its identity`() throws {
         try folder.write([1, 2, 3], to: "keychain.db")
         try folder.write([1, 2, 3], to: "other")
         let identity = try directory.check(file: "keychain.db")
@@ -153,42 +155,42 @@ import ValetTestValues
         #expect(try directory.check(file: "keychain.db") == identity)
     }
 
-    @Test func `says that there is none`() throws {
+    @Test func `Checking a missing file returns nothing`() throws {
         #expect(try directory.check(file: "keychain.db") == nil)
     }
 
     @Test(arguments: [0o640, 0o604, 0o666, 0o610] as [mode_t])
-    func `refuses permissions for others, and says how to mend it`(_ mode: mode_t) throws {
+    func `Checking a file refuses permissions for others with a hint`(_ mode: mode_t) throws {
         try folder.write([], to: "keychain.db", mode: mode)
         let error = refusal()
         #expect(error?.code == .wrongMode)
         #expect(error?.hint == "chmod 600 \(folder.path("keychain.db"))")
     }
 
-    @Test func `refuses a symbolic link, also to a sound file`() throws {
+    @Test func `Checking a file refuses a symbolic link even to a sound file`() throws {
         try folder.write([], to: "real")
         folder.link("keychain.db", to: "real")
         #expect(refusal()?.code == .symbolicLink)
     }
 
-    @Test func `refuses a file with a second name`() throws {
+    @Test func `Checking a file refuses a second hard link`() throws {
         try folder.write([], to: "keychain.db")
         folder.linkHard("second", to: "keychain.db")
         #expect(refusal()?.code == .notARegularFile)
     }
 
-    @Test func `refuses a folder`() {
+    @Test func `Checking a file refuses a folder`() {
         folder.makeFolder("keychain.db")
         #expect(refusal()?.code == .notARegularFile)
     }
 
-    @Test func `refuses a pipe without hanging`() {
+    @Test func `Checking a file refuses a pipe without hanging`() {
         folder.makePipe("keychain.db")
         #expect(refusal()?.code == .notARegularFile)
     }
 
     @Test(.enabled(if: geteuid() == 0 || Requirement.isStrict, "needs root, to give a file away"))
-    func `refuses a file of another user`() throws {
+    func `Checking a file refuses a file of another user`() throws {
         try folder.write([], to: "keychain.db")
         folder.giveAway("keychain.db")
         #expect(refusal()?.code == .wrongOwner)
@@ -201,7 +203,7 @@ import ValetTestValues
             0x6969, 0xff53_4d42, 0xfe53_4d42, 0x517b, 0x7375_7245, 0x5346_414f, 0x00c3_6400,
             0x0102_1997, 0x6573_5546, 0x0116_1970, 0x7461_636f, 0x0bd0_0bd0, 0x564c, 0x786f_4256,
         ] as [UInt32])
-    func `with another machine or a program behind it is refused`(_ magic: UInt32) throws {
+    func `A file system on another machine or behind a program is refused`(_ magic: UInt32) throws {
         let folder = try TestFolder()
         let error = #expect(throws: SystemError.self) {
             try PrivateDirectory.open(folder.path, creating: true) { _, _ in
@@ -214,17 +216,17 @@ import ValetTestValues
     }
 
     @Test(arguments: [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x794c_7630] as [UInt32])
-    func `of this machine is accepted`(_ magic: UInt32) {
+    func `A file system of this machine is accepted`(_ magic: UInt32) {
         #expect(FileSystem(magic: magic).nameIfUnsupported == nil)
     }
 
-    @Test func `is asked of the kernel`() throws {
+    @Test func `The type of a file system is asked of the kernel`() throws {
         #expect(try TestFolder().directory().isReadOnly == false)
     }
 
     /// PROC_SUPER_MAGIC and SYSFS_MAGIC, which are the same everywhere.
     @Test(arguments: [("/proc", 0x9fa0), ("/sys", 0x6265_6572)] as [(String, UInt32)])
-    func `has the type that the kernel gives it`(_ path: String, _ magic: UInt32) throws {
+    func `The kernel's type of a file system is read`(_ path: String, _ magic: UInt32) throws {
         let folder = FileDescriptor(owning: unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC))
         try #require(folder.number >= 0)
         #expect(try FileSystem.kernel(folder.number, path).magic == magic)

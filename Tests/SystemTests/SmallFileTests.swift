@@ -23,7 +23,7 @@ import ValetTestValues
     }
 
     @Test(arguments: [[], [1], [UInt8](repeating: 9, count: 100)], [true, false])
-    func `is created with its contents and mode 0600`(
+    func `A small file is created with its contents and mode 0600`(
         _ bytes: [UInt8], _ unnamedFirst: Bool
     ) throws {
         try directory.createFile("device.key", contents: bytes.span, unnamedFirst: unnamedFirst)
@@ -33,7 +33,7 @@ import ValetTestValues
     }
 
     @Test(arguments: [0o000, 0o077, 0o777] as [mode_t])
-    func `has mode 0600 whatever the umask`(_ mask: mode_t) throws {
+    func `A small file has mode 0600 whatever the umask`(_ mask: mode_t) throws {
         let path = folder.path
         try withUmask(mask) {
             let directory = try PrivateDirectory.open(path, creating: false)
@@ -45,7 +45,7 @@ import ValetTestValues
     }
 
     @Test(arguments: [true, false])
-    func `is created by one of many that try at once`(_ unnamedFirst: Bool) throws {
+    func `A small file is created by one of many concurrent tries`(_ unnamedFirst: Bool) throws {
         let directory = directory
         let results = Shared((winners: [UInt8](), losers: 0))
         onThreads(20) { number in
@@ -65,7 +65,7 @@ import ValetTestValues
         #expect(try directory.names() == ["device.key"])
     }
 
-    @Test func `is not created through a symbolic link`() {
+    @Test func `A small file is not created through a symbolic link`() {
         folder.link("device.key", to: "target")
         let error = #expect(throws: SystemError.self) {
             try directory.createFile("device.key", contents: [1].span)
@@ -74,14 +74,14 @@ import ValetTestValues
         #expect(folder.mode("target") == nil)
     }
 
-    @Test func `is read up to a limit`() throws {
+    @Test func `A small file is read up to a limit`() throws {
         try directory.createFile("device.key", contents: [1, 2, 3].span)
         #expect(try contents(limit: 3) == [1, 2, 3])
         let error = #expect(throws: SystemError.self) { try contents(limit: 2) }
         #expect(error?.code == .tooLarge)
     }
 
-    @Test func `is overwritten with zeros before it goes`() throws {
+    @Test func `A small file is overwritten with zeros before it is removed`() throws {
         let bytes = [UInt8](repeating: 7, count: 10_000)
         try directory.createFile("device.key", contents: bytes.span)
         let witness = try #require(FileHandle(forReadingAtPath: folder.path("device.key")))
@@ -90,7 +90,7 @@ import ValetTestValues
         #expect(folder.mode("device.key") == nil)
     }
 
-    @Test func `gets a new name, over an old file only when told to`() throws {
+    @Test func `A small file is renamed over an old file only on request`() throws {
         try directory.createFile("a", contents: [1].span)
         try directory.createFile("b", contents: [2].span)
         let error = #expect(throws: SystemError.self) {
@@ -105,7 +105,7 @@ import ValetTestValues
     }
 
     @Test(arguments: Use.allCases)
-    func `is refused wherever it is used`(_ use: Use) throws {
+    func `An unsafe file in place of a small file is refused for every use`(_ use: Use) throws {
         func refusal(_ name: String) -> SystemError.Code? {
             (#expect(throws: SystemError.self) { try use.run(name, in: directory) })?.code
         }
@@ -137,29 +137,29 @@ import ValetTestValues
 }
 
 @Suite struct `The environment` {
-    @Test func `is believed`() {
+    @Test func `The environment is read`() {
         #expect(Environment(["VALET_HOME": "/k"]).value("VALET_HOME") == "/k")
         #expect(Environment(["VALET_HOME": "/k"]).value("HOME") == nil)
     }
 
-    @Test func `is not believed by a program with more rights than its caller`() {
+    @Test func `A program with more rights than its caller does not read the environment`() {
         #expect(Environment(["VALET_HOME": "/k"], isElevated: true).value("VALET_HOME") == nil)
     }
 
-    @Test func `of this process is read`() {
+    @Test func `The environment of this process is read`() {
         #expect(!Environment.ofProcess.isElevated)
         #expect(
             Environment.ofProcess.value("PATH") == ProcessInfo.processInfo.environment["PATH"])
     }
 
-    @Test func `is not needed to find the home folder`() throws {
+    @Test func `The home folder is found without the environment`() throws {
         #expect(try Environment.homeFromUserDatabase().hasPrefix("/"))
     }
 }
 
 @Suite(.needsMounts) struct `A full disk` {
     @Test(arguments: [true, false])
-    func `leaves no small file behind`(_ unnamedFirst: Bool) throws {
+    func `A full disk leaves no small file behind`(_ unnamedFirst: Bool) throws {
         let folder = try TestFolder()
         let mount = try Mount.memory(at: folder.path, byteCount: 64 << 10)
         defer { mount.end() }

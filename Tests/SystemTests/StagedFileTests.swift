@@ -41,7 +41,9 @@ import ValetTestValues
     }
 
     @Test(arguments: [true, false], [true, false])
-    func `has its name once it is whole`(_ unnamedFirst: Bool, _ replacing: Bool) throws {
+    func `A staged file has its name only once it is complete`(
+        _ unnamedFirst: Bool, _ replacing: Bool
+    ) throws {
         if replacing { try folder.write([9, 9, 9, 9], to: "a", mode: 0o644) }
         var file = try file(replacing: replacing, unnamedFirst: unnamedFirst)
         try file.append([1, 2].span)
@@ -55,7 +57,7 @@ import ValetTestValues
     }
 
     @Test(arguments: [true, false], [true, false])
-    func `leaves nothing when it is dropped`(_ unnamedFirst: Bool, _ replacing: Bool) throws {
+    func `A dropped staged file leaves nothing`(_ unnamedFirst: Bool, _ replacing: Bool) throws {
         var file = try file(replacing: replacing, unnamedFirst: unnamedFirst)
         try file.append([1].span)
         #expect(try directory.names().count == (unnamedFirst ? 0 : 1))
@@ -64,7 +66,9 @@ import ValetTestValues
     }
 
     @Test(arguments: [true, false])
-    func `does not take the name of a file that came meanwhile`(_ unnamedFirst: Bool) throws {
+    func `A staged file does not replace a file that appears while it is written`(
+        _ unnamedFirst: Bool
+    ) throws {
         let file = try file(unnamedFirst: unnamedFirst)
         try folder.write([1], to: "a")
         #expect(codeOfCommit(file) == .alreadyExists)
@@ -73,7 +77,7 @@ import ValetTestValues
     }
 
     @Test(arguments: [true, false])
-    func `does not replace what is no file`(_ isLate: Bool) throws {
+    func `A staged file replaces only a file`(_ isLate: Bool) throws {
         if isLate {
             let file = try file(replacing: true)
             folder.link("a", to: "b")
@@ -88,7 +92,9 @@ import ValetTestValues
     }
 
     @Test(arguments: [0o000, 0o777] as [mode_t], [true, false])
-    func `has mode 0600 whatever the umask`(_ mask: mode_t, _ unnamedFirst: Bool) throws {
+    func `A staged file has mode 0600 whatever the umask`(_ mask: mode_t, _ unnamedFirst: Bool)
+        throws
+    {
         let path = folder.path("a")
         try withUmask(mask) {
             try StagedFile(at: path, replacing: false, unnamedFirst: unnamedFirst).commit()
@@ -97,11 +103,11 @@ import ValetTestValues
     }
 
     @Test(arguments: ["", "/", ".", "..", "x/", "x/..", "a\u{0}b"])
-    func `needs a name`(_ name: String) {
+    func `A staged file needs a name`(_ name: String) {
         #expect(code { _ = try StagedFile(at: name, replacing: true) } == .misuse)
     }
 
-    @Test func `may have the longest name there is`() throws {
+    @Test func `A staged file may have the longest possible name`() throws {
         let name = String(repeating: "é", count: 127)
         var file = try file(name, unnamedFirst: false)
         try file.append([1].span)
@@ -110,7 +116,7 @@ import ValetTestValues
         #expect(code { _ = try self.file(name + "éé", unnamedFirst: true) } == .cannotOpen)
     }
 
-    @Test func `may be given by a relative path`() throws {
+    @Test func `A staged file may have a relative path`() throws {
         // Not beside the tests, whose folder may be another user's.
         let depth = FileManager.default.currentDirectoryPath.split(separator: "/").count
         let path = String(repeating: "../", count: depth) + folder.path.dropFirst() + "/relative"
@@ -118,7 +124,7 @@ import ValetTestValues
         #expect(try ChosenFile(path).path == path)
     }
 
-    @Test(.needsMounts) func `is not finished on a full disk`() throws {
+    @Test(.needsMounts) func `A staged file is not finished on a full disk`() throws {
         let mount = try Mount.memory(at: folder.path, byteCount: 64 << 10)
         defer { mount.end() }
         let piece = [UInt8](repeating: 1, count: 40 << 10)
@@ -148,7 +154,7 @@ import ValetTestValues
 }
 
 @Suite struct `A chosen file` {
-    @Test func `is read at any place`() throws {
+    @Test func `A chosen file is read at any offset`() throws {
         let folder = try TestFolder()
         try folder.write([1, 2, 3, 4, 5], to: "a", mode: 0o644)
         let file = try ChosenFile(folder.path("a"))
@@ -161,7 +167,7 @@ import ValetTestValues
         #expect(try file.read(at: 500, into: &buffer) == 0)
     }
 
-    @Test func `is a regular file`() throws {
+    @Test func `A chosen file is a regular file`() throws {
         let folder = try TestFolder()
         folder.makePipe("pipe")
         folder.makeFolder("folder")

@@ -14,16 +14,16 @@ import ValetSystemSupport
             (ELOOP, .symbolicLink), (ENXIO, .notARegularFile), (ENOTDIR, .notADirectory),
             (ENOENT, .missing), (EEXIST, .alreadyExists), (EINVAL, .misuse), (EAGAIN, .other),
         ] as [(Int32, SystemError.Code)])
-    func `has the code that an errno stands for`(_ system: Int32, _ code: SystemError.Code) {
+    func `A database error has the code of the errno`(_ system: Int32, _ code: SystemError.Code) {
         #expect(SystemError(errno: system, during: "", path: nil).code == code)
     }
 
-    @Test func `says what was being done, why it failed and where`() {
+    @Test func `A database error names operation, reason and place`() {
         let error = SystemError(errno: EACCES, during: "open the lock file", path: "/k/lock")
         #expect("\(error)" == "could not open the lock file: cannot be opened (/k/lock), errno 13")
     }
 
-    @Test func `can be caught by its code`() {
+    @Test func `A database error can be caught by its code`() {
         do throws(SystemError) {
             throw SystemError(.busy, during: "lock")
         } catch .busy {
@@ -36,13 +36,14 @@ import ValetSystemSupport
         ("/home/a/b-c.d", "/home/a/b-c.d"), ("/a b", "'/a b'"), ("/it's", "'/it'\\''s'"),
         ("", "''"), ("/é", "'/é'"),
     ])
-    func `quotes paths in its hints for the shell`(_ path: String, _ quoted: String) {
+    func `The hints of database errors quote paths for the shell`(_ path: String, _ quoted: String)
+    {
         #expect(path.quotedForShell == quoted)
     }
 }
 
 @Suite struct `A deadline` {
-    @Test func `has passed after its time`() {
+    @Test func `A deadline has passed after its time`() {
         let deadline = Deadline(after: .milliseconds(20))
         #expect(!deadline.hasPassed)
         usleep(25_000)
@@ -50,7 +51,7 @@ import ValetSystemSupport
         #expect(deadline.remaining == .zero)
     }
 
-    @Test func `does not sleep beyond itself`() {
+    @Test func `A sleep does not go beyond its deadline`() {
         let (time, _) = timed(within: .milliseconds(70)) {
             let deadline = Deadline(after: .milliseconds(20))
             #expect(deadline.sleep(atMost: 10_000_000_000))
@@ -59,7 +60,7 @@ import ValetSystemSupport
         #expect(time >= .milliseconds(20) && time < .milliseconds(70))
     }
 
-    @Test func `may be never, or now`() {
+    @Test func `A deadline may be never or now`() {
         #expect(!Deadline.never.hasPassed)
         #expect(!Deadline(after: .seconds(Int64.max)).hasPassed)
         #expect(Deadline.immediately.hasPassed)

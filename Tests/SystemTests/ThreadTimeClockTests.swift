@@ -14,12 +14,12 @@ import ValetSystemSupport
         return start.duration(to: clock.now)
     }
 
-    @Test func `stands still while the thread waits, unlike that of the wall`() {
+    @Test func `A thread's clock stands still while the thread waits`() {
         #expect(waiting(ThreadTimeClock()) < .milliseconds(250))
         #expect(waiting(ContinuousClock()) >= .milliseconds(500))
     }
 
-    @Test func `goes on while the thread works`() {
+    @Test func `A thread's clock runs while the thread works`() {
         let clock = ThreadTimeClock()
         let start = clock.now
         let deadline = Deadline(after: .seconds(20))

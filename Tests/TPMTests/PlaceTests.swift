@@ -2,9 +2,9 @@
 
 import Foundation
 import Testing
+import ValetKeyTestSupport
 import ValetSecretMemory
 import ValetSystem
-import ValetTPMSupport
 import ValetTestValues
 
 @testable import ValetTPM

@@ -3,9 +3,9 @@
 import Foundation
 import Synchronization
 import Testing
+import ValetKeyTestSupport
 import ValetSecretMemory
 import ValetSystem
-import ValetTPMSupport
 import ValetTestValues
 
 @testable import ValetTPM

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import ValetKeyTestSupport
 import ValetSecretMemory
 import ValetSystem
-import ValetTPMSupport
 import ValetTestValues
 
 @testable import ValetTPM

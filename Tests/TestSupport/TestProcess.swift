@@ -18,7 +18,8 @@ package enum TestProcess {
 
     /// Puts the keychain of this process into a temporary folder and names the application.
     ///
-    /// - Returns: Whether the identity is the one above.
+    /// Always true: a failure ends the process, as tests of the embedded keychain would otherwise
+    /// be left out without a word.
     package static let isPrepared: Bool = {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("valet-tests-\(UUID().uuidString)")
@@ -30,7 +31,7 @@ package enum TestProcess {
                 accessGroups: [defaultGroup, sharedGroup, valetGroup])
             return true
         } catch {
-            return false
+            preconditionFailure("the tests cannot name their process: \(error)")
         }
     }()
 

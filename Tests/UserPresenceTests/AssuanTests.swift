@@ -23,11 +23,11 @@ import ValetSecretMemory
             ("S PIN_REPEATED_NOT", .status(isRepeated: false)), ("S X", .status(isRepeated: false)),
             ("#", .status(isRepeated: false)), ("", nil), (" OK", nil), ("INQUIRE X", nil),
         ] as [(String, AssuanLine?)])
-    func `is read as`(_ text: String, _ expected: AssuanLine?) {
+    func `A pinentry line is parsed as listed`(_ text: String, _ expected: AssuanLine?) {
         #expect(parse(text) == expected)
     }
 
-    @Test func `has at most a thousand bytes`() {
+    @Test func `A pinentry line has at most a thousand bytes`() {
         #expect(parse("D " + String(repeating: "x", count: 998)) == .data(2..<1000))
         #expect(parse("D " + String(repeating: "x", count: 999)) == nil)
     }
@@ -37,11 +37,13 @@ import ValetSecretMemory
             (99, .cancelled), (198, .cancelled), (62, .timedOut), (0x5000063, .cancelled),
             (0x500_8066, .unavailable(.pinentry)), (1 << 24, .unavailable(.pinentry)),
         ] as [(UInt32, UserPresenceError.Code)])
-    func `means by its number`(_ number: UInt32, _ code: UserPresenceError.Code) {
+    func `A pinentry error has a meaning by its number`(
+        _ number: UInt32, _ code: UserPresenceError.Code
+    ) {
         #expect(PinentryError(number: number).code == code)
     }
 
-    @Test func `of random bytes is read or refused`() {
+    @Test func `A pinentry line of random bytes is parsed or refused`() {
         var random = SystemRandomNumberGenerator()
         let seeds = ["OK x", "ERR 83886179 a", "D %25x", "S PIN_REPEATED", "# a"]
         for round in 0..<5000 {
@@ -76,23 +78,23 @@ import ValetSecretMemory
             ("a+b", .answer("a+b")), ("%", .failure(.malformed)), ("a%2", .failure(.malformed)),
             ("%2g", .failure(.malformed)), ("%%25", .failure(.malformed)), ("%00", .answer("\0")),
         ] as [(String, Outcome)])
-    func `is undone`(_ text: String, _ expected: Outcome) {
+    func `The encoding of a pinentry line is decoded`(_ text: String, _ expected: Outcome) {
         #expect(decode(Array(text.utf8)) == expected)
     }
 
-    @Test func `has a limit`() {
+    @Test func `A decoded pinentry line has a limit`() {
         #expect(decode(Array("%41BC".utf8), upTo: 3) == .answer("ABC"))
         #expect(decode(Array("%41BC".utf8), upTo: 2) == .failure(.tooLong))
     }
 
-    @Test func `gives back every text`() {
+    @Test func `A pinentry line gives back every text`() {
         let text = "100% \r\n\t\u{7F}é\u{1F511} +"
         let encoded = PercentEncoding.encode(text, upTo: 1000)
         #expect(encoded.allSatisfy { $0 >= 0x20 && $0 != 0x7F })
         #expect(decode(encoded) == .answer(text))
     }
 
-    @Test func `cuts between characters`() {
+    @Test func `A pinentry line is cut between characters`() {
         #expect(PercentEncoding.encode("aé%", upTo: 2) == Array("a".utf8))
         #expect(PercentEncoding.encode("aé%", upTo: 5) == Array("aé".utf8))
         #expect(PercentEncoding.encode("aé%", upTo: 6) == Array("aé%25".utf8))

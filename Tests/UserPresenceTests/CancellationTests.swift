@@ -18,7 +18,7 @@ import ValetTestValues
     }
 
     @Test(arguments: ["HANG", "DEAF"])
-    func `ends while it is open, and its program with it`(_ answer: String) throws {
+    func `A cancelled question ends together with its pinentry program`(_ answer: String) throws {
         let pinentry = try ScriptedPinentry(answer)
         let (cancellation, prompt) = (cancellation, prompt)
         Thread.detachNewThread {
@@ -30,7 +30,7 @@ import ValetTestValues
         #expect(pinentry.isGone)
     }
 
-    @Test func `is not asked once it was ended`() throws {
+    @Test func `A cancelled question is not asked`() throws {
         let pinentry = try ScriptedPinentry("PIN x")
         cancellation.cancel()
         let outcome = Outcome { () throws(UserPresenceError) in try pinentry.asker.ask(prompt) }
@@ -38,7 +38,7 @@ import ValetTestValues
         #expect(!pinentry.wasStarted)
     }
 
-    @Test func `ends while it waits for another question`() throws {
+    @Test func `A cancelled question ends while it waits for another one`() throws {
         let (first, second) = (try ScriptedPinentry("HANG"), try ScriptedPinentry("PIN x"))
         let (end, isOver) = (PromptCancellation(), DispatchSemaphore(value: 0))
         Thread.detachNewThread {
@@ -57,7 +57,7 @@ import ValetTestValues
         #expect(isOver.wait(timeout: .now() + 30) == .success)
     }
 
-    @Test func `that was answered is not ended any more`() throws {
+    @Test func `A cancellation after the answer has no effect`() throws {
         let pinentry = try ScriptedPinentry("PIN x")
         let outcome = Outcome { () throws(UserPresenceError) in try pinentry.asker.ask(prompt) }
         cancellation.cancel()
@@ -66,7 +66,8 @@ import ValetTestValues
 }
 
 @Suite struct `Looking for somebody to ask` {
-    @Test func `finds a pinentry that was named, and does not start it`() throws {
+    @Test func `Looking for a way to ask finds the configured pinentry without starting it`() throws
+    {
         let pinentry = try ScriptedPinentry("PIN x")
         try pinentry.asker.checkThatSomebodyIsThere()
         #expect(!pinentry.wasStarted)
@@ -76,7 +77,7 @@ import ValetTestValues
         (["VALET_INTERACTION": "never"], false, UserPresenceError.Reason.interactionOff),
         ([:], true, .elevated),
     ])
-    func `finds nobody where asking is off`(
+    func `Looking for a way to ask finds none where questions are turned off`(
         _ variables: [String: String], _ isElevated: Bool, _ reason: UserPresenceError.Reason
     ) throws {
         let asker = PasscodeAsker(environment: Environment(variables, isElevated: isElevated))

@@ -33,11 +33,13 @@ import ValetSystem
             ("secret\n", "secret"), ("secret", "secret"), ("secret\n\n", "secret"),
             ("secret\r\n", "secret\r"), (" a\0b \n", " a\0b "), ("é\nrest", "é"),
         ])
-    func `gives its first line without the newline`(_ text: String, _ expected: String) throws {
+    func `A passcode descriptor gives its first line without the newline`(
+        _ text: String, _ expected: String
+    ) throws {
         try withPipe(text) { #expect(read($0) == .answer(expected)) }
     }
 
-    @Test func `keeps what is behind the newline for whoever reads next`() throws {
+    @Test func `A passcode descriptor keeps what follows the newline for the next reader`() throws {
         try withPipe("old\nnew\nsecret") { descriptor in
             #expect(read(descriptor) == .answer("old"))
             #expect(read(descriptor) == .answer("new"))
@@ -46,7 +48,7 @@ import ValetSystem
         }
     }
 
-    @Test func `gives as many bytes as are allowed, and no more`() throws {
+    @Test func `A passcode descriptor gives no more bytes than allowed`() throws {
         let longest = String(repeating: "x", count: PasscodePrompt.maximumByteCount)
         try withPipe(longest) { #expect(read($0) == .answer(longest)) }
         try withPipe(longest + "\n") { #expect(read($0) == .answer(longest)) }
@@ -54,13 +56,13 @@ import ValetSystem
         try withPipe(longest + "x\n") { #expect(read($0) == .failure(.tooLong)) }
     }
 
-    @Test func `is refused if it gives nothing`() throws {
+    @Test func `An empty passcode descriptor is refused`() throws {
         try withPipe("") { #expect(read($0, allowsEmpty: true) == .failure(.empty)) }
         try withPipe("\n") { #expect(read($0) == .failure(.empty)) }
         try withPipe("\n") { #expect(read($0, allowsEmpty: true) == .answer("")) }
     }
 
-    @Test func `A descriptor that gives a passcode is waited for until the deadline`() throws {
+    @Test func `A passcode descriptor is waited for until the deadline`() throws {
         let pipe = Foundation.Pipe()
         try pipe.fileHandleForWriting.write(contentsOf: Data("half".utf8))
         let descriptor = try Self.handedOver(pipe.fileHandleForReading.fileDescriptor)
@@ -70,7 +72,7 @@ import ValetSystem
         #expect(outcome == .failure(.timedOut))
     }
 
-    @Test func `is refused if it cannot be read`() throws {
+    @Test func `A passcode descriptor that cannot be read is refused`() throws {
         let folder = unsafe open("/", O_RDONLY | O_CLOEXEC)
         defer { close(folder) }
         let writeOnly = unsafe open("/dev/null", O_WRONLY | O_CLOEXEC)
@@ -81,7 +83,9 @@ import ValetSystem
         }
     }
 
-    @Test func `is none that this process has opened, or that is not open`() throws {
+    @Test func `A passcode descriptor that this process opened, or that is closed, is refused`()
+        throws
+    {
         let file = unsafe open("/dev/zero", O_RDONLY | O_CLOEXEC)
         defer { close(file) }
         for number in [file, 1_000_000] {
@@ -91,7 +95,7 @@ import ValetSystem
         #expect(fcntl(file, F_GETFD) != -1)
     }
 
-    @Test func `is refused if it is a terminal`() throws {
+    @Test func `A passcode descriptor that is a terminal is refused`() throws {
         let terminal = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         defer { close(terminal) }
         try #require(terminal >= 0)
@@ -100,16 +104,16 @@ import ValetSystem
     }
 
     @Test(arguments: ["", "1", "2", "-1", "+3", " 3", "3 ", "03", "0x3", "3\n", "2147483648", "٣"])
-    func `is not named by`(_ text: String) {
+    func `A passcode descriptor is not named by an invalid number`(_ text: String) {
         let error = #expect(throws: UserPresenceError.self) { try PasscodeDescriptor(text) }
         #expect(error?.code == .unavailable(.descriptor) && error?.hint != nil)
     }
 
-    @Test func `may be standard input`() throws {
+    @Test func `A passcode descriptor may be standard input`() throws {
         #expect(try PasscodeDescriptor("0").number == 0)
     }
 
-    @Test func `answers before anybody is asked`() throws {
+    @Test func `A passcode descriptor answers before a question is asked`() throws {
         try withPipe("a\nb\n") { descriptor in
             let variables = [
                 "VALET_PASSCODE_FD": "\(descriptor.number)", "VALET_INTERACTION": "never",
@@ -132,7 +136,7 @@ import ValetSystem
             (["VALET_INTERACTION": "never"], false, .unavailable(.interactionOff)),
             (["VALET_PASSCODE_FD": "0"], true, .unavailable(.elevated)),
         ] as [([String: String], Bool, UserPresenceError.Code)])
-    func `is the only way where asking is off`(
+    func `A passcode descriptor is the only way where questions are turned off`(
         _ variables: [String: String], _ isElevated: Bool, _ code: UserPresenceError.Code
     ) {
         let asker = PasscodeAsker(environment: Environment(variables, isElevated: isElevated))
@@ -141,7 +145,7 @@ import ValetSystem
             Outcome { () throws(UserPresenceError) in try asker.ask(prompt) } == .failure(code))
     }
 
-    @Test func `is not that of the variable for what is no keychain's passcode`() {
+    @Test func `A descriptor for another passcode is not the one that the variable names`() {
         let variables = ["VALET_PASSCODE_FD": "0", "VALET_INTERACTION": "never"]
         let asker = PasscodeAsker(environment: Environment(variables), readsVariable: false)
         #expect(asker.isInteractive)

@@ -25,7 +25,7 @@ private struct ScriptedPrompter: ~Copyable, Prompter {
 }
 
 @Suite struct `A prompt for a passcode` {
-    @Test func `names the problem of each try`() {
+    @Test func `A passcode prompt names the problem with each try`() {
         var prompter = ScriptedPrompter(["a", "b", "", "c", "c"])
         var prompt = PasscodePrompt(description: "", label: "PIN", previousError: "wrong")
         prompt.asksTwice = true
@@ -45,7 +45,9 @@ private struct ScriptedPrompter: ~Copyable, Prompter {
             (["", "a", "b", ""], .empty), (["", "", "a", "b"], .mismatch), ([], .cancelled),
             (["", ""], .cancelled),
         ] as [([String], UserPresenceError.Code)])
-    func `gives up with the last reason`(_ answers: [String], _ code: UserPresenceError.Code) {
+    func `A passcode prompt gives up with the last reason`(
+        _ answers: [String], _ code: UserPresenceError.Code
+    ) {
         var prompter = ScriptedPrompter(answers)
         var prompt = PasscodePrompt(description: "")
         prompt.asksTwice = true
@@ -55,7 +57,7 @@ private struct ScriptedPrompter: ~Copyable, Prompter {
         #expect(outcome == .failure(code))
     }
 
-    @Test func `shows no text that could act or mislead`() {
+    @Test func `A passcode prompt shows no text that could act or mislead`() {
         let hostile = "a\u{1B}[2J\n\u{9B}b\u{202E}c\u{2066}\u{200F}\u{FEFF}\r\u{7F}é"
         let prompt = PasscodePrompt(
             title: hostile, description: hostile, label: hostile, previousError: hostile)
@@ -70,32 +72,32 @@ private struct ScriptedPrompter: ~Copyable, Prompter {
         0x00AD, 0x034F, 0x061C, 0x115F, 0x180E, 0x200D, 0x2061, 0x3164, 0xFE0F, 0xFFA0, 0xFFF9,
         0xFFFB, 0x1BCA0, 0x1D173, 0xE0001, 0xE0041, 0xE007F, 0xE0100,
     ])
-    func `shows no text that nobody sees`(_ number: UInt32) throws {
+    func `A passcode prompt shows no invisible text`(_ number: UInt32) throws {
         let scalar = try #require(Unicode.Scalar(number))
         let text = "mail\(Character(scalar))er"
         #expect(PasscodePrompt(description: text).description == "mail\u{FFFD}er")
     }
 
-    @Test func `shows letters of all languages as they are`() {
+    @Test func `A passcode prompt shows letters of all languages unchanged`() {
         let text = "Ελλάδα नमस्ते 한국어 日本語 العربية עברית e\u{301} 🔑"
         #expect(PasscodePrompt(description: text).description == text)
     }
 
-    @Test func `cuts long texts`() {
+    @Test func `A passcode prompt cuts long texts`() {
         let long = String(repeating: "x", count: 2000)
         let prompt = PasscodePrompt(title: long, description: long)
         #expect(prompt.title == long.prefix(256) + "…")
         #expect(prompt.description == long.prefix(512) + "…")
     }
 
-    @Test func `is open for a minute, once, and wants bytes`() {
+    @Test func `A passcode prompt by default lasts a minute, asks once and needs an entry`() {
         let prompt = PasscodePrompt(description: "")
         #expect(prompt.timeout == .seconds(60) && !prompt.asksTwice && !prompt.allowsEmpty)
     }
 }
 
 @Suite struct `An error of asking` {
-    @Test func `names what was done, why there is no answer, and the cause`() {
+    @Test func `A presence error names the operation, the reason and the cause`() {
         let error = UserPresenceError(
             .unavailable(.pinentry), during: "start the pinentry program", systemError: 2)
         let caused = UserPresenceError(.timedOut, underlying: PinentryError(number: 62))
@@ -109,7 +111,7 @@ private struct ScriptedPrompter: ~Copyable, Prompter {
 }
 
 @Suite struct `Secret input` {
-    @Test func `wipes what was taken from it`() {
+    @Test func `Secret input wipes what was taken from it`() {
         var input = SecretInput(capacity: 1)
         for byte in UInt8(1)...100 { input.append(byte) }
         input.removeFirst(98)

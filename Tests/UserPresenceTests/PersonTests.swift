@@ -16,7 +16,7 @@ import Testing
     private static let cases = (try? run("--list"))?.text.split(separator: "\n").map(String.init)
 
     @Test(arguments: cases ?? [])
-    func `is asked and answers`(_ name: String) throws {
+    func `A person at a terminal is asked and answers`(_ name: String) throws {
         let (text, code) = try Self.run(name, Self.agent)
         if code == Self.skipped, ProcessInfo.processInfo.environment["REQUIRE_ALL"] != "1" {
             try Test.cancel("\(text)")
@@ -24,7 +24,7 @@ import Testing
         #expect(code == 0, "\(text)")
     }
 
-    @Test func `is asked in many ways`() {
+    @Test func `A person at a terminal is asked in every way`() {
         #expect((Self.cases ?? []).count > 20)
     }
 

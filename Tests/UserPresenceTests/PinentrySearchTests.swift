@@ -28,7 +28,7 @@ import ValetSystem
             (["PATH": "/usr/bin:/bin"], "/usr/bin/pinentry"),
             ([:], "/usr/bin/pinentry"), (["PATH": ".:bin:"], nil), (["PATH": "/sbin"], nil),
         ] as [([String: String], String?)])
-    func `takes what the person chose, else what is there`(
+    func `The search for a pinentry takes the configured program, or else an installed one`(
         _ variables: [String: String], _ expected: String?
     ) throws {
         let found = try search(
@@ -48,7 +48,7 @@ import ValetSystem
     }
 
     @Test(arguments: ["/gone", "gone", "opt/ask", "./ask", "/"])
-    func `replaces no choice by another`(_ choice: String) {
+    func `The search for a pinentry does not replace a configured program`(_ choice: String) {
         let search = search(
             ["VALET_PINENTRY": choice, "PATH": "/bin"],
             programs: ["opt/ask", "./ask", "/bin/pinentry"])
@@ -56,7 +56,7 @@ import ValetSystem
         #expect(error?.code == .unavailable(.pinentry) && error?.hint != nil)
     }
 
-    @Test func `is off in a program with more rights than its caller`() {
+    @Test func `A program with more rights than its caller does not search for a pinentry`() {
         let search = search(
             ["VALET_PINENTRY": "/opt/ask"], programs: ["/opt/ask", "/usr/bin/pinentry"],
             isElevated: true)
@@ -71,11 +71,13 @@ import ValetSystem
             ("pinentry-program", nil), ("no-grab\n--pinentry-program /a\n", "/a"),
             ("pinentry-program /a\npinentry-program /b", "/b"), ("pinentry-programs /a", nil),
         ] as [(String, String?)])
-    func `reads gpg-agent's configuration`(_ text: String, _ expected: String?) {
+    func `The search for a pinentry reads gpg-agent's configuration`(
+        _ text: String, _ expected: String?
+    ) {
         #expect(PinentrySearch.program(inConfiguration: text) == expected)
     }
 
-    @Test func `knows what can be run`() {
+    @Test func `The search for a pinentry finds only executable programs`() {
         #expect(FileCheck.isProgram("/bin/sh"))
         #expect(!FileCheck.isProgram("/bin") && !FileCheck.isProgram("/etc/passwd"))
         #expect(FileCheck.contents("/etc/passwd")?.contains("root:") == true)

@@ -15,7 +15,7 @@ import ValetTestValues
             ("PIECES ab %63 d", "abcd"), ("SLOW ab %63 d", "abcd"),
             ("RAW S ignored\\n# ignored\\nD x\\r\\nOK done\\r\\n", "x"),
         ])
-    func `gives what the person typed`(_ answer: String, _ expected: String) throws {
+    func `A pinentry returns what was typed`(_ answer: String, _ expected: String) throws {
         let pinentry = try FakePinentry(answer)
         #expect(Outcome { () throws(UserPresenceError) in try pinentry.ask() } == .answer(expected))
         #expect(pinentry.isGone)
@@ -31,7 +31,7 @@ import ValetTestValues
             ("RAW ERR what\\n", .malformed), ("RAW ERR 4294967296\\n", .malformed),
             ("RAW INQUIRE QUALITY\\n", .malformed), ("RAW \\n", .malformed),
         ] as [(String, UserPresenceError.Code)])
-    func `says why there is no answer`(
+    func `A pinentry without an answer gives the reason`(
         _ answer: String, _ code: UserPresenceError.Code
     ) throws {
         let pinentry = try FakePinentry(answer)
@@ -40,7 +40,7 @@ import ValetTestValues
     }
 
     @Test(arguments: ["HANG", "MUTE", "DEAF"])
-    func `is ended at the deadline`(_ answer: String) throws {
+    func `A pinentry is ended at the deadline`(_ answer: String) throws {
         let pinentry = try FakePinentry(answer)
         var prompt = PasscodePrompt(description: "asks")
         prompt.timeout = .milliseconds(600)
@@ -49,7 +49,7 @@ import ValetTestValues
         #expect(pinentry.isGone)
     }
 
-    @Test func `may answer as many bytes as are allowed, and no more`() throws {
+    @Test func `A pinentry may return no more bytes than allowed`() throws {
         let limit = PasscodePrompt.maximumByteCount
         let pieces = [
             String(repeating: "a", count: limit - 600), String(repeating: "b", count: 600),
@@ -64,7 +64,7 @@ import ValetTestValues
         #expect(excessive.isGone)
     }
 
-    @Test func `is asked three times for bytes`() throws {
+    @Test func `A pinentry is asked three times for an entry that is not empty`() throws {
         let pinentry = try FakePinentry("EMPTY", "EMPTY", "PIN x")
         let stubborn = try FakePinentry("EMPTY", "EMPTY", "EMPTY", "PIN x")
         #expect(Outcome { () throws(UserPresenceError) in try pinentry.ask() } == .answer("x"))
@@ -73,7 +73,7 @@ import ValetTestValues
         #expect(pinentry.lines("log").contains("SETERROR the answer is empty"))
     }
 
-    @Test func `may answer nothing where that is allowed`() throws {
+    @Test func `A pinentry may return nothing where that is allowed`() throws {
         let pinentry = try FakePinentry("EMPTY")
         var prompt = PasscodePrompt(description: "asks")
         prompt.allowsEmpty = true
@@ -88,7 +88,7 @@ import ValetTestValues
             (["PIN a", "CANCEL"], .failure(.cancelled), 2),
             (["PIN 1", "PIN 2", "PIN 1", "PIN 2", "PIN 1", "PIN 2"], .failure(.mismatch), 6),
         ] as [([String], Outcome, Int)])
-    func `asks twice for a new passcode`(
+    func `A pinentry asks twice for a new passcode`(
         _ answers: [String], _ expected: Outcome, _ questionCount: Int
     ) throws {
         let pinentry = try FakePinentry(answers.joined(separator: "\n"))
@@ -99,7 +99,7 @@ import ValetTestValues
         #expect(pinentry.lines("log").count { $0 == "GETPIN" } == questionCount)
     }
 
-    @Test func `that does not exist is told by the system's error`() {
+    @Test func `A missing pinentry is reported with the system's error`() {
         let program = PinentryProgram(
             path: "/nonexistent/pinentry", environment: Environment([:]), usesTerminal: false)
         let error = #expect(throws: UserPresenceError.self) {
@@ -110,7 +110,7 @@ import ValetTestValues
         #expect(error?.systemError == ENOENT && error?.hint?.contains("VALET_PINENTRY") == true)
     }
 
-    @Test func `is told who asks for what, and nothing that could act`() throws {
+    @Test func `A pinentry shows who asks for what, and nothing that could act`() throws {
         let pinentry = try FakePinentry("PIN x")
         let prompt = PasscodePrompt(
             title: "100%", description: "Mail wants\nyour é\u{1B}[2J\u{202E}", label: "PIN",
@@ -128,7 +128,7 @@ import ValetTestValues
     }
 
     /// Windows that take text with tags for more than text.
-    @Test func `is told nothing that could be markup`() throws {
+    @Test func `A pinentry shows no text as markup`() throws {
         let pinentry = try FakePinentry("PIN x")
         var prompt = PasscodePrompt(
             title: "<b>", description: "<h1>Mail</h1> & co\n&lt;", label: "<i>",
@@ -141,7 +141,7 @@ import ValetTestValues
         #expect(log.contains("SETDESC \(mail) \u{FF06} co%0A\u{FF06}lt;"))
     }
 
-    @Test func `gets long texts cut to the lines of its protocol`() throws {
+    @Test func `A pinentry gets long texts cut to the lines of its protocol`() throws {
         let pinentry = try FakePinentry("PIN x")
         _ = try pinentry.ask(
             PasscodePrompt(description: String(repeating: "%é\n", count: 1000)))
@@ -150,7 +150,7 @@ import ValetTestValues
         #expect(lines.contains { $0.hasPrefix("SETDESC %25é%0A%25é%0A") && $0.utf8.count > 900 })
     }
 
-    @Test func `learns nothing of the process but where to show itself`() throws {
+    @Test func `A pinentry learns nothing of the process except where to show itself`() throws {
         let inheritable = dup(0)
         defer { close(inheritable) }
         let pinentry = try FakePinentry("PIN x")

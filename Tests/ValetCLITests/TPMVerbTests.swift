@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import ValetKeyTestSupport
 import ValetKeychainModel
 import ValetKeychainStore
 import ValetTPM
-import ValetTPMSupport
 
 @testable import ValetCLI
 

@@ -7,13 +7,22 @@ import ValetKeychainServices
 import ValetKeychainStore
 import ValetSecretMemory
 
-/// A program that uses the keychain for as long as its tests like.
+/// The program that tests start as another process; it uses the keychain as an application does.
 ///
-/// It reads commands from standard input, a line each, and answers each with a line on the
-/// descriptor that its argument names: `ok …`, or `error CODE MESSAGE`. Whatever stands on its
-/// standard output or standard error came from the library.
+/// `ValetTestAgent DESCRIPTOR` reads commands from standard input, a line each, and answers each
+/// with a line on that descriptor: `ok …`, or `error CODE MESSAGE`. Anything on its standard output
+/// or standard error comes from the library. `ValetTestAgent lock-state` and `ValetTestAgent tpm …`
+/// are for the tests of single modules, and answer on standard output.
 @main struct Agent {
     static func main() {
+        switch CommandLine.arguments.dropFirst().first {
+        case "lock-state": LockStateVerbs.run()
+        case "tpm": TPMVerbs.run(Array(CommandLine.arguments.dropFirst(2)))
+        default: serve()
+        }
+    }
+
+    private static func serve() {
         var agent = Agent()
         while let line = readLine() {
             let words = line.split(separator: " ").map(String.init)
@@ -86,6 +95,7 @@ import ValetSecretMemory
         case "lost": return Closing.lostCount()
         case "leak": try Leak.handleSecret()
         case "leakpasscode": try Leak.handlePasscode()
+        case "leakpassword": try Leak.handlePassword()
         case _ where EpochVerbs.verbs.contains(verb):
             return try EpochVerbs().perform(verb, words)
         default: return try Locking.perform(verb, words) ?? wrongUse(verb)

@@ -4,8 +4,10 @@ import Foundation
 import Synchronization
 import Valet
 import ValetCoreFoundationNames
+import ValetFingerprint
 import ValetKeychainServices
 import ValetSecItem
+import ValetSystem
 
 /// What takes a person, and what does not, through the API that applications have.
 enum Authenticating {
@@ -19,8 +21,8 @@ enum Authenticating {
         case "set": try valet?.setString(words[2], forKey: words[1])
         case "get": return try valet?.string(forKey: words[1], withPrompt: words[2])
         case "find": return find(words[1])
-        case "seal": return seal(words[1], words[2], words[3])
-        case "unseal": return find(words[1], password: words[2])
+        case "seal": return seal(words[1], words[2], context(words[3]))
+        case "unseal": return find(words[1], context(words[2]))
         case "can": return valet.map { "\($0.canAccessKeychain())" }
         case "contains": return try valet.map { "\(try $0.containsObject(forKey: words[1]))" }
         case "remove": try valet?.removeObject(forKey: words[1])
@@ -30,18 +32,18 @@ enum Authenticating {
     }
 
     /// The value of the item of that account, or the status that the search ends with.
-    private static func find(_ account: String, password: String? = nil) -> String {
+    static func find(_ account: String, _ context: LAContext? = nil) -> String {
         var found: CFTypeRef?
         var query: [String: Any] = [
             kSecClass: kSecClassGenericPassword, kSecAttrAccount: account, kSecReturnData: true,
         ]
-        if let password { query[kSecUseAuthenticationContext] = context(password) }
+        if let context { query[kSecUseAuthenticationContext] = context }
         let status = unsafe SecItemCopyMatching(query, &found)
         return (found as? Data).map { String(decoding: $0, as: UTF8.self) } ?? "\(status)"
     }
 
     /// The status of adding an item with a password.
-    private static func seal(_ account: String, _ value: String, _ password: String) -> String {
+    static func seal(_ account: String, _ value: String, _ context: LAContext) -> String {
         guard
             let accessControl = SecAccessControlCreateWithFlags(
                 nil, kSecAttrAccessibleWhenUnlocked, .applicationPassword, nil)
@@ -52,7 +54,7 @@ enum Authenticating {
                 kSecAttrService: "VAL_VALValet_initWithIdentifier:accessibility:_integration_"
                     + "AccessibleWhenUnlocked",
                 kSecAttrAccessControl: accessControl, kSecValueData: Data(value.utf8),
-                kSecUseAuthenticationContext: context(password),
+                kSecUseAuthenticationContext: context,
             ], nil)
         return "\(status)"
     }
@@ -84,5 +86,18 @@ enum Authenticating {
         private let kept = Mutex("")
         var text: String { kept.withLock { $0 } }
         func keep(_ text: String) { kept.withLock { $0 = text } }
+    }
+}
+
+/// Looks for a fingerprint reader as an application would.
+enum Readers {
+    /// `found`, or the error's code.
+    static func find() -> String {
+        do throws(FingerprintError) {
+            _ = try FingerprintReader().enrolments(until: Deadline(after: .milliseconds(500)))
+            return "found"
+        } catch {
+            return "\(error.code)"
+        }
     }
 }

@@ -2,9 +2,11 @@
 
 import Foundation
 import Synchronization
+import ValetCoreFoundationNames
 import ValetKeychainModel
 import ValetKeychainServices
 import ValetKeychainStore
+import ValetSecItem
 import ValetSecretMemory
 
 /// Lets the library handle a secret that nothing else in the process has ever seen.
@@ -50,6 +52,24 @@ enum Leak {
         defer { for index in typed.indices { typed[index] = 0 } }
         try ValetKeychain.unlock(passcode: typed.span)
         try ValetKeychain.lock(all: true)
+    }
+
+    /// Adds an item under the secret as application password, reads it and forgets the password.
+    static func handlePassword() throws {
+        _ = canary.withLock { $0.count }
+        let context = LAContext()
+        var typed = bytes(seed: 1)
+        var password = Data(count: typed.count)
+        for index in typed.indices {
+            password[index] = typed[index]
+            typed[index] = 0
+        }
+        context.setCredential(password, type: .applicationPassword)
+        password.resetBytes(in: password.indices)
+        let status = Authenticating.seal("leak", "value", context)
+        let value = Authenticating.find("leak", context)
+        context.invalidate()
+        guard status == "0", value == "value" else { throw CocoaError(.fileReadCorruptFile) }
     }
 
     /// The caller's copy is wiped here: it is not the library's to wipe.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Applications that have to know whether the keychain is locked."""
+"""Applications that follow the lock state of the keychain."""
 
 import contextlib
 import os
@@ -7,7 +7,7 @@ import shutil
 import time
 
 import passcodes
-from support import expect, mount, private_mounts
+from support import EVERY_USER, expect, mount, private_mounts, scenario
 
 KERNEL = {"VALET_LOCK_STATE": "kernel"}
 OWN = {"VALET_LOCK_STATE": "process"}
@@ -15,7 +15,7 @@ OWN = {"VALET_LOCK_STATE": "process"}
 
 @contextlib.contextmanager
 def locked(world, env):
-    """A keychain with a passcode; no key of it stays in the kernel."""
+    """A locked keychain with a passcode; leaves no key in the kernel at the end."""
     agent = world.agent(env=env)
     agent.do("app setas ak a value-a")
     agent.do("app setas ck c value-c")
@@ -28,8 +28,9 @@ def locked(world, env):
         agent.end()
 
 
+@scenario(users=EVERY_USER)
 def shared(world):
-    """A process is told what another one does; many watch at once."""
+    """Watchers in every process see each lock and unlock of a shared keychain."""
     with locked(world, KERNEL) as owner:
         watchers = [world.agent(env=KERNEL) for _ in range(3)]
         for watcher in watchers:
@@ -55,7 +56,7 @@ def shared(world):
 
 
 def unwatched(agent):
-    """Nobody waits: the thread that watches is gone."""
+    """Waits until the thread that watches the folder has ended."""
     end = time.monotonic() + 30
     while time.monotonic() < end:
         if not any("inotify" in file for file in open_files(agent)):
@@ -73,8 +74,9 @@ def open_files(agent):
     return files
 
 
+@scenario(users=EVERY_USER)
 def deadline(world):
-    """A keychain that was unlocked for a time is told to be locked when that is over."""
+    """A watcher sees that a timed unlock has ended."""
     with locked(world, KERNEL) as owner:
         watcher = world.agent(env=KERNEL)
         watcher.do("app watch")
@@ -85,8 +87,9 @@ def deadline(world):
         watcher.end()
 
 
+@scenario(users=EVERY_USER)
 def auto_lock(world):
-    """A keychain that nobody uses locks itself, and who watches is told; asking is no use."""
+    """An unused keychain locks itself, and asking for its lock state is not a use."""
     for env in (KERNEL, OWN):
         with locked(world, env) as owner:
             owner.do("app watch")
@@ -100,8 +103,9 @@ def auto_lock(world):
         shutil.rmtree(world.home)
 
 
+@scenario(users=EVERY_USER)
 def used_by_another(world):
-    """Whichever process uses a shared keychain keeps it unlocked for all; then it locks."""
+    """Any process that uses a shared keychain keeps it unlocked for all."""
     with locked(world, KERNEL) as owner:
         user = world.agent(env=KERNEL)
         for _ in range(10):
@@ -120,7 +124,7 @@ def used_by_another(world):
 
 
 def used_for(user, seconds, longest_pause):
-    """Uses the keychain for so long; false if it was not used often enough on the way."""
+    """Uses the keychain for some seconds; returns false if a pause was longer than allowed."""
     begin = last = time.monotonic()
     while last < begin + seconds:
         answer = user.ask("app getas ak a")
@@ -133,9 +137,11 @@ def used_for(user, seconds, longest_pause):
     return True
 
 
+@scenario
 def read_only(world):
-    """Where nobody can touch a file keys are not shared, since nobody could take them away: a
-    process unlocks for itself, and a lock says that others were not told."""
+    """On a read-only folder a process unlocks for itself alone, and a lock reports that.
+
+    No process could take shared keys away where it cannot touch a file."""
     private_mounts()
     with locked(world, KERNEL):
         mount("--bind", world.home, world.home)
@@ -155,8 +161,9 @@ def read_only(world):
         os.system(f"umount {world.home}")
 
 
+@scenario
 def creation(world):
-    """From no folder at all to a keychain with a passcode."""
+    """A watcher follows a keychain from a missing folder to its first passcode."""
     watcher = world.agent(env=KERNEL)
     watcher.do("app watch")
     watcher.do("app seen absent")
@@ -180,8 +187,9 @@ def creation(world):
     owner.end()
 
 
+@scenario(users=EVERY_USER)
 def waiting(world):
-    """A waiting call goes on as soon as another process has unlocked."""
+    """A waiting call returns as soon as another process unlocks the keychain."""
     with locked(world, KERNEL) as owner:
         waiter = world.agent(env=KERNEL)
         for words in ("ak", "ck", "akpu"):
@@ -199,8 +207,9 @@ def waiting(world):
         waiter.end()
 
 
+@scenario(users=EVERY_USER)
 def own(world):
-    """Where each process unlocks for itself, it is told of what it does itself."""
+    """A process that unlocks for itself sees only its own lock states."""
     with locked(world, OWN) as owner:
         other = world.agent(env=OWN)
         for agent in (owner, other):
@@ -220,15 +229,16 @@ def own(world):
 
 
 def given(text):
-    """The number of a descriptor that gives `text`."""
+    """Returns the number of a descriptor from which `text` can be read."""
     ours, theirs = os.pipe()
     os.write(theirs, text)
     os.close(theirs)
     return ours
 
 
+@scenario(users=EVERY_USER)
 def descriptor(world):
-    """A service is unlocked by its descriptor at its first call, once."""
+    """A passcode from a descriptor unlocks at the first call and is read once."""
     with locked(world, OWN):
         for call in ("app getas ak a", "app await ak 10000"):
             number = given(b"correct\nrest")
@@ -247,8 +257,11 @@ def descriptor(world):
             agent.end()
 
 
+@scenario
 def wrong(world):
-    """A descriptor that gives nothing of use is told once, and not tried again."""
+    """A wrong passcode from a descriptor is reported once and not tried again.
+
+    The same holds for a descriptor that is empty or closed."""
     with locked(world, OWN):
         for text, code in ((b"wrong\n", "authenticationFailed"), (b"", "authenticationFailed")):
             number = given(text)
@@ -269,8 +282,9 @@ def wrong(world):
         closed.end()
 
 
+@scenario
 def shared_descriptor(world):
-    """A descriptor does not unlock what all processes of the user share."""
+    """A passcode from a descriptor does not unlock what processes share."""
     with locked(world, KERNEL):
         number = given(b"correct\n")
         agent = world.agent(
@@ -283,8 +297,10 @@ def shared_descriptor(world):
         agent.end()
 
 
+@scenario(users=EVERY_USER)
 def changed_keys(world):
-    """A service that unlocked for itself has to do it again after a change of keys, and is told."""
+    """A change of keys locks a process that unlocked for itself, and the error says how to go
+    on."""
     with locked(world, OWN) as owner:
         owner.do("app unlock correct")
         expect(owner.do("app getas ak a") == "value-a", "not readable")
@@ -304,8 +320,10 @@ def changed_keys(world):
         expect(owner.do("app getas ak a") == "value-a", "not readable again")
 
 
+@scenario(users=EVERY_USER)
 def level(world):
-    """Below the level that a program requires nothing is read, found, written or made."""
+    """Below the protection level that a program requires, no call works and no keychain is
+    created."""
     agent = world.agent(env=OWN)
     agent.do("app require passcode")
     agent.do("app require file")
@@ -326,7 +344,7 @@ def level(world):
     other.do("app passcode correct")
     agent.do("app unlock correct")
     expect(agent.do("get key") == "value", "at the level")
-    # Once it was used, raising still counts.
+    # A level can be raised even after the first call.
     agent.do("app require tpm")
     answer = agent.ask("get key")
     expect(answer.startswith(refusal), "raised:", answer)
@@ -335,8 +353,9 @@ def level(world):
         one.end()
 
 
+@scenario(users=EVERY_USER)
 def canary(world):
-    """`canAccessKeychain()` says which accessibilities are open."""
+    """canAccessKeychain is true exactly for the accessibilities that are open."""
     for env in (KERNEL, OWN):
         with locked(world, env) as agent:
             def answers():

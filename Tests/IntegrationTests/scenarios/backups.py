@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Backups: made, lost everything, restored; killed and short of room on the way."""
+"""Backups that are created and restored, also under kills and without room on the disk."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import support
 from kills import calls, chosen, created, killed, report, spread
 from passcodes import AFTER, ALONE, PASSCODE, SHARED, Lines, do, ends, keychain
 from places import expect_full
-from support import expect, mount, need, private_mounts
+from support import CRASH_TEST, EVERY_USER, expect, mount, need, private_mounts, scenario
 
 PASSPHRASE = b"correct horse battery staple\n"
 FROM_INPUT = ("--passphrase-fd", "0")
@@ -26,7 +26,7 @@ def backup(world, verb, file, *words, input=PASSPHRASE, code=0, **options):
 
 
 def names(world, file):
-    """The items of a sound backup."""
+    """Returns the names of the items in a valid backup."""
     found = json.loads(backup(world, "list", file, "--json").out)["items"]
     return sorted(item["name"] for item in found)
 
@@ -36,12 +36,13 @@ def counts(outcome):
 
 
 def some(world, every, count):
-    """Most of the calls of a long run are one page after the other."""
+    """Chooses fewer calls in thorough runs, too: most calls of a long run write one page each."""
     return spread(every, 200) if world.is_thorough else chosen(world, every, count)
 
 
+@scenario(users=EVERY_USER)
 def story(world):
-    """Everything is lost but the backup, and comes back under another device key."""
+    """A backup restores every item after the keychain and its device key are lost."""
     file = f"{world.folder}/keychain.backup"
     world.fill("a", "b")
     world.set("theirs", "value of theirs", *OTHERS)
@@ -79,8 +80,9 @@ def story(world):
     world.doctor()
 
 
+@scenario
 def passphrases(world):
-    """The keychain's own descriptor is not a backup's, and nothing asks where nobody is."""
+    """A backup takes its passphrase only from the descriptor that is named for it."""
     file = f"{world.folder}/keychain.backup"
     world.fill("a")
     for env in ({}, {"VALET_PASSCODE_FD": "0"}, {"VALET_INTERACTION": "never"}):
@@ -93,8 +95,10 @@ def passphrases(world):
     expect(names_under(world, file, b"short\n") == ["a"], "weak")
 
 
+@scenario(users=EVERY_USER)
 def locked(world):
-    """A locked keychain: asked for its passcode where each process has its own keys, else not."""
+    """A backup of a locked keychain takes the passcode only where each process unlocks for
+    itself."""
     file = f"{world.folder}/keychain.backup"
     create = ("create", "--force", file)
     restore = ("restore", "--replace", file)
@@ -108,7 +112,8 @@ def locked(world):
                 expect(verb != create or not os.path.exists(file), "half a backup")
             for variable in (True, False):
                 ends(0, under(world, verb, PASSCODE, variable, env=ALONE))
-            # Not this command's to unlock: with what is shared it would be for everybody.
+            # A backup command does not unlock a shared keychain: that would unlock it for every
+            # program.
             ends(75, under(world, verb, PASSCODE, env=SHARED), "run `valet unlock`")
         expect(names(world, file) == ["a", "f"], names(world, file))
         ends(75, world.run("get", "a", env=SHARED))
@@ -132,7 +137,7 @@ def names_under(world, file, passphrase):
 
 
 def grow(world, count=120):
-    """Writes some 12 MB; returns how long the log got at most."""
+    """Writes some 12 MB; returns the largest size of the log."""
     longest = 0
     for number in range(count):
         world.set("often", os.urandom(100_000))
@@ -140,12 +145,13 @@ def grow(world, count=120):
     return longest
 
 
+@scenario
 def stopped(world):
-    """Stopped before its end, a backup keeps nobody from taking over the log; then it goes on."""
+    """A stopped backup does not keep the log from being checkpointed."""
     need("strace")
     file = f"{world.folder}/keychain.backup"
     world.fill("a", "b")
-    # Bringing the file to disk is its last step.
+    # The fsync of the backup is its last step.
     process = world.start(
         ["strace", "-f", "-o", "/dev/null", "-e", "trace=fsync", "-e",
          "inject=fsync:signal=STOP:when=1", support.COMMAND, "backup", "create", file,
@@ -160,34 +166,42 @@ def stopped(world):
     os.kill(reader, signal.SIGCONT)
     outcome = world.finish(process)
     expect(outcome.code == 0, outcome)
-    # Of the moment at which it was begun.
+    # The backup has the items of the moment when it began.
     expect(names(world, file) == ["a", "b"], names(world, file))
 
 
 def wait_for_stop(parent):
-    """The child of a process, once it is stopped."""
+    """Waits until a child of the process has stopped, and returns its number."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
         with open(f"/proc/{parent.pid}/task/{parent.pid}/children") as children:
             for child in children.read().split():
-                state = open(f"/proc/{child}/stat").read().rsplit(")", 1)[1].split()[0]
-                if state in "Tt" and is_stopped_by_signal(child):
+                if run_state(child) in "Tt" and is_stopped_by_signal(child):
                     return int(child)
         time.sleep(0.05)
     raise support.Failure("nothing stopped")
 
 
 def is_stopped_by_signal(child):
-    """Whether it stays stopped: its tracer stops it for a moment at each call."""
+    """Returns whether a child stays stopped; its tracer stops it for a moment at each call."""
     for _ in range(10):
         time.sleep(0.05)
-        if open(f"/proc/{child}/stat").read().rsplit(")", 1)[1].split()[0] not in "Tt":
+        if run_state(child) not in "Tt":
             return False
     return True
 
 
+def run_state(process):
+    """Returns the kernel's letter for the state of a process; X for one that has ended."""
+    try:
+        return open(f"/proc/{process}/stat").read().rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        return "X"
+
+
+@scenario
 def spooled(world):
-    """48 MiB in a keychain: a backup with all of it, and no file beside it."""
+    """A backup of 48 MiB is complete and leaves no temporary file."""
     file = f"{world.folder}/folder/keychain.backup"
     os.mkdir(os.path.dirname(file))
     values = {f"k{number}": os.urandom(4 << 20) for number in range(12)}
@@ -205,8 +219,9 @@ def spooled(world):
     expect(world.get("last") == "small", "last")
 
 
+@scenario
 def named_reader(world):
-    """Another program that reads, stopped or for long, is named with its number."""
+    """valet doctor names the process whose reading keeps the log from being checkpointed."""
     world.fill("a")
     agent = world.agent()
     agent.do("keys")
@@ -234,8 +249,11 @@ def named_reader(world):
     agent.end()
 
 
+@scenario(script=CRASH_TEST)
 def killed_creation(world):
-    """In `create`: no file, or a whole one; with `--force` the old one or a whole new one."""
+    """A kill of backup create leaves no file, the old file or a complete new one.
+
+    With --force the old file stays until the new one is complete."""
     file = f"{world.folder}/folder/keychain.backup"
     os.mkdir(os.path.dirname(file))
     keys = [f"key {index}" for index in range(4)]
@@ -248,7 +266,7 @@ def killed_creation(world):
         if number % 2:
             os.remove(file)
         was_killed = killed(world, call, *words, input=PASSPHRASE)
-        # What takes the place of another file has a name of its own for a moment.
+        # A file that replaces another has a name of its own at first.
         left = [name for name in os.listdir(os.path.dirname(file)) if ".new-" not in name]
         expect(left in ([], ["keychain.backup"]), f"killed at {call}: {left}")
         expect(left or (number % 2 and was_killed), f"killed at {call}: no file")
@@ -263,8 +281,9 @@ def killed_creation(world):
     report(kill_count, tried, every)
 
 
+@scenario(script=CRASH_TEST)
 def killed_restore(world):
-    """In `restore`: everything is as it was, or everything is restored."""
+    """A kill of backup restore leaves everything restored or nothing."""
     file = f"{world.folder}/keychain.backup"
     keys = [f"key {index}" for index in range(4)]
     world.fill(*keys)
@@ -300,8 +319,9 @@ def killed_restore(world):
     report(kill_count, tried, every)
 
 
+@scenario(script=CRASH_TEST)
 def killed_first_restore(world):
-    """In a `restore` that makes the keychain: nothing, or everything, and the next one works."""
+    """A kill of a restore that creates the keychain leaves everything restored or nothing."""
     file = f"{world.folder}/keychain.backup"
     keys = [f"key {index}" for index in range(4)]
     world.fill(*keys)
@@ -316,8 +336,9 @@ def killed_first_restore(world):
         world.doctor()
 
 
+@scenario
 def full_disk(world):
-    """Too little room for a backup, and for a restore: an error, and all is as before."""
+    """A backup or restore without room on the disk fails and changes nothing."""
     private_mounts()
     file = f"{world.folder}/keychain.backup"
     keys = [f"key {index}" for index in range(4)]
@@ -346,8 +367,9 @@ def full_disk(world):
     world.doctor()
 
 
+@scenario
 def readers_and_writers(world):
-    """During a long restore readers see the old, and writers wait and are not lost."""
+    """A long restore lets others read, and loses no write that waited for it."""
     file = f"{world.folder}/keychain.backup"
     world.set("large", b"x" * (12 << 20))
     world.fill("a")

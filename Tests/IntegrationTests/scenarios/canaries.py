@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys that must not be where a thief looks: files, and the memory of a locked process.
+"""Keys that files and the memory of locked processes must not contain.
 
-All memory of the process is read, also what it leaves out of a core dump. A process counts as
-locked once it has made a call since: one that sleeps cannot know (keys and states, 1.6)."""
+The scenarios read all memory of a process, also the parts that a core dump leaves out. A process
+counts as locked once it has made a call after the lock: a sleeping process cannot know."""
 
 import keybags
 from leaks import memory, pattern
-from support import Agent, expect
+from support import EVERY_USER, LEAK_TEST, Agent, expect, scenario
 
 # The dynamic linker saves all registers on the stack when it binds a function late, and with them
 # what was copied last: the passcode that the agent, unlike a prompt, copies from its own memory.
@@ -14,14 +14,17 @@ VARIABLES = {"VALET_LOCK_STATE": "kernel", "LD_BIND_NOW": "1"}
 STAYING = ("ck", "cku", "dk", "dku")
 
 
+@scenario(users=EVERY_USER, script=LEAK_TEST)
 def after_locking(world):
-    """The passcode, root and class keys never stay; what is derived of them goes when locked."""
+    """No key of a locked keychain is in the memory of a process or in a file.
+
+    The passcode, the root key and the class keys never stay; derived keys go with the lock."""
     keeper, agent = Agent(world, VARIABLES), Agent(world, VARIABLES)
     keeper.do("passcode set ~7")
     for line in ("unlock ~7", "classes", "readable"):
         agent.do(line)
     backup(world)
-    # The process that changed the keys has none of them open until it is asked for something.
+    # The process that changed the keys opens them only at its next call.
     keeper.do("readable")
     bag, = keybags.stored(world.path("keychain.db")).values()
     keys = bag.keys(keybags.device_secret(world.path("device/device.key")), pattern(7))
@@ -48,8 +51,9 @@ def after_locking(world):
         one.end()
 
 
+@scenario(users=EVERY_USER, script=LEAK_TEST)
 def after_changing(world):
-    """No key of an epoch that is over is in the process that has ended it, nor in others."""
+    """No key of a replaced epoch is in the memory of a process or in a file."""
     keeper, agent = Agent(world, VARIABLES), Agent(world, VARIABLES)
     keeper.do("classes")
     agent.do("readable")
@@ -88,14 +92,15 @@ def check(agent, present, absent, when):
 
 
 def backup(world):
-    """A backup of what is open, beside the keychain."""
+    """Creates a backup beside the keychain."""
     outcome = world.run("backup", "create", f"{world.folder}/backup", "--passphrase-fd", "0",
                         input=b"of the backup\n", env=VARIABLES)
     expect(outcome.code == 0, outcome)
 
 
 def check_files(world, secrets, present=None):
-    """`present`: what is to be found in which file, or the search proves nothing."""
+    """Searches all files. `present` has for each file the bytes that the search must find, or
+    else it proves nothing."""
     files = world.contents("keychain.db", "keychain.db-wal", "keychain.db-shm")
     if present:
         files["the backup"] = open(f"{world.folder}/backup", "rb").read()

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Applications that follow what others store."""
+"""Applications that follow what other processes store."""
 
 from availability import KERNEL, locked
-from support import expect
+from support import EVERY_USER, expect, scenario
 
 
+@scenario(users=EVERY_USER)
 def told(world):
-    """What other processes store and remove is told, by key."""
+    """A watcher of keys sees what other processes store and remove."""
     watcher = world.agent()
     writer = world.agent()
     watcher.do("app keywatch ak")
@@ -23,8 +24,9 @@ def told(world):
     watcher.end()
 
 
+@scenario(users=EVERY_USER)
 def locked_keys(world):
-    """What is written while a process cannot read it is told when it can."""
+    """A watcher of keys sees an item that was stored while locked once it can be read."""
     with locked(world, KERNEL) as owner:
         owner.do("app unlock correct")
         watcher = world.agent(env=KERNEL)

@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes that were changed, files that were cut, and formats of a later version."""
+"""Keychains with changed bytes, cut files, or the format of a later version."""
 
 import os
 import random
 import shutil
 import sqlite3
 
-from support import expect
+from support import CRASH_TEST, expect, scenario
 
 KEYS = tuple(f"key{index}" for index in range(12))
-# What a call may say about a damaged keychain. "itemNotFound" only where `doctor` says more.
+# Errors that a call on a damaged keychain may return: "itemNotFound" only if `doctor` finds damage.
 ANSWERS = {"damaged", "keychainDamaged", "incomplete", "newerFormat", "keyUnavailable",
            "inputOutput", "itemNotFound"}
-# Nothing vouches for these: a new stamp only makes readers read again, the others order changes.
+# Columns without authentication: a new stamp only makes readers read again, and the others order
+# changes.
 UNPROTECTED = {"stamp", "change_number", "logical_time"}
 
 
 def prepare(world):
-    """A keychain whose every byte is in the database file, and a copy of it."""
+    """Creates a keychain whose every byte is in the database file, and a copy of it."""
     agent = world.agent()
     for key in KEYS:
         agent.do(f"set {key} value-of-{key}")
@@ -35,7 +36,7 @@ def restore(world):
 
 
 def examine(world, what):
-    """Reads everything: right or refused, no crash. Returns whether all of it was right."""
+    """Reads every item: each is right or refused. Returns whether all were right."""
     agent = world.agent()
     is_whole = True
     missing = []
@@ -65,8 +66,8 @@ def examine(world, what):
 
 
 def command_copes(world, what):
-    for verb in (["get", "one"], ["list"], ["status"], ["contains", "two"], ["remove", "one", "--yes"],
-                 ["set", "one"]):
+    for verb in (["get", "one"], ["list"], ["status"], ["contains", "two"],
+                 ["remove", "one", "--yes"], ["set", "one"]):
         outcome = world.run(*verb, input=b"value of one")
         expect(outcome.code in (0, 1, 44, 65), f"{what}: {verb}: {outcome}")
         is_answer = outcome.code == 0 or (verb[0] == "contains" and outcome.code == 44)
@@ -76,7 +77,7 @@ def command_copes(world, what):
 
 
 def table(path):
-    """What an SQLite that knows nothing of us reads from a database; None where it cannot."""
+    """Returns what plain SQLite reads from a database; None if it finds damage."""
     connection = sqlite3.connect(f"file:{path}?immutable=1", uri=True)
     connection.text_factory = bytes
     try:
@@ -95,8 +96,9 @@ def table(path):
         connection.close()
 
 
+@scenario(script=CRASH_TEST)
 def flipped_byte(world):
-    """A flipped byte anywhere in keychain.db: the right value or an error, and `doctor` sees it."""
+    """A flipped bit in the database gives right values or errors, and valet doctor finds it."""
     prepare(world)
     whole = table(world.path("keychain.db"))
     expect(whole, "the sample is damaged")
@@ -128,19 +130,21 @@ def flip(path, offset, mask):
         file.write(bytes([byte ^ mask]))
 
 
+@scenario
 def changed_cell(world):
-    """Any cell of any row, changed so that SQLite finds no fault: `doctor` finds it."""
+    """valet doctor finds a changed cell that SQLite takes for valid."""
     prepare(world)
     for name, columns in cells(world.path("keychain.db")):
         for column in columns:
             restore(world)
             what = f"{name}.{column}"
+            # The table of search entries has no row number.
+            key = "hash" if name == "attribute" else "rowid"
             world.doctored(
-                f"UPDATE OR REPLACE {name} SET {column} = CASE typeof({column}) WHEN 'integer' THEN "
-                f"{column} + 1 WHEN 'blob' THEN zeroblob(length({column})) ELSE x'01' END "
-                f"WHERE rowid = (SELECT max(rowid) FROM {name})" if name != "attribute" else
-                f"UPDATE OR REPLACE attribute SET {column} = CASE typeof({column}) WHEN 'integer' THEN "
-                f"{column} + 1 ELSE zeroblob(32) END WHERE hash = (SELECT max(hash) FROM attribute)")
+                f"UPDATE OR REPLACE {name} SET {column} = CASE typeof({column}) "
+                f"WHEN 'integer' THEN {column} + 1 "
+                f"WHEN 'blob' THEN zeroblob(length({column})) ELSE x'01' END "
+                f"WHERE {key} = (SELECT max({key}) FROM {name})")
             _, outcome = examine(world, what)
             expect(outcome.code != 0, f"{what}: doctor sees nothing")
             command_copes(world, what)
@@ -160,8 +164,9 @@ def cells(path):
     return found
 
 
+@scenario(script=CRASH_TEST)
 def damaged_device_key(world):
-    """Any byte of device.key flipped, and any length cut: refused; put back: all there."""
+    """A damaged device key is refused, and every item returns with the right one."""
     world.fill("one", "two")
     path = world.path("device/device.key")
     whole = open(path, "rb").read()
@@ -187,8 +192,9 @@ def damaged_device_key(world):
     world.doctor()
 
 
+@scenario(script=CRASH_TEST)
 def cut_database(world):
-    """keychain.db cut at any length: right values or errors, and `doctor` sees it."""
+    """A database that was cut gives right values or errors, and valet doctor finds it."""
     prepare(world)
     whole = table(world.path("keychain.db"))
     byte_count = os.path.getsize(world.path("keychain.db"))
@@ -203,8 +209,9 @@ def cut_database(world):
         command_copes(world, f"cut to {length}")
 
 
+@scenario
 def newer_format(world):
-    """A later version's marks: refused as newer, or as damaged where the keybag vouches for them."""
+    """A newer format is refused as newer, or as damaged if the keybag does not confirm it."""
     world.fill("one")
     world.settle()
     shutil.copytree(world.home, world.home + "-whole")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that closes descriptors which are not its own, as daemons do with everything from 3
-on: the keychain is opened anew, and what has their numbers then is left alone."""
+"""Programs that close every descriptor from 3 on, as daemons do: the keychain is opened again,
+and files that take the numbers are left alone."""
 
 import os
 import time
 
-from support import AGENT_ITEMS, expect
+from support import AGENT_ITEMS, expect, scenario
 
 # Long enough for a busy machine, and shorter than any deadline.
 LIMIT = 4
@@ -19,7 +19,7 @@ def used(world, verbs):
 
 
 def goes_on(world, agent, mark):
-    """It reads and writes at once, and others see that."""
+    """Checks that the program reads and writes without a delay, and that others see its writes."""
     begin = time.monotonic()
     expect(agent.do("get key") == "value", mark, "reading")
     agent.do(f"set {mark} x")
@@ -29,8 +29,9 @@ def goes_on(world, agent, mark):
     expect(world.get(mark, *AGENT_ITEMS) == "x", mark, "at the path")
 
 
+@scenario
 def closed(world):
-    """After reading, writing and both, one after the other, and again."""
+    """A program that closes all its descriptors goes on with the keychain at once."""
     world.set("key", "value", *AGENT_ITEMS)
     for number, verbs in enumerate((["get"], ["set"], ["set", "get"], ["get", "set", "get"])):
         agent = used(world, verbs)
@@ -39,7 +40,7 @@ def closed(world):
             expect(count > 2, "nothing was open:", count)
             goes_on(world, agent, f"closed-{number}-{turn}")
         agent.end()
-    # The first writer.
+    # A program whose first write comes after it has closed its descriptors.
     agent = used(world, ["set", "get"])
     agent.do("closefrom 3")
     agent.do("set first x")
@@ -48,8 +49,9 @@ def closed(world):
     world.doctor()
 
 
+@scenario
 def closed_in_part(world):
-    """From any number on."""
+    """A program that closes its descriptors from any number on goes on with the keychain."""
     world.set("key", "value", *AGENT_ITEMS)
     agent = used(world, ["get", "set", "get"])
     numbers = sorted(int(name) for name in os.listdir(f"/proc/{agent.pid}/fd"))
@@ -64,8 +66,9 @@ def closed_in_part(world):
     world.doctor()
 
 
+@scenario
 def taken(world):
-    """What has the numbers is neither written to nor closed, and reads give no wrong answer."""
+    """Files that take the numbers of closed descriptors are neither written nor closed."""
     world.set("key", "value", *AGENT_ITEMS)
     for number, verbs in enumerate((["get"], ["get", "set", "get"])):
         agent = used(world, verbs)
@@ -74,7 +77,7 @@ def taken(world):
         os.chmod(folder, 0o777)
         count = int(agent.do(f"take 3 {folder}"))
         expect(count > 2, "nothing was open:", count)
-        # A read may go by what was open for a tenth of a second; a write may not.
+        # A read may use what was open for a tenth of a second; a write may not.
         if number == 0:
             time.sleep(0.15)
         else:
@@ -102,8 +105,9 @@ def locked_files(pid, folder):
     return found
 
 
+@scenario
 def watching(world):
-    """A watcher of what others store still sees it."""
+    """A watcher of keys goes on after its program has closed all descriptors."""
     watcher, writer = world.agent(), world.agent()
     watcher.do("app keywatch ak")
     writer.do("app setas ak first 1")
@@ -126,8 +130,9 @@ def processor_time(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+@scenario
 def forked(world):
-    """A child that was forked by a program which has closed everything."""
+    """A child of a program that closed all descriptors can use the keychain."""
     agent = world.agent()
     agent.do("set parent before")
     agent.do("keys")

@@ -11,7 +11,7 @@ import tempfile
 import time
 
 from kills import CHANGING, OTHER, spread
-from support import AGENT, Agent, Skip, expect, need
+from support import AGENT, CRASH_TEST, EVERY_USER, Agent, Skip, expect, need, scenario
 
 KEYRING = ("add_key", "keyctl")
 CALLS = CHANGING + OTHER + KEYRING
@@ -20,12 +20,12 @@ DEVICE_ONLY = {"whenUnlockedThisDeviceOnly", "afterFirstUnlockThisDeviceOnly",
 MIGRATABLE = {"whenUnlocked", "afterFirstUnlock", "always"}
 CLASSES = MIGRATABLE | DEVICE_ONLY
 PASSCODE_CLASS = "whenPasscodeSetThisDeviceOnly"
-# Items that need a person: sealed to the passcode's pair of keys, and to the other.
+# Items that need the user: one sealed to the key pair of the passcode, one to the other pair.
 BOUND, GATED = "bound", "gated"
 
 
 class Change:
-    """One change of keys: how to get there, what to say, and what may be the case afterwards."""
+    """One change of keys: the commands before it, the command itself, and the allowed results."""
 
     @property
     def needs_tpm(self):
@@ -33,9 +33,9 @@ class Change:
 
     def __init__(self, before, line, old, new, readable=None, interrupted=None, loses_key=False):
         self.before, self.line, self.old, self.new = before, line, old, new
-        # Whether the device key is gone when it begins.
+        # Whether the device key is missing when the change begins.
         self.loses_key = loses_key
-        # A change that was killed in the middle before this one.
+        # A change that was killed before this one.
         self.interrupted = interrupted
         self.readable = readable or [ALL if old != "-" else CLASSES]
 
@@ -72,13 +72,13 @@ CHANGES = {
 
 
 def prepare(world, change):
-    """Makes the keychain before the change, to be copied for each attempt."""
+    """Creates the keychain before the change, which each attempt copies."""
     need("strace")
     key = f"{world.folder}/given.key"
     with open(key, "wb") as file:
         file.write(os.urandom(32))
     os.chmod(key, 0o600)
-    # A new keychain would take the key that is given.
+    # The variable is set only now: a new keychain would take its key from the file.
     world.variables = {"VALET_LOCK_STATE": "kernel"}
     if change.needs_tpm:
         world.variables["VALET_TEST_TPM"] = start_tpm(world)
@@ -103,7 +103,7 @@ def prepare(world, change):
 
 
 def start_tpm(world):
-    """A TPM of the scenario's own; returns the socket on which it takes commands."""
+    """Starts a TPM for this scenario; returns the path of its socket."""
     need("swtpm")
     folder = tempfile.mkdtemp(prefix="tpm-", dir=world.folder)
     state, path = f"{folder}/state", f"{folder}/socket"
@@ -130,7 +130,8 @@ def start_tpm(world):
 
 
 def interrupt(world, change):
-    """Leaves a change in the middle: rows of both epochs, and those of the classes in the older."""
+    """Kills a change halfway: rows of both epochs, and the items of all classes in the older
+    one."""
     whole = f"{world.home}-whole"
     shutil.copytree(world.home, whole)
     for number in range(20, 400, 10):
@@ -151,7 +152,7 @@ def interrupt(world, change):
 
 
 def close(agent, passcode):
-    """Leaves no key in the kernel."""
+    """Takes the keys out of the kernel and ends the agent."""
     if passcode != "-":
         agent.do("lock all")
     agent.do("close")
@@ -159,10 +160,10 @@ def close(agent, passcode):
 
 
 def attempt(world, change, *options):
-    """Does the change in a process of its own, under strace, and in one that is unlocked."""
+    """Makes the change in an unlocked process of its own, under strace."""
     shutil.rmtree(world.home)
     shutil.copytree(world.template, world.home)
-    # To unlock would finish what was interrupted.
+    # An unlock would finish the interrupted change.
     opens = change.old != "-" and not change.interrupted and not change.loses_key
     unlock = f"unlock {change.old}\n" if opens else ""
     lines = f"{unlock}mark begin\n{world.line}\nmark end\nreadable\nstate\n"
@@ -173,7 +174,7 @@ def attempt(world, change, *options):
 
 
 def steps(world, change):
-    """The calls of a change from where it takes the lock, as (name, which of them)."""
+    """Returns the system calls of a change after it has the lock, as (name, number)."""
     log = f"{world.folder}/trace"
     outcome = attempt(world, change, "-o", log, "-e", f"trace={','.join(CALLS)}")
     expect(b"error" not in outcome.out, world.line, outcome.out)
@@ -226,9 +227,9 @@ def kill_at_each(world, change):
 
 
 def chosen(world, every):
-    """All calls that change something, and some of the others: a kill at one of those leaves
-    what a kill at the next that changes something leaves. Or as many as a test run has time for.
-    """
+    """Chooses all calls that change something and some of the others, or fewer in a test run. A
+    kill at one of the others leaves the same as a kill at the next call that changes
+    something."""
     changing = [call for call in every if call[0] in CHANGING + KEYRING]
     other = [call for call in every if call not in changing]
     if world.is_thorough:
@@ -237,9 +238,8 @@ def chosen(world, every):
 
 
 def verify(world, change, expected=None):
-    """All items are there, the old or the new passcode opens, and what was begun comes to an end.
-
-    Returns which of the two it is."""
+    """Checks that all items are there, that the old or the new passcode opens them, and that the
+    change was completed. Returns "old" or "new"."""
     agent = Agent(world, world.variables)
     which, passcode = open_with(world, agent, change)
     if change.interrupted:
@@ -258,7 +258,7 @@ def verify(world, change, expected=None):
     readable = set(agent.do("readable three" if passcode != "-" else "readable").split())
     expect(readable == allowed, which, "after a second change:", readable)
     if change.needs_tpm:
-        # The command knows the machine's TPM alone.
+        # The command uses only the TPM of the machine.
         agent.ask("lock all")
         agent.do("close")
         expect(agent.do("diagnose") == "", which, "broken:", agent.do("diagnose"))
@@ -272,23 +272,23 @@ def verify(world, change, expected=None):
 
 
 def check_epoch(world, agent, which):
-    """New passcode, new keys: never the new one for an epoch that was there before."""
+    """Checks that a new passcode never opens an epoch from before the change."""
     before = int(re.search(r"epoch=(\d+)", world.interrupted_state)[1])
     now = epoch(agent)
     expect(now == before + (which == "new"), which, "passcode, epoch", now, "after", before)
 
 
 def epoch(agent):
-    """The number of the keys that the keychain is written under."""
+    """Returns the number of the epoch under which the keychain is written."""
     return int(re.search(r"epoch=(\d+)", agent.do("state"))[1])
 
 
 def open_with(world, agent, change):
-    """Opens the keychain; returns in which state it is and with which passcode."""
+    """Opens the keychain; returns its state, "old" or "new", and its passcode."""
     if change.loses_key:
         if agent.ask(f"unlock {change.new}").startswith("ok"):
             return "new", change.new
-        # As before: it takes the recovery key, and nothing else has changed.
+        # The old state: the recovery key is still needed, and nothing has changed.
         agent.do(world.line)
         return "old", change.new
     if "-" in (change.old, change.new):
@@ -303,7 +303,7 @@ def open_with(world, agent, change):
     if change.old == change.new:
         agent.do(f"unlock {change.new}")
         return ("new" if has_changed(world, agent, change) else "old"), change.new
-    # A TPM forgives few wrong passcodes.
+    # A TPM accepts few wrong passcodes.
     is_new = (has_changed(world, agent, change) if change.needs_tpm
               else agent.ask(f"unlock {change.new}").startswith("ok"))
     which, passcode = ("new", change.new) if is_new else ("old", change.old)
@@ -312,7 +312,7 @@ def open_with(world, agent, change):
 
 
 def has_changed(world, agent, change):
-    """Whether the change was made: by the epoch, or by the recovery key, which takes no new one."""
+    """Returns whether the change was made; a new recovery key does not begin an epoch."""
     if change.line.startswith("recovery create"):
         return json.loads(world.run("status", "--json", env=world.variables).out)["recoveryKey"]
     return epoch(agent) != world.first_epoch
@@ -323,51 +323,72 @@ def tidy(state):
 
 
 def check_files(world, change, which):
-    """No device key but the one that is used, and no marker."""
+    """Checks that there is no other device key and no marker."""
     names = {name for name in world.names() if name.startswith(("device/", "erase"))}
     expect(names <= {"device/device.key"}, "left over:", names)
     if "bind" not in change.line and not change.needs_tpm:
         expect(names == {"device/device.key"}, "no device key")
 
 
+@scenario(users=EVERY_USER, script=CRASH_TEST)
 def setting(world):
+    """A kill while a passcode is set leaves the old keys or the new ones."""
     kill_at_each(world, CHANGES["setting"])
 
 
+@scenario(users=EVERY_USER, script=CRASH_TEST)
 def changing(world):
+    """A kill while a passcode is changed leaves the old keys or the new ones."""
     kill_at_each(world, CHANGES["changing"])
 
 
+@scenario(script=CRASH_TEST)
 def removing(world):
+    """A kill while a passcode is removed leaves the old keys or the new ones."""
     kill_at_each(world, CHANGES["removing"])
 
 
+@scenario(script=CRASH_TEST)
 def rotating(world):
+    """A kill while keys rotate leaves the old keys or the new ones."""
     kill_at_each(world, CHANGES["rotating"])
 
 
+@scenario(script=CRASH_TEST)
 def rotating_with_passcode(world):
+    """A kill while keys under a passcode rotate leaves the old keys or the new ones."""
     kill_at_each(world, CHANGES["rotating_with_passcode"])
 
 
+@scenario(script=CRASH_TEST)
 def creating_recovery_key(world):
+    """A kill while a recovery key is created leaves the keychain with it or without it."""
     kill_at_each(world, CHANGES["creating_recovery_key"])
 
 
+@scenario(script=CRASH_TEST)
 def recovering(world):
+    """A kill of a recovery leaves the old keys or the new ones."""
     kill_at_each(world, CHANGES["recovering"])
 
 
+@scenario(script=CRASH_TEST)
 def recovering_in_between(world):
+    """A kill of a recovery that finishes a killed rotation leaves the old keys or the new ones."""
     kill_at_each(world, CHANGES["recovering_in_between"])
 
 
+@scenario(script=CRASH_TEST)
 def recovering_a_lost_key(world):
+    """A kill of a recovery without the device key leaves the old keys or the new ones."""
     kill_at_each(world, CHANGES["recovering_a_lost_key"])
 
 
+@scenario(users=EVERY_USER)
 def changes_while_locked(world):
-    """A recovery key, and new keys, put nothing into the kernel that unlocks, not for a moment."""
+    """A recovery key or new keys for a locked keychain put no unlocking key into the kernel.
+
+    The trace shows every key that was made, even for a moment."""
     need("strace")
     variables = {"VALET_LOCK_STATE": "kernel"}
     agent = Agent(world, variables)
@@ -385,38 +406,54 @@ def changes_while_locked(world):
     expect(set(answers[3].split()[1:]) == open_classes, answers[3])
     calls = open(log).read()
     made = re.findall(r'add_key\("user", "valet:2:[0-9a-f]+:(\w):', calls)
-    # Once for the recovery key, and before and after the rows have followed the new keys.
+    # Keys are added once for the recovery key, and before and after the rows move to the new keys.
     expect(set(made) == {"f"} and len(made) >= 3, "keys that were made:", made)
     close(agent, "one")
 
 
+@scenario(script=CRASH_TEST)
 def revoking(world):
+    """A kill while a recovery key is revoked leaves the old keys or the new ones."""
     kill_at_each(world, CHANGES["revoking"])
 
 
+@scenario(script=CRASH_TEST)
 def binding(world):
+    """A kill while the keychain moves to a key file leaves the old keys or the new ones."""
     kill_at_each(world, CHANGES["binding"])
 
 
+@scenario(script=CRASH_TEST)
 def unbinding(world):
+    """A kill while the keychain moves back from a key file leaves the old keys or the new ones."""
     kill_at_each(world, CHANGES["unbinding"])
 
 
+@scenario(script=CRASH_TEST)
 def binding_to_tpm(world):
+    """A kill while the keychain moves to a TPM leaves the old keys or the new ones."""
     kill_at_each(world, CHANGES["binding_to_tpm"])
 
 
+@scenario(script=CRASH_TEST)
 def binding_passcode_to_tpm(world):
+    """A kill while a passcode moves to a TPM leaves the old keys or the new ones."""
     kill_at_each(world, CHANGES["binding_passcode_to_tpm"])
 
 
+@scenario(script=CRASH_TEST)
 def changing_passcode_in_tpm(world):
+    """A kill while a passcode in a TPM is changed leaves the old keys or the new ones."""
     kill_at_each(world, CHANGES["changing_passcode_in_tpm"])
 
 
+@scenario(script=CRASH_TEST)
 def rotating_in_tpm(world):
+    """A kill while keys in a TPM rotate leaves the old keys or the new ones."""
     kill_at_each(world, CHANGES["rotating_in_tpm"])
 
 
+@scenario(script=CRASH_TEST)
 def unbinding_from_tpm(world):
+    """A kill while the keychain moves back from a TPM leaves the old keys or the new ones."""
     kill_at_each(world, CHANGES["unbinding_from_tpm"])

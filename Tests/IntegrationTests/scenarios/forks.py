@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A child that was forked and never calls `exec`."""
+"""Children that are forked and never call `exec`."""
 
 import time
 
-from support import expect
+from support import CRASH_TEST, expect, scenario
 
 
+@scenario
 def after_use(world):
-    """The child works, the parent goes on, and both see everything."""
+    """A forked child and its parent both go on with the keychain."""
     agent = world.agent()
     agent.do("set parent before")
     agent.do("keys")
@@ -31,8 +32,9 @@ def after_use(world):
     world.doctor()
 
 
+@scenario
 def in_the_middle(world):
-    """While another thread is in a call: the child is refused, and does not hang."""
+    """A child that is forked during another thread's call is refused and does not hang."""
     agent = world.agent()
     agent.do("set parent before")
     holder = world.agent()
@@ -50,8 +52,9 @@ def in_the_middle(world):
     world.doctor()
 
 
+@scenario(script=CRASH_TEST)
 def at_any_moment(world):
-    """While another thread writes: it works or is refused, and nothing is damaged."""
+    """A fork at any moment of another thread's writes damages nothing."""
     agent = world.agent()
     agent.do("set parent before")
     agent.do("background busy")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that read, unlock and lock at the same time: each answer fits an order of the calls."""
+"""Processes that read, unlock and lock at the same time: some order of the calls explains every
+answer."""
 
 import bisect
 import collections
@@ -8,13 +9,13 @@ import os
 import time
 
 from passcodes import ALONE, SHARED
-from support import Failure, expect, mount, private_mounts
+from support import CRASH_TEST, EVERY_USER, Failure, expect, mount, private_mounts, scenario
 
 WORD = "word"
 # Hides the runtime folders, so that sharing files go to the keychain's folder.
 HIDING = ("unshare", "--mount", "sh", "-c",
           'mount -t tmpfs none /run/user && exec "$0" "$@"')
-# After so long, in ns, nobody believes what was read before, or where a path led.
+# After this time, in ns, a process reads again what it has read before, and where a path leads.
 LOOK = 102_000_000
 NAMESPACE = ("unshare", "--user", "--map-root-user")
 
@@ -22,9 +23,9 @@ Call = collections.namedtuple("Call", "begin end answer by", defaults=["the scen
 
 
 class Order:
-    """What reads may answer, by when calls that open and calls that close began and ended.
-
-    A read may see the effect of a call unless an opposite call lies between the two."""
+    """Says which answers of reads are allowed, by the times when calls that open and calls that
+    close began and ended. A read may see the effect of a call unless an opposite call lies
+    between the two."""
 
     def __init__(self, opening, closing):
         self.opening, self.closing = Calls(opening), Calls(closing)
@@ -36,8 +37,8 @@ class Order:
         return opposite.latest_begin(ended_before=read.begin) <= latest
 
     def before(self, read):
-        """The last calls before a read, by which process, and when they began and ended before it,
-        in ms."""
+        """Returns the last calls before a read with their processes and their times relative to
+        it, in ms."""
         calls = [(verb, call.by, (call.begin - read.begin) / 1e6, (call.end - read.begin) / 1e6)
                  for verb, calls in (("opened", self.opening), ("closed", self.closing))
                  for call in calls.all if call.begin < read.end]
@@ -64,7 +65,7 @@ class Calls:
 
 
 def recorded(world, number):
-    """The calls of a process by verb."""
+    """Returns the calls of a process by verb."""
     found = collections.defaultdict(list)
     for line in open(f"{world.folder}/history-{number}"):
         verb, begin, end, answer = line.split()
@@ -73,11 +74,10 @@ def recorded(world, number):
 
 
 def judge(reads, opening, closing, who, hidden=frozenset(), sees_all=True):
-    """Compares each read with the order of the other calls; returns how many there were of each
-    answer, and how many had one right answer only.
-
-    Processes that miss a place of sharing files see some unlocks only: no "locked" is wrong. Theirs
-    are seen a moment later: they cannot end keys that they do not see (docs/FORMAT.md §10.5)."""
+    """Compares each read with the order of the other calls; counts the answers, and the reads
+    that had only one right answer. A process that misses a place of sharing files sees only
+    some unlocks, so that "locked" is never wrong. Its own unlocks are seen a moment later, as
+    it cannot end keys that it does not see (docs/FORMAT.md §10.5)."""
     orders = Order(opening, closing), Order(
         [call._replace(end=call.end + LOOK) if call.by in hidden else call for call in opening],
         closing)
@@ -94,7 +94,7 @@ def judge(reads, opening, closing, who, hidden=frozenset(), sees_all=True):
 
 
 def prepare(world):
-    """A keychain with a passcode and an item, locked. Returns when that was done, as a lock."""
+    """Creates a locked keychain with a passcode and an item. Returns that as the first lock."""
     agent = world.agent(env=SHARED)
     agent.do(f"app passcode {WORD}")
     agent.do("set key value")
@@ -103,8 +103,11 @@ def prepare(world):
     return Call(0, time.monotonic_ns(), "done")
 
 
+@scenario(users=EVERY_USER, script=CRASH_TEST)
 def raced(world):
-    """Some of the processes share keys by another folder, from another namespace, or not at all."""
+    """Each concurrent read fits an order of the locks and unlocks around it.
+
+    Some processes share keys through another folder, from another namespace, or not at all."""
     is_root = os.geteuid() == 0
     if is_root:
         private_mounts()
@@ -134,8 +137,9 @@ def raced(world):
     report(records, before)
 
 
+@scenario(script=CRASH_TEST)
 def accidents(world):
-    """The page of locks is damaged, removed and put back while programs read."""
+    """A damaged page of locks keeps the keychain locked until the next unlock."""
     closing, opening = [prepare(world)], []
     seconds = 60 if world.is_thorough else 8
     owner, readers = world.agent(env=SHARED), [world.agent(env=SHARED) for _ in range(4)]
@@ -212,14 +216,14 @@ def replaced(world, path):
 
 
 def put_back(world, path):
-    """The bytes of before a lock come back after it."""
+    """Writes the bytes from before a lock again after it."""
     contents = open(path, "rb").read()
     lock(world)
     overwritten(path, 0, contents)
 
 
 def moved_back(world, path):
-    """The file of before a lock comes back after it."""
+    """Puts the file from before a lock back after it."""
     away = world.path("away.lock")
     os.rename(path, away)
     lock(world)

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The identity of a program, when it is not what it seems."""
+"""The identity of programs whose file or environment suggests another one."""
 
 import os
 import pwd
 import shutil
 import subprocess
 
-from support import expect, need_root
+from support import expect, need_root, scenario
 import support
 
 
+@scenario
 def setuid(world):
-    """A setuid program believes no variable: its keychain is where its user's home is."""
+    """A setuid program takes neither its name nor its keychain from a variable."""
     need_root()
     os.makedirs(f"{world.folder}/bin", mode=0o755)
     program = shutil.copy(support.COMMAND, f"{world.folder}/bin/valet")
@@ -32,8 +33,9 @@ def setuid(world):
         expect(home in text, words, f"says nothing of {home}:", text)
 
 
+@scenario
 def replaced(world):
-    """A program whose file is replaced or removed while it runs keeps its name and its items."""
+    """A program whose file is replaced or removed keeps its name and its items."""
     os.makedirs(f"{world.folder}/bin")
     program = f"{world.folder}/bin/mailer"
     for change in ("removed", "replaced"):
@@ -55,8 +57,9 @@ def replaced(world):
     world.doctor()
 
 
+@scenario
 def named_by_bundle(world):
-    """The Info.plist that the command writes names a program, for Foundation and the keychain."""
+    """An Info.plist that valet writes names the program for Foundation and the keychain."""
     folder = f"{world.folder}/bin"
     os.makedirs(folder)
     for name in ("mailer", "other"):
@@ -88,8 +91,9 @@ ENTITLEMENTS = """<?xml version="1.0" encoding="UTF-8"?>
 """
 
 
+@scenario
 def app_outranks(world):
-    """--app names the program, whatever the file says that VALET_ENTITLEMENTS names."""
+    """The option --app names the program whatever the entitlements say."""
     path = f"{world.folder}/declared.entitlements"
     with open(path, "w") as file:
         file.write(ENTITLEMENTS)
@@ -103,14 +107,15 @@ def app_outranks(world):
     for env in (None, declared):
         expect(world.get("k", "--app", "chosen", env=env) == "of the option", "--app", env)
         expect(world.run("remove", "k", "--app", "another", env=env).code == 44, "another", env)
-    # Even a file that nobody can use does not matter then.
+    # With --app not even an unusable file matters.
     broken = {"VALET_ENTITLEMENTS": f"{world.folder}/missing"}
     expect(world.get("k", "--app", "chosen", env=broken) == "of the option", "a missing file")
     expect(world.run("get", "k", env=broken).code == 1, "a missing file counts without --app")
 
 
+@scenario
 def set_down(world):
-    """What the command stores for a program, the program finds, and the other way round."""
+    """A program finds what the command stores for it, and the command what the program stores."""
     world.set("token", "from the command", *support.AGENT_ITEMS)
     agent = world.agent()
     expect(agent.do("get token") == "from the command", "the program")

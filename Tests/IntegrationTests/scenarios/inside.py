@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A lock while another process is stopped in the middle of a change of keys, a recovery or a
-renewal, at whichever system call: the lock holds."""
+"""Locks while another process is stopped at a system call of a change of keys, a recovery or a
+renewal."""
 
 import collections
 import re
@@ -14,15 +14,15 @@ from kills import CHANGING, spread
 from passcodes import ALONE, SHARED
 from states import fill_bytes, make_room
 from stops import go_on, stops
-from support import COMMAND, Agent, expect, need_root
+from support import COMMAND, CRASH_TEST, LONELY, Agent, expect, need_quota, need_root, scenario
 
 LOCKED = ("locked ", "beforeFirstUnlock ")
-# What a passcode is stretched in.
+# A mapping of at least this size is the memory in which a passcode is stretched.
 LARGE = 32 << 20
 
 
 class Attempt:
-    """A change of keys by a process of its own, under strace, up to where it is told to begin."""
+    """A change of keys by a process of its own, under strace, that has been told to begin."""
 
     def __init__(self, world, change, case, *options):
         shutil.rmtree(world.home)
@@ -56,7 +56,7 @@ CASES = {
     "rotating_without_room": Case("rotating_with_passcode", SHARED, fill=True),
     "rotating_alone": Case("rotating_with_passcode", ALONE),
     "changing_alone": Case("changing", ALONE),
-    # Locked before, it is unlocked by the recovery alone.
+    # The keychain is locked before, so that only the recovery unlocks it.
     "recovering_alone": Case("recovering", ALONE, is_open=False),
 }
 
@@ -89,7 +89,7 @@ def lock_inside(world, name):
 
 
 def steps(world, case):
-    """The calls of a change from where a passcode is stretched, as (name, which of them)."""
+    """Returns the system calls of a change after it stretches a passcode, as (name, number)."""
     log = f"{world.folder}/trace"
     attempt = Attempt(world, case.change, case, "-o", log, "-e", f"trace={','.join(CALLS)}")
     answer = attempt.agent.answer()
@@ -122,8 +122,8 @@ def is_large(line):
 
 
 def chosen(world, every):
-    """While the passcode is stretched, right before keys are published and right after, and some
-    of the calls that change something."""
+    """Chooses calls during the stretching of the passcode, just before and just after keys are
+    published, and some that change something."""
     changing = [call for call in every[1:] if call[0] in CHANGING + KEYRING]
     if world.is_thorough:
         return [every[0], *spread(changing, 250)]
@@ -133,28 +133,40 @@ def chosen(world, every):
     return list(dict.fromkeys([every[0], *near, *spread(changing, 2 if near else 5)]))
 
 
+@scenario(script=CRASH_TEST)
 def rotating(world):
+    """A lock during a rotation of shared keys holds."""
     lock_inside(world, "rotating")
 
 
+@scenario(users=(LONELY,))
 def rotating_without_room(world):
+    """A lock during a rotation without room for kernel keys holds."""
+    need_quota(world)
     lock_inside(world, "rotating_without_room")
 
 
+@scenario(script=CRASH_TEST)
 def rotating_alone(world):
+    """A lock during a rotation by a process that unlocked for itself holds."""
     lock_inside(world, "rotating_alone")
 
 
+@scenario(script=CRASH_TEST)
 def changing_alone(world):
+    """A lock during a change of passcode by a process that unlocked for itself holds."""
     lock_inside(world, "changing_alone")
 
 
+@scenario(script=CRASH_TEST)
 def recovering_alone(world):
+    """A lock during a recovery by a process with keys of its own holds."""
     lock_inside(world, "recovering_alone")
 
 
+@scenario(script=CRASH_TEST)
 def renewing(world):
-    """Stopped in a `get` that renews an idle time."""
+    """A lock while an idle time is renewed holds."""
     need_root()
     opened.keychain(world)
     case = opened.KILLS["renewing"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads keybags as a thief would, from docs/FORMAT.md and nothing of ours."""
+"""Reads keybags with the knowledge of docs/FORMAT.md alone, as an attacker would."""
 
 import ctypes
 import ctypes.util
@@ -22,7 +22,7 @@ ROOT_BY_DEVICE, ROOT_BY_PASSCODE, ARGON2, INDEX = 0x0101, 0x0102, 0x0110, 0x0301
 
 
 class Keybag:
-    """A keybag somewhere in `data`; parsed as far as it is there."""
+    """A keybag at `start` in `data`, which may be incomplete."""
 
     def __init__(self, data, start=0):
         self.chain = data[start + 10:start + 26]
@@ -40,7 +40,7 @@ class Keybag:
             place += 6 + size
 
     def keys(self, device_secret, passcode=None):
-        """What these two open, by name; each wrap that is not opened is left out."""
+        """Returns the keys that these two open, by name."""
         kdev = h(device_secret, b"device-kek", self.chain)
         kpass = None
         if passcode is not None and ARGON2 in self.records:
@@ -75,7 +75,7 @@ class Keybag:
         nonce, sealed = body[49:73], body[73:105]
         data = lp(b"valet/1/wrap", kind, self.chain, struct.pack(">Q", self.epoch), body[1:17],
                   parameters)
-        # A stream cipher: sealing what is sealed opens it.
+        # With a stream cipher, sealing twice opens.
         key = sealing.seal(kek, nonce, sealed, data)[24:56]
         return key if sealing.seal(kek, nonce, key, data) == body[49:] else None
 
@@ -94,7 +94,7 @@ def stretch(passcode, record):
 
 
 def stored(path):
-    """The keybags that a database has now, by epoch."""
+    """Returns the keybags of a database by epoch."""
     connection = sqlite3.connect(path)
     rows = connection.execute("SELECT epoch, bytes FROM keybag").fetchall()
     connection.close()
@@ -108,14 +108,14 @@ def device_secret(path):
 
 
 def subkeys(keys):
-    """What programs hold of class keys: what seals attributes and values."""
+    """Returns the subkeys that programs hold: those that seal attributes and values."""
     return {f"{name}/{kind}": h(key, kind.encode())
             for name, key in keys.items() if name not in ("root", "index")
             for kind in ("seal-attributes", "seal-value")}
 
 
 def carve(data, chain):
-    """All keybags of a keychain that stand somewhere in raw bytes."""
+    """Returns all keybags of a keychain that raw bytes contain."""
     place, found = data.find(MAGIC), []
     while place >= 0:
         if data[place + 10:place + 26] == chain:

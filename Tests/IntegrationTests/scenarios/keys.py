@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One of the two files missing, empty, or another keychain's; and how both come into being."""
+"""Keychains whose database or device key is missing, empty or foreign; and how both are created."""
 
 import collections
 import json
@@ -11,12 +11,14 @@ import stat
 import subprocess
 import time
 
-from support import COMMAND, expect, need
+from support import COMMAND, CRASH_TEST, EVERY_USER, expect, need, scenario
 
 
 def refused(world, code, *verbs, among=None):
     before, names = world.contents(), world.names()
-    for verb in verbs or (["get", "a"], ["set", "a"], ["set", "new"], ["remove", "a", "--yes"], ["list"]):
+    verbs = verbs or (
+        ["get", "a"], ["set", "a"], ["set", "new"], ["remove", "a", "--yes"], ["list"])
+    for verb in verbs:
         outcome = world.run(*verb, input=b"other")
         expect(outcome.code == code, verb, outcome)
         expect("hint:" in outcome.err, verb, "without a hint:", outcome)
@@ -24,8 +26,9 @@ def refused(world, code, *verbs, among=None):
     expect(world.names() == names, "new files:", world.names() - names)
 
 
+@scenario
 def no_device_key(world):
-    """The device key is gone: an error, nothing new; put back, everything is there."""
+    """Without its device key a keychain is incomplete, and complete once it is back."""
     world.fill("a", "b")
     key = world.path("device/device.key")
     os.rename(key, f"{world.folder}/kept")
@@ -39,8 +42,11 @@ def no_device_key(world):
     world.doctor()
 
 
+@scenario(users=EVERY_USER)
 def other_device_key(world):
-    """A foreign device key: nothing changes on disk (spec/keys-and-states.md §8, case 9)."""
+    """Under the device key of another keychain nothing is read or written.
+
+    spec/keys-and-states.md §8, case 9."""
     keys = ("a", "b", "c")
     world.fill(*keys)
     other = {"VALET_HOME": f"{world.folder}/other"}
@@ -58,8 +64,11 @@ def other_device_key(world):
     world.doctor()
 
 
+@scenario(users=EVERY_USER)
 def lone_files(world):
-    """Twenty processes and one file: errors, no new file (spec/keys-and-states.md §8, case 10)."""
+    """A missing database or device key is not created anew.
+
+    Twenty processes try at once. spec/keys-and-states.md §8, case 10."""
     world.fill("a")
     for missing in ("keychain.db", "device/device.key"):
         for log_too in (False, True):
@@ -87,8 +96,9 @@ def crowd_refused(world):
     expect(world.contents("keychain.db", "device/device.key") == before, "a file was written")
 
 
+@scenario
 def empty_database(world):
-    """An empty keychain.db beside a device key is incomplete."""
+    """An empty database beside a device key is an incomplete keychain."""
     world.fill("a")
     kept = world.contents("keychain.db")["keychain.db"]
     open(world.path("keychain.db"), "wb").close()
@@ -99,8 +109,9 @@ def empty_database(world):
     world.check("a")
 
 
+@scenario(users=EVERY_USER)
 def bound_to_credential(world):
-    """A keychain that a service binds to its credential, as systemd hands it over."""
+    """A keychain that is bound to a service credential opens with that credential alone."""
     folder = os.path.join(world.folder, "credentials")
     credential(folder, "valet.device-key")
     service = {"CREDENTIALS_DIRECTORY": folder}
@@ -117,7 +128,7 @@ def bound_to_credential(world):
     expect(world.get("a", env=service) == "value of a", "bound")
     world.set("b", "value of b", env=service)
 
-    # Started again without the credential, or with another's.
+    # The service starts again without the credential, or with another one.
     other = os.path.join(world.folder, "others")
     credential(other, "valet.device-key")
     for variables in ({}, {"CREDENTIALS_DIRECTORY": other}):
@@ -130,7 +141,7 @@ def bound_to_credential(world):
         expect("device/device.key" not in world.names(), "a key was made")
     expect(world.get("b", env=service) == "value of b", "with the credential again")
 
-    # Back, but never unasked.
+    # The keychain returns to its own file, but only on request.
     outcome = world.run("device", "bind", "--own-file", env=service)
     expect(outcome.code == 64 and "--lower" in outcome.err, outcome)
     check_level(world, service, "noPasscode", "credential", "credential")
@@ -150,7 +161,7 @@ def credential(folder, name):
 
 
 def check_level(world, variables, state, level, source):
-    """What `status` and `device status` say of where the key comes from."""
+    """Checks what `status` and `device status` say about the source of the key."""
     status = json.loads(world.run("status", "--json", env=variables).out)
     expect((status["state"], status["level"]) == (state, level), status)
     place = json.loads(world.run("device", "status", "--json", env=variables).out)
@@ -158,8 +169,9 @@ def check_level(world, variables, state, level, source):
     expect(place["isAvailable"] == (state != "keyUnavailable"), place)
 
 
+@scenario
 def leftover_log(world):
-    """A log that an earlier keychain left behind does a new one no harm."""
+    """The log of an earlier keychain does not disturb a new one."""
     world.fill("a", "b")
     os.remove(world.path("keychain.db"))
     os.remove(world.path("device/device.key"))
@@ -170,8 +182,11 @@ def leftover_log(world):
     world.doctor()
 
 
+@scenario(users=EVERY_USER, script=CRASH_TEST)
 def creation_race(world):
-    """Fifty processes do the first `set` at once (spec/keys-and-states.md §8, case 11)."""
+    """Fifty first writes at once create one keychain.
+
+    spec/keys-and-states.md §8, case 11."""
     for umask in (0o000, 0o077):
         world.home = f"{world.folder}/home-{umask:o}"
         begin = time.monotonic()
@@ -194,8 +209,9 @@ def creation_race(world):
         print(f"50 first sets under umask {umask:03o} in {seconds:.1f} s")
 
 
+@scenario
 def created_meanwhile(world):
-    """However far a call has come when another process makes the keychain: it goes on with it."""
+    """A call goes on with the keychain that another process creates at the same time."""
     need("strace")
     template = world.home
     for verb, codes in (("set", {0}), ("get", {44}), ("list", {0})):
@@ -203,7 +219,7 @@ def created_meanwhile(world):
         tried = calls_before_lock(world, verb)
         expect(len(tried) >= 3, verb, tried)
         if verb != "set" and not world.is_thorough:
-            # Then it has seen that there is nothing.
+            # By then the call has seen that there is no keychain.
             tried = tried[:3]
         for number, call in enumerate(tried):
             world.home = f"{template}-{verb}-{number}"
@@ -222,8 +238,8 @@ LOOKING = ("openat", "mkdirat", "fchmodat", "fsync", "newfstatat", "fcntl")
 
 
 def calls_before_lock(world, verb):
-    """What a first call does to the keychain's files before it has the lock of writers, as (name,
-    which of them)."""
+    """Returns the system calls on the keychain's files before the writers' lock, as (name,
+    number)."""
     log = f"{world.folder}/trace"
     traced = ("strace", "-f", "-o", log, "-e", f"trace={','.join(LOOKING)}")
     outcome = world.run(*arguments(verb), input=b"value of first", prefix=traced)
@@ -235,14 +251,14 @@ def calls_before_lock(world, verb):
             counts[match[1]] += 1
             if "F_OFD_SETLK" in line:
                 break
-            # The first look at a folder; paths are not to be seen without root.
+            # The first opened folder; without root its path is not visible.
             if found or "O_PATH|O_DIRECTORY" in line:
                 found.append((match[1], counts[match[1]]))
     return found
 
 
 def stopped_after(world, call, verb):
-    """Starts a call that the kernel stops after that system call; gives the trace that says so."""
+    """Starts a command that the kernel stops after that system call; returns process and trace."""
     log = f"{world.home}-trace"
     process = world.start(
         ["strace", "-f", "-o", log, "-e", f"trace={call[0]}", "-e",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kill -9` at a system call, whichever it is."""
+"""`kill -9` at the system calls of a command."""
 
 import collections
 import os
@@ -7,9 +7,9 @@ import re
 import shutil
 import stat
 
-from support import expect, need
+from support import CRASH_TEST, EVERY_USER, expect, need, scenario
 
-# Calls that change a file, and those that decide what will be changed or that wait.
+# System calls that change a file, and those that decide about changes or wait.
 CHANGING = ("pwrite64", "write", "fdatasync", "fsync", "ftruncate", "fallocate", "linkat",
             "renameat", "renameat2", "rename", "unlink", "unlinkat", "mknodat", "mkdirat",
             "fchmod", "fchmodat", "fchown")
@@ -18,7 +18,7 @@ OTHER = ("openat", "fcntl", "pread64", "newfstatat", "mmap", "close", "readlink"
 
 
 def calls(world, *words, input, names=CHANGING + OTHER, prefix=(), **options):
-    """The calls of a run from where the command's own code begins, as (name, which of them)."""
+    """Returns the system calls of a run after the command's own code begins, as (name, number)."""
     need("strace")
     log = f"{world.folder}/trace"
     outcome = world.run(
@@ -39,7 +39,7 @@ def calls(world, *words, input, names=CHANGING + OTHER, prefix=(), **options):
 
 
 def killed(world, call, *words, input, prefix=(), **options):
-    """Kills a run at the start of a call; False if it ended before it made that call."""
+    """Kills a run at the start of a call; returns False if the run ended before that call."""
     outcome = world.run(
         *words, input=input, **options,
         prefix=(*prefix, "strace", "-f", "-o", "/dev/null", "-e", f"trace={call[0]}", "-e",
@@ -49,7 +49,7 @@ def killed(world, call, *words, input, prefix=(), **options):
 
 
 def chosen(world, found, count):
-    """All calls, or as many as a test run has time for: mostly those that change something."""
+    """Chooses all calls; in a test run `count` of them, mostly those that change something."""
     if world.is_thorough:
         return found
     changing = [call for call in found if call[0] in CHANGING]
@@ -64,8 +64,9 @@ def spread(items, count):
     return [items[int(index * step)] for index in range(min(count, len(items)))]
 
 
+@scenario(script=CRASH_TEST)
 def existing(world):
-    """In `set` on a keychain that exists: the old value or the new one, and nothing else lost."""
+    """A kill during a write leaves the old value or the new one."""
     keys = [f"early-{index}" for index in range(3)]
     world.fill(*keys)
     world.set("target", "value 0")
@@ -86,8 +87,9 @@ def existing(world):
     report(kill_count, tried, every)
 
 
+@scenario(users=EVERY_USER, script=CRASH_TEST)
 def creation(world):
-    """In the first `set`: whatever was done, the next one works."""
+    """A kill during the first write leaves a keychain that the next write completes."""
     for call, was_killed in created(world, 20, "set", "first", input=b"value of first"):
         outcome = world.run("get", "first")
         expect(outcome.code in (0, 44), f"killed at {call}, then get:", outcome)
@@ -101,8 +103,8 @@ def creation(world):
 
 
 def created(world, count, *words, input, **options):
-    """Makes a keychain of its own for each call at which a run that creates one is killed; gives
-    the call and whether the run was killed."""
+    """Kills runs that create a keychain, one for each call; yields the call and whether the run
+    was killed."""
     template = world.home
     world.home = f"{template}-traced"
     every = calls(world, *words, input=input, **options)
@@ -131,14 +133,15 @@ def check_modes(world):
             expect(mode == 0o600, f"mode {mode:o} of", file)
 
 
+@scenario(script=CRASH_TEST)
 def checkpoint(world):
-    """In a `set` that takes over the log: as in any other."""
+    """A kill during a checkpoint of the log loses nothing."""
     world.fill("early")
     world.set("large", b"x" * (5 << 20))
     template = f"{world.home}-template"
     shutil.copytree(world.home, template)
     every = calls(world, "set", "target", input=b"value of target")
-    # Most of it is one page after the other.
+    # Most calls write one page each.
     kill_count, tried = 0, spread(every, 150) if world.is_thorough else chosen(world, every, 8)
     for call in tried:
         shutil.rmtree(world.home)

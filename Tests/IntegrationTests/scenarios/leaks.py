@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is left in a process's memory after it has handled a secret."""
+"""The memory of a process after it has handled a secret."""
 
 import fcntl
 import json
@@ -12,7 +12,8 @@ import subprocess
 import termios
 import time
 
-from support import COMMAND, Failure, Skip, expect, kill_session, need, need_root
+from support import (COMMAND, LEAK_TEST, ORDINARY, Failure, Skip, expect, kill_session, need,
+                     need_root, scenario)
 
 FAKE_PINENTRY = os.path.join(
     os.path.dirname(__file__), "..", "..", "UserPresenceTests", "fake-pinentry")
@@ -20,7 +21,7 @@ EXIT_GROUP = {"x86_64": "231 ", "aarch64": "94 "}
 
 
 def pattern(seed):
-    """64 bytes that are written down nowhere; the agent makes the same."""
+    """Returns 64 bytes that no file contains; the agent makes the same."""
     state, found = seed, bytearray()
     for _ in range(64):
         state = (state * 1_664_525 + 1_013_904_223) & 0xFFFF_FFFF
@@ -28,18 +29,27 @@ def pattern(seed):
     return bytes(found)
 
 
+@scenario(script=LEAK_TEST)
 def after_use(world):
-    """Stored, read, removed: no part of the secret is left, and a canary is found."""
+    """A secret that was stored, read and removed is not in the memory of its process."""
     search(world, "leak")
 
 
+@scenario(script=LEAK_TEST)
 def after_unlocking(world):
-    """Set, unlocked with, locked: no part of the passcode is left."""
+    """A passcode is not in the memory of the process that has unlocked with it."""
     search(world, "leakpasscode", {"VALET_LOCK_STATE": "process"})
 
 
+@scenario(script=LEAK_TEST)
+def after_opening(world):
+    """An application password is not in the memory of the process that has used it."""
+    search(world, "leakpassword", {"VALET_LOCK_STATE": "process"})
+
+
+@scenario(users=(ORDINARY,))
 def into_the_swap(world):
-    """Where memory cannot be locked everything works, and `doctor` says what that means."""
+    """Where memory cannot be locked everything works, and valet doctor warns of swapping."""
     need("prlimit")
     for limit in (0, 64 << 10):
         prefix = ("prlimit", f"--memlock={limit}")
@@ -71,7 +81,7 @@ def search(world, verb, env=None):
 
 
 def found(regions, secret):
-    """Where 16 bytes of the secret stand together."""
+    """Returns the regions that contain 16 successive bytes of the secret."""
     parts = [secret[start:start + 16] for start in range(0, 64, 16)]
     return [name for name, data in regions if any(part in data for part in parts)]
 
@@ -94,10 +104,11 @@ def memory(pid):
         raise Skip(f"needs to read another process's memory: {error}") from None
 
 
+@scenario
 def of_the_command(world):
-    """Whichever way the command takes a passcode, no part of it is there when it ends."""
+    """A passcode is not in the memory of the command however it was given."""
     need("strace")
-    # Nobody else reads the memory of a command that is not to be traced.
+    # Only root can read the memory of a command that forbids tracing.
     need_root()
     passcode, canary = pattern(3)[:32].hex().encode(), pattern(4)[:32].hex().encode()
     for way in (by_descriptor, by_terminal, by_pinentry):
@@ -120,18 +131,18 @@ def of_the_command(world):
 
 
 def start(world, words, env, **options):
-    """A run that is held for a minute where it would end."""
+    """Starts a run that is held for a minute at its end."""
     command = ["strace", "-o", "/dev/null", "-e", "trace=exit_group", "-e",
                "inject=exit_group:delay_enter=60000000", COMMAND, *words]
     return world.start(command, env, stderr=subprocess.DEVNULL, **options)
 
 
 def held(process):
-    """The number of the process that such a run has come to the end of."""
+    """Returns the number of the process that such a run holds at its end."""
     end = time.monotonic() + 30
     while time.monotonic() < end and process.poll() is None:
         for child in text(process.pid, f"task/{process.pid}/children").split():
-            # strace begins with children of its own, to find out what the kernel can do.
+            # strace begins with children of its own, which test the kernel.
             is_command = text(child, "cmdline").startswith(COMMAND)
             if is_command and text(child, "syscall").startswith(EXIT_GROUP[platform.machine()]):
                 return int(child)
@@ -140,7 +151,7 @@ def held(process):
 
 
 def text(pid, name):
-    """What the kernel says of a process; nothing of one that has ended."""
+    """Returns a file of /proc about a process; an empty text once it has ended."""
     try:
         with open(f"/proc/{pid}/{name}", encoding="utf-8") as file:
             return file.read()
@@ -172,7 +183,7 @@ def by_terminal(world, words, env, passcode):
 
 
 def wait_for(terminal, prompt):
-    """Until something is asked for at a terminal that does not show what is typed."""
+    """Waits until a terminal shows the prompt and does not echo what is typed."""
     shown, end = b"", time.monotonic() + 20
     while prompt not in shown or termios.tcgetattr(terminal)[3] & termios.ECHO:
         expect(time.monotonic() < end, "no prompt:", shown)

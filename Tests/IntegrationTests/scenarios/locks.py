@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that holds the lock of writers, and one that has been stopped while it does."""
+"""Processes that hold the writers' lock, and are stopped or killed meanwhile."""
 
 import os
 import signal
 
-from support import expect
+from support import EVERY_USER, expect, scenario
 
 
+@scenario
 def stopped_holder(world):
-    """Stopped with the lock: others time out, reading goes on, and all is well afterwards."""
+    """A stopped holder of the writers' lock delays writers until the deadline and no reader."""
     world.fill("a")
     holder = world.agent()
     holder.do(f"hold {world.home}")
@@ -28,8 +29,9 @@ def stopped_holder(world):
     print(f"gave up after {seconds:.2f} s")
 
 
+@scenario
 def killed_holder(world):
-    """Killed in the middle of a transaction: nothing of it is left, and the lock is free."""
+    """A killed process leaves the writers' lock free and nothing of its transaction."""
     world.fill("a")
     holder = world.agent()
     holder.do(f"hold {world.home}")
@@ -40,8 +42,11 @@ def killed_holder(world):
     world.doctor()
 
 
+@scenario(users=EVERY_USER)
 def stray_close(world):
-    """Looking at the files drops no lock of the process (spec/keys-and-states.md §8, case 1)."""
+    """Inspecting the files of a keychain drops no lock of the same process.
+
+    spec/keys-and-states.md §8, case 1."""
     world.fill("a")
     holder = world.agent()
     holder.do("keys")
@@ -63,7 +68,7 @@ def stray_close(world):
 
 
 def locks(world, pid):
-    """The locks on files of the keychain; OFD locks have no process in /proc/locks."""
+    """Returns the locks on files of the keychain; OFD locks have no process in /proc/locks."""
     inodes = {str(os.stat(world.path(name)).st_ino)
               for name in ("keychain.db", "keychain.db-shm", "keychain.db-wal", "keychain.lock")}
     found = []

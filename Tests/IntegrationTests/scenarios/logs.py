@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A damaged log: every call says so, and it is given up when somebody asks for that."""
+"""Damaged logs, which every call reports and the user can discard."""
 
 import os
 import shutil
 
 from kills import calls, chosen, killed, report
-from support import AGENT_ITEMS, expect
+from support import AGENT_ITEMS, CRASH_TEST, expect, scenario
 
 KEYS = tuple(f"key{index}" for index in range(8))
 DISCARD = ("doctor", "--discard-log", "--yes")
@@ -13,7 +13,7 @@ KEPT = "keychain.db-wal.damaged"
 
 
 def prepare(world):
-    """A log with commits on both sides of a byte that was flipped; returns the log."""
+    """Creates a log with commits before and after a flipped byte; returns it."""
     agent = world.agent()
     for key in KEYS:
         agent.do(f"set {key} value-of-{key}")
@@ -33,7 +33,7 @@ def prepare(world):
 
 
 def survivors(world):
-    """Checks that what can be read is right, and all that was stored up to some moment."""
+    """Checks that the readable items are right and the oldest ones; returns their number."""
     outcomes = [world.run("get", key, *AGENT_ITEMS) for key in KEYS]
     count = sum(outcome.code == 0 for outcome in outcomes)
     for key, outcome in zip(KEYS[:count], outcomes):
@@ -43,8 +43,9 @@ def survivors(world):
     return count
 
 
+@scenario
 def given_up(world):
-    """By the command: refused as long as nobody has agreed, then all but what is lost is there."""
+    """A damaged log is refused until its loss is accepted, and then the rest is readable."""
     log = prepare(world)
     for words in (("get", KEYS[0]), ("set", "new"), ("list",), ("remove", KEYS[0], "--yes")):
         outcome = world.run(*words, *AGENT_ITEMS, input=b"v")
@@ -71,8 +72,9 @@ def given_up(world):
     world.check("new")
 
 
+@scenario(script=CRASH_TEST)
 def killed_giving_up(world):
-    """At any call: it is damaged as before, or given up; and asking once more does it."""
+    """A kill while a damaged log is discarded loses nothing more."""
     log = prepare(world)
     template = f"{world.home}-template"
     shutil.copytree(world.home, template)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file that cannot be opened or read for a moment, at any step of a change of keys: whatever is
-said then, every item is there afterwards, and what was put off comes to its end."""
+"""Files that cannot be opened or read once, at any step of a change of keys: whatever the error,
+every item is there afterwards, and the next write completes the change."""
 
 import collections
 import os
@@ -9,9 +9,9 @@ import shutil
 
 import epochs
 from kills import spread
-from support import expect, need, need_root
+from support import CRASH_TEST, expect, need, need_root, scenario
 
-# What each call can be told by a machine that has run out of something, or a disk that fails.
+# The error of each call on a machine without free descriptors or with a failing disk.
 ERRORS = {"openat": "EMFILE", "pread64": "EIO", "getdents64": "EIO", "newfstatat": "EIO",
           "pwrite64": "EIO", "fsync": "EIO", "fdatasync": "EIO", "ftruncate": "EIO",
           "renameat2": "EIO", "unlinkat": "EIO", "linkat": "EIO"}
@@ -19,9 +19,9 @@ DEVICE_KEY = "device/device.key"
 
 
 def calls(world, *words, **options):
-    """The calls of a run, as (name, which of them), and those that are about device keys."""
+    """Returns the system calls of a run as (name, number), and those that concern device keys."""
     need("strace")
-    # Nobody else learns which files a command has open that is not to be traced.
+    # Only root can see which files a command has open that forbids tracing.
     need_root()
     log = f"{world.folder}/trace"
     outcome = world.run(*words, prefix=(
@@ -44,7 +44,7 @@ def calls(world, *words, **options):
 
 
 def chosen(world, found, about):
-    """All calls; or those that say which file is a device key, and some of the others."""
+    """Chooses all calls; in a test run those that find device keys, and some of the others."""
     if world.is_thorough:
         return found
     looking = [call for call in about if call[0] in ("openat", "pread64", "getdents64")]
@@ -53,7 +53,7 @@ def chosen(world, found, about):
 
 
 def misread_each(world, keys, *words, **options):
-    """Runs the command in a copy of the keychain, once for each call that goes wrong."""
+    """Runs the command in a copy of the keychain, once for each call that fails."""
     template = f"{world.home}-template"
     os.rename(world.home, template)
     shutil.copytree(template, world.home)
@@ -77,7 +77,7 @@ def misread_each(world, keys, *words, **options):
 
 
 def check(world, keys):
-    """Every item is there; so it is after the next write, which brings everything to its end."""
+    """Checks that every item is there, also after the next write, which completes the change."""
     world.check(*keys)
     world.fill("later")
     world.check(*keys, "later")
@@ -86,15 +86,17 @@ def check(world, keys):
     world.doctor()
 
 
+@scenario(script=CRASH_TEST)
 def rotation(world):
-    """`valet rotate`, which erases the old device key."""
+    """A file that cannot be read once during valet rotate costs no item."""
     keys = [f"early-{index}" for index in range(3)]
     world.fill(*keys)
     misread_each(world, keys, "rotate")
 
 
+@scenario(script=CRASH_TEST)
 def tidying(world):
-    """A `set` that finds what an earlier change of keys left to be erased."""
+    """A file that cannot be read once while old keys are erased costs no item."""
     keys = [f"early-{index}" for index in range(3)]
     world.fill(*keys)
     path = world.path(DEVICE_KEY)
@@ -111,7 +113,7 @@ def tidying(world):
 
 
 def attempt_each(world, change):
-    """The same in a program that makes any change of keys, with the old and the new passcode."""
+    """Does the same to a program that changes keys, with the old and the new passcode."""
     epochs.prepare(world, change)
     every = [call for call in epochs.steps(world, change) if call[0] in ("openat", "pread64")]
     tried = every if world.is_thorough else spread(every, 8)
@@ -129,13 +131,19 @@ def attempt_each(world, change):
     print(f"{len(tried)} of {len(every)} calls: {dict(outcomes)}")
 
 
+@scenario(script=CRASH_TEST)
 def changing(world):
+    """A file that cannot be read once while a passcode changes costs no item."""
     attempt_each(world, epochs.CHANGES["changing"])
 
 
+@scenario(script=CRASH_TEST)
 def recovering(world):
+    """A file that cannot be read once during a recovery costs no item."""
     attempt_each(world, epochs.CHANGES["recovering"])
 
 
+@scenario(script=CRASH_TEST)
 def unbinding(world):
+    """A file that cannot be read once while the device key moves costs no item."""
     attempt_each(world, epochs.CHANGES["unbinding"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Migrations between two accessibilities of one explicitly set identifier."""
+"""Changes of accessibility: migrations between two valets of one explicitly set identifier."""
 
 import collections
 import re
@@ -7,11 +7,12 @@ import shutil
 
 from kills import CHANGING, OTHER, report, spread
 from setaside import secret
-from support import AGENT, expect, need
+from support import AGENT, CRASH_TEST, expect, need, scenario
 
 
+@scenario(script=CRASH_TEST)
 def killed(world):
-    """In a change of accessibility: every item has the old one, or every item has the new one."""
+    """A kill during a change of accessibility leaves all items old or all items new."""
     need("strace")
     agent = world.agent()
     agent.do("move fill 5")
@@ -41,8 +42,9 @@ def killed(world):
 
 
 def move(world, template, *options, log=None):
-    """Changes the accessibility of all items of a copy of the template, under strace. Gives its
-    calls, as (name, which of them), if there is a log; else whether the program was killed."""
+    """Changes the accessibility of all items in a copy of the template, under strace. Returns
+    the system calls as (name, number) if there is a log, or else whether the program was
+    killed."""
     shutil.rmtree(world.home)
     shutil.copytree(template, world.home)
     outcome = world.run("1", command=AGENT, input=b"mark begin\nmove run\nmark end\n",
@@ -65,8 +67,9 @@ def move(world, template, *options, log=None):
     return found
 
 
+@scenario(script=CRASH_TEST)
 def damaged(world):
-    """With a damaged item nothing is moved; once it is whole again, everything is."""
+    """A change of accessibility refuses a source with a damaged item."""
     agent = world.agent()
     agent.do("move fill 5")
     agent.do("close")

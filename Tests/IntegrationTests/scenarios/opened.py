@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opened keys of processes that are killed while they unlock, lock, or renew an idle time:
-docs/FORMAT.md §10.6."""
+"""Processes that are killed while they unlock, lock or renew an idle time (docs/FORMAT.md
+§10.6)."""
 
 import collections
 import glob
@@ -11,13 +11,13 @@ import time
 from kills import CHANGING, calls, killed, spread
 from passcodes import SHARED
 from sandboxes import Keys
-from support import expect, need_root
+from support import CRASH_TEST, LONELY, expect, need_root, scenario
 
 KEYRING = ("add_key", "keyctl")
 CALLS = (*CHANGING, *KEYRING, "prctl", "openat", "pread64")
 PASSCODE = "word"
 UNLOCK = ("unlock", "--passcode-fd", "0")
-# After an eighth of the idle time a use renews it. Seconds.
+# In seconds. A use renews the idle time after an eighth of it.
 IDLE, USE, OVER = 1800, 300, 1900
 ENTRIES = 42
 
@@ -46,16 +46,16 @@ def status(world, prefix=()):
 
 
 def later(seconds):
-    """Runs a program on a clock that is ahead, in a time namespace of its own."""
+    """Runs a program with a clock that is ahead, in a time namespace of its own."""
     return ("unshare", "--time", "--boottime", str(seconds))
 
 
 class Kill:
-    """What is killed, how to get there, and what may be the case afterwards."""
+    """The commands before, the command that is killed, and the allowed states."""
 
     def __init__(self, before, words, old, new, prefix=(), told_by=()):
         self.before, self.words, self.old, self.new = before, words, old, new
-        # Where the command runs, and where the state is asked for.
+        # The clocks with which the command runs and with which its state is read.
         self.prefix, self.told_by = prefix, told_by
 
 
@@ -78,6 +78,7 @@ def kill_at_each(world, name):
     every = trace(world, case, names)
     tried, outcomes, most = chosen(world, every), collections.Counter(), 0
     expect(any(call[0] == "keyctl" for call in every), "it does nothing to the kernel's keys")
+    before = quota()
     for call in tried:
         prepare(world, case)
         was_killed = killed(world, call, *case.words, input=typed(case.words), env=SHARED,
@@ -93,7 +94,9 @@ def kill_at_each(world, name):
     expect(not world.is_thorough or len(outcomes) == len({case.old, case.new}),
            "killed too early or too late:", outcomes)
     print(f"killed at {kill_count} of {len(every)} calls: {dict(outcomes)}; "
-          f"at most {most} ended keys were listed; {room()}")
+          f"at most {most} ended keys were listed")
+    if world.is_alone:
+        check_quota(before)
 
 
 def trace(world, case, names):
@@ -112,7 +115,7 @@ def prepare(world, case):
 
 
 def chosen(world, every):
-    """All calls, or as many as a test run has time for: mostly those that change something."""
+    """Chooses all calls; in a test run some, mostly those that change something."""
     if world.is_thorough:
         return every
     changing = [call for call in every if call[0] in CHANGING + KEYRING]
@@ -121,7 +124,8 @@ def chosen(world, every):
 
 
 def verify(world, case, was_killed):
-    """The state is the old one or the new one, and the next unlock works; returns the state."""
+    """Checks that the state is the old or the new one and that the next unlock works; returns
+    it."""
     if case.told_by:
         expect(status(world, case.prefix)["state"] == "unlocked", "an idle time is lost")
     found = status(world, case.told_by)["state"]
@@ -136,11 +140,11 @@ def verify(world, case, was_killed):
 
 
 def closed(world, identifier):
-    """Locks all: nothing is left that opens anything. Returns how many keys that were ended the
-    kernel still lists."""
+    """Locks everything, and checks that nothing is left that opens a key. Returns how many ended
+    keys the kernel still lists."""
     do(world, *LOCK_ALL)
     expect(status(world)["state"] == "beforeFirstUnlock", "a lock of all leaves", status(world))
-    # One that was unlinked by a process that was killed next is listed until it is collected.
+    # The kernel lists an unlinked key until it has collected it.
     end = time.monotonic() + 20
     while Keys.of(identifier):
         expect(time.monotonic() < end, "a lock of all leaves", Keys.of(identifier))
@@ -157,43 +161,64 @@ def sharing_files(world, identifier):
             for path in glob.glob(f"{glob.escape(folder)}/sharing.{identifier}*")]
 
 
-def room():
-    """How much of the user's quota of keys is used."""
+def quota():
+    """Returns how many kernel keys and how many bytes count for the user."""
     for line in open("/proc/key-users"):
         words = line.split()
         if words[0] == f"{os.geteuid()}:":
-            return f"{words[3]} keys, {words[4]} bytes"
-    return "no keys"
+            return [int(word.split("/")[0]) for word in words[3:5]]
+    return [0, 0]
 
 
+def check_quota(before):
+    """Checks that killed runs leave the quota as it was, once the kernel has collected ended
+    keys."""
+    end = time.monotonic() + 20
+    while any(now > then for now, then in zip(quota(), before)):
+        expect(time.monotonic() < end, "keys and bytes of the quota:", before, "and then", quota())
+        time.sleep(0.05)
+
+
+@scenario(users=(LONELY,), script=CRASH_TEST)
 def unlocking(world):
+    """A kill of an unlock leaves the keychain locked or unlocked."""
     kill_at_each(world, "unlocking")
 
 
+@scenario(users=(LONELY,), script=CRASH_TEST)
 def unlocking_first(world):
+    """A kill of the first unlock leaves the keychain locked or unlocked."""
     kill_at_each(world, "unlocking_first")
 
 
+@scenario(users=(LONELY,), script=CRASH_TEST)
 def unlocking_again(world):
+    """A kill of a repeated unlock leaves the keychain unlocked."""
     kill_at_each(world, "unlocking_again")
 
 
+@scenario(users=(LONELY,), script=CRASH_TEST)
 def locking(world):
+    """A kill of a lock leaves the keychain unlocked or locked."""
     kill_at_each(world, "locking")
 
 
+@scenario(users=(LONELY,), script=CRASH_TEST)
 def locking_all(world):
+    """A kill of a full lock leaves the keychain unlocked or fully locked."""
     kill_at_each(world, "locking_all")
 
 
+@scenario(script=CRASH_TEST)
 def renewing(world):
-    """In a `get` that renews an idle time: it has the old one or the new one."""
+    """A kill while an idle time is renewed leaves the old time or the new one."""
     need_root()
     kill_at_each(world, "renewing")
 
 
+@scenario
 def unread_page(world):
-    """The page of locks cannot be read once while somebody unlocks: an error, or it is unlocked."""
+    """An unlock that cannot read the page of locks fails or leaves the keychain open."""
     keychain(world)
     page, log = os.path.realpath(world.path("keychain.lock")), f"{world.folder}/trace"
     reading = ("strace", "-f", "-P", page, "-e", "trace=pread64")
@@ -217,8 +242,9 @@ def unread_page(world):
     expect(any(codes), "every unlock did without", codes)
 
 
+@scenario
 def told_though_unreadable(world):
-    """A lock of a keychain whose database cannot be read reaches those that wait for it."""
+    """Watchers see a lock even if the database cannot be read."""
     keychain(world)
     database, said = world.path("keychain.db"), world.path("keychain.state")
     for words in (("lock",), LOCK_ALL):

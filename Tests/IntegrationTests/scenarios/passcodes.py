@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A keychain with a passcode: processes that share its lock state, or each have their own."""
+"""Keychains with a passcode, whose lock state processes share or have each for itself."""
 
 import contextlib
 import fcntl
@@ -12,7 +12,7 @@ import time
 
 import keybags
 from kills import created
-from support import COMMAND, expect, need
+from support import COMMAND, CRASH_TEST, EVERY_USER, LONELY, expect, need, need_quota, scenario
 
 PASSCODE = "correct horse"
 OTHER = "battery staple"
@@ -21,7 +21,7 @@ ALONE = {"VALET_LOCK_STATE": "process"}
 
 
 class Lines:
-    """A descriptor that gives lines, and then its end."""
+    """A descriptor from which lines can be read, and then its end."""
 
     def __init__(self, *lines):
         self.number, write = os.pipe()
@@ -60,7 +60,7 @@ def ends(code, outcome, *texts):
 
 @contextlib.contextmanager
 def keychain(world):
-    """A keychain with a passcode and two items, whose keys do not stay in the kernel."""
+    """A keychain with a passcode and two items; leaves no key in the kernel at the end."""
     world.set("a", "value of a")
     world.set("f", "value of f", "--accessibility", "after-first-unlock")
     try:
@@ -82,8 +82,9 @@ def state(world):
 AFTER = ("--accessibility", "after-first-unlock")
 
 
+@scenario(users=EVERY_USER)
 def shared_state(world):
-    """One process locks and unlocks for all."""
+    """One process locks and unlocks a shared keychain for all."""
     with keychain(world):
         expect(state(world) == "unlocked", "not unlocked by setting")
         expect(value(world, "a") == "value of a", "unlocked")
@@ -104,8 +105,9 @@ def shared_state(world):
         expect(state(world) == "unlocked", "not unlocked by the variable")
 
 
+@scenario(users=EVERY_USER)
 def lock_waits(world):
-    """A lock is done at once, and waits for the write in progress only when asked to."""
+    """A lock takes effect at once, and waits for a write only on request."""
     with keychain(world):
         holder = world.agent()
         holder.do(f"hold {world.home}")
@@ -117,16 +119,18 @@ def lock_waits(world):
         expect(state(world) == "locked", "not locked")
 
 
+@scenario
 def calibrated(world):
-    """A passcode that the command sets takes what this machine can spare, within the bounds."""
+    """A new passcode costs what this machine can spare."""
     with keychain(world):
         bag, = keybags.stored(world.path("keychain.db")).values()
         memory, passes, lanes = struct.unpack(">IIB", bag.records[keybags.ARGON2][16:])
         expect(lanes == 1 and passes >= 3 and 64 << 10 <= memory <= 256 << 10, memory, passes)
 
 
+@scenario(script=CRASH_TEST)
 def killed_first_setting(world):
-    """In a `passcode set` that makes the keychain: it has the passcode or none, and can be used."""
+    """A kill while a keychain is created with a passcode leaves it usable."""
     words = ("passcode", "set", "--passcode-fd", "0")
     for call, was_killed in created(world, 6, *words, input=f"{PASSCODE}\n".encode(), env=ALONE):
         is_set = json.loads(run(world, "status", "--json", env=ALONE).out)["people"] is not None
@@ -141,8 +145,9 @@ def killed_first_setting(world):
         world.doctor()
 
 
+@scenario(users=EVERY_USER)
 def refused_keyrings(world):
-    """Where the kernel keeps no keys, each process does, and `status` says so."""
+    """Where the kernel refuses keyrings, each process unlocks for itself."""
     need("strace")
     with keychain(world):
         do(world, "lock", "--all")
@@ -159,15 +164,16 @@ def refused_keyrings(world):
 
 
 def next_pipe():
-    """The number of the descriptor that the next agent is started with."""
+    """Returns the number of the descriptor on which the next agent answers."""
     ends_of_pipe = os.pipe()
     for end in ends_of_pipe:
         os.close(end)
     return ends_of_pipe[1]
 
 
+@scenario
 def descriptors_not_given(world):
-    """A number that the caller has not opened is not taken for a file of the program's own."""
+    """A descriptor that the caller did not open is not read for a passcode."""
     world.fill("a")
     for number in range(3, 10):
         outcome = world.run("passcode", "set", "--passcode-fd", str(number), env=SHARED)
@@ -188,8 +194,9 @@ def descriptors_not_given(world):
     world.doctor()
 
 
+@scenario(users=EVERY_USER)
 def deadline(world):
-    """Unlocked for a time, the keychain locks by itself."""
+    """A keychain that was unlocked for a time locks itself."""
     with keychain(world):
         do(world, "unlock", "--for", "1s", lines=[PASSCODE])
         time.sleep(1.2)
@@ -198,8 +205,9 @@ def deadline(world):
         expect(value(world, "a") == "value of a", "unlocked again")
 
 
+@scenario(users=EVERY_USER)
 def auto_lock(world):
-    """Unlocked with an idle time, the keychain locks when nobody uses it; status is no use."""
+    """A keychain that was unlocked with an idle time locks itself when nobody uses it."""
     with keychain(world):
         outcome = do(world, "unlock", "--auto-lock", "1s", lines=[PASSCODE])
         ends(0, outcome, "unlocked, and locks after 1s without use")
@@ -222,7 +230,8 @@ def auto_lock(world):
 
 
 def given_key(world):
-    """A device key that somebody else keeps, and the variables that lead to it."""
+    """Creates a device key outside of the keychain; returns its path and the variables that name
+    it."""
     path = os.path.join(world.folder, "given.key")
     with open(path, "wb") as file:
         os.fchmod(file.fileno(), 0o600)
@@ -230,8 +239,9 @@ def given_key(world):
     return path, {**SHARED, "VALET_DEVICE_KEY_FILE": path}
 
 
+@scenario(users=EVERY_USER)
 def new_keys_while_locked(world):
-    """New keys are not a wish to unlock: what was open is, within no limits of before."""
+    """New keys do not unlock a locked keychain."""
     with keychain(world):
         do(world, "recovery", "create", lines=[PASSCODE])
         path, there = given_key(world)
@@ -254,8 +264,9 @@ def new_keys_while_locked(world):
         expect(value(world, "a", env=there) == "value of a", "unlocked")
 
 
+@scenario(users=EVERY_USER)
 def unreadable(world):
-    """Whatever is wrong with the files, who locks a keychain has locked it."""
+    """A keychain whose files cannot be read can be locked."""
     text = "its opened keys were taken away all the same"
     with keychain(world):
         database = world.path("keychain.db")
@@ -281,8 +292,10 @@ def unreadable(world):
         expect(state(world) == "locked", "not locked with a damaged database")
 
 
+@scenario(users=(LONELY,))
 def unreadable_and_unknown(world):
-    """A device key that names no keychain, and a database that says nothing: all are locked."""
+    """If nothing tells which keychain to lock, all of the user's are locked."""
+    need_quota(world)
     other = {**SHARED, "VALET_HOME": f"{world.folder}/other"}
     with keychain(world):
         do(world, "passcode", "set", lines=[PASSCODE], env=other)
@@ -298,8 +311,9 @@ def unreadable_and_unknown(world):
             expect(facts["state"] == "beforeFirstUnlock", facts)
 
 
+@scenario(users=EVERY_USER)
 def without_asking(world):
-    """Nobody to ask: a locked keychain answers, and does not wait."""
+    """Without a terminal or pinentry, a locked keychain fails at once."""
     with keychain(world):
         do(world, "lock", "--all")
         ends(64, run(world, "unlock"), "there is no terminal and no pinentry")
@@ -313,8 +327,9 @@ def without_asking(world):
          "there is no terminal and no pinentry")
 
 
+@scenario
 def settings(world):
-    """Variables whose values mean nothing are errors, for library and command, needed or not."""
+    """A variable with an invalid value is an error for the library and the command."""
     world.fill("a")
     cases = (("VALET_INTERACTION", "nver"), ("VALET_INTERACTION", "Never"),
              ("VALET_INTERACTION", "\udcff"), ("VALET_PASSCODE_FD", "abc"),
@@ -338,8 +353,9 @@ def settings(world):
     expect(world.get("a", env={"VALET_INTERACTION": "never"}) == "value of a", "never")
 
 
+@scenario(users=EVERY_USER)
 def own_state(world):
-    """Where each process unlocks for itself, the verbs ask, and unlocking is of no use."""
+    """Where each process unlocks for itself, the command unlocks for itself alone."""
     with keychain(world):
         do(world, "lock", "--all")
         for lines in ([], [PASSCODE]):
@@ -357,8 +373,9 @@ def own_state(world):
         expect(state(world) == "beforeFirstUnlock", "others were unlocked, too")
 
 
+@scenario(users=EVERY_USER)
 def recovery(world):
-    """The key on paper brings back what may leave the device."""
+    """A recovery key restores what may leave the device."""
     with keychain(world):
         world.set("d", "v", "--accessibility", "when-unlocked-this-device-only", env=SHARED)
         key = do(world, "recovery", "create", lines=[PASSCODE]).out.decode().strip()
@@ -378,8 +395,9 @@ def recovery(world):
         world.run("doctor", env=SHARED)
 
 
+@scenario
 def recovery_keys_at_once(world):
-    """Of two commands that each found no recovery key, one makes it, and the other says so."""
+    """Two programs that create a recovery key at once create one."""
     with keychain(world):
         read, write = os.pipe()
         slow = world.start(
@@ -387,7 +405,7 @@ def recovery_keys_at_once(world):
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             pass_fds=(read,))
         os.write(write, PASSCODE[:-1].encode())
-        # What it has read of the passcode shows that it has looked for a recovery key.
+        # It has looked for a recovery key once it reads the passcode.
         await_empty(read)
         os.close(read)
         key = do(world, "recovery", "create", lines=[PASSCODE]).out.decode().strip()
@@ -408,8 +426,9 @@ def await_empty(pipe):
         time.sleep(0.01)
 
 
+@scenario(users=EVERY_USER)
 def key_file(world):
-    """A keychain that is bound to a file opens where the variable names it, and nowhere else."""
+    """A keychain that is bound to a key file opens only with that file."""
     with keychain(world):
         path, there = given_key(world)
         outcome = do(world, "device", "bind", "--key-file", path, lines=[PASSCODE])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a keychain lies: read-only and full disks, no home, owners, modes and links, and what else
-the machine has or lacks: calls, memory, a clock that is right."""
+"""The folder of a keychain: read-only and full disks, missing homes, owners, modes and links;
+and machines with few system calls, little memory or a wrong clock."""
 
 import json
 import os
@@ -9,11 +9,13 @@ import stat
 import subprocess
 import time
 
-from support import FILES, Skip, expect, mount, need, need_root, private_mounts
+from support import (CRASH_TEST, EVERY_USER, FILES, ORDINARY, Skip, expect, mount, need,
+                     need_root, private_mounts, scenario)
 
 
+@scenario
 def read_only(world):
-    """A read-only mount: reading works, writing says why it does not."""
+    """A keychain on a read-only mount can be read, and a write says why it fails."""
     private_mounts()
     world.fill("a", "b")
     for state in ("with its log", "settled"):
@@ -37,8 +39,9 @@ def read_only(world):
     expect(outcome.code == 1 and "read" in outcome.err, "first set:", outcome)
 
 
+@scenario
 def full_disk(world):
-    """A file system of 1 MiB that fills up: an error, nothing lost, and it works again."""
+    """A disk that fills up loses nothing, and writes work again when there is room."""
     private_mounts()
     os.mkdir(world.home)
     mount("-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs", world.home)
@@ -63,8 +66,9 @@ def full_disk(world):
     world.doctor()
 
 
+@scenario
 def removing_on_full_disk(world):
-    """With no byte of room left, items are removed: by the command, and by a running program."""
+    """On a full disk items can be removed."""
     private_mounts()
     os.mkdir(world.home)
     mount("-t", "tmpfs", "-o", "size=2m,mode=700", "tmpfs", world.home)
@@ -88,8 +92,9 @@ def removing_on_full_disk(world):
     world.check("late")
 
 
+@scenario
 def no_inode_left(world):
-    """With room for bytes and none for files: said so, also where SQLite hides it."""
+    """A file system without free inodes counts as a full disk."""
     private_mounts()
     os.mkdir(world.home)
     mount("-t", "tmpfs", "-o", "size=8m,nr_inodes=40,mode=700", "tmpfs", world.home)
@@ -114,8 +119,9 @@ def no_inode_left(world):
     world.doctor()
 
 
+@scenario
 def blank_log_on_read_only(world):
-    """A copy of database and log, without the log's index, is read where nothing can be written."""
+    """A copy without the index of its log can be read on a read-only mount."""
     private_mounts()
     world.fill("a")
     expect(set(world.contents("keychain.db-wal")["keychain.db-wal"]) <= {0}, "a log that is used")
@@ -126,12 +132,13 @@ def blank_log_on_read_only(world):
     world.doctor()
 
 
-# What a sandbox or a file system may not know, or not allow.
+# System calls that a sandbox or a file system may refuse.
 REFUSED = ("renameat2", "linkat", "mknodat")
 
 
+@scenario
 def refused_calls(world):
-    """Without renaming that replaces nothing, without links: a keychain, and a backup."""
+    """A keychain and a backup can be created without hard links and exclusive renames."""
     need("strace")
     for error in ("EPERM", "EINVAL", "ENOSYS"):
         for refused in ((REFUSED[0],), (REFUSED[1],), REFUSED):
@@ -172,8 +179,9 @@ int clock_gettime(clockid_t id, struct timespec *time) {
 """
 
 
+@scenario
 def any_clock(world):
-    """Years before 1677 and after 2262, and every call works; then the clock is put right."""
+    """Every call works at any setting of the clock."""
     compiler = next((name for name in ("cc", "gcc", "clang") if shutil.which(name)), None)
     expect(compiler or os.environ.get("REQUIRE_ALL") != "1", "no compiler")
     if compiler is None:
@@ -203,8 +211,9 @@ def any_clock(world):
     world.doctor()
 
 
+@scenario
 def little_memory(world):
-    """Under tight limits of memory a large value is an error, never a signal; nothing is lost."""
+    """A large value that memory cannot hold is an error and not a crash."""
     need("prlimit")
     world.fill("a")
     value = b"v" * (16 << 20)
@@ -212,7 +221,7 @@ def little_memory(world):
     failures = {"set": 0, "get": 0}
     for mebibytes in range(40, 400, 12):
         prefix = ("prlimit", f"--as={mebibytes << 20}")
-        # Less than a small value takes keeps the program itself from starting.
+        # With less memory than a small value needs, the program itself cannot start.
         if world.run("get", "a", prefix=prefix).code != 0:
             continue
         for words in (("set", "other"), ("get", "large")):
@@ -232,8 +241,9 @@ def expect_full(outcome):
     expect("hint: make room" in outcome.err, "no hint:", outcome)
 
 
+@scenario(script=CRASH_TEST)
 def full_disk_at_each_write(world):
-    """Room for so many pages: `set` fails or works, and what was there stays."""
+    """A write with little room on the disk succeeds or changes nothing."""
     private_mounts()
     os.mkdir(world.home)
     mount("-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs", world.home)
@@ -251,8 +261,9 @@ def full_disk_at_each_write(world):
         world.doctor()
 
 
+@scenario(script=CRASH_TEST)
 def full_disk_at_creation(world):
-    """The first `set` with too little room: an error, and the next one works."""
+    """A first write with little room on the disk succeeds or can be repeated."""
     private_mounts()
     os.mkdir(world.home)
     for pages in range(0, 60, 1 if world.is_thorough else 5):
@@ -280,8 +291,9 @@ def leave_room(world, pages):
     os.close(ballast)
 
 
+@scenario
 def no_home(world):
-    """Without HOME or any other variable: an error that names them."""
+    """Without a home every command names the variables that are missing."""
     for verb in (["get", "k"], ["set", "k"], ["list"], ["status"], ["doctor"]):
         outcome = world.run(*verb, input=b"x", env={"HOME": None, "VALET_HOME": None})
         words = outcome.err + outcome.out.decode()
@@ -289,8 +301,9 @@ def no_home(world):
         expect("HOME" in words and "VALET_HOME" in words, verb, outcome)
 
 
+@scenario
 def relative_home(world):
-    """A relative VALET_HOME is refused by library and command, and nothing is touched."""
+    """A relative VALET_HOME is refused and nothing is created."""
     real = {"VALET_HOME": None}
     world.set("k", "v", env=real)
     os.mkdir(world.home, 0o700)
@@ -309,12 +322,13 @@ def relative_home(world):
         agent.end()
     expect(world.get("k", env=real) == "v", "the real keychain was changed")
     expect(os.listdir(world.home) == [], "something was made")
-    # Empty, it is not set: as XDG's variables and VALET_DEVICE_KEY_FILE.
+    # An empty variable counts as not set, like those of XDG and VALET_DEVICE_KEY_FILE.
     expect(world.get("k", env={"VALET_HOME": ""}) == "v", "another keychain")
 
 
+@scenario
 def relative_base(world):
-    """Relative XDG entries are ignored, as their specification says."""
+    """Relative XDG folders are ignored."""
     env = {"VALET_HOME": None, "XDG_DATA_HOME": "data", "XDG_STATE_HOME": "./state"}
     world.set("k", "v", env=env, cwd=world.folder)
     expect(world.get("k", env=env, cwd="/") == "v", "another keychain")
@@ -322,8 +336,9 @@ def relative_base(world):
     expect(os.path.exists(f"{world.folder}/.local/state/valet/device.key"), "no device key")
 
 
+@scenario(users=EVERY_USER)
 def new_folder(world):
-    """An empty folder as `mkdir` makes it is closed to others; one with something in it stays."""
+    """An empty folder for a keychain is closed to other users by the first write."""
     os.mkdir(world.home)
     os.chmod(world.home, 0o755)
     expect(world.run("get", "a").code == 44, "get")
@@ -338,7 +353,8 @@ def new_folder(world):
     os.chmod(other, 0o755)
     for verb in (["set", "a"], ["get", "a"], ["list"]):
         outcome = world.run(*verb, input=b"v", env={"VALET_HOME": other})
-        expect(outcome.code == 77 and "the group or others have permissions" in outcome.err, outcome)
+        expect(outcome.code == 77, outcome)
+        expect("the group or others have permissions" in outcome.err, outcome)
         expect(f"hint: chmod 700 {other}" in outcome.err, outcome)
     expect(stat.S_IMODE(os.stat(other).st_mode) == 0o755, "the mode changed")
     expect(os.listdir(other) == ["of somebody"], "something was made")
@@ -348,8 +364,9 @@ def new_folder(world):
     agent.end()
 
 
+@scenario(users=EVERY_USER)
 def several_wrong_modes(world):
-    """doctor names every path that is refused, with what mends each."""
+    """valet doctor names every path with wrong permissions and how to correct it."""
     world.fill("a")
     wrong = {"": 0o755, "device": 0o750, "keychain.db": 0o644, "keychain.lock": 0o640,
              "device/device.key": 0o444}
@@ -369,8 +386,9 @@ def several_wrong_modes(world):
     world.check("a")
 
 
+@scenario
 def home_that_is_no_text(world):
-    """A path that is not UTF-8 is not mended into that of another folder."""
+    """A home whose path is not UTF-8 is refused."""
     for name in ("VALET_HOME", "HOME", "XDG_DATA_HOME"):
         env = {"VALET_HOME": None, name: f"{world.folder}/\udcff"}
         outcome = world.run("set", "k", input=b"v", env=env)
@@ -379,8 +397,9 @@ def home_that_is_no_text(world):
     expect(not left, "made:", left)
 
 
+@scenario(users=EVERY_USER)
 def read_only_home(world):
-    """A home in which nothing can be created: an error, and it does not hang."""
+    """A home where nothing can be created is an error and not a hang."""
     os.makedirs(f"{world.folder}/dead", mode=0o500)
     env = {"VALET_HOME": f"{world.folder}/dead/valet"}
     expect(world.run("get", "k", env=env).code == 44, "get")
@@ -393,8 +412,9 @@ def read_only_home(world):
     expect("hint: " in outcome.err and "VALET_HOME" in outcome.err, "set in /proc:", outcome)
 
 
+@scenario(users=(ORDINARY,))
 def denied(world):
-    """What the system does not let the user have: exit 77, said once, with what helps."""
+    """What the system denies is reported once, with exit code 77 and a hint."""
     if os.geteuid() == 0:
         raise Skip("needs a user who is not root")
     world.fill("a")
@@ -402,14 +422,18 @@ def denied(world):
         path = os.path.join(world.home, name).rstrip("/")
         mode = stat.S_IMODE(os.stat(path).st_mode)
         os.chmod(path, 0)
-        # A reader does without the lock.
-        for verb in (["set", "a"], ["remove", "a", "--yes"], ["get", "a"])[:2 if "lock" in name else 3]:
+        # A reader does not need the lock.
+        verbs = [["set", "a"], ["remove", "a", "--yes"]]
+        if "lock" not in name:
+            verbs.append(["get", "a"])
+        for verb in verbs:
             expect_denied(world.run(*verb, input=b"new"), name or "folder", verb)
         os.chmod(path, mode)
     world.check("a")
     os.mkdir(f"{world.folder}/closed", mode=0)
     os.mkdir(f"{world.folder}/full", mode=0o500)
-    for env in ({"VALET_HOME": f"{world.folder}/closed/x"}, {"VALET_HOME": f"{world.folder}/full/x"},
+    for env in ({"VALET_HOME": f"{world.folder}/closed/x"},
+                {"VALET_HOME": f"{world.folder}/full/x"},
                 {"VALET_HOME": None, "HOME": f"{world.folder}/full/x"},
                 {"VALET_HOME": None, "HOME": "/dev/null"}):
         outcome = world.run("set", "a", input=b"v", env=env)
@@ -422,13 +446,14 @@ def expect_denied(outcome, *words):
     lines = outcome.err.strip().split("\n")
     expect(len(lines) == 2 and "hint: " in lines[1], *words, outcome)
     expect("Permission denied" in lines[0] or "not a folder" in lines[0], *words, outcome)
-    # Said once: "could not create the keychain: create a folder: …" has two.
+    # Exactly one operation: "could not create the keychain: create a folder: …" names two.
     what = lines[0].split(" (")[0]
     expect(what.count(": ") == 3, *words, "more than one operation:", lines[0])
 
 
+@scenario
 def relative_device_key(world):
-    """A relative VALET_DEVICE_KEY_FILE is refused: ignored, the keychain would have less."""
+    """A relative VALET_DEVICE_KEY_FILE is refused."""
     for relative in ("key", "./key"):
         env = {"VALET_DEVICE_KEY_FILE": relative}
         for verb in (["set", "k"], ["get", "k"], ["list"], ["status"]):
@@ -443,8 +468,9 @@ def relative_device_key(world):
 ENTRIES = ("", "device") + FILES
 
 
+@scenario(users=EVERY_USER)
 def wrong_mode(world):
-    """Permissions of group or others: refused, and the hint mends it."""
+    """A keychain that its group or others can access is refused, with a hint."""
     world.fill("a")
     for name in ENTRIES:
         path = os.path.join(world.home, name).rstrip("/")
@@ -456,8 +482,9 @@ def wrong_mode(world):
     world.check("a")
 
 
+@scenario
 def wrong_owner(world):
-    """Another owner: refused, and root is not told to take the file over."""
+    """A keychain that another user owns is refused."""
     need_root()
     world.fill("a")
     for name in ENTRIES:
@@ -471,7 +498,7 @@ def wrong_owner(world):
 def refused(world, name, *hints, never="take over"):
     before = world.contents()
     verbs = [["set", "a"], ["set", "b"], ["remove", "a", "--yes"], ["doctor"]]
-    # A reader does without the lock.
+    # A reader does not need the lock.
     verbs += [["get", "a"], ["list"]] if name != "keychain.lock" else []
     for verb in verbs:
         outcome = world.run(*verb, input=b"new")
@@ -483,8 +510,9 @@ def refused(world, name, *hints, never="take over"):
     expect(world.contents() == before, f"{name}: something was written")
 
 
+@scenario(users=EVERY_USER)
 def links(world):
-    """A symbolic link in place of a file or folder: refused."""
+    """A symbolic link in place of a keychain's file or folder is refused."""
     world.fill("a")
     for name in ENTRIES:
         path = os.path.join(world.home, name).rstrip("/")
@@ -496,8 +524,9 @@ def links(world):
     world.check("a")
 
 
+@scenario(users=EVERY_USER)
 def other_kinds(world):
-    """A pipe, a folder or a second name in place of a file: refused, without a wait."""
+    """A pipe, a folder or a second hard link in place of a keychain's file is refused."""
     world.fill("a")
     for name in FILES:
         path = world.path(name)

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How SQLite goes about our statements."""
+"""The plans that SQLite has for the statements of the library."""
 
-import os
+import pathlib
 import re
 import sqlite3
 
-from support import expect
+from support import expect, scenario
 
-SOURCE = os.path.join(os.path.dirname(__file__), *[".."] * 3, "Sources", "KeychainStore", "Engine",
-                      "StoreConnection.swift")
+SOURCES = pathlib.Path(__file__).parents[3] / "Sources"
 STATEMENT = re.compile(r'"(?:"")?\s*((?:SELECT|INSERT|UPDATE|DELETE)\b[^"]*)"')
-# What all items are read for, or a table that has next to no rows, or what is damaged.
+# Statements that read all items, a table with few rows, or damaged rows.
 OF_ALL = {
     "SELECT * FROM item ORDER BY number",
     "SELECT epoch, bytes FROM keybag ORDER BY epoch LIMIT 3",
@@ -19,13 +18,24 @@ OF_ALL = {
 }
 
 
+def prepared_statements():
+    """Returns the text of the file with the statements that a connection prepares."""
+    found = [text for path in SOURCES.glob("Keychain*/**/*.swift")
+             if "WHERE attribute.hash" in (text := path.read_text())]
+    expect(len(found) == 1, "files with prepared statements:", len(found))
+    return found[0]
+
+
+@scenario
 def of_statements(world):
-    """spec/keys-and-states.md §8, case 18: what is searched for is found by an index."""
+    """Every search in the database uses an index.
+
+    spec/keys-and-states.md §8, case 18."""
     world.fill("a")
     world.settle()
     database = sqlite3.connect(world.path("keychain.db"))
     plans = {}
-    for text in STATEMENT.findall(open(SOURCE).read()):
+    for text in STATEMENT.findall(prepared_statements()):
         text = " ".join(text.split())
         nothing = [None] * len(set(re.findall(r"\?\d+", text)))
         plan = database.execute(f"EXPLAIN QUERY PLAN {text}", nothing)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Items that a person has to be there for, and what needs nobody."""
+"""Items whose reading requires the user, and calls that do not."""
 
 import errno
 import fcntl
@@ -8,14 +8,17 @@ import os
 import termios
 
 from leaks import wait_for
-from support import COMMAND, expect, need
+from support import COMMAND, EVERY_USER, expect, need, scenario
 
 OWN = {"VALET_LOCK_STATE": "process"}
 
 
+@scenario(users=EVERY_USER)
 def nobody_needed(world):
-    """Adding, overwriting, looking and removing start no program and reach no service, unlocked and
-    locked (spec/keys-and-states.md §8, case 14)."""
+    """Storing, checking and removing an item that needs the user asks nobody.
+
+    These calls start no program and reach no service, unlocked and locked.
+    spec/keys-and-states.md §8, case 14."""
     need("strace")
     trace = f"{world.folder}/trace"
     asker = Asker(world)
@@ -32,14 +35,14 @@ def nobody_needed(world):
     expect(not asker.was_started, "somebody was asked")
     text = open(trace, errors="replace").read()
     expect(text.count("execve(") == 1, "another program was started")
-    # A search for a reader looks for the socket first.
+    # The search for a fingerprint reader begins at this socket.
     expect("/dbus" not in text, "a reader was looked for")
     control(agent, asker)
     agent.end()
 
 
 def write(agent, outcome):
-    """Everything that needs nobody; storing comes to `outcome`."""
+    """Makes every call that needs no user; storing ends with `outcome`."""
     for verb in ("set token one", "set token two", "contains token", "can", "remove token",
                  "contains token", "set token three", "remove token"):
         answer = agent.ask(f"person {verb}")
@@ -48,12 +51,12 @@ def write(agent, outcome):
         elif outcome == "ok":
             expect(answer.startswith("ok"), verb, answer)
         else:
-            # Names may be closed, too: nobody is asked to open them.
+            # Names may be closed as well, but nobody is asked to open them.
             expect(answer.startswith(("ok", outcome)), verb, answer)
 
 
 def control(agent, asker):
-    """Reading does start the program."""
+    """Checks that reading starts the program."""
     agent.do("app unlock correct")
     agent.do("person set token value")
     answer = agent.ask("person get token Sign-in")
@@ -61,9 +64,11 @@ def control(agent, asker):
     expect(asker.was_started, "reading asked nobody")
 
 
+@scenario
 def software_refused(world):
-    """Without a TPM valets that ask work, `status` says `software`, and a program that requires the
-    TPM gets nothing, and asks nobody."""
+    """A program that requires a TPM neither reads nor asks where software guards the items.
+
+    Without a TPM, valets that ask work, and `status` says `software`."""
     asker = Asker(world)
     agent = world.agent(env={**OWN, "VALET_PINENTRY": asker.path})
     agent.do("app passcode correct")
@@ -82,9 +87,11 @@ def software_refused(world):
     agent.end()
 
 
+@scenario(users=EVERY_USER)
 def application_password(world):
-    """What a program seals under a password of its own opens for that password alone: in another
-    process, after a change of keys, and for a person at a terminal."""
+    """An item under an application password opens with that password alone.
+
+    In another process, after a change of keys, and at a terminal."""
     agent = world.agent(env=OWN)
     expect(agent.do("person seal token secret own") == "0", "not added")
     agent.end()
@@ -100,7 +107,7 @@ def application_password(world):
     expect(at_terminal(world, "wrong", "own") == (0, b"secret"), "the second try")
     code, shown = at_terminal(world, "a", "b", "c")
     expect(code == 77 and b"secret" not in shown, "three wrong passwords:", code, shown)
-    # Whatever is stored over it is not stored without a password.
+    # The item is not overwritten without a password.
     outcome = world.run(
         "set", "token", "--app", "ValetTestAgent", "--id", "integration", input=b"x", env=OWN)
     expect(outcome.code == 77, "overwritten:", outcome)
@@ -111,11 +118,11 @@ def application_password(world):
 
 
 def at_terminal(world, *passwords):
-    """What the command ends with, and the last line that it shows, when a person types these."""
+    """Returns the exit code of the command and the last line that it shows when these are typed."""
     terminal, theirs = os.openpty()
     process = world.start(
         [COMMAND, "get", "token", "--app", "ValetTestAgent", "--id", "integration"],
-        # No pinentry is found there.
+        # There is no pinentry in this folder.
         {**OWN, "PATH": "/nonexistent"}, stdin=theirs, stdout=theirs, stderr=theirs,
         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
     os.close(theirs)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of keys when a step of theirs is refused: an error, nothing lost, and no need to start
-anew."""
+"""Changes of keys in which a system call fails: an error, nothing lost, and the process goes on."""
 
 import collections
 import os
@@ -10,16 +9,16 @@ from epochs import (BOUND, CHANGES, CLASSES, GATED, KEYRING, PASSCODE_CLASS, att
                     steps, verify)
 from kills import CHANGING, spread
 from places import leave_room
-from support import Agent, expect, mount, private_mounts
+from support import CRASH_TEST, Agent, expect, mount, private_mounts, scenario
 
-# What a program can be told when the disk or the kernel does not do what it is asked.
+# The errors that a program may get when the disk or the kernel fails.
 CODES = {"diskFull", "inputOutput", "outOfMemory"}
 
 
 def refuse_each(world, change):
     prepare(world, change)
     every = [call for call in steps(world, change) if call[0] in CHANGING + KEYRING]
-    # Among them one that nobody can do without.
+    # At least one call that every change needs.
     synced = [call for call in every if call[0] in ("fsync", "fdatasync")]
     tried = every if world.is_thorough else [*spread(every, 4), *synced[:1]]
     outcomes = collections.Counter()
@@ -40,7 +39,7 @@ def refuse_each(world, change):
 
 
 def usable(change, outcome):
-    """Whether the change was refused; the process must be able to go on either way."""
+    """Returns whether the change failed; the process must be able to go on either way."""
     expect(outcome.code == 0, "the agent died:", outcome)
     answers = outcome.out.decode().splitlines()
     if change.old != "-" and not change.interrupted:
@@ -53,16 +52,17 @@ def usable(change, outcome):
     if change.line.startswith("recovery use"):
         items.discard(f"!{PASSCODE_CLASS}")
     if change.interrupted and was_refused:
-        # Nobody has unlocked it yet.
+        # The keychain is still locked.
         return was_refused
-    # Items that need a person are read with the passcode, and not by this process.
+    # This process does not read items that need the user.
     expect(items in [names - {BOUND, GATED} for names in change.readable],
            "readable in the same process:", items, state)
     return was_refused
 
 
+@scenario
 def full_disk(world):
-    """Too little room for new keys: an error that says so, before anything is changed."""
+    """A change of keys without room on the disk is refused before it begins."""
     private_mounts()
     os.mkdir(world.home)
     mount("-t", "tmpfs", "-o", "size=12m,mode=700", "tmpfs", world.home)
@@ -82,8 +82,9 @@ def full_disk(world):
     agent.end()
 
 
+@scenario
 def full_disk_meanwhile(world):
-    """A disk that fills up while keys are changed: it goes on once there is room."""
+    """A change of keys that meets a full disk goes on when there is room."""
     private_mounts()
     agent = Agent(world, {"VALET_LOCK_STATE": "process"})
     agent.do("classes")
@@ -113,29 +114,44 @@ def full_disk_meanwhile(world):
         os.system(f"umount {world.home}")
 
 
+@scenario(script=CRASH_TEST)
 def setting(world):
+    """A system call that fails while a passcode is set leaves a usable keychain."""
     refuse_each(world, CHANGES["setting"])
 
 
+@scenario(script=CRASH_TEST)
 def changing(world):
+    """A system call that fails while a passcode is changed leaves a usable keychain."""
     refuse_each(world, CHANGES["changing"])
 
 
+@scenario(script=CRASH_TEST)
 def removing(world):
+    """A system call that fails while a passcode is removed leaves a usable keychain."""
     refuse_each(world, CHANGES["removing"])
 
 
+@scenario(script=CRASH_TEST)
 def rotating(world):
+    """A system call that fails while keys rotate leaves a usable keychain."""
     refuse_each(world, CHANGES["rotating"])
 
 
+@scenario(script=CRASH_TEST)
 def creating_recovery_key(world):
+    """A system call that fails while a recovery key is created leaves a usable keychain."""
     refuse_each(world, CHANGES["creating_recovery_key"])
 
 
+@scenario(script=CRASH_TEST)
 def recovering(world):
+    """A system call that fails during a recovery leaves a usable keychain."""
     refuse_each(world, CHANGES["recovering"])
 
 
+@scenario(script=CRASH_TEST)
 def recovering_in_between(world):
+    """A system call that fails while a recovery finishes a killed rotation leaves a usable
+    keychain."""
     refuse_each(world, CHANGES["recovering_in_between"])

@@ -7,19 +7,19 @@ import sqlite3
 import subprocess
 
 import keybags
-from support import Agent, expect, mount, need, private_mounts
+from support import Agent, expect, mount, need, private_mounts, scenario
 
 VARIABLES = {"VALET_LOCK_STATE": "process"}
 
 
 def small_disk(world):
-    """An ext4 file system in a file, so that all of its blocks can be read."""
+    """Mounts an ext4 file system from a file, so that all of its blocks can be read."""
     private_mounts()
     need("mkfs.ext4")
     image = f"{world.folder}/image"
     with open(image, "wb") as file:
         file.truncate(48 << 20)
-    # No lazy initialisation: the free blocks are zero before we begin.
+    # Without lazy initialisation the free blocks are zero at the beginning.
     subprocess.run(["mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", image],
                    check=True)
     os.mkdir(world.home)
@@ -28,8 +28,9 @@ def small_disk(world):
     return image
 
 
+@scenario
 def on_disk(world):
-    """Old keybags in files and free blocks: what is left opens no key that is used."""
+    """Old keys leave nothing on the disk that opens a key in use."""
     image = small_disk(world)
     agent = Agent(world, VARIABLES)
     agent.do("classes")
@@ -66,7 +67,7 @@ def check_image(data, secrets, bags, newest, current):
             for key in bag.keys(secrets[-1], passcode).values():
                 opened[key] = bag.epoch
     expect(not current & set(opened), "an old keybag opens a key in use")
-    # While one epoch gives way to the next, what opens the next opens both.
+    # During a change of keys the protector of the next epoch opens both epochs.
     expect(set(opened.values()) <= {4}, "keybags open of epochs", set(opened.values()))
     print(f"{len(remnants)} keybags on the disk, of epochs {sorted(b.epoch for b in remnants)}")
 
@@ -76,13 +77,14 @@ def device_secret(world):
 
 
 def seen(world):
-    """The one keybag in the database."""
+    """Returns the only keybag in the database."""
     bag, = keybags.stored(world.path("keychain.db")).values()
     return bag
 
 
+@scenario
 def idle_reader(world):
-    """Somebody reads what was before: the erasure is pending, and is done after they have gone."""
+    """Old keys are erased when the last reader of older rows has gone."""
     agent = Agent(world, VARIABLES)
     agent.do("classes")
     reader = sqlite3.connect(world.path("keychain.db"), isolation_level=None)
@@ -102,8 +104,9 @@ def idle_reader(world):
     world.doctor()
 
 
+@scenario
 def removed_passcode(world):
-    """Copies from before and the new device key open no item that needed the passcode."""
+    """After a passcode is removed, old copies open nothing that needed it."""
     agent = Agent(world, VARIABLES)
     agent.do("passcode set one")
     agent.do("classes")
@@ -126,8 +129,9 @@ def removed_passcode(world):
     expect(old.records[0x0207][1:17] not in data, "a row still names the key that is gone")
 
 
+@scenario
 def idle_program(world):
-    """A program that has the keychain open and does nothing does not keep old keys on the disk."""
+    """An idle program does not keep old keys on the disk."""
     idle = Agent(world, VARIABLES)
     idle.do("classes")
     idle.do("readable")

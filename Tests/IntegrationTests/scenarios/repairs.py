@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged indexes, rebuilt from the items; and lists and deletions of many items."""
+"""Damaged indexes that are rebuilt from the items; and lists and deletions of many items."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ import time
 import support
 from damage import flip
 from kills import calls, chosen, killed, report
-from support import AGENT_ITEMS, expect
+from support import AGENT_ITEMS, expect, scenario
 
 KEYS = tuple(f"key{index}" for index in range(40))
 REPAIR = ("doctor", "--repair-indexes")
@@ -18,7 +18,8 @@ INDEXES = ("item_by_place", "item_by_account", "attribute")
 
 
 def prepare(world):
-    """A keychain whose every byte is in the database file; returns the pages of its indexes."""
+    """Creates a keychain whose every byte is in the database file; returns the pages of its
+    indexes."""
     agent = world.agent()
     for key in KEYS:
         agent.do(f"set {key} value-of-{key}")
@@ -46,8 +47,11 @@ def check_all(world):
     world.doctor()
 
 
+@scenario
 def damaged_indexes(world):
-    """By the command: offered where it helps, and done; nothing else says only `valet doctor`."""
+    """A damaged index is rebuilt from the items.
+
+    valet doctor offers the repair where it helps."""
     pages = prepare(world)
     template = f"{world.home}-template"
     shutil.copytree(world.home, template)
@@ -72,8 +76,9 @@ def damaged_indexes(world):
             check_all(world)
 
 
+@scenario
 def killed_repair(world):
-    """At any call: damaged as before, or whole; and asking once more repairs it."""
+    """A kill of a repair leaves the keychain damaged as before or whole."""
     pages = prepare(world)
     for page in pages["attribute"] + pages["item_by_account"]:
         flip(world.path("keychain.db"), (page - 1) * 4096, 0x5A)
@@ -101,8 +106,9 @@ def killed_repair(world):
     report(kill_count, tried, every)
 
 
+@scenario
 def stopped_list(world):
-    """A list that nobody reads keeps no log from being taken over, and ends as any other."""
+    """A listing that nobody reads does not keep the log from being checkpointed."""
     agent = world.agent()
     for index in range(1500):
         agent.do(f"set some-key-with-a-long-name-{index:05} value")
@@ -111,7 +117,7 @@ def stopped_list(world):
         process = world.start(
             [support.COMMAND, *words, *AGENT_ITEMS[:2]],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        # It has read everything once it writes, and the pipe is full.
+        # The listing has read everything once it writes, and then the pipe is full.
         first = os.read(process.stdout.fileno(), 1)
         expect(first, words, process.stderr.read() if not first else "")
         time.sleep(0.2)
@@ -127,8 +133,9 @@ def stopped_list(world):
         expect((first + rest).count(b"some-key-with-a-long-name-") == 1500, words, "items missing")
 
 
+@scenario
 def killed_deletion(world):
-    """At any call: every item is whole or gone, and the same call deletes the rest."""
+    """A kill while many items are deleted leaves each of them whole or gone."""
     agent = world.agent()
     agent.do("fill 2500")
     agent.do("set kept value-of-kept")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A folder that is replaced while programs have the keychain in it open: they go on with what is
-at the path, and with that alone."""
+"""Folders that are replaced while programs have the keychain open: the programs go on with the
+folder at the path and no other."""
 
 import ctypes
 import os
@@ -8,21 +8,21 @@ import shutil
 import threading
 import time
 
-from support import AGENT_ITEMS, expect
+from support import AGENT_ITEMS, EVERY_USER, expect, scenario
 
-# What a read may be behind: 100 ms, and the time that a busy machine takes for the next one.
+# A read may be 100 ms behind; a busy machine needs some time for the next one.
 STALE = 0.15
 
 
 def exchange(one, other):
-    """Has two paths change places, at one moment."""
+    """Exchanges two paths in one step."""
     libc = ctypes.CDLL(None, use_errno=True)
     done = libc.renameat2(-100, one.encode(), -100, other.encode(), 2)  # RENAME_EXCHANGE
     expect(done == 0, "renameat2:", os.strerror(ctypes.get_errno()))
 
 
 def backup(world):
-    """A copy of the keychain as it is, in which `key` is `old`; it is `new` at the path then."""
+    """Returns a copy of the keychain in which `key` is `old`; at the path it is `new` then."""
     world.set("key", "old", *AGENT_ITEMS)
     world.settle()
     copy = f"{world.home}-copy"
@@ -40,7 +40,7 @@ def moved_away(world, copy):
 
 
 def bytes_of(folder):
-    """What is stored in a folder, and when anything in it was last changed."""
+    """Returns the contents of the files in a folder and when they were changed."""
     names = ("keychain.db", "keychain.db-wal", "device/device.key")
     found = {}
     for name in names:
@@ -60,8 +60,9 @@ def open_files(agent, folder):
     return [path for path in paths if path == folder or path.startswith(folder + "/")]
 
 
+@scenario(users=EVERY_USER)
 def writers(world):
-    """A writer goes on at the path; nothing is written where the folder went."""
+    """Running programs write into the folder that replaced their keychain's folder."""
     copy = backup(world)
     agents = [world.agent() for _ in range(2)]
     for index, agent in enumerate(agents):
@@ -84,8 +85,9 @@ def writers(world):
     world.doctor()
 
 
+@scenario
 def readers(world):
-    """A reader sees what is at the path, a tenth of a second later."""
+    """Running programs read the folder that replaced their keychain's folder."""
     copy = backup(world)
     agent = world.agent()
     expect(agent.do("get key") == "new", "before")
@@ -101,8 +103,9 @@ def readers(world):
     agent.end()
 
 
+@scenario
 def other_lock(world):
-    """The holder of the new folder's lock keeps everybody out of it."""
+    """The writers' lock of a replaced folder counts, not the lock of the folder before."""
     copy = backup(world)
     agent, holder = world.agent(), world.agent()
     agent.do("set before x")
@@ -120,8 +123,9 @@ def other_lock(world):
     world.doctor()
 
 
+@scenario(users=EVERY_USER)
 def other_keychain(world):
-    """Another keychain in its place: no row and no key of one is seen under the other."""
+    """A process never mixes a keychain with the one that replaces it."""
     home = world.home
     world.home = f"{home}-other"
     world.set("key", "other", *AGENT_ITEMS)
@@ -136,7 +140,7 @@ def other_keychain(world):
     for turn in range(4):
         exchange(home, f"{home}-other")
         own, key = (("ours", "own"), ("theirs", "other"))[turn % 2 == 0]
-        # A write has to look for itself; half of the time a read comes first.
+        # In half of the turns a write is the first call after the exchange, and else a read.
         if turn < 2:
             agent.do(f"set turn-{turn} x")
         else:
@@ -151,8 +155,9 @@ def other_keychain(world):
     agent.end()
 
 
+@scenario
 def link_above(world):
-    """A symbolic link on the way that is switched replaces the folder, too."""
+    """Switching a symbolic link above the keychain's folder replaces the folder."""
     links = f"{world.folder}/link"
     for name in ("one", "two"):
         os.mkdir(f"{world.folder}/{name}")
@@ -177,8 +182,9 @@ def link_above(world):
     world.doctor()
 
 
+@scenario
 def vanished(world):
-    """A folder that is gone is no keychain; the next write makes one."""
+    """A keychain whose folder is gone is created anew by the next write."""
     agent = world.agent()
     agent.do("set key x")
     agent.do("get key")
@@ -193,8 +199,9 @@ def vanished(world):
     world.doctor()
 
 
+@scenario
 def under_load(world):
-    """What is acknowledged after the folder was replaced is at the path, whatever was under way."""
+    """Every acknowledged write is in the folder that was in place at that time."""
     copy = backup(world)
     agents = [world.agent() for _ in range(2)]
     turns = 12 if world.is_thorough else 4
@@ -245,8 +252,9 @@ def under_load(world):
     print(f"{count} writes, {turns} times replaced")
 
 
+@scenario
 def device_folder(world):
-    """The folder of the device key goes with that of the database, or after it."""
+    """The folder of the device key is replaced together with the database's or after it."""
     names = {"VALET_HOME": None, "XDG_DATA_HOME": f"{world.folder}/data",
              "XDG_STATE_HOME": f"{world.folder}/state"}
     for place in ("one", "two"):
@@ -262,7 +270,7 @@ def device_folder(world):
     expect(agent.do("get key") == "one", "before")
     agent.do("set key one")
     exchange(f"{world.folder}/data", f"{world.folder}/data-two")
-    # Its device key is not there yet: nothing is read or written under other keys.
+    # The matching device key is not in place yet: nothing is read or written under another one.
     expect(agent.ask("set key x").startswith("error keyUnavailable"), "with another device key")
     exchange(f"{world.folder}/state", f"{world.folder}/state-two")
     expect(agent.do("get key") == "two", "after")
@@ -272,8 +280,9 @@ def device_folder(world):
     agent.end()
 
 
+@scenario
 def while_opening(world):
-    """Replaced between two steps of opening: never the log of one with the database of another."""
+    """A database is never opened with the log of the folder that it replaces."""
     home = world.home
     world.home = f"{home}-other"
     for number in range(3):
@@ -291,7 +300,7 @@ def while_opening(world):
         for agent in agents:
             answer = agent.answer()
             keys = set(answer.split())
-            # The device key may be that of the other folder, if both are exchanged twice in between.
+            # If the folders are exchanged twice in between, the device key may be the other one.
             if not answer.startswith("error keyUnavailable"):
                 expect(answer.startswith("ok"), answer)
             expect(not ("key" in keys and "theirs-0" in keys), "of both:", keys)

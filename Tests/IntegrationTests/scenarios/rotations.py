@@ -5,13 +5,14 @@ import os
 import signal
 import time
 
-from support import Agent, expect
+from support import CRASH_TEST, Agent, expect, scenario
 
 VARIABLES = {"VALET_LOCK_STATE": "process"}
 
 
+@scenario(script=CRASH_TEST)
 def beside_others(world):
-    """No call of a writer or a reader goes beyond its deadline while all rows are sealed anew."""
+    """A rotation of keys delays no call beyond its deadline."""
     count = 100_000 if world.is_thorough else 3_000
     changer = Agent(world, VARIABLES)
     begin = time.monotonic()
@@ -44,8 +45,9 @@ def beside_others(world):
     print(f"{count} rows in {seconds:.1f} s; calls and the slowest in ms: {slowest}")
 
 
+@scenario(script=CRASH_TEST)
 def stopped_writer(world):
-    """A writer that stood still through all of a change writes under the new keys, or not."""
+    """A writer that is stopped throughout a rotation loses nothing."""
     changer, writer = Agent(world, VARIABLES), Agent(world, VARIABLES)
     changer.do("classes")
     writer.do("set early value")
@@ -54,7 +56,7 @@ def stopped_writer(world):
         writer.tell(f"writes until-rotated {end}")
         time.sleep(0.1 + 0.013 * attempt)
         os.kill(writer.pid, signal.SIGSTOP)
-        # Stopped inside a write it holds the lock, and the change has to wait.
+        # If it is stopped inside a write it holds the lock, and the change has to wait.
         answer = changer.ask("rotate")
         expect(answer.startswith(("ok", "error timedOut")), answer)
         os.kill(writer.pid, signal.SIGCONT)
@@ -70,8 +72,9 @@ def stopped_writer(world):
     world.doctor()
 
 
+@scenario
 def running_reader(world):
-    """A program that runs through all changes reads on, or is told that it is locked."""
+    """A running program reads on through every change of keys."""
     changer, reader = Agent(world, VARIABLES), Agent(world, VARIABLES)
     changer.do("classes")
     for line, other in (("rotate", None), ("passcode set one", "unlock one"),

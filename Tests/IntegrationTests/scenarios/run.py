@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: run.py [--ordinary-user | --lonely-user] [--thorough] MODULE.SCENARIO
+       run.py --list
+       run.py --names crash-test | leak-test
 
 Runs one scenario against $VALET_TEST_COMMAND and $VALET_TEST_AGENT. Exits 0 if the product did
-what it should, 77 if the machine lacks something, 1 with the reason otherwise.
+what it should, 77 if the machine lacks something, 1 with the reason otherwise. Without an option
+the scenario runs as the first user that it declares.
 
 --ordinary-user   as user 65534, where started by root
---lonely-user     as a user of its own, which takes root: nobody else uses up its quota of keys
+--lonely-user     as a user of its own, where started by root: nobody else uses its quota of keys
 --thorough        as long as it takes, not as long as a test run may take
+--list            prints every scenario with its title and its users, as JSON
+--names           prints the names of the scenarios that a script runs, one a line
 """
 
+import glob
 import importlib
+import json
 import os
 import random
 import shutil
@@ -19,16 +26,39 @@ import tempfile
 import traceback
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
 
 import support  # noqa: E402
 
-USERS = {"--ordinary-user": 65534, "--lonely-user": random.randrange(100_000, 1_000_000)}
+OPTIONS = {"--ordinary-user": support.ORDINARY, "--lonely-user": support.LONELY}
+NUMBERS = {support.ORDINARY: 65534, support.LONELY: random.randrange(100_000, 1_000_000)}
+
+
+def declared():
+    """All scenarios; a module that cannot be loaded is an error."""
+    for path in sorted(glob.glob(f"{glob.escape(HERE)}/*.py")):
+        if path != os.path.abspath(__file__):
+            importlib.import_module(os.path.basename(path).removesuffix(".py"))
+    return support.SCENARIOS.values()
+
+
+def list_all():
+    print(json.dumps([
+        {"name": one.name, "title": one.title, "user": user}
+        for one in declared() for user in one.users]))
+
+
+def list_names(script):
+    names = [one.name for one in declared() if one.script == script]
+    if not names:
+        sys.exit(f"no scenario is declared for {script}")
+    print("\n".join(names))
 
 
 def copy_programs():
-    """Puts the programs where everybody can run them; before scenarios are imported, which ask
-    for their paths."""
+    """Copies the programs to where every user can run them. Scenarios ask for their paths when
+    they are imported, so that this comes first."""
     folder = tempfile.mkdtemp(prefix="valet-programs-")
     os.chmod(folder, 0o755)
     for name in ("COMMAND", "AGENT"):
@@ -38,40 +68,42 @@ def copy_programs():
     return folder
 
 
-def become(user, folder):
-    """Gives up root, in a child; the programs in the folder go when it has ended."""
+def become(number, folder):
+    """Gives up root, in a child; its parent deletes the folder of programs at the end."""
     child = os.fork()
     if child:
         _, status = os.waitpid(child, 0)
         shutil.rmtree(folder)
         sys.exit(os.waitstatus_to_exitcode(status))
     os.setgroups([])
-    os.setresgid(user, user, user)
-    os.setresuid(user, user, user)
+    os.setresgid(number, number, number)
+    os.setresuid(number, number, number)
 
 
-def main(arguments):
-    options = {word for word in arguments if word.startswith("--")}
-    names = [word for word in arguments if not word.startswith("--")]
-    if len(names) != 1 or options - {*USERS, "--thorough"}:
-        print(__doc__)
-        return 64
-    module, _, function = names[0].partition(".")
+def find(name):
+    importlib.import_module(name.partition(".")[0])
+    if name not in support.SCENARIOS:
+        sys.exit(f"there is no scenario {name}")
+    return support.SCENARIOS[name]
+
+
+def run(name, user, is_thorough):
     # The caller may have blocked signals that scenarios send.
     signal.pthread_sigmask(signal.SIG_SETMASK, set())
-    # So that whatever was started is ended on the way out.
+    # An exception on the way out ends every process that was started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    users = [USERS[option] for option in options & set(USERS)] if os.geteuid() == 0 else []
-    folder = copy_programs() if users else None
-    scenario = getattr(importlib.import_module(module), function)
+    is_another = user != support.CALLER and os.geteuid() == 0
+    folder = copy_programs() if is_another else None
+    scenario = find(name)
+    if is_another:
+        become(NUMBERS[user], folder)
     try:
-        if "--lonely-user" in options:
-            support.need_root()
-        for user in users:
-            become(user, folder)
+        if not is_thorough:
+            limit_time(scenario.seconds)
         with support.World() as world:
-            world.is_thorough = "--thorough" in options
-            scenario(world)
+            world.is_thorough = is_thorough
+            world.is_alone = is_another and user == support.LONELY
+            scenario.function(world)
     except support.Skip as reason:
         print(f"skipped: {reason}")
         return 77
@@ -80,6 +112,35 @@ def main(arguments):
         print(f"{os.path.basename(place.filename)}:{place.lineno}: {failure}")
         return 1
     return 0
+
+
+def limit_time(seconds):
+    def fail(*_):
+        raise support.Failure(f"the scenario has not ended after {seconds} s")
+    signal.signal(signal.SIGALRM, fail)
+    signal.alarm(seconds)
+
+
+def main(arguments):
+    options = [word for word in arguments if word.startswith("--")]
+    names = [word for word in arguments if not word.startswith("--")]
+    if options == ["--list"] and not names:
+        list_all()
+        return 0
+    if options == ["--names"] and len(names) == 1:
+        list_names(names[0])
+        return 0
+    if len(names) != 1 or set(options) - {*OPTIONS, "--thorough"}:
+        print(__doc__)
+        return 64
+    users = [OPTIONS[option] for option in options if option in OPTIONS]
+    if not users:
+        first = find(names[0]).users[0]
+        again = [option for option, user in OPTIONS.items() if user == first]
+        if again:
+            # Anew, as the scenarios have their programs' paths already.
+            os.execv(sys.executable, [sys.executable, __file__, *again, *arguments])
+    return run(names[0], users[0] if users else support.CALLER, "--thorough" in options)
 
 
 if __name__ == "__main__":

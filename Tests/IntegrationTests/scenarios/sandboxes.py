@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Another process of the same user that sees the kernel's keyrings and not the keychain's folders,
-and one that sees the folders from another user namespace: docs/FORMAT.md §10."""
+"""Processes of the same user that see the kernel's keyrings without the keychain's folders, or
+the folders from another user namespace: docs/FORMAT.md §10."""
 
 import ctypes
 import json
@@ -9,7 +9,7 @@ import time
 
 import passcodes
 from passcodes import ALONE, PASSCODE, SHARED, do, ends
-from support import Skip, expect
+from support import EVERY_USER, Skip, expect, scenario
 
 SYS_ADD_KEY, SYS_KEYCTL = 248, 250
 UPDATE, SETPERM, LINK, READ, TIMEOUT = 2, 5, 8, 11, 15
@@ -29,12 +29,12 @@ class Keys:
 
     @staticmethod
     def of(keychain):
-        """The keys that are named like those of a keychain: serial and scope."""
+        """Returns serial and scope of the keys with the names of a keychain's keys."""
         found = []
         for line in open("/proc/keys"):
             words = line.split()
             name = words[8] if len(words) > 8 else ""
-            # Those that were ended are listed until the kernel has collected them.
+            # The kernel lists ended keys until it has collected them.
             if words[7] == "user" and keychain in name and not set("RDi") & set(words[1]):
                 found.append((int(words[0], 16), name.split(":")[3]))
         return found
@@ -135,9 +135,11 @@ def status(world):
     return json.loads(do(world, "status", "--json").out)
 
 
+@scenario(users=EVERY_USER)
 def kernel_alone(world):
-    """A sandbox in which the keychain's folders are empty can neither read, forge nor extend what
-    is unlocked; it can lock, and nothing that was acknowledged is damaged."""
+    """A sandbox that sees only kernel keyrings can neither read, forge nor extend an unlock.
+
+    It can lock, and nothing that was acknowledged is damaged."""
     sandbox = Sandbox(world.folder)
     try:
         with passcodes.keychain(world):
@@ -171,7 +173,8 @@ def attack(world, sandbox):
         expect(status(world)["lockStateWarning"] is None, status(world)["lockStateWarning"])
         world.run("doctor", env=SHARED)
 
-    # Replaced by bytes of its own, by the other scope's, by nothing.
+    # The sandbox replaces a payload by its own bytes, by the other scope's, by a changed one, by
+    # one byte.
     for forge in (lambda u, f: os.urandom(409).hex(), lambda u, f: f, lambda u, f: u[:-2] + "00",
                   lambda u, f: "00"):
         unlock()
@@ -182,7 +185,7 @@ def attack(world, sandbox):
         expect_locked("somebody changed them")
         expect_whole()
 
-    # A later deadline: the timeout cleared, and a copy from before planted.
+    # It tries to extend a deadline: it clears the timeout, and plants an earlier copy.
     unlock()
     endless = sandbox("read", keys()["u"])
     unlock("--for", "2s")
@@ -196,7 +199,7 @@ def attack(world, sandbox):
     expect_locked("somebody changed them")
     expect_whole()
 
-    # Every right taken away: unlock and lock work all the same.
+    # It removes every permission: unlock and lock still work.
     for verb in (("lock",), ("lock", "--all"), ("unlock",)):
         unlock()
         for serial in keys().values():
@@ -205,7 +208,7 @@ def attack(world, sandbox):
         do(world, *verb, lines=[PASSCODE] if verb == ("unlock",) else ())
         expect_whole()
 
-    # Copies from before a lock, under any name, and from before new keys.
+    # It plants copies from before a lock under any name, and copies from before new keys.
     for change in (("lock",), ("lock", "--all"), ("rotate",)):
         unlock()
         copies = {scope: sandbox("read", serial) for scope, serial in keys().items()}
@@ -228,9 +231,9 @@ def attack(world, sandbox):
     expect(sandbox("of", keychain) == [], "a lock leaves", sandbox("of", keychain))
 
 
+@scenario(users=EVERY_USER)
 def locked_from_a_namespace(world):
-    """A lock in another user namespace that sees the folder ends every unlock outside: of programs
-    with keys of their own, and of those that share."""
+    """A lock from another user namespace ends every unlock."""
     own, other = world.agent(env=ALONE), world.agent(env=ALONE)
     own.do("passcode set word")
     own.do("set key value")

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged items when the keys are to be changed: they are not given up in silence."""
+"""Damaged items during a change of keys, which are not lost without a message."""
 
 import sqlite3
 
 from passcodes import PASSCODE, do, ends, run
-from support import expect
+from support import expect, scenario
 
 
 def secret(world, number, new=None):
-    """The sealed value of an item, which is exchanged for `new`."""
+    """Replaces the sealed value of an item by `new`, and returns it."""
     world.settle()
     connection = sqlite3.connect(world.path("keychain.db"), isolation_level=None)
     old = connection.execute("SELECT secret FROM item WHERE number = ?", (number,)).fetchone()[0]
@@ -18,8 +18,9 @@ def secret(world, number, new=None):
     return old
 
 
+@scenario
 def rotation(world):
-    """Refused with their number, and nothing is changed: what is mended then is there again."""
+    """A change of keys refuses damaged items until their loss is accepted."""
     world.fill("a", "b", "c")
     whole = secret(world, 1)
     before = world.contents("device/device.key")
@@ -47,8 +48,11 @@ def rotation(world):
     world.check("a", "c")
 
 
+@scenario
 def recovery(world):
-    """Not refused: those that were not announced are counted afterwards."""
+    """A recovery reports how many damaged items it has set aside.
+
+    Unlike a rotation, it is not refused."""
     world.fill("a", "b")
     key = do(world, "recovery", "create").out.decode().strip()
     secret(world, 1)

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the library does besides its work: nothing."""
+"""Side effects that the library must not have."""
 
 import collections
 import os
 import re
 import time
 
-from support import expect, need
+from support import CRASH_TEST, LEAK_TEST, expect, need, scenario
 
 
+@scenario
 def through_errors(world):
-    """Whatever fails, nothing is printed and no terminal is opened."""
+    """The library prints nothing and asks nothing whatever fails."""
     need("strace")
     trace = f"{world.folder}/trace"
     agent = world.agent(prefix=("strace", "-f", "-e", "trace=openat,open,execve", "-o", trace))
@@ -38,8 +39,11 @@ def through_errors(world):
     expect(text.count("execve(") == 1, "another program was started")
 
 
+@scenario(script=CRASH_TEST)
 def warm_reading(world):
-    """A warm read maps no memory and asks no keyring (spec/keys-and-states.md §8, case 18)."""
+    """A repeated read maps no memory and asks no keyring.
+
+    spec/keys-and-states.md §8, case 18."""
     need("strace")
     trace = f"{world.folder}/trace"
     agent = world.agent(prefix=("strace", "-o", trace))
@@ -52,7 +56,7 @@ def warm_reading(world):
     for name in ("mmap", "mprotect", "munmap", "mremap", "keyctl", "request_key", "add_key",
                  "openat", "fdatasync", "pwrite64", "mlock", "madvise"):
         expect(calls[name] == 0, f"{calls[name]} calls of {name} in {count} reads", calls)
-    # Memory that grows with the number of reads would show here.
+    # Memory that grows with the number of reads appears here.
     expect(calls["brk"] <= 3, f"{calls['brk']} calls of brk in {count} reads")
     each = {name: round(number / count, 2) for name, number in calls.items()
             if number > count / 100}
@@ -61,7 +65,7 @@ def warm_reading(world):
 
 
 def section(trace, command):
-    """The system calls between reading a command and answering it."""
+    """Yields the system calls between reading a command and answering it."""
     is_inside = False
     for line in open(trace, errors="replace"):
         if line.startswith("read(0,") and command in line:
@@ -72,8 +76,9 @@ def section(trace, command):
             yield match.group(1)
 
 
+@scenario(script=LEAK_TEST)
 def in_no_file(world):
-    """Neither names nor values are in any file; the search finds a canary."""
+    """No file contains a name or a value in the clear."""
     words = {"key": "neverInTheClear-key", "value": "neverInTheClear-value",
              "app": "neverInTheClear.app", "id": "neverInTheClear-id"}
     world.set(words["key"], words["value"], "--app", words["app"], "--id", words["id"])
@@ -102,8 +107,9 @@ def search(world, word):
     return found
 
 
+@scenario
 def sizes(world):
-    """Empty keys and values, a key of 1 MB, values that are not text or large."""
+    """Keys and values of every size and content are stored or refused with a reason."""
     for words in (["set", ""], ["get", ""], ["contains", ""], ["remove", ""]):
         outcome = world.run(*words, input=b"x")
         expect(outcome.code == 64, words, outcome)

@@ -9,7 +9,7 @@ import signal
 import time
 
 import passcodes
-from support import expect
+from support import EVERY_USER, LONELY, expect, need_quota, scenario
 
 KERNEL = {"VALET_LOCK_STATE": "kernel"}
 SYS_ADD_KEY, SYS_KEYCTL, THREAD_KEYRING, KEYCTL_CLEAR = 248, 250, -1, 7
@@ -20,7 +20,7 @@ def agents(world, count, **changes):
 
 
 def finish(*everybody):
-    """No key stays in the kernel."""
+    """Takes the keys out of the kernel and ends all agents."""
     everybody[0].ask("lock all")
     for agent in everybody:
         agent.end()
@@ -31,8 +31,9 @@ def expect_keys(agent, place):
     expect(state.startswith("unlocked ") and state.endswith(f" keys={place}"), state)
 
 
+@scenario(users=EVERY_USER)
 def two_keychains(world):
-    """Two keychains of one user: what is done to one is not seen in the other (test 12)."""
+    """The lock state of one keychain does not affect another."""
     first, second = agents(world, 1) + agents(world, 1, VALET_HOME=f"{world.folder}/other")
     for agent, word in ((first, "one"), (second, "two")):
         agent.do(f"passcode set {word}")
@@ -60,8 +61,10 @@ def two_keychains(world):
     finish(first)
 
 
+@scenario(users=(LONELY,))
 def full_quota(world):
-    """A user who has no room for keys unlocks for one process at a time (test 13)."""
+    """Without room for kernel keys each process unlocks for itself."""
+    need_quota(world)
     libc = ctypes.CDLL(None, use_errno=True)
     reader, other = agents(world, 2)
     reader.do("passcode set word")
@@ -76,7 +79,7 @@ def full_quota(world):
             count += 1
             expect(count < 100_000, "there is no quota")
         expect(ctypes.get_errno() == errno.EDQUOT, os.strerror(ctypes.get_errno()))
-        # The kernel gives the room of revoked keys back with a delay.
+        # The kernel frees the quota of revoked keys with a delay.
         time.sleep(0.2)
     reader.do("unlock word")
     expect(reader.do("get key") == "value", "not unlocked")
@@ -90,7 +93,7 @@ def full_quota(world):
 
 
 def fill_bytes():
-    """Uses up the bytes of the user's quota, and leaves room for keys."""
+    """Uses up the bytes of the user's quota but not the number of keys."""
     libc = ctypes.CDLL(None, use_errno=True)
     count = 0
     for _ in range(5):
@@ -100,12 +103,14 @@ def fill_bytes():
                 count += 1
                 expect(count < 150, "there is no quota")
         expect(ctypes.get_errno() == errno.EDQUOT, os.strerror(ctypes.get_errno()))
-        # The kernel gives the room of revoked keys back with a delay.
+        # The kernel frees the quota of revoked keys with a delay.
         time.sleep(0.2)
 
 
+@scenario(users=(LONELY,))
 def no_room_for_new_keys(world):
-    """The kernel has no room for the keys of two epochs: they change, and others unlock again."""
+    """Keys change even without room in the kernel, and then programs unlock again."""
+    need_quota(world)
     reader, other = agents(world, 2)
     reader.do("passcode set word")
     reader.do("set key value")
@@ -128,7 +133,7 @@ def no_room_for_new_keys(world):
 
 
 def make_room(agent, passcode="word"):
-    """Unlocks into the kernel, once it has given back the room of what was in the way."""
+    """Unlocks into the kernel as soon as its quota has room again."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.syscall(SYS_KEYCTL, KEYCTL_CLEAR, THREAD_KEYRING)
     end = time.monotonic() + 30
@@ -138,8 +143,9 @@ def make_room(agent, passcode="word"):
         agent.do(f"unlock {passcode}")
 
 
+@scenario(users=EVERY_USER)
 def stopped_writer(world):
-    """A writer is stopped anywhere while the keys change: its row is readable (test 5)."""
+    """A writer that is stopped while keys change leaves readable items."""
     world.fill("a")
     owner, reader = agents(world, 2)
     owner.do("passcode set word")
@@ -153,7 +159,7 @@ def stopped_writer(world):
         time.sleep(choices.random() * 0.02)
         os.kill(writer.pid, signal.SIGSTOP)
         if holds_lock(world):
-            # A change of keys waits for it; that is another test's matter.
+            # A change of keys would wait for it, which another scenario tests.
             waited += 1
             os.kill(writer.pid, signal.SIGCONT)
             continue
@@ -181,8 +187,9 @@ def holds_lock(world):
                for line in open("/proc/locks") if "->" not in line.split())
 
 
+@scenario(users=EVERY_USER)
 def racing_readers(world):
-    """Eight processes read while one locks, unlocks and changes the keys."""
+    """Concurrent readers get the answers of one lock state or the other."""
     world.fill("a")
     owner, *readers = agents(world, 9)
     owner.do("passcode set word")
@@ -212,8 +219,9 @@ def racing_readers(world):
     print(f"{count} rounds")
 
 
+@scenario(users=EVERY_USER)
 def racing_changes(world):
-    """Eight processes read while the keys change: each always reads everything."""
+    """Concurrent readers read every item while keys change."""
     world.fill("a")
     owner, *readers = agents(world, 9)
     owner.do("set key value")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that is stopped at a system call, whichever it is, and locks that the system does not
-give: all others are answered by their deadline."""
+"""Processes that are stopped at a system call, and systems that give no locks: every other
+process gets its answer by its deadline."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ import threading
 import time
 
 from kills import calls, spread
-from support import AGENT_ITEMS, COMMAND, expect, kill_session, need
+from support import AGENT_ITEMS, COMMAND, expect, kill_session, need, scenario
 
 # The deadline is 5 s. SQLite alone would wait 10 s and more; a busy machine takes some time, too.
 LIMIT = 8
@@ -17,7 +17,7 @@ CHOSEN = ("fcntl", "pwrite64", "fdatasync", "fsync", "ftruncate", "mmap", "opena
 
 
 def stopped(world, call, words, value):
-    """Starts a command that stops at a call; None if it ended before it made that call."""
+    """Starts a command that stops at a call; returns None if it ended before that call."""
     process = world.start(
         ["strace", "-f", "-o", "/dev/null", "-e", f"trace={call[0]}", "-e",
          f"inject={call[0]}:signal=STOP:when={call[1]}", COMMAND, *words],
@@ -29,7 +29,7 @@ def stopped(world, call, words, value):
 
 
 def stops(tracer, has_ended, call):
-    """Waits until what a tracer follows has stopped; false if it ended before it made the call."""
+    """Waits until the traced process has stopped; returns false if it ended before the call."""
     seen, end = 0, time.monotonic() + 30
     while seen < 5:
         expect(time.monotonic() < end, f"neither stopped nor ended at {call}")
@@ -41,7 +41,7 @@ def stops(tracer, has_ended, call):
 
 
 def go_on(tracer):
-    """Lets what a tracer follows go on."""
+    """Lets the traced process go on."""
     for child in children(tracer):
         os.kill(int(child), signal.SIGCONT)
 
@@ -60,8 +60,8 @@ def is_stopped(tracer):
 
 
 def answers(world, agents):
-    """What four others are told at the same time, and after how many seconds: who has the
-    keychain open, or had it, reads and writes; and so do commands."""
+    """Returns the answers to four concurrent calls and their seconds: a read and a write by
+    running programs, and by commands."""
     found = {}
 
     def measure(name, ask):
@@ -87,7 +87,7 @@ def answers(world, agents):
 
 
 def stop_each(world, *words, count, stays_open):
-    """Stops runs of a command, one after the other, and sees what others are told meanwhile."""
+    """Stops runs of a command, one after the other, and checks the answers to other processes."""
     need("strace")
     world.set("key", "value", *AGENT_ITEMS)
     agents = [world.agent() for _ in range(2)]
@@ -117,7 +117,7 @@ def stop_each(world, *words, count, stays_open):
         expect(agents[0].do("get key") == "value", f"after {call}")
     expect(stop_count > len(tried) / 2, f"only {stop_count} of {len(tried)} were stopped")
     if stays_open:
-        # It is not in its first opening: programs that have the keychain open read on.
+        # After the first opening, programs that have the keychain open read on.
         expect(read_count == stop_count, f"{stop_count - read_count} reads waited")
     for agent in agents:
         agent.end()
@@ -126,28 +126,41 @@ def stop_each(world, *words, count, stays_open):
           f"{read_count} reads came at once")
 
 
+@scenario
 def setting(world):
+    """A process that is stopped while it writes delays no reader and no writer beyond the
+    deadline."""
     stop_each(world, "set", "target", count=5, stays_open=True)
 
 
+@scenario
 def getting(world):
+    """A process that is stopped while it reads delays no reader."""
     stop_each(world, "get", "key", *AGENT_ITEMS, count=5, stays_open=True)
 
 
+@scenario
 def opening(world):
+    """A process that is stopped while it opens a keychain to read delays nobody beyond the
+    deadline."""
     stop_each(world, "get", "key", *AGENT_ITEMS, count=8, stays_open=False)
 
 
+@scenario
 def opening_to_write(world):
+    """A process that is stopped while it opens a keychain to write delays nobody beyond the
+    deadline."""
     stop_each(world, "set", "target", count=6, stays_open=False)
 
 
+@scenario
 def rotating(world):
+    """A process that is stopped while it rotates keys delays nobody beyond the deadline."""
     stop_each(world, "rotate", count=5, stays_open=False)
 
 
 def refused(world, error, is_open):
-    """Every lock on the log's index is refused from some moment on."""
+    """Refuses every lock on the log's index from some time on."""
     need("strace")
     world.set("key", "value", *AGENT_ITEMS)
     agent = world.agent()
@@ -184,8 +197,11 @@ def refused(world, error, is_open):
     print(f"{error}: {slowest:.2f} s")
 
 
+@scenario
 def no_locks(world):
-    """None are left, or the disk fails: an error that says so, by the deadline."""
+    """Without file locks every call fails by its deadline and says why.
+
+    Either no lock is left, or the disk fails."""
     for is_open in (True, False):
         refused(world, "ENOLCK", is_open)
         refused(world, "EIO", is_open)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What scenarios share: a keychain of their own, the command, and programs that use the library."""
+"""What all scenarios use: their declaration, a keychain of their own, the command, and programs
+that use the library."""
 
 import ctypes
 import os
@@ -13,17 +14,51 @@ import time
 
 COMMAND = os.environ.get("VALET_TEST_COMMAND", "")
 AGENT = os.environ.get("VALET_TEST_AGENT", "")
-# What the agent's items are called for the command.
+# The words by which the command finds the agent's items.
 AGENT_ITEMS = ("--app", "ValetTestAgent", "--id", "integration")
 FILES = ("keychain.db", "keychain.db-wal", "keychain.db-shm", "keychain.lock", "device/device.key")
 
 
+# As whom a scenario runs: as the caller of the tests, as another user than root, or as a user whose
+# quota of kernel keys nobody else uses. Only root can become another user.
+CALLER, ORDINARY, LONELY = "caller", "ordinary", "lonely"
+EVERY_USER = (CALLER, ORDINARY)
+# The scripts that run some of the scenarios: the first one lets them take as long as they need.
+CRASH_TEST, LEAK_TEST = "crash-test", "leak-test"
+SCENARIOS = {}
+
+
 class Failure(Exception):
-    """The product did not do what the scenario says."""
+    """The product did not do what the scenario requires."""
 
 
 class Skip(Exception):
-    """The machine lacks what the scenario needs."""
+    """The machine lacks something that the scenario needs."""
+
+
+class Scenario:
+    """A function that takes a `World`, and how to run it."""
+
+    def __init__(self, function, users, script, seconds):
+        self.function, self.users, self.script, self.seconds = function, users, script, seconds
+        self.name = f"{function.__module__}.{function.__name__}"
+        first, _, _ = (function.__doc__ or "").strip().partition("\n\n")
+        self.title = " ".join(first.split()).removesuffix(".")
+
+
+def scenario(function=None, *, users=(CALLER,), script=None, seconds=900):
+    """Declares a scenario: its title is the first paragraph of its documentation.
+
+    The tests run it as each of `users`, and fail if it takes longer than `seconds`, which a busy
+    machine needs a fraction of. `script` names the script that runs it, too."""
+    def declare(function):
+        declared = Scenario(function, users, script, seconds)
+        titles = [other.title for other in SCENARIOS.values()]
+        if not declared.title or declared.title in titles:
+            raise ValueError(f"{declared.name} needs a title of its own: {declared.title!r}")
+        SCENARIOS[declared.name] = declared
+        return function
+    return declare(function) if function else declare
 
 
 def expect(condition, *words):
@@ -34,6 +69,13 @@ def expect(condition, *words):
 def need_root():
     if os.geteuid() != 0:
         raise Skip("needs root")
+
+
+def need_quota(world):
+    """For scenarios that use up the user's quota of kernel keys, or lock all of the user's
+    keychains."""
+    if not world.is_alone:
+        raise Skip("needs root, to run as a user of its own")
 
 
 def need(program):
@@ -51,13 +93,15 @@ class Outcome:
 
 
 class World:
-    """A temporary folder with a keychain, and everything that was started around it."""
+    """A temporary folder with a keychain, and every process that was started in it."""
 
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="valet-integration-")
         os.chmod(self.folder, 0o755)
         self.home = os.path.join(self.folder, "home")
         self.started = []
+        # Whether the scenario may take as long as it needs, and whether its user runs nothing else.
+        self.is_thorough = self.is_alone = False
 
     def __enter__(self):
         return self
@@ -90,7 +134,7 @@ class World:
         return process
 
     def run(self, *words, input=b"", env=None, prefix=(), timeout=60, **options):
-        """Runs the command; one that does not end by itself is a failure."""
+        """Runs the command; it is a failure if the command does not end in time."""
         begin = time.monotonic()
         process = self.start(
             [*prefix, options.pop("command", COMMAND), *words], env, stdin=subprocess.PIPE,
@@ -144,7 +188,7 @@ class World:
                 os.remove(self.path("keychain.db" + suffix))
 
     def contents(self, *names):
-        """The bytes of files by name; None for one that is not there."""
+        """Returns the bytes of files by name; None for a missing one."""
         found = {}
         for name in names or ("keychain.db", "keychain.db-wal", "device/device.key"):
             path = self.path(name)
@@ -152,7 +196,7 @@ class World:
         return found
 
     def names(self):
-        """All files of the keychain but those that SQLite makes when it opens one, and the file
+        """Returns the files of the keychain without those that SQLite creates and the one
         through which opened keys are shared."""
         found = set()
         for folder, _, files in os.walk(self.home):
@@ -161,7 +205,7 @@ class World:
                 if not name.startswith("device/sharing.")}
 
     def doctored(self, statement):
-        """Changes the database of a keychain that nobody uses."""
+        """Changes the database of a keychain that no process uses."""
         connection = sqlite3.connect(self.path("keychain.db"), isolation_level=None)
         connection.execute("PRAGMA ignore_check_constraints = ON")
         connection.execute(statement)
@@ -169,7 +213,7 @@ class World:
 
 
 class Agent:
-    """A process that uses the library, and must never write to its standard streams."""
+    """A process that uses the library, which must never write to the standard streams."""
 
     def __init__(self, world, env=None, program=None, prefix=(), log=None, descriptors=()):
         self.world = world
@@ -203,7 +247,7 @@ class Agent:
         return self.answer(timeout)
 
     def do(self, line, timeout=60):
-        """Asks for what must succeed; returns what the agent says about it."""
+        """Asks for something that must succeed; returns the answer."""
         answer = self.ask(line, timeout)
         expect(answer.startswith("ok"), f"{line}: {answer}")
         return answer[3:]
@@ -231,7 +275,7 @@ def kill_session(process):
 
 
 def private_mounts():
-    """Gives this process mounts of its own; they go when it ends."""
+    """Gives this process mounts of its own, which end with it."""
     need_root()
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(0x20000) != 0:  # CLONE_NEWNS

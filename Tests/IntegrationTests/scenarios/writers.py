@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many who write at once: spec/keys-and-states.md §8, case 2."""
+"""Concurrent writers: spec/keys-and-states.md §8, case 2."""
 
 import fcntl
 import glob
@@ -11,13 +11,14 @@ import subprocess
 import time
 
 import keybags
-from support import COMMAND, Failure, expect, need
+from support import COMMAND, CRASH_TEST, EVERY_USER, Failure, expect, need, scenario
 
 F_OFD_SETLKW = 38
 
 
+@scenario(users=EVERY_USER, script=CRASH_TEST)
 def many_processes(world):
-    """Eight processes add, remove and close; what was acknowledged is there."""
+    """Eight concurrent processes lose no acknowledged write."""
     seconds = 60 if world.is_thorough else 2
     agents = [world.agent() for _ in range(8)]
     logs = [f"{world.folder}/log-{index}" for index in range(8)]
@@ -36,14 +37,15 @@ def many_processes(world):
     print(f"{total} writes in {seconds} s, the slowest took {slowest} ms")
 
 
+@scenario
 def if_absent(world):
-    """Of many `set --if-absent` of one name at once, one stores; the others say so with exit 73."""
+    """Of several concurrent set --if-absent one stores, and the others report the item."""
     for turn in range(20 if world.is_thorough else 3):
         key = f"k{turn}"
         processes = [
             world.start([COMMAND, "set", key, "--if-absent"], stdin=subprocess.PIPE,
                         stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(8)]
-        # All wait for their input, and get it at once.
+        # All processes wait for their input and get it at the same time.
         for number, process in enumerate(processes):
             process.stdin.write(b"value %d" % number)
         for process in processes:
@@ -79,8 +81,9 @@ def verify(world, logs):
     reader.end()
 
 
+@scenario(script=CRASH_TEST)
 def threads(world):
-    """Two processes of four threads each."""
+    """Two concurrent processes of four threads lose no write."""
     count = 250 if world.is_thorough else 80
     agents = [world.agent() for _ in range(2)]
     begin = time.monotonic()
@@ -99,8 +102,9 @@ def threads(world):
     print(f"{8 * count} writes in {seconds:.1f} s")
 
 
+@scenario(script=CRASH_TEST)
 def checkpoints(world):
-    """Nobody writes to a file of the database who does not hold the lock of writers."""
+    """The database is written only under the writers' lock."""
     need("strace")
     traces = [f"{world.folder}/trace-{index}" for index in range(2)]
     calls = "trace=fcntl,pwrite64,fdatasync,fsync,ftruncate,unlink"
@@ -146,8 +150,9 @@ def check_lines(lines):
     return count
 
 
+@scenario
 def traces_are_read(world):
-    """The reading of traces: it sees a write without the lock, finished or not."""
+    """The check of the writers' lock finds a write without it in a trace."""
     lock = "fcntl(5</k/keychain.lock>, F_OFD_SETLK, {l_type=%s}) = 0"
     write = 'pwrite64(7</k/keychain.db>, "…", 4096, 0) = 4096'
     torn = 'pwrite64(7</k/keychain.db>, "…", 4096, 0 <unfinished ...>'
@@ -163,8 +168,12 @@ def traces_are_read(world):
         raise Failure(f"not seen: {lines}")
 
 
+@scenario
 def newer_program(world):
-    """A later version raises what who writes must know, then who reads: programs that run obey."""
+    """Running programs stop at once when a later version demands a newer program.
+
+    First it raises the version that writers need, then the one that readers need.
+    spec/keys-and-states.md §8, case 16."""
     reader, agents = world.agent(), [world.agent() for _ in range(3)]
     logs = [f"{world.folder}/log-{index}" for index in range(3)]
     world.fill("early")
@@ -189,7 +198,7 @@ def newer_program(world):
     for one in (reader, *agents):
         expect(one.ask("keys").startswith("error newerFormat"), "a read")
     expect(world.run("get", "early").code == 1, "a read by the command")
-    # What was refused has changed nothing.
+    # The refused calls have changed nothing.
     demand(world)
     verify(world, logs)
     reader.do("set x y")
@@ -200,8 +209,7 @@ def newer_program(world):
 
 
 def demand(world, min_reader=1, min_writer=1):
-    """Does to the settings what `valet upgrade` of a later version would; returns the number of
-    rows at that moment."""
+    """Changes the settings as a later version could; returns the number of rows at that time."""
     lock = os.open(world.path("keychain.lock"), os.O_RDWR)
     fcntl.fcntl(lock, F_OFD_SETLKW, struct.pack("hhxxxxqqixxxx", fcntl.F_WRLCK, 0, 0, 0, 0))
     connection = sqlite3.connect(world.path("keychain.db"), isolation_level=None)

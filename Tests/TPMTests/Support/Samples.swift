@@ -2,9 +2,9 @@
 
 import Foundation
 import Testing
+import ValetKeyTestSupport
 import ValetSecretMemory
 import ValetSystem
-import ValetTPMSupport
 
 @testable import ValetTPM
 
@@ -73,8 +73,8 @@ struct OtherProcess {
 
     init(_ arguments: String...) throws {
         process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
-            .deletingLastPathComponent().appendingPathComponent("ValetTPMTestAgent")
-        process.arguments = arguments
+            .deletingLastPathComponent().appendingPathComponent("ValetTestAgent")
+        process.arguments = ["tpm"] + arguments
         process.standardOutput = output
         process.standardError = errors
         process.environment = ["SWIFT_BACKTRACE": "enable=no"]

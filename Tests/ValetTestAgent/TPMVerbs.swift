@@ -4,15 +4,15 @@ import ValetSecretMemory
 import ValetSystem
 import ValetTPM
 
-/// A process that uses a TPM for tests: `ValetTPMTestAgent SOCKET VERB [COUNT]`, one line out.
-@main struct Agent {
-    static func main() {
-        let words = CommandLine.arguments
-        guard words.count >= 3 else { return }
-        let device = TPMDevice(.socket(path: words[1]))
+/// Uses a TPM, for the tests of that module: `ValetTestAgent tpm SOCKET VERB [COUNT]`.
+enum TPMVerbs {
+    /// Does what `words` say, and prints one line about it.
+    static func run(_ words: [String]) {
+        guard words.count >= 2 else { return print("mistake") }
+        let device = TPMDevice(.socket(path: words[0]))
         do throws(TPMError) {
-            switch words[2] {
-            case "rounds": try rounds(words.count > 3 ? Int(words[3]) ?? 0 : 0, device)
+            switch words[1] {
+            case "rounds": try rounds(words.count > 2 ? Int(words[2]) ?? 0 : 0, device)
             case "guess": try guess(device)
             default: print("mistake")
             }
@@ -32,7 +32,7 @@ import ValetTPM
         }
     }
 
-    /// A wrong value, which tpm2-tss would tell standard error about.
+    /// Offers a wrong value: tpm2-tss would report that on standard error.
     private static func guess(_ device: TPMDevice) throws(TPMError) {
         let secret = SecretBytes(randomByteCount: 32)
         let right = SecretBytes(randomByteCount: 32)

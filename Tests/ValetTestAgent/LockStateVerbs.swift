@@ -3,18 +3,19 @@
 import Foundation
 import Synchronization
 import ValetCLinux
+import ValetKeyTestSupport
 import ValetLockState
-import ValetLockStateSupport
 import ValetSealing
 
-/// A process that locks, unlocks and reads keychains for tests: a line of words in, a line out.
-@main struct Agent {
+/// Locks, unlocks and reads keychains, for the tests of the module `LockState`: the program
+/// `ValetTestAgent lock-state` reads a line of words and prints a line of answer, again and again.
+struct LockStateVerbs {
     struct Mistake: Error {}
 
     private var stores: [String: LockStateStore] = [:]
 
-    static func main() {
-        var agent = Agent()
+    static func run() {
+        var agent = LockStateVerbs()
         while let line = readLine() {
             let words = line.split(separator: " ").map(String.init)
             let answer: String
