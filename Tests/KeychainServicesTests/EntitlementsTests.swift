@@ -9,7 +9,7 @@ import ValetKeychainStore
 
 @Suite struct `An application's entitlements` {
     /// spec/secitem.md §5.1.
-    @Test func `put the groups into their order`() throws {
+    @Test func `Entitlements put the access groups into their order`() throws {
         let entitlements = try parse(
             """
             <key>com.apple.security.application-groups</key>
@@ -24,7 +24,7 @@ import ValetKeychainStore
         #expect(groups.map(\.rawValue) == ["b", "a", "other", "T.id", "app", "com.apple.token"])
     }
 
-    @Test func `name a group once`() throws {
+    @Test func `Entitlements name each access group once`() throws {
         let entitlements = try parse(
             """
             <key>keychain-access-groups</key>
@@ -34,13 +34,13 @@ import ValetKeychainStore
         #expect(groups.map(\.rawValue) == ["a", "T.id"])
     }
 
-    @Test func `may have the identifier under its name on macOS`() throws {
+    @Test func `Entitlements may have the identifier under its name on macOS`() throws {
         let entitlements = try parse(
             "<key>com.apple.application-identifier</key><string>T.id</string>")
         #expect(entitlements.applicationIdentifier == "T.id")
     }
 
-    @Test func `may be about other things`() throws {
+    @Test func `Entitlements may have other keys`() throws {
         let entitlements = try parse("<key>com.apple.security.app-sandbox</key><true/>")
         #expect(entitlements == Entitlements())
     }
@@ -53,7 +53,7 @@ import ValetKeychainStore
         ("<key>keychain-access-groups</key><array><string>$(X)a</string></array>", "variable"),
         ("<key>application-identifier", "property list"),
     ])
-    func `are refused with the reason`(_ body: String, _ reason: String) {
+    func `Invalid entitlements are refused with the reason`(_ body: String, _ reason: String) {
         let error = #expect(throws: KeychainFailure.self) { _ = try parse(body) }
         #expect(error?.code == .invalidRequest)
         #expect(error?.path == "/e")
@@ -61,7 +61,7 @@ import ValetKeychainStore
     }
 
     @Test(arguments: ["", "x", "bplist00", "<plist><array/></plist>"])
-    func `are a property list`(_ text: String) {
+    func `Entitlements are a property list`(_ text: String) {
         let error = #expect(throws: KeychainFailure.self) {
             _ = try Entitlements(propertyList: Array(text.utf8), path: "/e")
         }
@@ -101,7 +101,7 @@ import ValetKeychainStore
     ]
 
     @Test(arguments: deep.keys.sorted())
-    func `are refused when they are nested so deeply that reading them takes a deep stack`(
+    func `Entitlements that are nested too deeply to decode are refused`(
         _ form: String
     ) throws {
         let bytes = try #require(Self.deep[form])
@@ -113,7 +113,7 @@ import ValetKeychainStore
     }
 
     @Test(arguments: [PropertyListSerialization.PropertyListFormat.xml, .binary])
-    func `are read in each form that writers give them`(
+    func `Entitlements are read in each form that writers give them`(
         _ format: PropertyListSerialization.PropertyListFormat
     ) throws {
         let groups = (0..<100).map { "group \($0)" }
@@ -143,26 +143,26 @@ import ValetKeychainStore
             ("[Application]\nruntime=r\nname = a\n", "a"), ("[Application]\nname=\n", nil),
             ("[Application]\n[Other]\nname=a\n", nil), ("", nil), ("name=a", nil),
         ] as [(String, String?)])
-    func `names the application`(_ text: String, _ name: String?) {
+    func `The information of a Flatpak names the application`(_ text: String, _ name: String?) {
         #expect(FlatpakInfo.applicationName(in: text) == name)
     }
 }
 
 @Suite struct `An identity set in code` {
-    @Test func `may be changed until it is used`() throws {
+    @Test func `An identity set in code may change until it is used`() throws {
         var state = IdentityState.unknown
         try state.configure(identity("a"))
         try state.configure(identity("b"))
         #expect(state == .configured(identity("b")))
     }
 
-    @Test func `may be repeated while it is used`() throws {
+    @Test func `An identity set in code may be set again to the same while it is used`() throws {
         var state = IdentityState.inUse(identity("a"))
         try state.configure(identity("a"))
         #expect(state == .inUse(identity("a")))
     }
 
-    @Test func `cannot be changed while it is used`() {
+    @Test func `An identity set in code cannot change while it is used`() {
         var state = IdentityState.inUse(identity("a"))
         let error = #expect(throws: KeychainFailure.self) { try state.configure(identity("b")) }
         #expect(error?.code == .invalidRequest)
@@ -170,7 +170,7 @@ import ValetKeychainStore
     }
 
     @Test(arguments: [("", []), ("a", [""])] as [(String, [String])])
-    func `has no empty name`(_ identifier: String, _ groups: [String]) {
+    func `An identity set in code has no empty name`(_ identifier: String, _ groups: [String]) {
         let error = #expect(throws: KeychainFailure.self) {
             try ValetKeychain.configure(applicationIdentifier: identifier, accessGroups: groups)
         }

@@ -13,7 +13,7 @@ import ValetKeychainStore
     static let ofUser = "/home/u/.config/valet/entitlements/mail.entitlements"
     static let ofMachine = "/etc/valet/entitlements/mail.entitlements"
 
-    @Test func `is the executable's name when nothing is declared`() throws {
+    @Test func `Without a declaration the executable's name is the identity`() throws {
         let identity = try resolve()
         #expect(identity.caller.applicationIdentifier == "mail")
         #expect(identity.caller.accessGroups == [AccessGroup("mail")])
@@ -21,18 +21,18 @@ import ValetKeychainStore
         #expect(identity.source == .executableName)
     }
 
-    @Test func `is the snap before the executable`() throws {
+    @Test func `A snap is the identity before the executable`() throws {
         let identity = try resolve(environment: ["SNAP_NAME": "post"])
         #expect(identity.caller.applicationIdentifier == "post")
         #expect(identity.source == .snap)
     }
 
-    @Test func `is the instance of the snap before the snap`() throws {
+    @Test func `A snap's instance is the identity before the snap`() throws {
         let environment = ["SNAP_NAME": "post", "SNAP_INSTANCE_NAME": "post_2"]
         #expect(try resolve(environment: environment).caller.applicationIdentifier == "post_2")
     }
 
-    @Test func `is the Flatpak before the snap`() throws {
+    @Test func `A Flatpak is the identity before a snap`() throws {
         let identity = try resolve(
             environment: ["SNAP_NAME": "post"],
             files: ["/.flatpak-info": "[Application]\nname=org.example.Mail\n"])
@@ -46,7 +46,7 @@ import ValetKeychainStore
     ]
 
     @Test(arguments: bundlePaths.indices)
-    func `is the first bundle that Foundation finds, before the executable`(_ first: Int) throws {
+    func `Foundation's first bundle is the identity before the executable`(_ first: Int) throws {
         var files: [String: String] = [:]
         for path in Self.bundlePaths[first...] { files[path] = list(["CFBundleIdentifier": path]) }
         let identity = try resolve(files: files)
@@ -55,7 +55,7 @@ import ValetKeychainStore
         #expect(identity.source == .bundle(path: Self.bundlePaths[first]))
     }
 
-    @Test func `is the bundle that the program is packaged in`() throws {
+    @Test func `The bundle that contains the program is the identity`() throws {
         let program = "/opt/Mail.app/Contents/Linux/mail"
         let files = [
             "/opt/Mail.app/Contents/Info.plist": list(["CFBundleIdentifier": "outer"]),
@@ -67,7 +67,7 @@ import ValetKeychainStore
         #expect(try resolver.resolve().caller.applicationIdentifier == "outer")
     }
 
-    @Test func `is the Flatpak, and the snap, before the bundle`() throws {
+    @Test func `A Flatpak and a snap are the identity before a bundle`() throws {
         let bundle = [Self.bundlePaths[0]: list(["CFBundleIdentifier": "b"])]
         let snap = try resolve(environment: ["SNAP_NAME": "post"], files: bundle)
         #expect(snap.caller.applicationIdentifier == "post")
@@ -76,7 +76,7 @@ import ValetKeychainStore
         #expect(flatpak.caller.applicationIdentifier == "org.example.Mail")
     }
 
-    @Test func `is the bundle with the groups of a file that has no identifier`() throws {
+    @Test func `A bundle is the identity with the groups of a file without identifier`() throws {
         let identity = try resolve(files: [
             Self.beside: list(["keychain-access-groups": ["g"]]),
             Self.bundlePaths[0]: list(["CFBundleIdentifier": "b"]),
@@ -88,7 +88,7 @@ import ValetKeychainStore
     @Test(arguments: [
         ["CFBundleIdentifier": "b", "CFBundleExecutable": "other"], ["CFBundleName": "b"],
     ])
-    func `is no bundle without identifier, and none of another program`(
+    func `A bundle without identifier, or of another program, is not the identity`(
         _ contents: [String: String]
     ) throws {
         let identity = try resolve(files: [Self.bundlePaths[0]: list(contents)])
@@ -96,7 +96,7 @@ import ValetKeychainStore
         #expect(identity.source == .executableName)
     }
 
-    @Test func `is the bundle of this very program`() throws {
+    @Test func `The bundle of the test program is found`() throws {
         let contents = ["CFBundleIdentifier": "b", "CFBundleExecutable": "mail"]
         let identity = try resolve(files: [Self.bundlePaths[3]: list(contents)])
         #expect(identity.caller.applicationIdentifier == "b")
@@ -107,7 +107,7 @@ import ValetKeychainStore
             ["CFBundleIdentifier": "$(PRODUCT_BUNDLE_IDENTIFIER)"], ["CFBundleIdentifier": ""],
             ["CFBundleIdentifier": 1], ["CFBundleExecutable": [1]],
         ] as [[String: any Sendable]])
-    func `is not guessed when a bundle says nonsense`(_ contents: [String: any Sendable]) {
+    func `An invalid bundle is an error and not skipped`(_ contents: [String: any Sendable]) {
         let error = #expect(throws: KeychainFailure.self) {
             _ = try resolve(files: [Self.bundlePaths[0]: list(contents)])
         }
@@ -115,7 +115,7 @@ import ValetKeychainStore
         #expect(error?.path == Self.bundlePaths[0])
     }
 
-    @Test func `is not guessed when a bundle cannot be trusted`() {
+    @Test func `A bundle that cannot be trusted is an error and not skipped`() {
         let resolver = IdentityResolver(
             environment: ["HOME": "/home/u"], executablePath: Self.program,
             readFile: { (path) throws(KeychainFailure) in
@@ -126,7 +126,7 @@ import ValetKeychainStore
         #expect(error?.code == .insecureFiles)
     }
 
-    @Test func `is what entitlements declare before everything else`() throws {
+    @Test func `Declared entitlements are the identity before everything else`() throws {
         let identity = try resolve(
             environment: ["SNAP_NAME": "post"],
             files: [Self.beside: list(["application-identifier": "T.mail"])])
@@ -139,7 +139,7 @@ import ValetKeychainStore
         ["/e", beside, ofUser, ofMachine], [beside, ofUser, ofMachine], [ofUser, ofMachine],
         [ofMachine],
     ])
-    func `is declared by the first file`(_ paths: [String]) throws {
+    func `The first entitlements file declares the identity`(_ paths: [String]) throws {
         var environment = ["HOME": "/home/u"]
         if paths.first == "/e" { environment["VALET_ENTITLEMENTS"] = "/e" }
         var files: [String: String] = [:]
@@ -148,7 +148,9 @@ import ValetKeychainStore
         #expect(identity.caller.applicationIdentifier == paths.first)
     }
 
-    @Test func `is declared in the configuration folder that the environment names`() throws {
+    @Test func `Entitlements are found in the configuration folder that the environment names`()
+        throws
+    {
         let path = "/conf/valet/entitlements/mail.entitlements"
         let environment = ["HOME": "/home/u", "XDG_CONFIG_HOME": "/conf"]
         let files = [path: list(["application-identifier": "x"])]
@@ -157,12 +159,12 @@ import ValetKeychainStore
         #expect(identity.caller.applicationIdentifier == "x")
     }
 
-    @Test func `is not looked for in a relative folder`() throws {
+    @Test func `Entitlements are not looked for in a relative folder`() throws {
         let identity = try resolve(environment: ["HOME": "/home/u", "XDG_CONFIG_HOME": "conf"])
         #expect(identity.entitlementsPath == Self.ofUser)
     }
 
-    @Test func `takes the name from elsewhere if the file has groups alone`() throws {
+    @Test func `Entitlements with groups alone leave the name to the next source`() throws {
         let files = [Self.beside: list(["keychain-access-groups": ["g"]])]
         let caller = try resolve(files: files).caller
         #expect(caller.applicationIdentifier == "mail")
@@ -170,7 +172,7 @@ import ValetKeychainStore
     }
 
     @Test(arguments: ["/missing", "relative"])
-    func `is not guessed when the variable names no file`(_ path: String) {
+    func `A variable that names no entitlements file is an error`(_ path: String) {
         let error = #expect(throws: KeychainFailure.self) {
             _ = try resolve(environment: ["VALET_ENTITLEMENTS": path])
         }
@@ -178,7 +180,7 @@ import ValetKeychainStore
         #expect(error?.path == path)
     }
 
-    @Test func `is not guessed when a file is refused`() {
+    @Test func `A refused entitlements file is an error`() {
         let resolver = IdentityResolver(
             environment: [:], executablePath: Self.program,
             readFile: { (path) throws(KeychainFailure) in
@@ -188,7 +190,7 @@ import ValetKeychainStore
         #expect(error?.code == .insecureFiles)
     }
 
-    @Test func `is not known without a program`() {
+    @Test func `Without a program there is no identity`() {
         let resolver = IdentityResolver(
             environment: [:], executablePath: nil,
             readFile: { (_) throws(KeychainFailure) in nil })
@@ -199,11 +201,11 @@ import ValetKeychainStore
     @Test(arguments: [
         ("/bin/a", "/bin/a"), ("/bin/a (deleted)", "/bin/a"), ("/bin/(deleted)", "/bin/(deleted)"),
     ])
-    func `is the same after the program was replaced`(_ link: String, _ path: String) {
+    func `A program that was replaced keeps its identity`(_ link: String, _ path: String) {
         #expect(IdentityResolver.withoutDeletionMark(link) == path)
     }
 
-    @Test func `is this test to itself`() throws {
+    @Test func `The test program has its own identity`() throws {
         let path = try #require(IdentityResolver.executablePath())
         #expect(FileManager.default.fileExists(atPath: path))
     }
@@ -235,7 +237,7 @@ import ValetKeychainStore
             (.entitlements(path: "/b"), "/b", "list the group under keychain-access-groups in /b"),
             (.configured, nil, "name the group in ValetKeychain.configure"),
         ] as [(ApplicationIdentity.Source, String?, String)])
-    func `comes with the remedy`(
+    func `A missing access group is reported with what helps`(
         _ source: ApplicationIdentity.Source, _ path: String?, _ hint: String
     ) {
         let identity = ApplicationIdentity(

@@ -9,7 +9,9 @@ import ValetTestSupport
 @testable import ValetKeychainStore
 
 @Suite(.timeLimit(.minutes(20))) struct `The changes of the lock state` {
-    @Test func `begin with the present, and tell of each lock and unlock`() async throws {
+    @Test func `The lock state changes begin with the present and report each lock and unlock`()
+        async throws
+    {
         let keychain = try LockableKeychain.withPasscode()
         var states = keychain.changes.makeAsyncIterator()
         #expect(try await states.next() == .unlocked)
@@ -21,7 +23,7 @@ import ValetTestSupport
         #expect(try await states.next() == .unlocked)
     }
 
-    @Test func `tell of a keychain that comes into being, and of its passcode`() async throws {
+    @Test func `The lock state changes report a new keychain and its passcode`() async throws {
         let keychain = LockableKeychain()
         var states = keychain.changes.makeAsyncIterator()
         #expect(try await states.next() == .absent)
@@ -31,7 +33,7 @@ import ValetTestSupport
         #expect(try await states.next() == .unlocked)
     }
 
-    @Test func `tell of the end of an unlock's time`() async throws {
+    @Test func `The lock state changes report the end of a timed unlock`() async throws {
         let keychain = try LockableKeychain.withPasscode()
         try keychain.session.lock(all: false)
         try keychain.unlock(for: .milliseconds(300))
@@ -43,7 +45,10 @@ import ValetTestSupport
         #expect(states.last == .locked)
     }
 
-    @Test func `tell of what this process does where no file can be touched`() async throws {
+    @Test
+    func `The lock state changes of a process without a writable folder report its own changes`()
+        async throws
+    {
         let keychain = try LockableKeychain.withPasscode()
         let path = keychain.folder + "/keychain.state"
         try FileManager.default.removeItem(atPath: path)
@@ -58,7 +63,7 @@ import ValetTestSupport
         #expect(start.duration(to: .now) < .seconds(25))
     }
 
-    @Test func `are told to many at once, to each from the present on`() async throws {
+    @Test func `Each reader of the lock state changes begins with the present`() async throws {
         let keychain = try LockableKeychain.withPasscode()
         let changes = keychain.changes
         try await withThrowingTaskGroup(of: [ValetKeychain.LockState].self) { group in
@@ -80,7 +85,9 @@ import ValetTestSupport
         }
     }
 
-    @Test func `do not repeat what who reads slowly has seen last`() async throws {
+    @Test func `The lock state changes do not repeat a state that a slow reader saw last`()
+        async throws
+    {
         let keychain = try LockableKeychain.withPasscode()
         var states = keychain.changes.makeAsyncIterator()
         #expect(try await states.next() == .unlocked)
@@ -97,7 +104,7 @@ import ValetTestSupport
         }
     }
 
-    @Test func `end with the task that reads them`() async throws {
+    @Test func `The lock state changes end with the task that reads them`() async throws {
         let keychain = try LockableKeychain.withPasscode()
         let task = Task {
             var states: [ValetKeychain.LockState] = []
@@ -110,7 +117,8 @@ import ValetTestSupport
         #expect(try await task.value == [.unlocked])
     }
 
-    @Test func `end with a failure, once, when the state can not be told`() async throws {
+    @Test func `The lock state changes end with one failure if the state is unknown`() async throws
+    {
         let keychain = try LockableKeychain.withPasscode()
         keychain.store.close()
         try FileManager.default.setAttributes(
@@ -142,7 +150,7 @@ import ValetTestSupport
     }
 
     @Test(arguments: ProtectionClass.allCases)
-    func `ends at once without files, without a passcode and unlocked`(
+    func `Waiting ends at once for a missing, an unprotected and an unlocked keychain`(
         _ protectionClass: ProtectionClass
     ) async throws {
         let keychain = LockableKeychain()
@@ -153,7 +161,7 @@ import ValetTestSupport
         #expect(await wait(keychain, protectionClass, .zero) == nil)
     }
 
-    @Test func `ends at the deadline while the class is closed`() async throws {
+    @Test func `Waiting for a closed class ends at the deadline`() async throws {
         let keychain = try LockableKeychain.withPasscode()
         try keychain.session.lock(all: false)
         #expect(await wait(keychain, .whenUnlocked, .milliseconds(50)) == .locked)
@@ -162,7 +170,7 @@ import ValetTestSupport
         #expect(await wait(keychain, .afterFirstUnlock, .milliseconds(50)) == .locked)
     }
 
-    @Test func `ends when the keychain is unlocked`() async throws {
+    @Test func `Waiting ends when the keychain is unlocked`() async throws {
         let keychain = try LockableKeychain.withPasscode()
         try keychain.session.lock(all: true)
         async let answers = [
@@ -175,7 +183,7 @@ import ValetTestSupport
         #expect(await answers == [nil, nil])
     }
 
-    @Test func `takes a value of kSecAttrAccessible, and no other text`() async throws {
+    @Test func `Waiting accepts a value of kSecAttrAccessible and no other text`() async throws {
         #expect(TestProcess.isPrepared)
         try await ValetKeychain.waitUntilAvailable(
             for: ProtectionClass.whenUnlocked.code, deadline: .now)
@@ -187,7 +195,7 @@ import ValetTestSupport
         }
     }
 
-    @Test func `ends when its task is cancelled`() async throws {
+    @Test func `Waiting ends when its task is cancelled`() async throws {
         let keychain = try LockableKeychain.withPasscode()
         try keychain.session.lock(all: false)
         let task = Task { await wait(keychain, .whenUnlocked, .seconds(600)) }
@@ -196,7 +204,7 @@ import ValetTestSupport
         #expect(await task.value == .userCancelled)
     }
 
-    @Test func `fails at once when the device key is gone`() async throws {
+    @Test func `Waiting fails at once when the device key is missing`() async throws {
         let keychain = try LockableKeychain.withPasscode()
         try keychain.session.lock(all: true)
         try FileManager.default.removeItem(atPath: keychain.folder + "/device/device.key")

@@ -11,13 +11,14 @@ import ValetTestSupport
 @Suite struct `The lock state` {
     private let keychain = LockableKeychain()
 
-    @Test func `is absent where there is no keychain, and makes none`() throws {
+    @Test func `The lock state of a missing keychain is absent, and asking creates nothing`() throws
+    {
         #expect(try keychain.session.lockState() == .absent)
         #expect(try keychain.session.protectionLevel() == nil)
         #expect(!FileManager.default.fileExists(atPath: keychain.folder))
     }
 
-    @Test func `follows passcode, lock and unlock`() throws {
+    @Test func `The lock state follows passcode, lock and unlock`() throws {
         try keychain.add("a", .whenUnlocked)
         #expect(try keychain.session.lockState() == .noPasscode)
         #expect(try keychain.session.protectionLevel() == .file)
@@ -33,7 +34,7 @@ import ValetTestSupport
         #expect(try keychain.session.lockState() == .unlocked)
     }
 
-    @Test func `is locked when the time of an unlock is over`() throws {
+    @Test func `The lock state is locked after a timed unlock`() throws {
         try keychain.add("a", .whenUnlocked)
         try keychain.setPasscode()
         try keychain.session.lock(all: false)
@@ -42,7 +43,7 @@ import ValetTestSupport
         #expect(try keychain.session.lockState() == .locked)
     }
 
-    @Test func `says that the device key is gone, once it is needed`() throws {
+    @Test func `The lock state says that the device key is missing once it is needed`() throws {
         try keychain.add("a", .whenUnlocked)
         try keychain.setPasscode()
         try FileManager.default.removeItem(atPath: keychain.folder + "/device/device.key")
@@ -55,7 +56,7 @@ import ValetTestSupport
         #expect(found.fault?.code == .incomplete)
     }
 
-    @Test func `says that the device key is another keychain's`() throws {
+    @Test func `The lock state says that the device key is another keychain's`() throws {
         let other = LockableKeychain()
         for one in [keychain, other] { try one.add("a", .whenUnlocked) }
         try keychain.setPasscode()
@@ -67,7 +68,7 @@ import ValetTestSupport
         #expect(try keychain.session.lockState() == .keyUnavailable)
     }
 
-    @Test func `is incomplete with a lone device key`() throws {
+    @Test func `The lock state of a device key without database is incomplete`() throws {
         try keychain.add("a", .whenUnlocked)
         keychain.store.close()
         for name in ["", "-wal", "-shm"] {
@@ -76,7 +77,7 @@ import ValetTestSupport
         #expect(try keychain.session.lockState() == .incomplete)
     }
 
-    @Test func `is a failure when the files are not safe`() throws {
+    @Test func `The lock state of unsafe files is a failure`() throws {
         try keychain.add("a", .whenUnlocked)
         keychain.store.close()
         try FileManager.default.setAttributes(
@@ -98,7 +99,7 @@ import ValetTestSupport
             ]
         ), (.beforeFirstUnlock, []),
     ])
-    func `tells which classes are open`(
+    func `The lock state tells which classes are open`(
         _ state: ValetKeychain.LockState, _ classes: [ProtectionClass]
     ) throws {
         try keychain.add("a", .whenUnlocked)
@@ -111,7 +112,7 @@ import ValetTestSupport
 }
 
 @Suite struct `Protection levels` {
-    @Test func `rise with what it takes to get in`() {
+    @Test func `Protection levels rise with the effort to get in`() {
         let levels = ValetKeychain.ProtectionLevel.allCases
         #expect(levels == levels.sorted())
         #expect(Set(levels).count == 5)
@@ -121,7 +122,7 @@ import ValetTestSupport
 }
 
 @Suite struct `Unlocking with a passcode` {
-    @Test func `refuses a wrong one, an empty one and one too long`() throws {
+    @Test func `An unlock refuses a wrong, an empty and an overlong passcode`() throws {
         let keychain = try LockableKeychain.withPasscode()
         try keychain.session.lock(all: false)
         for (text, code) in [
@@ -134,7 +135,7 @@ import ValetTestSupport
         }
     }
 
-    @Test func `is refused without a keychain, and does nothing without a passcode`() throws {
+    @Test func `An unlock fails without a keychain and does nothing without a passcode`() throws {
         let keychain = LockableKeychain()
         let failure = #expect(throws: KeychainFailure.self) { try keychain.unlock() }
         #expect(failure?.code == .itemNotFound)

@@ -17,35 +17,35 @@ import ValetKeychainModel
         try? FileManager.default.removeItem(at: folder)
     }
 
-    @Test func `is read if nobody else can write it`() throws {
+    @Test func `An entitlements file that nobody else can write is read`() throws {
         let path = try file(permissions: 0o644)
         #expect(try IdentityResolver.read(path) == Array("x".utf8))
     }
 
-    @Test func `may be absent`() throws {
+    @Test func `An entitlements file may be missing`() throws {
         #expect(try IdentityResolver.read(folder.appendingPathComponent("none").path) == nil)
     }
 
     @Test(arguments: [0o664, 0o646, 0o666])
-    func `is refused if others may write it`(_ permissions: Int) throws {
+    func `An entitlements file that others may write is refused`(_ permissions: Int) throws {
         let path = try file(permissions: permissions)
         let failure = refusal(of: path)
         #expect(failure?.code == .insecureFiles)
         #expect(failure?.hint == "chmod go-w \(path)")
     }
 
-    @Test func `is refused if it is a folder`() {
+    @Test func `An entitlements file that is a folder is refused`() {
         #expect(refusal(of: folder.path)?.code == .insecureFiles)
     }
 
-    @Test func `is refused if it is a link`() throws {
+    @Test func `An entitlements file that is a symbolic link is refused`() throws {
         let link = folder.appendingPathComponent("link").path
         let target = try file(permissions: 0o600)
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
         #expect(refusal(of: link)?.message == "this is not a regular file")
     }
 
-    @Test func `is refused if it is a link to nothing`() throws {
+    @Test func `An entitlements file that is a dangling link is refused`() throws {
         let link = folder.appendingPathComponent("link").path
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "none")
         #expect(refusal(of: link)?.code == .insecureFiles)
@@ -54,13 +54,13 @@ import ValetKeychainModel
     private static let isStrict = ProcessInfo.processInfo.environment["REQUIRE_ALL"] == "1"
 
     @Test(.enabled(if: geteuid() == 0 || isStrict, "needs root, to give a file away"))
-    func `is refused if it belongs to someone else`() throws {
+    func `An entitlements file of another user is refused`() throws {
         let path = try file(permissions: 0o600)
         try FileManager.default.setAttributes([.ownerAccountID: 12345], ofItemAtPath: path)
         #expect(refusal(of: path)?.message == "the file belongs to another user")
     }
 
-    @Test func `is refused if it is larger than 1 MiB`() throws {
+    @Test func `An entitlements file above 1 MiB is refused`() throws {
         let path = folder.appendingPathComponent("large").path
         _ = FileManager.default.createFile(
             atPath: path, contents: Data(count: 1 << 20 + 1), attributes: [.posixPermissions: 0o600]

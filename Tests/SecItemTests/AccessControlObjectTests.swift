@@ -19,7 +19,9 @@ import ValetKeychainModel
 
     /// spec/secitem.md §10.1.
     @Test(arguments: bits)
-    func `have the bits of Apple's`(_ flag: SecAccessControlCreateFlags, _ bits: UInt) {
+    func `Access control objects have the bits of Apple's`(
+        _ flag: SecAccessControlCreateFlags, _ bits: UInt
+    ) {
         #expect(flag.rawValue == bits)
     }
 
@@ -41,7 +43,7 @@ import ValetKeychainModel
 
     /// spec/secitem.md §10.2.
     @Test(arguments: refusals)
-    func `are refused with an error`(
+    func `An access control object with invalid flags is refused with an error`(
         _ protection: String, _ flags: SecAccessControlCreateFlags
     ) throws {
         let error = try #require(refusal(protection, flags))
@@ -53,7 +55,7 @@ import ValetKeychainModel
     }
 
     @Test(arguments: ["ak", "ck", "dk", "aku", "cku", "dku", "akpu"])
-    func `are made for every class`(_ protection: String) {
+    func `Access control objects are created for every class`(_ protection: String) {
         var error: Unmanaged<CFError>?
         let made = unsafe SecAccessControlCreateWithFlags(
             kCFAllocatorDefault, protection, .userPresence, &error)
@@ -67,7 +69,10 @@ import ValetKeychainModel
     }
 
     /// spec/secitem.md §1.3: accepted by an access control, and by no item.
-    @Test func `are made for the class that no item can have, and no item takes them`() throws {
+    @Test
+    func `An access control object of an unusable class can be created, but no item accepts it`()
+        throws
+    {
         let code: String = kSecAttrAccessibleUntilReboot
         let made = try #require(Self.object(.userPresence, code))
         #expect(
@@ -86,7 +91,7 @@ import ValetKeychainModel
         }
     }
 
-    @Test func `are equal by what they say`() throws {
+    @Test func `Access control objects with the same constraints are equal`() throws {
         let one = try GuardedCalls.accessControl([.biometryAny, .devicePasscode])
         let same = try GuardedCalls.accessControl([.biometryAny, .devicePasscode, .and])
         let other = try GuardedCalls.accessControl([.biometryAny, .devicePasscode, .or])
@@ -107,7 +112,9 @@ import ValetKeychainModel
 
     /// spec/secitem.md §3.4: an object that was made excludes a class beside it, even the same.
     @Test(arguments: SecItemCall.allCases)
-    func `exclude a class beside them in every call`(_ call: SecItemCall) {
+    func `An access control object beside an accessibility is refused in every call`(
+        _ call: SecItemCall
+    ) {
         let pair: [String: Any] = [kSecAttrAccessible: "ak"]
         for flags in [[], .userPresence] as [SecAccessControlCreateFlags] {
             let made: [String: Any] = [kSecAttrAccessControl: Self.object(flags) as Any]
@@ -125,7 +132,8 @@ import ValetKeychainModel
     }
 
     /// spec/secitem.md §6, §10.6.
-    @Test func `exclude a class and synchronizing in what an update sets`() {
+    @Test
+    func `An update refuses an access control object beside an accessibility or synchronizing`() {
         let made: [String: Any] = [kSecAttrAccessControl: Self.object(.userPresence) as Any]
         #expect(changesStatus(made) == errSecSuccess)
         #expect(changesStatus(made + [kSecAttrAccessible: "ak"]) == errSecParam)
@@ -135,7 +143,9 @@ import ValetKeychainModel
     }
 
     /// spec/secitem.md §3.3: they do not filter; §3.8: what an item without one has.
-    @Test func `do not filter, and come back from items that have none`() throws {
+    @Test func `A search ignores access control objects and returns them for items without one`()
+        throws
+    {
         let service = TestService()
         #expect(service.add("a", "1") == errSecSuccess)
         let object = try #require(Self.object(.userPresence, "akpu"))

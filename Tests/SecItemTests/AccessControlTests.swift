@@ -22,7 +22,9 @@ import ValetTestSupport
             [kSecReturnPersistentRef: true], [kSecReturnData: true, kSecReturnAttributes: true],
             [kSecReturnData: true, kSecMatchLimit: kSecMatchLimitAll],
         ] as [[String: any Sendable]])
-    func `ask whatever a search returns`(_ returning: [String: any Sendable]) throws {
+    func `A guarded item asks the user whatever a search returns`(
+        _ returning: [String: any Sendable]
+    ) throws {
         try calls.add("a", .devicePasscode)
         let returning = returning as [String: Any]
         #expect(calls.copy("a", nil, returning).status == errSecInteractionNotAllowed)
@@ -35,7 +37,9 @@ import ValetTestSupport
         #expect(person.questions.count == 1)
     }
 
-    @Test func `ask nobody to be added, deleted, or overwritten by their keeper`() throws {
+    @Test func `A guarded item is added, deleted and overwritten by its owner without a question`()
+        throws
+    {
         let person = TestPerson()
         #expect(try calls.add("a", .devicePasscode, person) == errSecSuccess)
         var item = NewItem(.genericPassword, attributes: [.account: .text("a")])
@@ -50,7 +54,7 @@ import ValetTestSupport
         #expect(calls.copy("a").status == errSecItemNotFound)
     }
 
-    @Test func `ask before they are called duplicates`() throws {
+    @Test func `A guarded item asks the user before an addition reports a duplicate`() throws {
         try calls.add("a", .devicePasscode)
         #expect(try calls.add("a", .devicePasscode) == errSecInteractionNotAllowed)
         #expect(
@@ -61,7 +65,9 @@ import ValetTestSupport
         #expect(try calls.add("a", .devicePasscode, .typing) == errSecDuplicateItem)
     }
 
-    @Test func `ask to be updated, even if only the value is`() throws {
+    @Test func `A guarded item asks the user before it is updated, even if only its value is`()
+        throws
+    {
         try calls.add("a", .devicePasscode)
         let changes: [String: Any] = [kSecValueData: Data("other".utf8)]
         #expect(calls.update("a", nil, changes) == errSecInteractionNotAllowed)
@@ -73,7 +79,7 @@ import ValetTestSupport
         #expect(calls.value("a").text == "other")
     }
 
-    @Test func `with nothing to ask for ask nobody`() throws {
+    @Test func `Where there is no way to ask, guarded items ask nobody`() throws {
         #expect(try calls.add("a", []) == errSecSuccess)
         #expect(calls.value("a").text == "value")
     }
@@ -139,7 +145,7 @@ import ValetTestSupport
     ]
 
     @Test(arguments: rows)
-    func `answer as their person does`(_ row: Row) throws {
+    func `A guarded item gives the answer of its user`(_ row: Row) throws {
         #expect(try calls.add("a", row.flags, TestPerson()) == errSecSuccess)
         let person = TestPerson(row.conduct)
         let found = calls.value("a", person)
@@ -149,7 +155,7 @@ import ValetTestSupport
         #expect(person.questions.count <= 20)
     }
 
-    @Test func `give up after twenty rounds`() throws {
+    @Test func `A guarded item gives up after twenty rounds of questions`() throws {
         try calls.add("a", [.biometryAny, .devicePasscode])
         let person = TestPerson.typing
         #expect(calls.value("a", person).status == errSecAuthFailed)
@@ -157,7 +163,7 @@ import ValetTestSupport
     }
 
     /// spec/secitem.md §10.5.
-    @Test func `are asked for in the words of the request`() throws {
+    @Test func `A guarded item is asked for with the words of the request`() throws {
         try calls.add("a", .devicePasscode)
         let person = TestPerson.typing
         let words: [String: Any] = [kSecUseOperationPrompt: "to log in"]
@@ -165,7 +171,7 @@ import ValetTestSupport
         #expect(person.reasons == ["to log in"])
     }
 
-    @Test func `are asked for once by a context that remembers`() throws {
+    @Test func `A guarded item is asked for once with a context that remembers`() throws {
         try calls.add("a", .devicePasscode)
         try calls.add("b", .userPresence)
         let person = TestPerson(.init(typesPasscode: true, remembers: true))
@@ -180,7 +186,7 @@ import ValetTestSupport
     }
 
     /// spec/secitem.md §10.5: left out; nothing left is nothing found.
-    @Test func `are left out where they are to be skipped`() throws {
+    @Test func `A guarded item is left out of a search that skips such items`() throws {
         try calls.add("a", .devicePasscode)
         let skip: [String: Any] = [kSecUseAuthenticationUI: kSecUseAuthenticationUISkip]
         let person = TestPerson.typing
@@ -195,7 +201,7 @@ import ValetTestSupport
         #expect(found == [Data("value".utf8)])
     }
 
-    @Test func `of one search are asked for together, each once`() throws {
+    @Test func `Guarded items of one search are asked for together, each kind once`() throws {
         try calls.add("a", .devicePasscode)
         try calls.add("b", .biometryAny)
         try calls.add("c", .devicePasscode)
@@ -210,7 +216,7 @@ import ValetTestSupport
     }
 
     /// spec/secitem.md §10.7.
-    @Test func `of other fingers make way, and are deleted`() throws {
+    @Test func `A guarded item of other fingers can be replaced and deleted`() throws {
         #expect(try calls.add("a", .biometryCurrentSet, TestPerson()) == errSecSuccess)
         let changed = TestPerson(.init(touchesReader: true, enrolment: [2]))
         let policy = AuthenticationPolicy(authenticator: changed)
@@ -226,7 +232,7 @@ import ValetTestSupport
     }
 
     /// spec/secitem.md §10.7: what a context remembers is older than the item.
-    @Test func `are no less there for a context that remembers other fingers`() throws {
+    @Test func `A guarded item stays for a context that remembers other fingers`() throws {
         let person = TestPerson(.init(touchesReader: true, remembers: true))
         try calls.add("first", .biometryCurrentSet, person)
         #expect(calls.value("first", person).text == "value")
@@ -243,7 +249,9 @@ import ValetTestSupport
         #expect(calls.value("a", person).text == "other")
     }
 
-    @Test func `open for no finger that was enrolled while it was asked for`() throws {
+    @Test func `A guarded item does not open for a finger that was enrolled during the question`()
+        throws
+    {
         try calls.add("a", .biometryCurrentSet, TestPerson())
         let person = TestPerson(.init(touchesReader: true, laterEnrolment: [2]))
         let found = calls.value("a", person)
@@ -252,7 +260,9 @@ import ValetTestSupport
     }
 
     /// spec/secitem.md §10.7: a reader that was unplugged may come back.
-    @Test func `stay while their reader is away, whatever another has`() throws {
+    @Test func `A guarded item stays while its reader is missing, whatever another reader has`()
+        throws
+    {
         let (own, other) = (TestPerson.enrolment(1, 7), TestPerson.enrolment(2, 7))
         let query = ItemQuery(.genericPassword, attributes: [.account: .text("a")])
         func person(_ enrolled: [UInt8], _ others: [UInt8]...) -> TestPerson {
@@ -270,7 +280,7 @@ import ValetTestSupport
         #expect(calls.value("a", changed).status == errSecItemNotFound)
     }
 
-    @Test func `count nothing that was shown for keys which were changed`() throws {
+    @Test func `A proof from before a change of keys opens no guarded item`() throws {
         try calls.add("a", [.biometryAny, .devicePasscode])
         let store = calls.keychain.store
         let before = try store.presenceProof(fingerprint: [1])
@@ -283,7 +293,7 @@ import ValetTestSupport
     }
 
     /// spec/secitem.md §10.3, §10.6; what cannot be bound is not added.
-    @Test func `are not added if nobody could ever read them`() throws {
+    @Test func `A guarded item that nobody could ever read is not added`() throws {
         #expect(try calls.add("a", .privateKeyUsage) == errSecAuthFailed)
         #expect(try calls.add("a", [.privateKeyUsage, .userPresence]) == errSecAuthFailed)
         #expect(try calls.add("a", .companion) == errSecAuthFailed)
@@ -298,7 +308,7 @@ import ValetTestSupport
     }
 
     /// spec/secitem.md §9.5, §10.6.
-    @Test func `are not added without a passcode`() throws {
+    @Test func `A guarded item that needs a passcode is not added without one`() throws {
         let keychain = LockableKeychain()
         let service = SecItemService { () throws(KeychainFailure) in keychain.session }
         for protection in [
@@ -315,7 +325,7 @@ import ValetTestSupport
     }
 
     /// spec/secitem.md §3.8.
-    @Test func `come back with the access control they were given`() throws {
+    @Test func `A guarded item returns the access control that it was given`() throws {
         let flags: [SecAccessControlCreateFlags] = [
             [], .userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode,
             [.biometryCurrentSet, .or, .devicePasscode],

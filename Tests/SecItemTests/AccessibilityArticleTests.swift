@@ -24,7 +24,7 @@ import ValetKeychainModel
         ("Reading an item that is stored", StateOperation.typedValue),
         ("Storing an item", .set),
     ])
-    func `says of each class and state what the call answers`(
+    func `The article on accessibilities says what calls answer for each class and state`(
         _ heading: String, _ operation: StateOperation
     ) throws {
         let rows = try rows(under: heading)
@@ -39,7 +39,7 @@ import ValetKeychainModel
         ("looking for a missing key", StateOperation.typedMissing),
         ("removing an item that is stored", .deleteByKey),
     ])
-    func `says of each state what a call of all classes answers`(
+    func `The article on accessibilities says what calls for all classes answer in each state`(
         _ name: String, _ operation: StateOperation
     ) throws {
         let rows = try rows(under: "Looking for a missing item, and removing")
@@ -50,7 +50,7 @@ import ValetKeychainModel
         }
     }
 
-    @Test func `says of each class whether it leaves the device`() throws {
+    @Test func `The article on accessibilities says which classes leave the device`() throws {
         let rows = try rows(under: "What becomes of an item")
         for protectionClass in ProtectionClass.allCases {
             let row = try #require(rows.first { $0.name == "`\(protectionClass)`" })

@@ -8,29 +8,31 @@ import ValetKeychainModel
 @testable import ValetSecItem
 
 @Suite struct `A request to add` {
-    @Test func `has the defaults of a local item`() throws {
+    @Test func `A request to add has the defaults of a local item`() throws {
         let request = try AddRequest(genericPassword)
         #expect(request.item == NewItem(.genericPassword, attributes: [:]))
         #expect(request.item.protectionClass == .whenUnlocked)
         #expect(request.value == nil)
     }
 
-    @Test func `has the value`() throws {
+    @Test func `A request to add has the value`() throws {
         #expect(try AddRequest(genericPassword + [kSecValueData: Data([1])]).value == Data([1]))
     }
 
-    @Test func `tells an empty value from none`() throws {
+    @Test func `A request to add distinguishes an empty value from no value`() throws {
         #expect(try AddRequest(genericPassword + [kSecValueData: Data()]).value == Data())
     }
 
     /// spec/secitem.md §2.5.
-    @Test func `leaves dates to the keychain`() throws {
+    @Test func `A request to add leaves the dates to the keychain`() throws {
         let dates: [String: Any] = [kSecAttrCreationDate: Date(), kSecAttrModificationDate: Date()]
         #expect(try AddRequest(genericPassword + dates).item.attributes.isEmpty)
     }
 
     @Test(arguments: ProtectionClass.allCases)
-    func `takes every protection class`(_ protectionClass: ProtectionClass) throws {
+    func `A request to add accepts every protection class`(_ protectionClass: ProtectionClass)
+        throws
+    {
         let attributes = genericPassword + [kSecAttrAccessible: protectionClass.code]
         #expect(try AddRequest(attributes).item.protectionClass == protectionClass)
     }
@@ -38,7 +40,7 @@ import ValetKeychainModel
 
 @Suite struct `A request to update` {
     /// spec/secitem.md §6.
-    @Test func `changes what it names`() throws {
+    @Test func `A request to update changes what it names`() throws {
         let changes: [String: Any] = [
             kSecAttrAccount: "b", kSecAttrAccessible: kSecAttrAccessibleAlways,
             kSecValueData: Data([1]), kSecAttrCreationDate: Date(timeIntervalSinceReferenceDate: 3),
@@ -53,12 +55,12 @@ import ValetKeychainModel
         #expect(request.value == Data([1]))
     }
 
-    @Test func `ignores a modification date`() throws {
+    @Test func `A request to update ignores a modification date`() throws {
         let request = try UpdateRequest(genericPassword, [kSecAttrModificationDate: Date()])
         #expect(request.changes == ItemChanges())
     }
 
-    @Test func `may change nothing`() throws {
+    @Test func `A request to update may change nothing`() throws {
         #expect(try UpdateRequest(genericPassword, [:]).changes == ItemChanges())
     }
 
@@ -71,18 +73,18 @@ import ValetKeychainModel
         StatusRow("an empty attribute", [kSecAttrLabel: ""], 0),
         StatusRow("an app clip's mark", ["clip": 1], errSecNoSuchAttr),
     ])
-    func `sets attributes of the class`(_ row: StatusRow) {
+    func `A request to update sets the attributes of the class`(_ row: StatusRow) {
         let changes = row.dictionary().filter { $0.key != kSecClass }
         #expect(changesStatus(changes) == row.status)
     }
 
-    @Test func `reports the query's fault before that of the changes`() {
+    @Test func `A request to update reports an error in the query before one in the changes`() {
         let update = { _ = try UpdateRequest(genericPassword + ["r_X": true], ["zzzz": 1]) }
         let error = #expect(throws: KeychainFailure.self) { try update() }
         #expect(error?.status == errSecParam)
     }
 
-    @Test func `takes the class of its changes from a reference`() throws {
+    @Test func `A request to update takes the class of its changes from a reference`() throws {
         let reference = PersistentReference(
             itemClass: .internetPassword, itemID: Array(1...16))
         let query: [String: Any] = [kSecValuePersistentRef: Data(reference.bytes)]

@@ -9,13 +9,13 @@ import ValetSecItem
 @Suite struct `Adding an item` {
     let service = TestService()
 
-    @Test func `makes its value readable`() {
+    @Test func `SecItemAdd makes the value readable`() {
         #expect(service.add("a", "secret") == errSecSuccess)
         #expect(service.value("a") == "secret")
     }
 
     /// spec/secitem.md §2.3.
-    @Test func `fails when its primary key is taken`() {
+    @Test func `SecItemAdd fails if the primary key is taken`() {
         service.add("a", "1")
         #expect(service.add("a", "2", [kSecAttrLabel: "other"]) == errSecDuplicateItem)
         #expect(service.value("a") == "1")
@@ -24,21 +24,21 @@ import ValetSecItem
 
     /// spec/secitem.md §0 rule 2, §2.3: none of these is part of the key.
     @Test(arguments: ["labl", "gena", "desc", "icmt", "crtr", "type", "invi", "nega", "alis"])
-    func `is a duplicate whatever else differs`(_ attribute: String) {
+    func `SecItemAdd reports a duplicate whatever else differs`(_ attribute: String) {
         #expect(service.add("a", "1", [attribute: "1"]) == errSecSuccess)
         #expect(service.add("a", "2", [attribute: "2"]) == errSecDuplicateItem)
     }
 
     /// spec/secitem.md §2.3.
     @Test(arguments: ["acct", "sdmn", "ptcl", "atyp", "port", "path"])
-    func `is no duplicate if its internet key differs`(_ attribute: String) {
+    func `SecItemAdd accepts an item whose internet key differs`(_ attribute: String) {
         #expect(SecItemAdd(service.internet([attribute: "1"]), nil) == errSecSuccess)
         #expect(SecItemAdd(service.internet([attribute: "2"]), nil) == errSecSuccess)
         #expect(SecItemAdd(service.internet([attribute: "2"]), nil) == errSecDuplicateItem)
     }
 
     /// spec/secitem.md §2.1: text and data with the same bytes are the same key.
-    @Test func `compares keys by their bytes`() {
+    @Test func `SecItemAdd compares keys by their bytes`() {
         #expect(service.add("a", "1") == errSecSuccess)
         let same = service.generic([kSecAttrAccount: Data("a".utf8)])
         #expect(SecItemAdd(same, nil) == errSecDuplicateItem)
@@ -46,14 +46,14 @@ import ValetSecItem
     }
 
     /// spec/secitem.md §2.3: what is missing of the key is empty.
-    @Test func `without an account has the empty one`() {
+    @Test func `SecItemAdd stores an empty account if none is given`() {
         #expect(SecItemAdd(service.generic(), nil) == errSecSuccess)
         #expect(service.add("", "1") == errSecDuplicateItem)
         #expect(service.accounts() == [""])
     }
 
     /// spec/secitem.md §2.1: what is given comes back with its type.
-    @Test func `keeps the types of attributes`() throws {
+    @Test func `SecItemAdd keeps the types of attributes`() throws {
         let given: [String: Any] = [
             kSecAttrGeneric: Data([1, 2]), kSecAttrLabel: "label", kSecAttrComment: 7,
             kSecAttrCreator: "abcd", kSecAttrType: "42", kSecAttrIsInvisible: true,
@@ -71,7 +71,7 @@ import ValetSecItem
     }
 
     /// spec/secitem.md §3.8.
-    @Test func `gives an internet password its defaults`() throws {
+    @Test func `SecItemAdd gives an internet password its defaults`() throws {
         #expect(SecItemAdd(service.internet(), nil) == errSecSuccess)
         let object = copy(service.internet([kSecReturnAttributes: true])).object
         let attributes = try #require(object as? [String: Any])
@@ -84,7 +84,7 @@ import ValetSecItem
     }
 
     /// spec/secitem.md §2.5.
-    @Test func `sets both dates`() throws {
+    @Test func `SecItemAdd sets both dates`() throws {
         let past = Date(timeIntervalSinceReferenceDate: 1)
         service.add("a", "1", [kSecAttrCreationDate: past, kSecAttrModificationDate: past])
         let attributes = try #require(service.attributes("a"))
@@ -99,21 +99,21 @@ import ValetSecItem
         kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
         kSecAttrAccessibleAlwaysThisDeviceOnly,
     ])
-    func `works with every class that needs no passcode`(_ accessible: String) {
+    func `SecItemAdd works with every class that needs no passcode`(_ accessible: String) {
         #expect(service.add("a", "1", [kSecAttrAccessible: accessible]) == errSecSuccess)
         #expect(service.value("a") == "1")
         #expect(service.value("a", [kSecAttrAccessible: accessible]) == "1")
     }
 
     /// spec/secitem.md §9.5.
-    @Test func `needs a passcode for the class of passcodes`() {
+    @Test func `SecItemAdd requires a passcode for the class of passcodes`() {
         let accessible = kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly
         let status = service.add("a", "1", [kSecAttrAccessible: accessible])
         #expect(status == errSecNotAvailable)
         #expect(KeychainFailure.last?.code == .passcodeNotSet)
     }
 
-    @Test func `takes a value of 16 MiB and no more`() {
+    @Test func `SecItemAdd accepts a value of at most 16 MiB`() {
         let value = Data(repeating: 7, count: 16 << 20)
         let item = service.generic([kSecAttrAccount: "a", kSecValueData: value])
         #expect(SecItemAdd(item, nil) == errSecSuccess)
@@ -123,14 +123,14 @@ import ValetSecItem
         #expect(SecItemAdd(larger, nil) == errSecDataTooLarge)
     }
 
-    @Test func `takes a name of 1 MB`() {
+    @Test func `SecItemAdd accepts a name of 1 MB`() {
         let account = String(repeating: "n", count: 1_000_000)
         #expect(service.add(account, "1") == errSecSuccess)
         #expect(service.value(account) == "1")
     }
 
     /// spec/secitem.md §3.9.
-    @Test func `gives back what is asked for`() throws {
+    @Test func `SecItemAdd returns what is requested`() throws {
         let flags: [String: Any] = [
             kSecReturnData: true, kSecReturnAttributes: true, kSecReturnPersistentRef: true,
         ]
@@ -144,14 +144,14 @@ import ValetSecItem
         #expect(result[kSecValuePersistentRef] as? Data == found as? Data)
     }
 
-    @Test func `gives back nothing unasked`() {
+    @Test func `SecItemAdd returns nothing without a request`() {
         let (status, object) = add(service.generic())
         #expect(status == errSecSuccess)
         #expect(object == nil)
     }
 
     /// spec/secitem.md §3.5, with the deviation of §11.
-    @Test func `with a limit stores nothing`() {
+    @Test func `SecItemAdd with a limit stores nothing`() {
         #expect(service.add("a", "1", [kSecMatchLimit: kSecMatchLimitOne]) == errSecParam)
         #expect(service.value("a") == nil)
     }

@@ -60,7 +60,7 @@ import ValetKeychainModel
     ]
 
     @Test(arguments: rows)
-    func `is seen for what it is`(_ row: Row) {
+    func `The type of a value in a dictionary is recognised`(_ row: Row) {
         #expect(AttributeInput(row.value()) == row.input)
     }
 
@@ -91,7 +91,7 @@ import ValetKeychainModel
     ]
 
     @Test(arguments: statuses)
-    func `is converted for its attribute or refused`(_ row: StatusRow) {
+    func `A value in a dictionary is converted for its attribute or refused`(_ row: StatusRow) {
         #expect(parseStatus(.add, row.dictionary()) == row.status)
         #expect(parseStatus(.copyMatching, row.dictionary()) == row.status)
         #expect(parseStatus(.update, row.dictionary()) == row.status)
@@ -99,7 +99,7 @@ import ValetKeychainModel
         #expect(changesStatus(row.dictionary().filter { $0.key != kSecClass }) == row.status)
     }
 
-    @Test func `keeps the type it was given in`() throws {
+    @Test func `A value in a dictionary keeps its type`() throws {
         let given: [String: Any] = [
             kSecAttrServer: Data([1]), kSecAttrAccount: 7, kSecAttrPort: "443",
             kSecAttrProtocol: kSecAttrProtocolHTTPS,

@@ -7,12 +7,13 @@ import ValetSecItem
 /// spec/secitem.md §1: what every constant is, trailing blanks included.
 @Suite struct `The constants` {
     @Test(arguments: attributes + values + keys)
-    func `are the texts of Apple's systems`(_ constant: String, _ text: String) {
+    func `The string constants are those of Apple's systems`(_ constant: String, _ text: String) {
         #expect(constant == text)
     }
 
     @Test(arguments: codes)
-    func `are the numbers of Apple's systems`(_ constant: OSStatus, _ number: Int32) {
+    func `The numeric constants are those of Apple's systems`(_ constant: OSStatus, _ number: Int32)
+    {
         #expect(constant == number)
     }
 

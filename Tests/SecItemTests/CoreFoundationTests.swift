@@ -6,7 +6,7 @@ import Testing
 
 /// The calls of CoreFoundation that code around SecItem makes.
 @Suite struct `CoreFoundation's names` {
-    @Test func `ask an error for what it has`() {
+    @Test func `CFError functions return the parts of an error`() {
         let info: CFDictionary = [
             NSLocalizedDescriptionKey: "what", NSLocalizedFailureReasonErrorKey: "why",
             NSLocalizedRecoverySuggestionErrorKey: "how",
@@ -21,7 +21,7 @@ import Testing
         #expect(CFErrorCopyUserInfo(error)[NSLocalizedDescriptionKey] as? String == "what")
     }
 
-    @Test func `ask no error for nothing`() {
+    @Test func `CFError functions accept no error`() {
         let error = CFErrorCreate(nil, kCFErrorDomainPOSIX, 2, nil)
         #expect(CFErrorGetDomain(error) as String == NSPOSIXErrorDomain)
         #expect(CFErrorCopyFailureReason(nil) == nil)
@@ -29,7 +29,7 @@ import Testing
         #expect(CFErrorGetCode(nil) == 0)
     }
 
-    @Test func `tell the types of results apart`() {
+    @Test func `CFGetTypeID distinguishes the types of results`() {
         let objects: [(CFTypeRef?, CFTypeID)] = [
             (NSString("a"), CFStringGetTypeID()), (NSMutableString("a"), CFStringGetTypeID()),
             (NSData(), CFDataGetTypeID()), (NSDictionary(), CFDictionaryGetTypeID()),
@@ -47,7 +47,7 @@ import Testing
         #expect(types.count == 11)
     }
 
-    @Test func `compare objects`() {
+    @Test func `CFEqual compares objects`() {
         #expect(CFEqual(NSData(data: Data([1])), NSData(data: Data([1]))))
         #expect(!CFEqual(NSString("1"), NSNumber(value: 1)))
         #expect(!CFEqual(NSNumber(value: 1), NSNumber(value: true)))
@@ -56,7 +56,7 @@ import Testing
     }
 
     /// spec/secitem.md §10.1.
-    @Test func `say what a person has to prove in Apple's bits`() {
+    @Test func `SecAccessControlGetConstraints returns Apple's bits`() {
         let flags: [(SecAccessControlCreateFlags, CFOptionFlags)] = [
             (.userPresence, 0x1), (.biometryAny, 0x2), (.touchIDAny, 0x2),
             (.biometryCurrentSet, 0x8), (.touchIDCurrentSet, 0x8), (.devicePasscode, 0x10),
@@ -67,7 +67,7 @@ import Testing
         for (flag, bits) in flags { #expect(flag.rawValue == bits) }
     }
 
-    @Test func `are read by CoreFoundation's calls`() {
+    @Test func `Results can be read by CoreFoundation's functions`() {
         let data = Data([1, 2, 3]) as CFData
         #expect(CFDataGetLength(data) == 3 && CFDataGetLength(nil) == 0)
         #expect(unsafe CFDataGetBytePtr(data)?[2] == 3)

@@ -61,7 +61,9 @@ private enum KeychainEvent: String, CaseIterable {
     }
 
     @Test(arguments: KeychainEvent.allCases, TableState.allCases)
-    fileprivate func `is as the table says`(_ event: KeychainEvent, _ state: TableState) throws {
+    fileprivate func `Each event leads a keychain to the state of the table`(
+        _ event: KeychainEvent, _ state: TableState
+    ) throws {
         let cells = try #require(Self.table[event]).split(separator: " ")
         let fixture = try fixture(state)
         var failure: KeychainFailure?

@@ -13,15 +13,15 @@ import ValetKeychainModel
         (SecItemCall.add, errSecParam), (.copyMatching, errSecParam),
         (.update, errSecMissingEntitlement), (.delete, errSecMissingEntitlement),
     ])
-    func `is a string`(_ call: SecItemCall, _ status: OSStatus) {
+    func `An access group in a dictionary is a string`(_ call: SecItemCall, _ status: OSStatus) {
         #expect(parseStatus(call, genericPassword + [kSecAttrAccessGroup: 1]) == status)
     }
 
-    @Test func `is a string in what an update sets`() {
+    @Test func `An access group in the changes of an update is a string`() {
         #expect(changesStatus([kSecAttrAccessGroup: 1]) == errSecParam)
     }
 
-    @Test func `goes into the request`() throws {
+    @Test func `An access group in a dictionary becomes part of the request`() throws {
         let attributes = genericPassword + [kSecAttrAccessGroup: "g"]
         let group = AccessGroup("g")
         #expect(try AddRequest(attributes).item.accessGroup == group)
@@ -30,7 +30,7 @@ import ValetKeychainModel
         #expect(update.changes.accessGroup == group)
     }
 
-    @Test func `is left to the keychain when absent`() throws {
+    @Test func `Without an access group in a dictionary the keychain chooses it`() throws {
         #expect(try AddRequest(genericPassword).item.accessGroup == nil)
         #expect(try CopyRequest(genericPassword).search.query.accessGroup == nil)
     }
@@ -62,13 +62,15 @@ import ValetKeychainModel
         StatusRow(
             "without class", [kSecValuePersistentRef: bytes("genp", 16), kSecClass: nil], 0),
     ])
-    func `is 20 bytes that begin with the class`(_ row: StatusRow) {
+    func `A persistent reference in a dictionary is 20 bytes that begin with the class`(
+        _ row: StatusRow
+    ) {
         for call in SecItemCall.allCases {
             #expect(parseStatus(call, row.dictionary()) == row.status)
         }
     }
 
-    @Test func `of a key finds nothing`() {
+    @Test func `A persistent reference of a key finds nothing`() {
         let query: [String: Any] = [kSecValuePersistentRef: bytes("keys", 16)]
         for call in [SecItemCall.copyMatching, .update, .delete] {
             #expect(parseStatus(call, query) == errSecItemNotFound)
@@ -76,7 +78,8 @@ import ValetKeychainModel
         #expect(parseStatus(.add, query) == errSecUnimplemented)
     }
 
-    @Test func `finds local and synchronized items`() throws {
+    @Test func `A persistent reference in a dictionary finds local and synchronized items`() throws
+    {
         var expected = ItemQuery(Self.reference)
         expected.limit = 1
         #expect(try CopyRequest(Self.dictionary()).search.query == expected)
@@ -96,12 +99,12 @@ import ValetKeychainModel
         StatusRow("what to return", [kSecReturnData: true], 0),
         StatusRow("a value", [kSecValueData: Data()], 0),
     ])
-    func `stands alone in a search`(_ row: StatusRow) {
+    func `A persistent reference may be the only key of a search`(_ row: StatusRow) {
         let query = row.dictionary() + Self.dictionary()
         #expect(parseStatus(.copyMatching, query) == row.status)
     }
 
-    @Test func `is narrowed by attributes in an update`() throws {
+    @Test func `A persistent reference in an update is narrowed by attributes`() throws {
         let query = Self.dictionary() + [kSecAttrAccount: "a", kSecAttrSynchronizable: true]
         let request = try UpdateRequest(query, [:])
         #expect(request.search.query.reference == Self.reference)
@@ -109,12 +112,12 @@ import ValetKeychainModel
         #expect(request.search.query.synchronizable == .synchronizedOnly)
     }
 
-    @Test func `gives its class to what is added`() throws {
+    @Test func `A persistent reference gives its class to an added item`() throws {
         #expect(
             try AddRequest(Self.dictionary()).item == NewItem(.genericPassword, attributes: [:]))
     }
 
-    @Test func `is not something that an update sets`() {
+    @Test func `A persistent reference cannot be set by an update`() {
         #expect(changesStatus(Self.dictionary()) == errSecNoSuchAttr)
     }
 }

@@ -45,7 +45,7 @@ import ValetKeychainModel
     ]
 
     @Test(arguments: rows)
-    func `are judged alike in a search and when adding`(_ row: StatusRow) {
+    func `The keys of a dictionary are checked in a search as in an addition`(_ row: StatusRow) {
         #expect(parseStatus(.copyMatching, row.dictionary()) == row.status)
         #expect(parseStatus(.add, row.dictionary()) == row.status)
     }
@@ -56,14 +56,16 @@ import ValetKeychainModel
             [kSecClass: kSecClassKey], [kSecClass: kSecClassCertificate],
             [kSecClass: kSecClassIdentity], key,
         ] as [[String: String]])
-    func `of keys and certificates find nothing, and add nothing`(_ keys: [String: String]) {
+    func `A dictionary of keys and certificates finds nothing and adds nothing`(
+        _ keys: [String: String]
+    ) {
         for call in [SecItemCall.copyMatching, .update, .delete] {
             #expect(parseStatus(call, keys) == errSecItemNotFound)
         }
         #expect(parseStatus(.add, keys) == errSecUnimplemented)
     }
 
-    @Test func `say why a certificate cannot be added`() throws {
+    @Test func `A certificate that cannot be added is reported with the reason`() throws {
         let error = #expect(throws: KeychainFailure.self) {
             _ = try AddRequest([kSecClass: kSecClassCertificate])
         }
@@ -71,21 +73,21 @@ import ValetKeychainModel
     }
 
     @Test(arguments: SecItemCall.allCases)
-    func `may be 128`(_ call: SecItemCall) {
+    func `A dictionary may have 128 keys`(_ call: SecItemCall) {
         #expect(parseStatus(call, Self.dictionary(keyCount: 128)) == errSecSuccess)
     }
 
     @Test(arguments: SecItemCall.allCases)
-    func `may not be 129`(_ call: SecItemCall) {
+    func `A dictionary may not have 129 keys`(_ call: SecItemCall) {
         #expect(parseStatus(call, Self.dictionary(keyCount: 129)) == errSecParam)
     }
 
-    @Test func `give the fault that sorts first when there are several`() {
+    @Test func `Of several invalid keys in a dictionary the first in sorting order is reported`() {
         let faults: [String: Any] = ["svce": NSNull(), "zzzz": 1, "srvr": 1]
         #expect(parseStatus(.add, genericPassword + faults) == errSecNoSuchAttr)
     }
 
-    @Test func `are named in the failure`() throws {
+    @Test func `The failure of a dictionary names its invalid keys`() throws {
         let error = #expect(throws: KeychainFailure.self) {
             _ = try AddRequest(genericPassword + [kSecReturnData: 1])
         }

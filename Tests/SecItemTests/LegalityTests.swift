@@ -66,7 +66,7 @@ import ValetKeychainModel
     ]
 
     @Test(arguments: rows)
-    func `follows the table of keys and calls`(_ row: Row) {
+    func `Each SecItem call accepts the keys of the table`(_ row: Row) {
         let dictionary = genericPassword + [row.key: row.value()]
         #expect(
             row.statuses == [
@@ -76,11 +76,11 @@ import ValetKeychainModel
             ])
     }
 
-    @Test func `ends at the class in what an update sets`() {
+    @Test func `An update does not accept a class in its changes`() {
         #expect(changesStatus(genericPassword) == errSecNoSuchAttr)
     }
 
-    @Test func `includes the words of a prompt`() throws {
+    @Test func `Each SecItem call that may ask accepts a prompt`() throws {
         let query = genericPassword + [kSecUseOperationPrompt: "why"]
         #expect(try CopyRequest(query).search.interaction.prompt == "why")
     }
@@ -94,14 +94,14 @@ import ValetKeychainModel
         (StatusRow("the retired key", [kSecUseNoAuthenticationUI: true], 0), .fail),
         (StatusRow("the retired key, off", [kSecUseNoAuthenticationUI: false], 0), .allow),
     ])
-    func `says whether a person may be asked`(
+    func `Each SecItem call knows whether the user may be asked`(
         _ row: StatusRow, _ expected: AuthenticationPolicy.UserInterface
     ) throws {
         let request = try CopyRequest(row.dictionary())
         #expect(request.search.interaction.userInterface == expected)
     }
 
-    @Test func `refuses an unknown way to ask`() {
+    @Test func `Each SecItem call refuses an unknown way to ask`() {
         let query = genericPassword + [kSecUseAuthenticationUI: "u_Auth"]
         #expect(parseStatus(.copyMatching, query) == errSecParam)
     }

@@ -14,7 +14,7 @@ import ValetSecItem
         [kSecAttrSynchronizable: kSecAttrSynchronizableAny]
     }
 
-    @Test func `live beside local ones with the same key`() {
+    @Test func `Synchronizable items exist beside local ones with the same key`() {
         #expect(service.add("a", "local") == errSecSuccess)
         #expect(service.add("a", "synchronized", synchronizable()) == errSecSuccess)
         #expect(service.value("a") == "local")
@@ -22,28 +22,28 @@ import ValetSecItem
         #expect(service.add("a", "again", synchronizable()) == errSecDuplicateItem)
     }
 
-    @Test func `are not found unless asked for`() {
+    @Test func `Synchronizable items are found only on request`() {
         service.add("a", "1", synchronizable())
         #expect(service.value("a") == nil)
         #expect(service.value("a", any()) == "1")
         #expect(service.value("a", [kSecAttrSynchronizable: "x"]) == nil)
     }
 
-    @Test func `are not deleted unless asked for`() {
+    @Test func `Synchronizable items are deleted only on request`() {
         service.add("a", "1", synchronizable())
         #expect(SecItemDelete(service.generic()) == errSecItemNotFound)
         #expect(SecItemDelete(service.generic(any())) == errSecSuccess)
         #expect(service.value("a", any()) == nil)
     }
 
-    @Test func `are not updated unless asked for`() {
+    @Test func `Synchronizable items are updated only on request`() {
         service.add("a", "1", synchronizable())
         let changes: [String: Any] = [kSecAttrLabel: "x"]
         #expect(SecItemUpdate(service.generic(), changes) == errSecItemNotFound)
         #expect(SecItemUpdate(service.generic(any()), changes) == errSecSuccess)
     }
 
-    @Test func `become local and back`() {
+    @Test func `Synchronizable items can become local, and local items synchronizable`() {
         service.add("a", "1")
         #expect(SecItemUpdate(service.generic(), synchronizable()) == errSecSuccess)
         #expect(service.value("a", synchronizable()) == "1")
@@ -52,7 +52,7 @@ import ValetSecItem
         #expect(service.value("a") == "1")
     }
 
-    @Test func `do not become local over a local one`() {
+    @Test func `A synchronizable item does not become local over a local one`() {
         service.add("a", "local")
         service.add("a", "synchronized", synchronizable())
         let status = SecItemUpdate(
@@ -62,7 +62,7 @@ import ValetSecItem
     }
 
     /// spec/secitem.md §8.3: deleted and added again, the reference is another one.
-    @Test func `get a new reference when added again`() {
+    @Test func `A synchronizable item gets a new reference when it is added again`() {
         let attributes = service.generic(synchronizable() + [kSecReturnPersistentRef: true])
         let first = add(attributes).object as? Data
         #expect(SecItemDelete(service.generic(any())) == errSecSuccess)
@@ -78,14 +78,15 @@ import ValetSecItem
     let service = TestService()
 
     @Test(arguments: [false, true])
-    func `find their item, local or not`(_ isSynchronizable: Bool) {
+    func `A persistent reference finds its item, local or synchronizable`(_ isSynchronizable: Bool)
+    {
         let reference = add("a", [kSecAttrSynchronizable: isSynchronizable])
         let query: [String: Any] = [kSecValuePersistentRef: reference, kSecReturnData: true]
         #expect(copy(query).object as? Data == Data("1".utf8))
         #expect(copy(query + genericPassword).status == errSecSuccess)
     }
 
-    @Test func `delete their item alone`() {
+    @Test func `A persistent reference deletes its item alone`() {
         let reference = add("a")
         service.add("b", "1")
         #expect(SecItemDelete([kSecValuePersistentRef: reference]) == errSecSuccess)
@@ -93,26 +94,26 @@ import ValetSecItem
         #expect(copy([kSecValuePersistentRef: reference]).status == errSecItemNotFound)
     }
 
-    @Test func `update their item alone`() {
+    @Test func `A persistent reference updates its item alone`() {
         let query: [String: Any] = [kSecValuePersistentRef: add("a")]
         service.add("b", "1")
         #expect(SecItemUpdate(query, [kSecAttrLabel: "x"]) == errSecSuccess)
         #expect(service.accounts([kSecAttrLabel: "x"]) == ["a"])
     }
 
-    @Test func `match only with the attributes beside them`() {
+    @Test func `A persistent reference matches only with the attributes beside it`() {
         let query: [String: Any] = [kSecValuePersistentRef: add("a"), kSecAttrAccount: "b"]
         #expect(SecItemUpdate(query, [kSecAttrLabel: "x"]) == errSecItemNotFound)
         #expect(SecItemDelete(query) == errSecItemNotFound)
     }
 
-    @Test func `are new for an item that was added again`() {
+    @Test func `An item that was added again has a new persistent reference`() {
         let first = add("a")
         _ = SecItemDelete(service.generic())
         #expect(add("a") != first)
     }
 
-    @Test func `of nothing find nothing`() {
+    @Test func `A persistent reference to nothing finds nothing`() {
         let reference = Data("genp".utf8) + Data(count: 16)
         #expect(copy([kSecValuePersistentRef: reference]).status == errSecItemNotFound)
     }
@@ -132,13 +133,13 @@ import ValetSecItem
 @Suite(.enabled(if: TestKeychain.isConfigured)) struct `Access groups` {
     let service = TestService()
 
-    @Test func `are by default the first of the application`() {
+    @Test func `The default access group is the first of the application`() {
         service.add("a", "1")
         let group = service.attributes("a")?[kSecAttrAccessGroup] as? String
         #expect(group == TestKeychain.defaultGroup)
     }
 
-    @Test func `keep equal keys apart`() {
+    @Test func `Access groups keep equal keys apart`() {
         service.add("a", "default")
         let shared: [String: Any] = [kSecAttrAccessGroup: TestKeychain.sharedGroup]
         #expect(service.add("a", "shared", shared) == errSecSuccess)
@@ -147,14 +148,14 @@ import ValetSecItem
         #expect(service.value("a", first) == "default")
     }
 
-    @Test func `are all searched if none is named`() {
+    @Test func `All access groups are searched if none is named`() {
         service.add("a", "1")
         service.add("b", "2", [kSecAttrAccessGroup: TestKeychain.sharedGroup])
         service.add("c", "3", [kSecAttrAccessGroup: TestKeychain.applicationIdentifier])
         #expect(service.accounts() == ["a", "b", "c"])
     }
 
-    @Test func `are refused if the application lacks them`() {
+    @Test func `An access group that the application lacks is refused`() {
         let foreign: [String: Any] = [kSecAttrAccessGroup: "foreign"]
         let query = service.generic(foreign)
         #expect(SecItemAdd(query, nil) == errSecMissingEntitlement)
@@ -165,21 +166,21 @@ import ValetSecItem
         #expect(SecItemUpdate(service.generic(), foreign) == errSecMissingEntitlement)
     }
 
-    @Test func `of tokens take no passwords`() {
+    @Test func `Access groups of tokens accept no passwords`() {
         let token = service.generic([kSecAttrAccessGroup: kSecAttrAccessGroupToken])
         #expect(SecItemAdd(token, nil) == errSecMissingEntitlement)
         #expect(SecItemUpdate(token, [:]) == errSecMissingEntitlement)
         #expect(SecItemDelete(token) == errSecMissingEntitlement)
     }
 
-    @Test func `can be changed`() {
+    @Test func `The access group of an item can be changed`() {
         service.add("a", "1")
         let shared: [String: Any] = [kSecAttrAccessGroup: TestKeychain.sharedGroup]
         #expect(SecItemUpdate(service.generic(), shared) == errSecSuccess)
         #expect(service.value("a", shared) == "1")
     }
 
-    @Test func `are not changed into one that has the key`() {
+    @Test func `An item does not move to an access group that has its key`() {
         service.add("a", "1")
         let shared: [String: Any] = [kSecAttrAccessGroup: TestKeychain.sharedGroup]
         service.add("a", "2", shared)
@@ -188,7 +189,7 @@ import ValetSecItem
         #expect(service.value("a", first) == "1")
     }
 
-    @Test func `say in the failure what would help`() {
+    @Test func `The failure of an access group says what helps`() {
         _ = SecItemAdd(service.generic([kSecAttrAccessGroup: "foreign"]), nil)
         #expect(KeychainFailure.last?.code == .missingEntitlement)
         #expect(KeychainFailure.last?.hint == "name the group in ValetKeychain.configure")

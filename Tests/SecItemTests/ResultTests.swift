@@ -10,25 +10,25 @@ import ValetSecretMemory
 @testable import ValetSecItem
 
 @Suite struct `What a search gives back` {
-    @Test func `is the value for data`() {
+    @Test func `Reading the data of an item returns its value`() {
         #expect(found(.data) as? Data == Data([1, 2]))
     }
 
-    @Test func `is nothing for the data of an item without a value`() {
+    @Test func `Reading the data of an item without a value returns nothing`() {
         #expect(found(.data, [.sample(value: nil)]) == nil)
     }
 
-    @Test func `is empty data for an empty value`() {
+    @Test func `Reading the data of an item with an empty value returns empty data`() {
         #expect(found(.data, [.sample(value: [])]) as? Data == Data())
     }
 
-    @Test func `is 20 bytes for a persistent reference`() {
+    @Test func `Reading a persistent reference returns 20 bytes`() {
         #expect(found(.persistentReference) as? Data == StoredItem.sampleReference)
     }
 
     /// spec/secitem.md §3.7: passwords have no objects.
     @Test(arguments: [ReturnedParts(), .object])
-    func `is nothing without flags or for an object`(_ returning: ReturnedParts) {
+    func `Reading without flags, or an object, returns nothing`(_ returning: ReturnedParts) {
         #expect(found(returning) == nil)
         #expect((list(returning) as? NSArray)?.count == 0)
     }
@@ -50,7 +50,7 @@ import ValetSecretMemory
             [.data, .persistentReference, .object], ["v_Data", "v_PersistentRef", "class"],
             hasAttributes: true),
     ])
-    func `is a dictionary for other flags`(_ row: Flags) throws {
+    func `Reading with other flags returns a dictionary`(_ row: Flags) throws {
         let dictionary = try #require(found(row.returning) as? [String: Any])
         let attributes = row.hasAttributes ? StoredItem.sampleKeys : []
         #expect(Set(dictionary.keys) == row.keys.union(attributes))
@@ -68,13 +68,13 @@ import ValetSecretMemory
         }
     }
 
-    @Test func `lacks the value in a dictionary when there is none`() throws {
+    @Test func `A dictionary for an item without a value has no value`() throws {
         let object = found([.data, .attributes], [.sample(value: nil)])
         let dictionary = try #require(object as? [String: Any])
         #expect(dictionary[kSecValueData] == nil)
     }
 
-    @Test func `is an array when there may be several`() throws {
+    @Test func `Reading what may be several items returns an array`() throws {
         let items: [StoredItem] = [.sample(), .sample(value: nil), .sample(value: [3])]
         #expect(list(.data, items) as? [Data] == [Data([1, 2]), Data([3])])
         #expect((list(.persistentReference, items) as? [Data])?.count == 3)
@@ -86,7 +86,7 @@ import ValetSecretMemory
             ([], []), (.data, .value), (.persistentReference, []), (.attributes, .attributes),
             ([.data, .persistentReference], [.value, .attributes]), ([.data, .object], .value),
         ] as [(ReturnedParts, ItemParts)])
-    func `reads no more than it needs`(_ returning: ReturnedParts, _ parts: ItemParts) {
+    func `A search reads no more than it needs`(_ returning: ReturnedParts, _ parts: ItemParts) {
         #expect(SecItemResult(returning: returning, isList: true).parts == parts)
     }
 
@@ -105,7 +105,8 @@ import ValetSecretMemory
 
 @Suite struct `A dictionary of attributes` {
     /// spec/secitem.md §3.8.
-    @Test func `has every attribute with the type it was given`() throws {
+    @Test func `A dictionary of attributes has every attribute with the type it was given`() throws
+    {
         let object = SecItemResult(returning: .attributes, isList: false).found([.sample()])
         let dictionary = try #require(object as? [String: Any])
         #expect(dictionary["acct"] as? String == "a")
@@ -119,13 +120,13 @@ import ValetSecretMemory
         #expect(Set(dictionary.keys) == StoredItem.sampleKeys)
     }
 
-    @Test func `has numbers that are no booleans`() throws {
+    @Test func `A dictionary of attributes has numbers that are not Booleans`() throws {
         let object = SecItemResult(returning: .attributes, isList: false).found([.sample()])
         let dictionary = try #require(object as? [String: Any])
         #expect(dictionary["sync"].map { AttributeInput($0) } == .number(1))
     }
 
-    @Test func `is with the class a search for the same item`() throws {
+    @Test func `A dictionary of attributes with its class finds the same item`() throws {
         let flags: ReturnedParts = [.attributes, .object]
         let object = SecItemResult(returning: flags, isList: false).found([.sample()])
         let query = try CopyRequest(#require(object as? [String: Any])).search.query
@@ -140,19 +141,19 @@ import ValetSecretMemory
 @Suite struct `What adding gives back` {
     /// spec/secitem.md §3.9.
     @Test(arguments: [ReturnedParts(), .object])
-    func `is nothing without flags or for an object`(_ returning: ReturnedParts) {
+    func `Adding without flags, or for an object, returns nothing`(_ returning: ReturnedParts) {
         #expect(added(returning, Data()) == nil)
     }
 
-    @Test func `is empty data for an item without a value`() {
+    @Test func `Adding an item without a value returns empty data`() {
         #expect(added(.data, nil) as? Data == Data())
     }
 
-    @Test func `is the value for data`() {
+    @Test func `Adding with the data flag returns the value`() {
         #expect(added(.data, Data([9])) as? Data == Data([9]))
     }
 
-    @Test func `is a dictionary for several flags`() throws {
+    @Test func `Adding with several flags returns a dictionary`() throws {
         let object = added([.data, .persistentReference, .attributes], Data([9]))
         let dictionary = try #require(object as? [String: Any])
         #expect(dictionary["v_Data"] as? Data == Data([9]))

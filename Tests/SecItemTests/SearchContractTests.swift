@@ -11,27 +11,29 @@ import ValetSecItem
 
     /// spec/secitem.md §3.7.
     @Test(arguments: [kSecMatchLimitOne, kSecMatchLimitAll])
-    func `says when nothing matches, never an empty array`(_ limit: String) {
+    func `SecItemCopyMatching reports that nothing matches and returns no empty array`(
+        _ limit: String
+    ) {
         let (status, object) = copy(
             service.generic([kSecMatchLimit: limit, kSecReturnData: true]))
         #expect(status == errSecItemNotFound)
         #expect(object == nil)
     }
 
-    @Test func `leaves the result alone when it fails`() {
+    @Test func `SecItemCopyMatching leaves the result unchanged when it fails`() {
         var object: AnyObject? = NSString("before")
         let status = unsafe SecItemCopyMatching(service.generic([kSecReturnData: true]), &object)
         #expect(status == errSecItemNotFound)
         #expect(object as? String == "before")
     }
 
-    @Test func `works without a place for the result`() {
+    @Test func `SecItemCopyMatching works without a result variable`() {
         service.add("a", "1")
         #expect(SecItemCopyMatching(service.generic([kSecReturnData: true]), nil) == errSecSuccess)
     }
 
     /// spec/secitem.md §3.7.
-    @Test func `without flags tells whether there is an item`() {
+    @Test func `SecItemCopyMatching without flags tells whether there is an item`() {
         service.add("a", "1")
         let one = copy(service.generic())
         #expect(one.status == errSecSuccess)
@@ -42,7 +44,7 @@ import ValetSecItem
     }
 
     /// spec/secitem.md §3.7: data of items that have none.
-    @Test func `leaves out items without a value`() {
+    @Test func `SecItemCopyMatching for data leaves out items without a value`() {
         SecItemAdd(service.generic([kSecAttrAccount: "none"]))
         let one = copy(service.generic([kSecReturnData: true]))
         #expect(one.status == errSecSuccess)
@@ -54,26 +56,26 @@ import ValetSecItem
     }
 
     @Test(arguments: [(1, nil), (2, 2), (3, 3), (100, 3), (-1, 3), (-5, 1)] as [(Int, Int?)])
-    func `returns as many as the limit allows`(_ limit: Int, _ count: Int?) {
+    func `SecItemCopyMatching returns no more items than the limit`(_ limit: Int, _ count: Int?) {
         for account in ["a", "b", "c"] { service.add(account, "1") }
         let query: [String: Any] = [kSecReturnAttributes: true, kSecMatchLimit: limit]
         let object = copy(service.generic(query)).object
         #expect((object as? [[String: Any]])?.count == count)
     }
 
-    @Test func `finds nothing with a limit of none`() {
+    @Test func `SecItemCopyMatching finds nothing with a limit of zero`() {
         service.add("a", "1")
         #expect(copy(service.generic([kSecMatchLimit: 0])).status == errSecItemNotFound)
     }
 
     /// spec/secitem.md §0 rule 1, §2.1.
     @Test(arguments: ["A", "a ", "", "á"])
-    func `compares exactly`(_ account: String) {
+    func `SecItemCopyMatching compares exactly`(_ account: String) {
         service.add("a", "1")
         #expect(service.value(account) == nil)
     }
 
-    @Test func `tells forms of the same letter apart`() {
+    @Test func `SecItemCopyMatching distinguishes Unicode forms of the same letter`() {
         service.add("\u{E9}", "composed")
         service.add("e\u{301}", "decomposed")
         #expect(service.value("\u{E9}") == "composed")
@@ -85,14 +87,14 @@ import ValetSecItem
         "labl", "gena", "desc", "icmt", "crtr", "type", "scrp", "invi", "nega",
         "cusi", "alis", "prot",
     ])
-    func `filters by every attribute`(_ attribute: String) {
+    func `SecItemCopyMatching filters by every attribute`(_ attribute: String) {
         service.add("a", "1", [attribute: 1])
         service.add("b", "1", [attribute: 2])
         service.add("c", "1")
         #expect(service.accounts([attribute: 1]) == ["a"])
     }
 
-    @Test func `filters by dates exactly`() throws {
+    @Test func `SecItemCopyMatching filters by dates exactly`() throws {
         service.add("a", "1")
         let created = try #require(service.attributes("a")?[kSecAttrCreationDate] as? Date)
         #expect(service.accounts([kSecAttrCreationDate: created]) == ["a"])
@@ -100,26 +102,26 @@ import ValetSecItem
         #expect(service.accounts([kSecAttrCreationDate: other]) == [])
     }
 
-    @Test func `filters by protection class`() {
+    @Test func `SecItemCopyMatching filters by protection class`() {
         service.add("a", "1", [kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlock])
         let others = [kSecAttrAccessible: kSecAttrAccessibleWhenUnlocked]
         #expect(service.value("a", others) == nil)
     }
 
-    @Test func `does not filter by value`() {
+    @Test func `SecItemCopyMatching does not filter by value`() {
         service.add("a", "1")
         #expect(service.accounts([kSecValueData: Data("2".utf8)]) == ["a"])
     }
 
     /// spec/secitem.md §2.1 "443".
-    @Test func `compares ports as numbers`() {
+    @Test func `SecItemCopyMatching compares ports as numbers`() {
         #expect(SecItemAdd(service.internet([kSecAttrPort: "443"]), nil) == errSecSuccess)
         #expect(copy(service.internet([kSecAttrPort: 443])).status == errSecSuccess)
         #expect(copy(service.internet([kSecAttrPort: "0443"])).status == errSecItemNotFound)
     }
 
     /// spec/secitem.md §3.6.
-    @Test func `finds passwords of a host's parent domain`() {
+    @Test func `SecItemCopyMatching finds passwords of a host's parent domain`() {
         let domain = "\(service.name).example"
         let item: [String: Any] = [kSecAttrServer: domain, kSecAttrAccount: "a"]
         #expect(SecItemAdd(internetPassword + item, nil) == errSecSuccess)
@@ -133,7 +135,7 @@ import ValetSecItem
     }
 
     /// spec/secitem.md §3.8: what comes back finds the same item.
-    @Test func `can be done with what a search gave back`() throws {
+    @Test func `A result of SecItemCopyMatching can be the next query`() throws {
         service.add("a", "1", [kSecAttrGeneric: Data([1]), kSecAttrCreator: "abcd"])
         service.add("b", "2")
         var query = try #require(service.attributes("a"))
@@ -143,13 +145,13 @@ import ValetSecItem
     }
 
     /// spec/secitem.md §3.8: only with an object is there a class.
-    @Test func `names the class only beside an object`() {
+    @Test func `SecItemCopyMatching returns the class only beside an object`() {
         service.add("a", "1")
         #expect(service.attributes("a")?[kSecClass] == nil)
         #expect(service.attributes("a", [kSecReturnRef: true])?[kSecClass] as? String == "genp")
     }
 
-    @Test func `keeps the two classes apart`() {
+    @Test func `SecItemCopyMatching keeps the two classes apart`() {
         service.add("a", "1")
         #expect(copy(service.internet()).status == errSecItemNotFound)
     }

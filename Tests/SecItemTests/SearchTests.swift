@@ -28,14 +28,14 @@ import ValetKeychainModel
         Limit(value: { Int64.min }, limit: 1, isList: true),
         Limit(value: { 0 }, limit: 1, isList: false, canMatch: false),
     ])
-    func `takes its limit as a number or by name`(_ row: Limit) throws {
+    func `The limit of a search is a number or a name`(_ row: Limit) throws {
         let request = try CopyRequest(genericPassword + [kSecMatchLimit: row.value()])
         #expect(request.search.query.limit == row.limit)
         #expect(request.isList == row.isList)
         #expect(request.search.canMatch == row.canMatch)
     }
 
-    @Test func `finds one item unless told otherwise`() throws {
+    @Test func `A search finds one item by default`() throws {
         let request = try CopyRequest(genericPassword)
         #expect(request.search.query.limit == 1)
         #expect(!request.isList)
@@ -62,17 +62,17 @@ import ValetKeychainModel
         StatusRow("a search list", [kSecMatchSearchList: [1]], 0),
         StatusRow("an item list", [kSecMatchItemList: [1]], 0),
     ])
-    func `knows the match keys`(_ row: StatusRow) {
+    func `A search knows the match keys`(_ row: StatusRow) {
         #expect(parseStatus(.copyMatching, row.dictionary()) == row.status)
     }
 
-    @Test func `looks for internet passwords of a host`() throws {
+    @Test func `A search looks for internet passwords of a host`() throws {
         let query = internetPassword + [kSecMatchHostOrSubdomainOfHost: "www.example.com"]
         let request = try CopyRequest(query)
         #expect(request.search.query.hostOrSubdomainOfHost == "www.example.com")
     }
 
-    @Test func `filters by everything that is given`() throws {
+    @Test func `A search filters by everything that is given`() throws {
         let date = Date(timeIntervalSinceReferenceDate: 7.5)
         let given: [String: Any] = [
             kSecAttrAccount: "a", kSecAttrLabel: Data([1]), kSecAttrAccessGroup: "g",
@@ -88,12 +88,12 @@ import ValetKeychainModel
         #expect(try SearchRequest(deleting: genericPassword + given).query == expected)
     }
 
-    @Test func `says what to return`() throws {
+    @Test func `A search says what to return`() throws {
         let query: [String: Any] = [kSecReturnData: true, kSecReturnAttributes: false]
         #expect(try CopyRequest(genericPassword + query).returning == .data)
     }
 
-    @Test func `acts on every match when it deletes or updates`() throws {
+    @Test func `A delete or update acts on every match`() throws {
         #expect(try SearchRequest(deleting: genericPassword).query.limit == nil)
         #expect(try UpdateRequest(genericPassword, [:]).search.query.limit == nil)
     }

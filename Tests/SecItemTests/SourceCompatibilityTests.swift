@@ -6,7 +6,7 @@ import Testing
 
 // No `@testable` and no module but those that code for Apple's systems imports.
 @Suite struct `Code for Apple's systems` {
-    @Test func `writes queries in every customary way`() {
+    @Test func `Code for Apple's systems may write queries in every customary way`() {
         let any: [String: Any] = [kSecClass as String: kSecClassKey]
         let keyed: [CFString: Any] = [kSecClass: kSecClassKey]
         let objects: [String: AnyObject] = [String(kSecClass): kSecClassKey as NSString]
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `writes booleans in every customary way`() {
+    @Test func `Code for Apple's systems may write Booleans in every customary way`() {
         var query: [String: Any] = [kSecClass as String: kSecClassKey]
         query[kSecReturnData as String] = kCFBooleanTrue
         query[kSecReturnAttributes as String] = kCFBooleanTrue!
@@ -31,7 +31,7 @@ import Testing
         #expect(query.count + objects.count == 5)
     }
 
-    @Test func `passes results and buffers as pointers`() {
+    @Test func `Code for Apple's systems may pass results and buffers as pointers`() {
         let query: [String: Any] = [kSecClass as String: kSecClassKey]
         var item: CFTypeRef?
         var object: AnyObject?
@@ -45,14 +45,14 @@ import Testing
         #expect(item == nil)
     }
 
-    @Test func `asks what a code means`() {
+    @Test func `Code for Apple's systems may ask for the message of a code`() {
         #expect(SecCopyErrorMessageString(errSecItemNotFound, nil) == "No item matches.")
         #expect(SecCopyErrorMessageString(-12345, nil) == "OSStatus -12345")
         let text = SecCopyErrorMessageString(errSecParam, nil) as String?
         #expect(text != nil)
     }
 
-    @Test func `switches over codes`() {
+    @Test func `Code for Apple's systems may switch over codes`() {
         let status: OSStatus = SecItemUpdate([:] as CFDictionary, [:] as CFDictionary)
         switch status {
         case errSecSuccess, noErr: Issue.record("an empty query worked")
@@ -61,14 +61,14 @@ import Testing
         }
     }
 
-    @Test func `gets random bytes`() {
+    @Test func `Code for Apple's systems gets random bytes`() {
         var bytes = [UInt8](repeating: 0, count: 64)
         let status = unsafe SecRandomCopyBytes(kSecRandomDefault, bytes.count, &bytes)
         #expect(status == errSecSuccess)
         #expect(bytes != [UInt8](repeating: 0, count: 64))
     }
 
-    @Test func `gets no more random bytes than it asked for`() {
+    @Test func `Code for Apple's systems gets no more random bytes than requested`() {
         var bytes = [UInt8](repeating: 0, count: 64)
         #expect(unsafe SecRandomCopyBytes(nil, 32, &bytes) == errSecSuccess)
         #expect(bytes[32...].allSatisfy { $0 == 0 })
@@ -76,7 +76,7 @@ import Testing
         #expect(unsafe SecRandomCopyBytes(nil, -1, &bytes) == errSecParam)
     }
 
-    @Test func `fills data with random bytes`() {
+    @Test func `Code for Apple's systems may fill data with random bytes`() {
         var data = Data(count: 16)
         let status = unsafe data.withUnsafeMutableBytes {
             unsafe SecRandomCopyBytes(kSecRandomDefault, 16, $0.baseAddress!)
@@ -85,7 +85,7 @@ import Testing
         #expect(data != Data(count: 16))
     }
 
-    @Test func `names types and keys of certificates`() {
+    @Test func `Code for Apple's systems may name types and keys of certificates`() {
         func identity(in items: [[String: Any]]) -> (SecIdentity, [SecCertificate])? {
             guard let found = items.first?[kSecImportItemIdentity as String] else { return nil }
             guard let identity = found as? SecIdentity else { return nil }
@@ -108,7 +108,7 @@ import Testing
         #expect(numbers.count == 7)
     }
 
-    @Test func `finds no key, and adds none`() {
+    @Test func `Code for Apple's systems finds no cryptographic key and adds none`() {
         for itemClass in [kSecClassKey, kSecClassCertificate, kSecClassIdentity] {
             let query = [kSecClass: itemClass] as CFDictionary
             #expect(SecItemUpdate(query, [:] as CFDictionary) == errSecItemNotFound)
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `reads the last failure in full`() {
+    @Test func `Code for Linux may read the last failure in full`() {
         _ = SecItemDelete([kSecClass: kSecClassKey])
         #expect(KeychainFailure.last?.code == .itemNotFound)
         #expect(KeychainFailure.last?.operation == "delete items")

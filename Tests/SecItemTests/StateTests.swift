@@ -11,7 +11,7 @@ import ValetKeychainStore
 /// spec/keys-and-states.md §5 and spec/secitem.md §9, cell by cell.
 @Suite struct `Every call in every state` {
     @Test(arguments: TableState.allCases)
-    func `answers as the tables say`(_ state: TableState) throws {
+    func `Every call answers as the tables say in every state`(_ state: TableState) throws {
         let fixture = try StateFixture(state)
         for table in StateTable.all {
             for protectionClass in ProtectionClass.allCases {
@@ -28,12 +28,12 @@ import ValetKeychainStore
         }
     }
 
-    @Test func `has a table`() {
+    @Test func `Every state has a table of answers`() {
         #expect(Set(StateTable.all.map(\.operation)) == Set(StateOperation.allCases))
     }
 
     @Test(arguments: [TableState.beforeFirstUnlock, .locked])
-    func `that was refused has changed nothing`(_ state: TableState) throws {
+    func `A call that a state refuses has changed nothing`(_ state: TableState) throws {
         let fixture = try StateFixture(state)
         var kept: [(StateOperation, ProtectionClass)] = []
         for table in StateTable.all {
@@ -113,20 +113,22 @@ import ValetKeychainStore
         return found?.map { $0[kSecAttrAccount] as? String } ?? []
     }
 
-    @Test func `deletes the one item that has a label`() throws {
+    @Test func `A locked keychain deletes the one item that has a label`() throws {
         try addThree()
         try service.delete(query + [kSecAttrLabel: "X"])
         #expect(try accounts() == ["Y", "Z"])
     }
 
-    @Test func `deletes nothing for an attribute that it would have to open items for`() throws {
+    @Test func `A locked keychain deletes nothing by an attribute that it cannot read`() throws {
         try addThree()
         let date: [String: Any] = [kSecAttrModificationDate: Date(timeIntervalSince1970: 1)]
         #expect(code { try service.delete(query + date) } == .locked)
         #expect(try accounts() == ["X", "Y", "Z"])
     }
 
-    @Test func `asks for its device key before it asks for its passcode`() throws {
+    @Test func `A locked keychain without device key reports the device key before the passcode`()
+        throws
+    {
         try fixture.session.store.lock(all: true)
         try fixture.removeDeviceKey()
         let operation = StateOperation.copyData
@@ -134,7 +136,7 @@ import ValetKeychainStore
         #expect(code { try fixture.unlock() } == .incomplete)
     }
 
-    @Test func `takes no other device key`() throws {
+    @Test func `A locked keychain refuses another device key`() throws {
         try fixture.session.store.lock(all: true)
         try fixture.replaceDeviceKey()
         let operation = StateOperation.add
@@ -142,7 +144,7 @@ import ValetKeychainStore
         #expect(code { try fixture.unlock() } == .keyUnavailable)
     }
 
-    @Test func `needs no device key for what is open`() throws {
+    @Test func `A locked keychain reads what is open without the device key`() throws {
         try fixture.removeDeviceKey()
         #expect(code { try StateOperation.copyData.perform(.whenUnlocked, fixture) } == nil)
         try fixture.session.store.lock()

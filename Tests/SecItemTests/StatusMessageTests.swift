@@ -8,7 +8,7 @@ import ValetKeychainModel
 
 @Suite struct `The words for a code` {
     @Test(arguments: KeychainFailure.Code.allCases)
-    func `exist for everything that a call answers`(_ code: KeychainFailure.Code) {
+    func `Every code that a call returns has a message`(_ code: KeychainFailure.Code) {
         #expect(StatusMessage.text(for: code.status) != nil)
     }
 
@@ -19,14 +19,14 @@ import ValetKeychainModel
     ]
 
     @Test(arguments: Set(`The constants`.codes.map(\.0)).subtracting(wordless))
-    func `exist for every code that has a public text`(_ code: OSStatus) throws {
+    func `Every code with a public text has that message`(_ code: OSStatus) throws {
         let words = try #require(SecCopyErrorMessageString(code, nil) as String?)
         #expect(!words.hasPrefix("OSStatus"))
         #expect(words.hasSuffix("."))
     }
 
     @Test(arguments: wordless.union([-12345, .min, .max]))
-    func `are the number for every other code`(_ code: OSStatus) {
+    func `Every other code has its number as message`(_ code: OSStatus) {
         #expect(SecCopyErrorMessageString(code, nil) == "OSStatus \(code)")
     }
 
@@ -38,7 +38,9 @@ import ValetKeychainModel
             (errSecInteractionNotAllowed, -25308), (errSecUserCanceled, -128),
             (errSecNotAvailable, -25291), (errSecDiskFull, -34), (errSecDskFull, -34),
         ] as [(OSStatus, OSStatus)])
-    func `go with the numbers of Apple's systems`(_ code: OSStatus, _ number: OSStatus) {
+    func `The messages belong to the numbers of Apple's systems`(
+        _ code: OSStatus, _ number: OSStatus
+    ) {
         #expect(code == number)
     }
 }

@@ -30,7 +30,7 @@ import ValetKeychainModel
     ]
 
     @Test(arguments: rows)
-    func `chooses the items of a search`(_ row: Row) throws {
+    func `The synchronizable flag chooses the items of a search`(_ row: Row) throws {
         let query = genericPassword + [kSecAttrSynchronizable: row.value()]
         #expect(try CopyRequest(query).search.query.synchronizable == row.searched)
         #expect(try SearchRequest(deleting: query).query.synchronizable == row.searched)
@@ -38,25 +38,25 @@ import ValetKeychainModel
     }
 
     @Test(arguments: rows)
-    func `is stored, where "any" is local`(_ row: Row) throws {
+    func `A new item with the synchronizable flag "any" is local`(_ row: Row) throws {
         let attributes = genericPassword + [kSecAttrSynchronizable: row.value()]
         #expect(try AddRequest(attributes).item.isSynchronizable == row.stored ?? false)
     }
 
     @Test(arguments: rows)
-    func `is changed, where "any" is no change`(_ row: Row) throws {
+    func `An update with the synchronizable flag "any" does not change it`(_ row: Row) throws {
         let changes: [String: Any] = [kSecAttrSynchronizable: row.value()]
         let request = try UpdateRequest(genericPassword, changes)
         #expect(request.changes.isSynchronizable == row.stored)
     }
 
-    @Test func `is false where it is absent`() throws {
+    @Test func `Without the synchronizable flag an item is local`() throws {
         #expect(try CopyRequest(genericPassword).search.query.synchronizable == .localOnly)
         #expect(try !AddRequest(genericPassword).item.isSynchronizable)
     }
 
     @Test(arguments: ["x", "01", "true"])
-    func `matches nothing as another text`(_ text: String) throws {
+    func `The synchronizable flag with another text matches nothing`(_ text: String) throws {
         let query = genericPassword + [kSecAttrSynchronizable: text]
         #expect(try !CopyRequest(query).search.canMatch)
         #expect(try !SearchRequest(deleting: query).canMatch)
@@ -65,14 +65,16 @@ import ValetKeychainModel
     }
 
     @Test(arguments: SecItemCall.allCases)
-    func `is no data and no date`(_ call: SecItemCall) {
+    func `The synchronizable flag is neither data nor a date`(_ call: SecItemCall) {
         let data = genericPassword + [kSecAttrSynchronizable: Data([1])]
         let date = genericPassword + [kSecAttrSynchronizable: Date()]
         #expect(parseStatus(call, data) == errSecParam)
         #expect(parseStatus(call, date) == errSecParam)
     }
 
-    @Test func `may accompany a class that never leaves the device`() throws {
+    @Test func `The synchronizable flag may be set for a class that never leaves the device`()
+        throws
+    {
         let attributes: [String: Any] = [
             kSecAttrSynchronizable: true,
             kSecAttrAccessible: kSecAttrAccessibleWhenUnlockedThisDeviceOnly,

@@ -10,31 +10,31 @@ import ValetSecItem
 @Suite struct `Updating items` {
     let service = TestService()
 
-    @Test func `replaces the value and keeps the rest`() {
+    @Test func `SecItemUpdate replaces the value and keeps the rest`() {
         service.add("a", "1", [kSecAttrLabel: "label"])
         #expect(update("a", [kSecValueData: Data("2".utf8)]) == errSecSuccess)
         #expect(service.value("a") == "2")
         #expect(service.attributes("a")?[kSecAttrLabel] as? String == "label")
     }
 
-    @Test func `replaces attributes and keeps the value`() {
+    @Test func `SecItemUpdate replaces attributes and keeps the value`() {
         service.add("a", "1")
         #expect(update("a", [kSecAttrLabel: Data([1])]) == errSecSuccess)
         #expect(service.value("a") == "1")
         #expect(service.attributes("a")?[kSecAttrLabel] as? Data == Data([1]))
     }
 
-    @Test func `says when nothing matches`() {
+    @Test func `SecItemUpdate reports that nothing matches`() {
         #expect(update("a", [kSecAttrLabel: "x"]) == errSecItemNotFound)
     }
 
-    @Test func `changes every match`() {
+    @Test func `SecItemUpdate changes every match`() {
         for account in ["a", "b", "c"] { service.add(account, "1") }
         #expect(SecItemUpdate(service.generic(), [kSecAttrLabel: "x"]) == errSecSuccess)
         #expect(service.accounts([kSecAttrLabel: "x"]) == ["a", "b", "c"])
     }
 
-    @Test func `moves an item to another key and keeps its reference`() {
+    @Test func `SecItemUpdate moves an item to another key and keeps its reference`() {
         service.add("a", "1")
         let reference = self.reference("a")
         #expect(update("a", [kSecAttrAccount: "b"]) == errSecSuccess)
@@ -43,7 +43,7 @@ import ValetSecItem
         #expect(self.reference("b") == reference)
     }
 
-    @Test func `changes nothing when the new key is taken`() {
+    @Test func `SecItemUpdate changes nothing if the new key is taken`() {
         service.add("a", "1")
         service.add("b", "2")
         #expect(update("a", [kSecAttrAccount: "b"]) == errSecDuplicateItem)
@@ -51,7 +51,7 @@ import ValetSecItem
         #expect(service.value("b") == "2")
     }
 
-    @Test func `changes nothing when several would have one key`() {
+    @Test func `SecItemUpdate changes nothing if several items would have one key`() {
         service.add("a", "1")
         service.add("b", "2")
         let status = SecItemUpdate(service.generic(), [kSecAttrAccount: "c"])
@@ -59,14 +59,14 @@ import ValetSecItem
         #expect(service.accounts() == ["a", "b"])
     }
 
-    @Test func `may give an item the key that it has`() {
+    @Test func `SecItemUpdate may give an item the key that it has`() {
         service.add("a", "1")
         #expect(update("a", [kSecAttrAccount: "a", kSecAttrLabel: "x"]) == errSecSuccess)
         #expect(service.accounts([kSecAttrLabel: "x"]) == ["a"])
     }
 
     /// spec/secitem.md §2.5: later even if the clock stands still.
-    @Test func `makes the item younger, whatever it changes`() throws {
+    @Test func `SecItemUpdate raises the modification date whatever it changes`() throws {
         service.add("a", "1")
         var previous = try #require(modified("a"))
         for _ in 0..<3 {
@@ -77,7 +77,7 @@ import ValetSecItem
         }
     }
 
-    @Test func `sets the creation date but not the modification date`() {
+    @Test func `SecItemUpdate sets the creation date but not the modification date`() {
         service.add("a", "1")
         let past = Date(timeIntervalSinceReferenceDate: 1)
         let dates: [String: Any] = [kSecAttrCreationDate: past, kSecAttrModificationDate: past]
@@ -86,20 +86,20 @@ import ValetSecItem
         #expect(modified("a") != past)
     }
 
-    @Test func `moves an item to another protection class`() {
+    @Test func `SecItemUpdate moves an item to another protection class`() {
         service.add("a", "1")
         let accessible = kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
         #expect(update("a", [kSecAttrAccessible: accessible]) == errSecSuccess)
         #expect(service.value("a", [kSecAttrAccessible: accessible]) == "1")
     }
 
-    @Test func `empties an attribute with an empty one`() {
+    @Test func `SecItemUpdate empties an attribute with an empty value`() {
         service.add("a", "1", [kSecAttrLabel: "x"])
         #expect(update("a", [kSecAttrLabel: ""]) == errSecSuccess)
         #expect(service.attributes("a")?[kSecAttrLabel] as? String == "")
     }
 
-    @Test func `gives a value to an item without one`() {
+    @Test func `SecItemUpdate gives a value to an item without one`() {
         _ = SecItemAdd(service.generic([kSecAttrAccount: "a"]), nil)
         #expect(update("a", [kSecValueData: Data("1".utf8)]) == errSecSuccess)
         #expect(service.value("a") == "1")
@@ -123,36 +123,36 @@ import ValetSecItem
 @Suite struct `Deleting items` {
     let service = TestService()
 
-    @Test func `deletes every match and nothing else`() {
+    @Test func `SecItemDelete deletes every match and nothing else`() {
         for account in ["a", "b", "c"] { service.add(account, "1", [kSecAttrLabel: "x"]) }
         service.add("d", "1")
         #expect(SecItemDelete(service.generic([kSecAttrLabel: "x"])) == errSecSuccess)
         #expect(service.accounts() == ["d"])
     }
 
-    @Test func `says when nothing matches`() {
+    @Test func `SecItemDelete reports that nothing matches`() {
         #expect(SecItemDelete(service.generic()) == errSecItemNotFound)
     }
 
-    @Test func `does not compare values`() {
+    @Test func `SecItemDelete does not compare values`() {
         service.add("a", "1")
         let query = service.generic([kSecValueData: Data("2".utf8)])
         #expect(SecItemDelete(query) == errSecSuccess)
     }
 
-    @Test func `compares protection classes`() {
+    @Test func `SecItemDelete compares protection classes`() {
         service.add("a", "1")
         let query = service.generic([kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlock])
         #expect(SecItemDelete(query) == errSecItemNotFound)
         #expect(service.value("a") == "1")
     }
 
-    @Test func `ignores return flags`() {
+    @Test func `SecItemDelete ignores return flags`() {
         service.add("a", "1")
         #expect(SecItemDelete(service.generic([kSecReturnData: true])) == errSecSuccess)
     }
 
-    @Test func `frees the key`() {
+    @Test func `SecItemDelete frees the key`() {
         service.add("a", "1")
         #expect(SecItemDelete(service.generic()) == errSecSuccess)
         #expect(service.add("a", "2") == errSecSuccess)

@@ -15,7 +15,9 @@ import ValetTestValues
     static let seeds: [UInt64] = Array(1...8)
 
     @Test(arguments: seeds)
-    func `answer a documented code, and a failure changes nothing`(_ seed: UInt64) throws {
+    func `A random call returns a documented code, and changes nothing if it fails`(_ seed: UInt64)
+        throws
+    {
         let documented = try DocumentedCodes()
         var random = SplitMix(seed: seed)
         let keychain = RuleKeychain()
@@ -35,7 +37,7 @@ import ValetTestValues
     }
 
     @Test(arguments: seeds)
-    func `answer the same again`(_ seed: UInt64) {
+    func `A repeated random call returns the same`(_ seed: UInt64) {
         let statuses = (0..<2).map { _ in
             var random = SplitMix(seed: seed)
             let keychain = RuleKeychain()

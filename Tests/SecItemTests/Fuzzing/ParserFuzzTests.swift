@@ -15,7 +15,7 @@ import ValetTestValues
     ]
 
     @Test(arguments: 0..<8)
-    func `gets a documented code`(_ seed: UInt64) {
+    func `A random dictionary gets a documented code`(_ seed: UInt64) {
         var random = SplitMix(seed: seed)
         for _ in 0..<1000 {
             let dictionary = [String: Any].random(&random)
@@ -28,7 +28,7 @@ import ValetTestValues
     }
 
     @Test(arguments: 0..<4)
-    func `gets the same code every time`(_ seed: UInt64) {
+    func `A random dictionary gets the same code every time`(_ seed: UInt64) {
         var random = SplitMix(seed: seed)
         for _ in 0..<500 {
             let dictionary = [String: Any].random(&random)

@@ -20,7 +20,7 @@ import ValetTestValues
         return person
     }
 
-    @Test func `asks for the finger first`() throws {
+    @Test func `A context asks for the finger first`() throws {
         let person = try person(.enrolled([[1]]), [nil])
         #expect(person.outcome() == nil)
         #expect(person.reader?.count == 1)
@@ -31,7 +31,8 @@ import ValetTestValues
         arguments: [
             [.noMatch], [.lockedOut], [.noReader], [.notEnrolled], [.timedOut],
         ] as [[BiometryFailure]])
-    func `takes the passcode where the finger fails`(_ failures: [BiometryFailure]) throws {
+    func `A context asks for the passcode if the finger fails`(_ failures: [BiometryFailure]) throws
+    {
         let person = try person(.enrolled([[1]]), failures)
         #expect(person.outcome() == nil)
         #expect(person.reader?.count == failures.count)
@@ -39,7 +40,8 @@ import ValetTestValues
     }
 
     @Test(arguments: [BiometryState.noReader, .notEnrolled, .lockedOut])
-    func `takes the passcode where no finger can be shown`(_ state: BiometryState) throws {
+    func `A context asks for the passcode if no finger can be shown`(_ state: BiometryState) throws
+    {
         let person = try person(state)
         #expect(person.outcome() == nil)
         #expect(person.reader?.count == 0)
@@ -55,7 +57,7 @@ import ValetTestValues
             (.enrolled([[1]]), [.notEnrolled], .biometryNotEnrolled),
             (.enrolled([[1]]), [.cancelled], .userCancel), (.enrolled([[1]]), [], .systemCancel),
         ] as [(BiometryState, [BiometryFailure], LAError.Code)])
-    func `says why no finger was taken`(
+    func `A context says why no finger was accepted`(
         _ state: BiometryState, _ failures: [BiometryFailure], _ code: LAError.Code
     ) throws {
         let person = try person(state, failures)
@@ -63,13 +65,13 @@ import ValetTestValues
         #expect(!person.pinentry.wasStarted)
     }
 
-    @Test func `does not go on to the passcode once the person has declined`() throws {
+    @Test func `A context does not ask for the passcode after the user has declined`() throws {
         let person = try person(.enrolled([[1]]), [.cancelled])
         #expect(person.outcome() == .userCancel)
         #expect(!person.pinentry.wasStarted)
     }
 
-    @Test func `does not take the passcode for a finger`() throws {
+    @Test func `A context does not accept the passcode in place of a finger`() throws {
         let person = try person(.notEnrolled)
         let context = person.context
         #expect(person.outcome(.deviceOwnerAuthentication, context) == nil)
@@ -78,7 +80,7 @@ import ValetTestValues
                 == .biometryNotEnrolled)
     }
 
-    @Test func `takes both where both are demanded`() throws {
+    @Test func `A context asks for finger and passcode where both are required`() throws {
         let person = try person(.enrolled([[1]]), [nil])
         let control = try AccessControl(.whenUnlocked, [.biometryAny, .and, .devicePasscode])
         let code = person.wait { reply in
@@ -89,7 +91,7 @@ import ValetTestValues
         #expect(person.reader?.count == 1 && person.pinentry.questionCount == 1)
     }
 
-    @Test func `tells the kind of reader, and when other fingers are enrolled`() throws {
+    @Test func `A context tells the kind of reader and when fingers have changed`() throws {
         let person = try person(.enrolled([[1]]), [nil])
         let context = person.context
         #expect(context.biometryType == .touchID)
@@ -106,7 +108,7 @@ import ValetTestValues
     @Test(arguments: [
         LAPolicy.deviceOwnerAuthenticationWithWatch, .deviceOwnerAuthenticationWithWristDetection,
     ])
-    func `knows no other device`(_ policy: LAPolicy) throws {
+    func `A context knows no other biometric device`(_ policy: LAPolicy) throws {
         #expect(try Person().outcome(policy) == .companionNotAvailable)
     }
 }
@@ -126,14 +128,14 @@ import ValetTestValues
             deadline: Deadline(after: .seconds(60)))
     }
 
-    @Test func `asks at the one that an item is bound to`() throws {
+    @Test func `A context with several readers asks at the one that an item is bound to`() throws {
         var person = try Person()
         person.reader = FingerScript(.enrolled([one, two]), [nil, nil])
         #expect(try prove([two], person, person.context).enrolments == [two])
         #expect(try prove([one], person, person.context).enrolments == [one])
     }
 
-    @Test func `asks at each in turn for items of several`() throws {
+    @Test func `A context with several readers asks at each in turn for items of several`() throws {
         var person = try Person()
         person.reader = FingerScript(.enrolled([two, one]), [nil, nil])
         let context = person.context
@@ -143,7 +145,8 @@ import ValetTestValues
         #expect(person.reader?.count == 2)
     }
 
-    @Test func `asks nobody while the one is away`() throws {
+    @Test func `A context with several readers asks nobody while the bound one is missing`() throws
+    {
         var person = try Person()
         person.reader = FingerScript(.enrolled([one]), [nil])
         for enrolments in [[two], [one, two]] {
@@ -168,7 +171,7 @@ import ValetTestValues
             ]
 
     @Test(arguments: outcomes)
-    func `takes what it demands`(
+    func `Evaluating an access control accepts exactly what it requires`(
         _ constraints: AccessControl.Constraints, _ operation: LAAccessControlOperation,
         _ code: LAError.Code?, _ questionCount: Int
     ) throws {

@@ -50,7 +50,7 @@ private struct ContextCalls {
 
 /// spec/secitem.md §10.5.
 @Suite struct `An item read with a context` {
-    @Test func `needs somebody where the context may ask nobody`() throws {
+    @Test func `An item that needs the user is not read with a context that may not ask`() throws {
         let calls = try ContextCalls(Person())
         let context = calls.person.context
         context.interactionNotAllowed = true
@@ -69,7 +69,7 @@ private struct ContextCalls {
     }
 
     @Test(arguments: [false, true])
-    func `is not read with a context that was invalidated`(_ hasProved: Bool) throws {
+    func `An item is not read with an invalidated context`(_ hasProved: Bool) throws {
         let calls = try ContextCalls(Person())
         let context = calls.person.context
         if hasProved { #expect(calls.read(context) == errSecSuccess) }
@@ -80,7 +80,7 @@ private struct ContextCalls {
         #expect(calls.person.pinentry.questionCount == (hasProved ? 1 : 0))
     }
 
-    @Test func `is read again without a question by the same context alone`() throws {
+    @Test func `An item is read again without a question with the same context alone`() throws {
         let calls = try ContextCalls(Person())
         let context = calls.person.context
         for _ in 0..<2 { #expect(calls.read(context) == errSecSuccess) }
@@ -109,7 +109,7 @@ private struct ContextCalls {
     ]
 
     @Test(arguments: requests)
-    func `asks as the request allows`(
+    func `A context asks for an item as the request allows`(
         _ request: [String: any Sendable], _ status: OSStatus, _ questionCount: Int
     ) throws {
         let calls = try ContextCalls(Person())
@@ -121,7 +121,7 @@ private struct ContextCalls {
         arguments: [
             ("to log in", "to log in"), (7, "of the context"), ("", "of the context"),
         ] as [(any Sendable, String)])
-    func `asks in the words of the request, else of the context`(
+    func `A context asks for an item with the words of the request, or else its own`(
         _ prompt: any Sendable, _ words: String
     ) throws {
         let calls = try ContextCalls(Person())
@@ -206,7 +206,7 @@ private struct ContextCalls {
     ]
 
     @Test(arguments: outcomes + changes)
-    func `is what the person did, and how the reader is`(_ row: Row) throws {
+    func `A request for an item ends as the user and the reader decide`(_ row: Row) throws {
         var person = try Person([row.answer])
         let reader = FingerScript(Self.enrolled, row.fingers)
         person.reader = reader
@@ -216,7 +216,7 @@ private struct ContextCalls {
         #expect(person.pinentry.questionCount == row.questionCount)
     }
 
-    @Test func `is a failure where the application ends the question`() throws {
+    @Test func `A request for an item fails when the application ends the question`() throws {
         let calls = try ContextCalls(Person(["HANG"]))
         let (context, pinentry) = (calls.person.context, calls.person.pinentry)
         Thread.detachNewThread {
@@ -227,7 +227,7 @@ private struct ContextCalls {
         #expect(pinentry.questionCount == 1 && pinentry.isGone)
     }
 
-    @Test func `is told at once where questions are off`() throws {
+    @Test func `A request for an item fails at once where questions are turned off`() throws {
         var person = try Person()
         person.variables = ["VALET_INTERACTION": "never"]
         #expect(try ContextCalls(person).read() == errSecInteractionNotAllowed)
@@ -239,7 +239,7 @@ private struct ContextCalls {
     ]
 
     @Test(arguments: flavours, [false, true])
-    func `is a value after the passcode changed, and nothing after it was removed`(
+    func `A request for an item with a context follows a change or removal of the passcode`(
         _ flags: SecAccessControlCreateFlags, _ isRemoved: Bool
     ) throws {
         var person = try Person()

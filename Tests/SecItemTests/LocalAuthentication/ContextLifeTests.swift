@@ -13,7 +13,7 @@ import ValetTestValues
 @testable import ValetSecItem
 
 @Suite struct `What a context remembers` {
-    @Test func `is what was proved, and no other context knows it`() throws {
+    @Test func `A context remembers what was proved, and other contexts do not`() throws {
         let person = try Person()
         let context = person.context
         #expect(person.outcome(.deviceOwnerAuthentication, context) == nil)
@@ -24,7 +24,7 @@ import ValetTestValues
         #expect(person.pinentry.questionCount == 2)
     }
 
-    @Test func `counts where nobody may be asked`() throws {
+    @Test func `What a context remembers counts where nobody may be asked`() throws {
         let person = try Person()
         let context = person.context
         #expect(person.outcome(.deviceOwnerAuthentication, context) == nil)
@@ -32,7 +32,7 @@ import ValetTestValues
         #expect(person.outcome(.deviceOwnerAuthentication, context) == nil)
     }
 
-    @Test func `is nothing after a failure`() throws {
+    @Test func `A context remembers nothing after a failure`() throws {
         let person = try Person(["CANCEL"])
         let context = person.context
         #expect(person.outcome(.deviceOwnerAuthentication, context) == .userCancel)
@@ -41,7 +41,7 @@ import ValetTestValues
         #expect(person.outcome(.deviceOwnerAuthentication, context) == nil)
     }
 
-    @Test func `is of no use once the keys were changed`() throws {
+    @Test func `What a context remembers ends with a change of keys`() throws {
         let person = try Person()
         let context = person.context
         #expect(person.outcome(.deviceOwnerAuthentication, context) == nil)
@@ -53,7 +53,7 @@ import ValetTestValues
         #expect(person.pinentry.questionCount == 2)
     }
 
-    @Test func `is asked for once, by however many threads`() throws {
+    @Test func `A context asks once for any number of threads`() throws {
         let person = try Person()
         let context = person.context
         let replies = (0..<4).map { _ in Reply() }
@@ -67,7 +67,7 @@ import ValetTestValues
 }
 
 @Suite struct `A context that is invalidated` {
-    @Test func `knows nothing any more, and asks nobody`() throws {
+    @Test func `An invalidated context has forgotten everything and asks nobody`() throws {
         let person = try Person()
         let context = person.context
         #expect(person.outcome(.deviceOwnerAuthentication, context) == nil)
@@ -82,7 +82,7 @@ import ValetTestValues
         #expect(person.pinentry.questionCount == 1)
     }
 
-    @Test func `ends the question that is open`() throws {
+    @Test func `Invalidating a context ends its open question`() throws {
         let person = try Person(["HANG"])
         let (context, reply) = (person.context, Reply())
         context.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "", reply: reply.take)
@@ -92,7 +92,7 @@ import ValetTestValues
         #expect(person.pinentry.isGone)
     }
 
-    @Test func `gives calls for items no proof`() throws {
+    @Test func `An invalidated context gives no proof for items`() throws {
         let person = try Person()
         let context = person.context
         context.invalidate()
@@ -110,7 +110,9 @@ import ValetTestValues
         (["CANCEL"], KeychainFailure.Code.userCancelled), (["PIN a"], .authenticationFailed),
         (["FAILURE"], .interactionNotAllowed), (["HANG"], .authenticationFailed),
     ])
-    func `is told by its kind`(_ answers: [String], _ code: KeychainFailure.Code) throws {
+    func `A request without a proof gets the error of its reason`(
+        _ answers: [String], _ code: KeychainFailure.Code
+    ) throws {
         let person = try Person(answers)
         let failure = #expect(throws: KeychainFailure.self) {
             _ = try person.context.proof(

@@ -24,7 +24,7 @@ import ValetTestValues
         return person
     }
 
-    @Test func `reads who asks for what, and may prefer the passcode`() throws {
+    @Test func `A finger notice shows who asks for what, and offers the passcode`() throws {
         let person = try person(["EMPTY", Person.knowing])
         let context = person.context
         context.localizedCancelTitle = "No"
@@ -41,7 +41,7 @@ import ValetTestValues
         #expect(person.pinentry.isGone)
     }
 
-    @Test func `reads the application's words for the passcode`() throws {
+    @Test func `A finger notice shows the application's words for the passcode`() throws {
         let person = try person(["EMPTY", Person.knowing])
         let context = person.context
         context.localizedFallbackTitle = "PIN_code"
@@ -49,47 +49,47 @@ import ValetTestValues
         #expect(person.pinentry.lines("log").contains("SETOK PIN__code"))
     }
 
-    @Test func `may decline`() throws {
+    @Test func `A finger notice can be declined`() throws {
         let person = try person(["CANCEL"])
         #expect(person.outcome() == .userCancel)
         #expect(person.pinentry.questionCount == 0 && person.pinentry.isGone)
     }
 
-    @Test func `is offered no passcode where it is of no use`() throws {
+    @Test func `A finger notice offers no passcode where it does not help`() throws {
         let person = try person(["EMPTY"])
         #expect(person.outcome(.deviceOwnerAuthenticationWithBiometrics) == .userCancel)
         let log = person.pinentry.lines("log")
         #expect(log.contains("MESSAGE") && !log.contains("CONFIRM"))
     }
 
-    @Test func `is shown nothing any more once the finger was recognised`() throws {
+    @Test func `A finger notice disappears once the finger was recognised`() throws {
         let person = try person(["HANG"], [nil])
         #expect(person.outcome() == nil)
         #expect(person.pinentry.questionCount == 0)
         #expect(!person.pinentry.wasStarted || person.pinentry.isGone)
     }
 
-    @Test func `reads what was wrong with a try`() throws {
+    @Test func `A finger notice shows what was wrong with a try`() throws {
         let person = try person(
             ["HANG", "EMPTY", Person.knowing], [.timedOut], [Self.instruction, "Not recognised."])
         #expect(person.outcome() == nil)
         #expect(person.pinentry.lines("log").contains("SETERROR Not recognised."))
     }
 
-    @Test func `has half of the time, if the passcode may take the finger's place`() throws {
+    @Test func `A finger notice has half of the time if the passcode may follow`() throws {
         let person = try person(["EMPTY", Person.knowing])
         #expect(person.outcome() == nil)
         #expect(person.reader?.shares.allSatisfy { $0 <= .seconds(30) } == true)
     }
 
-    @Test func `is waited for until the deadline`() throws {
+    @Test func `A finger notice is shown until the deadline`() throws {
         var person = try person(["HANG"])
         person.timeLimit = .milliseconds(700)
         #expect(person.outcome(.deviceOwnerAuthenticationWithBiometrics) == .systemCancel)
         #expect(!person.pinentry.wasStarted || person.pinentry.isGone)
     }
 
-    @Test func `has all of the time, if nothing may`() throws {
+    @Test func `A finger notice has all of the time if nothing may follow`() throws {
         let person = try person(["HANG"], [nil])
         #expect(person.outcome(.deviceOwnerAuthenticationWithBiometrics) == nil)
         #expect(person.reader?.shares.allSatisfy { $0 > .seconds(30) } == true)
@@ -97,7 +97,8 @@ import ValetTestValues
 
     /// A program that shows nothing but passcodes; or none at all.
     @Test(arguments: ["FAILURE", "BROKEN"])
-    func `is asked for the passcode where nothing can be shown`(_ answer: String) throws {
+    func `Without a way to show a finger notice the passcode is asked for`(_ answer: String) throws
+    {
         let person = try person([answer, Person.knowing])
         #expect(person.outcome() == nil)
         #expect(person.pinentry.questionCount == 1)
@@ -105,7 +106,7 @@ import ValetTestValues
         #expect(other.outcome(.deviceOwnerAuthenticationWithBiometrics) == .notInteractive)
     }
 
-    @Test func `is let go by the application`() throws {
+    @Test func `A finger notice ends when the application ends it`() throws {
         let person = try person(["HANG"])
         let (context, reply) = (person.context, Reply())
         context.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "", reply: reply.take)

@@ -27,7 +27,7 @@ import ValetKeychainModel
     ]
 
     @Test(arguments: codes)
-    func `have the numbers of Apple's systems`(
+    func `LAError has the codes of Apple's systems`(
         _ code: LAError.Code, _ number: Int32, _ constant: Int32
     ) {
         #expect(code.rawValue == Int(number))
@@ -35,7 +35,7 @@ import ValetKeychainModel
         #expect(LAError(code).errorCode == Int(number))
     }
 
-    @Test func `become objects and come back`() {
+    @Test func `An LAError becomes an object and returns from it`() {
         let object = LAError(.userCancel) as NSError
         #expect(object.domain == "com.apple.LocalAuthentication" && object.code == -2)
         #expect(object.localizedDescription == "Authentication was cancelled.")
@@ -47,7 +47,7 @@ import ValetKeychainModel
         #expect(maybe as? LAError == LAError(.userCancel))
     }
 
-    @Test func `are not what other errors are`() {
+    @Test func `Other errors are not an LAError`() {
         let other: any Error = NSError(domain: "elsewhere", code: -2)
         #expect(other as? LAError == nil)
         let unknown: any Error = NSError(domain: LAError.errorDomain, code: -777)
@@ -58,7 +58,7 @@ import ValetKeychainModel
         LAError(.userCancel) as any Error,
         NSError(domain: LAErrorDomain, code: Int(kLAErrorUserCancel)),
     ])
-    func `are caught by code`(_ error: any Error) {
+    func `An LAError can be caught by its code`(_ error: any Error) {
         do {
             throw error
         } catch LAError.authenticationFailed {
@@ -73,14 +73,14 @@ import ValetKeychainModel
         }
     }
 
-    @Test func `say in words what they mean`() {
+    @Test func `An LAError describes itself in words`() {
         #expect(LAError(.passcodeNotSet).localizedDescription == "The keychain has no passcode.")
         let error = LAError(.appCancel, userInfo: [NSLocalizedDescriptionKey: "Enough."])
         #expect(error.localizedDescription == "Enough.")
         #expect((error as any Error).localizedDescription == "Enough.")
     }
 
-    @Test func `are equal by code and information`() {
+    @Test func `LAErrors with the same code and information are equal`() {
         #expect(LAError(.userCancel) == LAError(.userCancel))
         #expect(LAError(.userCancel) != LAError(.appCancel))
         #expect(Set([LAError(.userCancel), LAError(.userCancel)]).count == 1)
@@ -88,7 +88,7 @@ import ValetKeychainModel
 }
 
 @Suite struct `Constants of local authentication` {
-    @Test func `have the numbers of Apple's systems`() {
+    @Test func `The constants of LocalAuthentication are those of Apple's systems`() {
         #expect(LAPolicy.deviceOwnerAuthenticationWithBiometrics.rawValue == 1)
         #expect(LAPolicy.deviceOwnerAuthentication.rawValue == 2)
         #expect(LAPolicy.deviceOwnerAuthenticationWithWatch.rawValue == 3)
@@ -104,7 +104,7 @@ import ValetKeychainModel
         #expect(LATouchIDAuthenticationMaximumAllowableReuseDuration == 300)
     }
 
-    @Test func `bound the time of reuse`() {
+    @Test func `The time of reuse of a context is bounded`() {
         let context = LAContext()
         #expect(context.touchIDAuthenticationAllowableReuseDuration == 0)
         context.touchIDAuthenticationAllowableReuseDuration = 1_000
@@ -113,7 +113,7 @@ import ValetKeychainModel
         #expect(context.touchIDAuthenticationAllowableReuseDuration == 0)
     }
 
-    @Test func `are kept by a context as they were set`() {
+    @Test func `A context keeps the values that were set`() {
         let context = LAContext()
         #expect(context.localizedReason == "" && !context.interactionNotAllowed)
         #expect(context.localizedCancelTitle == nil && context.localizedFallbackTitle == nil)
@@ -124,7 +124,7 @@ import ValetKeychainModel
         #expect(context.localizedFallbackTitle == "")
     }
 
-    @Test func `can be overridden, as stand-ins of tests do`() async throws {
+    @Test func `A context can be overridden by stand-ins in tests`() async throws {
         // Sendable because it has nothing of its own.
         final class Always: LAContext, @unchecked Sendable {
             override func canEvaluatePolicy(_ policy: LAPolicy, error: NSErrorPointer) -> Bool {

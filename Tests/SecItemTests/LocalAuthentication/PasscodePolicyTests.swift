@@ -10,13 +10,13 @@ import ValetTestValues
 @testable import ValetSecItem
 
 @Suite struct `A context that asks for the passcode` {
-    @Test func `is told the right one`() throws {
+    @Test func `A context that asks for the passcode accepts the right one`() throws {
         let person = try Person()
         #expect(person.outcome() == nil)
         #expect(person.pinentry.isGone)
     }
 
-    @Test func `says who asks for what`() throws {
+    @Test func `A context that asks for the passcode says who asks for what`() throws {
         let person = try Person()
         _ = person.outcome()
         #expect(
@@ -25,7 +25,7 @@ import ValetTestValues
             ])
     }
 
-    @Test func `shows the application's words in one line, and without effect`() throws {
+    @Test func `A context shows the application's words in one line and without effect`() throws {
         let person = try Person()
         let context = person.context
         context.localizedCancelTitle = "No_thanks\u{1B}"
@@ -50,7 +50,7 @@ import ValetTestValues
             (["EMPTY"], .userCancel, 2), (["FAILURE"], .notInteractive, 1),
             (["RAW nonsense\\n"], .notInteractive, 1), (["MUTE"], .systemCancel, 0),
         ] as [([String], LAError.Code?, Int)])
-    func `comes to what the person does`(
+    func `A context that asks for the passcode ends as the user decides`(
         _ answers: [String], _ code: LAError.Code?, _ questionCount: Int
     ) throws {
         var person = try Person()
@@ -61,7 +61,7 @@ import ValetTestValues
         #expect(person.pinentry.questionCount == questionCount)
     }
 
-    @Test func `says that a passcode is wrong, and how many tries are left`() throws {
+    @Test func `A context says that a passcode is wrong and how many tries are left`() throws {
         let person = try Person(["PIN a"])
         #expect(person.outcome() == .authenticationFailed)
         let problems = person.pinentry.lines("log").filter { $0.hasPrefix("SETERROR") }
@@ -73,13 +73,13 @@ import ValetTestValues
         #expect(person.pinentry.questionCount == 3)
     }
 
-    @Test func `asks nobody where no passcode is set`() throws {
+    @Test func `A context asks nobody for a passcode that is not set`() throws {
         let person = try Person(hasPasscode: false)
         #expect(person.outcome() == .passcodeNotSet)
         #expect(!person.pinentry.wasStarted)
     }
 
-    @Test func `asks nobody where that is off`() throws {
+    @Test func `A context asks nobody for a passcode where questions are turned off`() throws {
         var person = try Person()
         person.variables = ["VALET_INTERACTION": "never"]
         #expect(person.outcome() == .notInteractive)
@@ -91,14 +91,14 @@ import ValetTestValues
         #expect(!person.pinentry.wasStarted)
     }
 
-    @Test func `ends a question that nobody answers`() throws {
+    @Test func `A context ends a question for the passcode that nobody answers`() throws {
         var person = try Person(["HANG"])
         person.timeLimit = .milliseconds(700)
         #expect(person.outcome() == .systemCancel)
         #expect(person.pinentry.isGone)
     }
 
-    @Test func `needs nobody where the application gives the passcode`() throws {
+    @Test func `A context asks nobody if the application gives the passcode`() throws {
         let person = try Person()
         let context = person.context
         #expect(context.setCredential(Data(LockableKeychain.passcode.utf8), type: .passcode))
@@ -115,7 +115,7 @@ import ValetTestValues
         #expect(!other.isCredentialSet(.smartCardPIN))
     }
 
-    @Test func `says beforehand whether it can be done`() throws {
+    @Test func `A context says beforehand whether it can ask for the passcode`() throws {
         var error: NSError?
         let person = try Person()
         #expect(unsafe person.context.canEvaluatePolicy(.deviceOwnerAuthentication, error: &error))
@@ -132,7 +132,7 @@ import ValetTestValues
         #expect(!person.pinentry.wasStarted && !other.pinentry.wasStarted)
     }
 
-    @Test func `replies on a thread of its own`() async throws {
+    @Test func `A context replies on its own thread`() async throws {
         let person = try Person()
         let context = person.context
         let caller = pthread_self()
@@ -144,7 +144,7 @@ import ValetTestValues
         #expect(isElsewhere && person.pinentry.questionCount == 1)
     }
 
-    @Test func `answers who waits in a task`() async throws {
+    @Test func `A context answers a task that waits`() async throws {
         let person = try Person()
         #expect(
             try await person.context.evaluatePolicy(

@@ -75,7 +75,7 @@ private struct PasswordCalls {
 
 /// spec/secitem.md §10.4, decision 56.
 @Suite struct `A credential for an item with a password` {
-    @Test func `opens the item that was added with it, and no other does`() throws {
+    @Test func `An item opens only with the application password that it was added with`() throws {
         let calls = try PasswordCalls()
         #expect(try calls.add("b", calls.context("own")) == errSecSuccess)
         #expect(calls.read("b", calls.context("own")) == (errSecSuccess, "value"))
@@ -84,7 +84,7 @@ private struct PasswordCalls {
         #expect(!calls.person.pinentry.wasStarted)
     }
 
-    @Test func `is set, replaced and taken back`() throws {
+    @Test func `An application password is set, replaced and taken back`() throws {
         let calls = try PasswordCalls()
         let context = calls.context()
         #expect(!context.isCredentialSet(.applicationPassword))
@@ -109,7 +109,7 @@ private struct PasswordCalls {
         #expect(!calls.person.pinentry.wasStarted)
     }
 
-    @Test func `has from 1 to 1,024 bytes, whatever they are`() throws {
+    @Test func `An application password has from 1 to 1,024 bytes of any kind`() throws {
         let calls = try PasswordCalls()
         let context = calls.context("own")
         for data in [Data(), Data(count: 1025)] {
@@ -126,7 +126,7 @@ private struct PasswordCalls {
         }
     }
 
-    @Test func `is not needed but for the value`() throws {
+    @Test func `An application password is needed for the value only`() throws {
         let calls = try PasswordCalls()
         #expect(try calls.add("b", calls.context("own")) == errSecSuccess)
         let nobody = calls.context()
@@ -144,7 +144,7 @@ private struct PasswordCalls {
         #expect(calls.delete("b") == errSecSuccess)
     }
 
-    @Test func `has to be right for a new value`() throws {
+    @Test func `An update of a value needs the right application password`() throws {
         let calls = try PasswordCalls()
         #expect(try calls.add("b", calls.context("own")) == errSecSuccess)
         let changes: [String: Any] = [kSecValueData: Data("second".utf8)]
@@ -161,7 +161,7 @@ private struct PasswordCalls {
         #expect(calls.read("b", calls.context("other")).text == "second")
     }
 
-    @Test func `is needed for each of several items`() throws {
+    @Test func `Each of several items needs its application password`() throws {
         let calls = try PasswordCalls()
         #expect(try calls.add("b", calls.context("own")) == errSecSuccess)
         #expect(try calls.add("c", calls.context("own")) == errSecSuccess)
@@ -179,7 +179,7 @@ private struct PasswordCalls {
         arguments: [
             [.applicationPassword, .or], [.applicationPassword, .and],
         ] as [SecAccessControlCreateFlags])
-    func `is needed alone where nothing is joined`(
+    func `An application password alone opens an item without other constraints`(
         _ flags: SecAccessControlCreateFlags
     ) throws {
         let calls = try PasswordCalls()
@@ -196,7 +196,7 @@ private struct PasswordCalls {
 
     /// The passcode's question comes first: what it opens tells which password is right.
     @Test(arguments: joined)
-    func `is needed beside a person, never in place of one`(
+    func `An application password does not replace the user's presence`(
         _ flags: SecAccessControlCreateFlags
     ) throws {
         let calls = try PasswordCalls([Person.knowing], hasPasscode: true)
@@ -212,7 +212,10 @@ private struct PasswordCalls {
         #expect(calls.read("b", calls.context("own")).status == errSecUserCanceled)
     }
 
-    @Test func `takes a passcode where a person is demanded, too, and none otherwise`() throws {
+    @Test
+    func `An item with an application password asks for the passcode only if it requires the user`()
+        throws
+    {
         let calls = try PasswordCalls()
         #expect(
             try calls.add("b", calls.context("own"), [.applicationPassword, .userPresence])
@@ -232,7 +235,7 @@ private struct PasswordCalls {
 @Suite struct `A person asked for the password of an item` {
     private static let own = ["PIN own", "PIN own"]
 
-    @Test func `types a new one twice, and the right one to read`() throws {
+    @Test func `A user types a new application password twice and an existing one once`() throws {
         let calls = try PasswordCalls(Self.own)
         #expect(try calls.add("b", calls.context()) == errSecSuccess)
         #expect(calls.questionCount == 2)
@@ -254,7 +257,7 @@ private struct PasswordCalls {
             (["CANCEL"], errSecUserCanceled, 1), (["PIN a", "CANCEL"], errSecUserCanceled, 2),
             (["FAILURE"], errSecInteractionNotAllowed, 1),
         ] as [([String], OSStatus, Int)])
-    func `comes to what they do`(
+    func `A request for an application password ends as the user decides`(
         _ answers: [String], _ status: OSStatus, _ questionCount: Int
     ) throws {
         let calls = try PasswordCalls()
@@ -267,7 +270,9 @@ private struct PasswordCalls {
         #expect(calls.person.pinentry.isGone)
     }
 
-    @Test func `reads that a password is wrong, and how many tries are left`() throws {
+    @Test func `A prompt shows that an application password is wrong and how many tries are left`()
+        throws
+    {
         let calls = try PasswordCalls()
         #expect(try calls.add("b", calls.context("own")) == errSecSuccess)
         try calls.person.pinentry.answer(["PIN a"])
@@ -279,7 +284,10 @@ private struct PasswordCalls {
             ])
     }
 
-    @Test func `adds nothing with two that differ, or by declining`() throws {
+    @Test
+    func `Two different entries or a declined prompt for an application password add nothing`()
+        throws
+    {
         let calls = try PasswordCalls(["PIN a", "PIN b", "PIN a", "PIN b", "PIN a", "PIN b"])
         #expect(try calls.add("b", calls.context()) == errSecAuthFailed)
         try calls.person.pinentry.answer(["CANCEL"])
@@ -287,7 +295,7 @@ private struct PasswordCalls {
         #expect(calls.status("b", calls.context()) == errSecItemNotFound)
     }
 
-    @Test func `is not asked where that is off, nor in vain`() throws {
+    @Test func `A user is not asked for an application password in vain`() throws {
         let calls = try PasswordCalls(Self.own)
         let nobody = calls.context()
         nobody.interactionNotAllowed = true
@@ -307,7 +315,7 @@ private struct PasswordCalls {
         #expect(!calls.person.pinentry.wasStarted)
     }
 
-    @Test func `is asked once by one context for one item`() throws {
+    @Test func `A context asks once for the application password of one item`() throws {
         let calls = try PasswordCalls(Self.own)
         let context = calls.context()
         #expect(try calls.add("b", context) == errSecSuccess)
@@ -323,7 +331,9 @@ private struct PasswordCalls {
         #expect(calls.questionCount == 3)
     }
 
-    @Test func `is asked until all items of a search are open`() throws {
+    @Test func `A user is asked for application passwords until all items of a search are open`()
+        throws
+    {
         let calls = try PasswordCalls()
         for (account, password) in [("b", "one"), ("c", "one"), ("d", "two")] {
             #expect(try calls.add(account, calls.context(password)) == errSecSuccess)
@@ -334,7 +344,7 @@ private struct PasswordCalls {
         #expect(calls.questionCount == 2)
     }
 
-    @Test func `is interrupted by the application`() throws {
+    @Test func `The application can end a prompt for an application password`() throws {
         let calls = try PasswordCalls()
         #expect(try calls.add("b", calls.context("own")) == errSecSuccess)
         try calls.person.pinentry.answer(["HANG"])
@@ -348,7 +358,7 @@ private struct PasswordCalls {
     }
 
     @Test(arguments: [false, true])
-    func `keeps no writer waiting while they think`(_ isNew: Bool) throws {
+    func `A prompt for an application password keeps no writer waiting`(_ isNew: Bool) throws {
         let calls = try PasswordCalls()
         #expect(try calls.add("b", calls.context("own")) == errSecSuccess)
         try calls.person.pinentry.answer(["HANG"])
@@ -368,7 +378,7 @@ private struct PasswordCalls {
         #expect(calls.read("b", calls.context("own")).text == "value")
     }
 
-    @Test func `reads the words of the application`() throws {
+    @Test func `A prompt for an application password shows the application's words`() throws {
         let calls = try PasswordCalls()
         #expect(try calls.add("b", calls.context("own")) == errSecSuccess)
         try calls.person.pinentry.answer(["PIN own"])

@@ -9,22 +9,24 @@ import Testing
 /// spec/secitem.md §2: what is compared, what is unique, what is the default.
 @Suite struct `The rules of attributes` {
     @Test(arguments: comparison)
-    func `say what is equal`(_ rule: Rule) { rule.check() }
+    func `The rules of attributes hold for equality`(_ rule: Rule) { rule.check() }
 
     @Test(arguments: genericKeys + internetKeys + otherKeys)
-    func `say what is unique`(_ rule: Rule) { rule.check() }
+    func `The rules of attributes hold for unique keys`(_ rule: Rule) { rule.check() }
 
     @Test(arguments: otherAttributes + otherInternetAttributes)
-    func `say what is not unique`(_ rule: Rule) { rule.check() }
+    func `The rules of attributes hold for what is not part of a unique key`(_ rule: Rule) {
+        rule.check()
+    }
 
     @Test(arguments: defaults)
-    func `say what is the default`(_ rule: Rule) { rule.check() }
+    func `The rules of attributes hold for defaults`(_ rule: Rule) { rule.check() }
 
     @Test(arguments: protection + unknownProtection + otherProtection)
-    func `say which protection class an item has`(_ rule: Rule) { rule.check() }
+    func `The rules of attributes hold for protection classes`(_ rule: Rule) { rule.check() }
 
     @Test(arguments: dates)
-    func `say which dates an item has`(_ rule: Rule) { rule.check() }
+    func `The rules of attributes hold for dates`(_ rule: Rule) { rule.check() }
 
     static let comparison: [Rule] = [
         Rule(

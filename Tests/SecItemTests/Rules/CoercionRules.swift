@@ -94,7 +94,7 @@ import ValetKeychainModel
     }
 
     @Test(arguments: Row.all)
-    func `say what each call takes for each attribute`(_ row: Row) {
+    func `The rules of coercion hold for what each call accepts`(_ row: Row) {
         for (itemClass, attribute) in Self.attributes {
             let status = row.expected(attribute.family) == nil ? errSecParam : errSecSuccess
             let base: [String: Any] = [kSecClass: itemClass.code]
@@ -108,7 +108,7 @@ import ValetKeychainModel
     }
 
     @Test(arguments: Row.all)
-    func `say what comes back and what is found`(_ row: Row) throws {
+    func `The rules of coercion hold for what is returned and found`(_ row: Row) throws {
         let keychain = RuleKeychain()
         for itemClass in [ItemClass.genericPassword, .internetPassword] {
             let taken = Self.attributes.filter { $0.0 == itemClass }.map(\.1)

@@ -9,10 +9,12 @@ import Testing
 /// spec/secitem.md §7.
 @Suite struct `The rules of deleting` {
     @Test(arguments: rules)
-    func `say what is deleted`(_ rule: Rule) { rule.check() }
+    func `The rules of deleting hold for what is deleted`(_ rule: Rule) { rule.check() }
 
     @Test(arguments: refusals)
-    func `say what is refused, and deletes nothing`(_ rule: Rule) { rule.check() }
+    func `The rules of deleting hold for what is refused and deletes nothing`(_ rule: Rule) {
+        rule.check()
+    }
 
     static let rules: [Rule] = [
         Rule(

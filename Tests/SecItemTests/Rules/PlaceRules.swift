@@ -10,10 +10,12 @@ import Testing
 /// spec/secitem.md §4: items that are synchronized, and items that are not.
 @Suite struct `The rules of synchronizing` {
     @Test(arguments: values + texts + others)
-    func `say which items a search is about`(_ rule: Rule) { rule.check() }
+    func `The rules of synchronizing hold for what a search covers`(_ rule: Rule) { rule.check() }
 
     @Test(arguments: changes + protection + tombstones)
-    func `say which items are synchronized`(_ rule: Rule) { rule.check() }
+    func `The rules of synchronizing hold for which items are synchronizable`(_ rule: Rule) {
+        rule.check()
+    }
 
     /// §4.1: a value, and the accounts that it leaves when it deletes “l”, local, and “s”.
     static let values: [Rule] = rows.map { name, value, left in
@@ -121,7 +123,9 @@ import Testing
 /// spec/secitem.md §5: groups.
 @Suite struct `The rules of access groups` {
     @Test(arguments: rules)
-    func `say where items go and who finds them`(_ rule: Rule) { rule.check() }
+    func `The rules of access groups hold for where items are stored and found`(_ rule: Rule) {
+        rule.check()
+    }
 
     static let rules: [Rule] = [
         Rule("§5.2 by default the first", [.add("a"), .copy(["agrp": "first"])]),

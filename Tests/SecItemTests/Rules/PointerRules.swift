@@ -52,7 +52,7 @@ import Testing
     ]
 
     @Test(arguments: searches)
-    func `say that a search that fails leaves it`(_ row: Row) {
+    func `The rules of the result variable hold for a search that fails`(_ row: Row) {
         let service = TestService()
         service.add("a", "1")
         let before = NSObject()
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: additions)
-    func `say that adding leaves it where it fails`(_ row: Row) {
+    func `The rules of the result variable hold for an addition that fails`(_ row: Row) {
         let service = TestService()
         service.add("a", "1")
         let before = NSObject()
@@ -74,7 +74,7 @@ import Testing
         #expect(result === before)
     }
 
-    @Test func `say that a call that works sets it`() {
+    @Test func `The rules of the result variable hold for a call that succeeds`() {
         let service = TestService()
         var result: CFTypeRef? = NSObject()
         let item = service.generic([

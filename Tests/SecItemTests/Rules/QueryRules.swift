@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: dispatch + classes + legality + pairs)
-    func `say what each call answers`(_ row: Row) {
+    func `The rules of queries hold for what each call answers`(_ row: Row) {
         #expect(
             row.statuses == [
                 status(.copy(row.keys())), status(.add(row.keys())),
@@ -38,10 +38,12 @@ import Testing
     }
 
     @Test(arguments: search)
-    func `say what a search matches`(_ rule: Rule) { rule.check() }
+    func `The rules of queries hold for what a search matches`(_ rule: Rule) { rule.check() }
 
     @Test(arguments: order)
-    func `say which of several faults is reported`(_ rule: Rule) { rule.check() }
+    func `The rules of queries hold for which of several errors is reported`(_ rule: Rule) {
+        rule.check()
+    }
 
     /// What one call answers in a keychain of its own.
     private func status(_ call: Call, after first: Call? = nil) -> OSStatus {

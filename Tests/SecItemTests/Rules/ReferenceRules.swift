@@ -9,10 +9,10 @@ import Testing
 /// spec/secitem.md §8.
 @Suite struct `The rules of persistent references` {
     @Test(arguments: forms + uses)
-    func `say what a reference is`(_ rule: Rule) { rule.check() }
+    func `The rules of persistent references hold for their form`(_ rule: Rule) { rule.check() }
 
     @Test(arguments: lifetime)
-    func `say how long a reference holds`(_ rule: Rule) { rule.check() }
+    func `The rules of persistent references hold for their lifetime`(_ rule: Rule) { rule.check() }
 
     static let forms: [Rule] = references.map { description, reference, status in
         Rule(

@@ -65,7 +65,7 @@ import Testing
     ]
 
     @Test(arguments: flags)
-    func `say what one item is`(_ row: Row) {
+    func `The rules of results hold for one item`(_ row: Row) {
         for limit in [nil, "m_LimitOne", 1] as [Any?] {
             let query = row.query.merging(["m_Limit": limit]) { $1 }
             testCalls([.add("a"), .copy(query, row.one())], of: "one")
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: flags)
-    func `say what several items are`(_ row: Row) {
+    func `The rules of results hold for several items`(_ row: Row) {
         for limit in ["m_LimitAll", 2, -1] as [Any?] {
             let query = row.query.merging(["m_Limit": limit]) { $1 }
             let answer: Answer =
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: flags)
-    func `say what adding gives back`(_ row: Row) {
+    func `The rules of results hold for additions`(_ row: Row) {
         let item: Call.Keys = ["acct": "a", "v_Data": Data("a".utf8)]
         testCalls([.add(item.merging(row.query) { $1 }, row.one())], of: "with a value")
         // Unlike in a search, data of an item without any is empty data (§3.9).
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: contents)
-    func `say what a dictionary holds`(_ rule: Rule) { rule.check() }
+    func `The rules of results hold for the contents of dictionaries`(_ rule: Rule) { rule.check() }
 
     static let contents: [Rule] = [
         Rule(
@@ -161,7 +161,8 @@ import Testing
     ]
 
     @Test(arguments: ["genp", "inet"])
-    func `say that attributes with the class find their item`(_ itemClass: String) throws {
+    func `The rules of results hold for attributes that find their item`(_ itemClass: String) throws
+    {
         let keychain = RuleKeychain()
         let item: [String: Any] = [
             "class": itemClass, "acct": 7, "labl": Data([1]), "crtr": "abcd", "sync": true,

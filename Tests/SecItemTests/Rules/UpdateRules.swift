@@ -9,10 +9,12 @@ import Testing
 /// spec/secitem.md §6.
 @Suite struct `The rules of updating` {
     @Test(arguments: scope + keys)
-    func `say what is changed`(_ rule: Rule) { rule.check() }
+    func `The rules of updating hold for what is changed`(_ rule: Rule) { rule.check() }
 
     @Test(arguments: refusals)
-    func `say what is refused, and changes nothing`(_ rule: Rule) { rule.check() }
+    func `The rules of updating hold for what is refused and changes nothing`(_ rule: Rule) {
+        rule.check()
+    }
 
     static let scope: [Rule] = [
         Rule(

@@ -9,10 +9,12 @@ import Testing
 /// spec/secitem.md §2.2, column Upd: what an update may set, of either class.
 @Suite struct `The rules of what can be updated` {
     @Test(arguments: genericAttributes + internetAttributes)
-    func `say that an attribute can be changed`(_ rule: Rule) { rule.check() }
+    func `The rules of updating hold for attributes that can be changed`(_ rule: Rule) {
+        rule.check()
+    }
 
     @Test(arguments: genericPasswords + internetPasswords)
-    func `say how the rest is changed`(_ rule: Rule) { rule.check() }
+    func `The rules of updating hold for all other attributes`(_ rule: Rule) { rule.check() }
 
     /// Attributes of both classes whose value may be any text.
     private static let common = [
