@@ -10,8 +10,8 @@ struct KeyOptions: Sendable {
         help: "read the passcode from file descriptor N: one line, without the newline")
     static let newPasscodeDescriptor = OptionDeclaration(
         name: "new-passcode-fd", valueName: "N",
-        help: "read the new passcode from file descriptor N (default: the next line of the "
-            + "descriptor before)")
+        help: "read the new passcode from file descriptor N (default: the next line of the other "
+            + "descriptor)")
     static let weak = OptionDeclaration(
         name: "weak", help: "accept a passcode of fewer than 8 characters")
     static let yes = OptionDeclaration(name: "yes", letter: "y", help: "do not ask first")

@@ -139,7 +139,8 @@ extension Context {
         case (.unlocked, false): console.note("valet: \(result); the keychain is unlocked")
         case (_, true):
             console.note(
-                "valet: \(result); every program asks for it (\(status.lockStateReason ?? ""))")
+                "valet: \(result); each program unlocks the keychain for itself "
+                    + "(\(status.lockStateReason ?? "no reason"))")
         default: console.note("valet: \(result)")
         }
     }

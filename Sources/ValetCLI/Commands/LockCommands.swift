@@ -115,14 +115,14 @@ struct LockCommand: Command {
     static let declaration = CommandDeclaration(
         name: "lock", abstract: "lock the keychain for all programs that share it",
         discussion: [
-            "From then on, items with the accessibility when-unlocked, "
+            "While the keychain is locked, items with the accessibility when-unlocked, "
                 + "when-unlocked-this-device-only or when-passcode-set-this-device-only can be "
                 + "removed, but not read or written. The others stay readable, as on a phone "
                 + "that was unlocked once; --all locks them too, as a restart does. A keychain "
                 + "without a passcode cannot be locked: this is an error without --all.",
             "A call that another program began before may still finish. With --wait, no write "
                 + "finishes after this command has ended, except a change of keys that has the "
-                + "passcode already: it goes on, and unlocks nothing.",
+                + "passcode already: it continues, and unlocks nothing.",
             "If the keychain's files cannot be read, the command fails, but still removes the "
                 + "opened keys: those of the keychain that its device key names. If it does not "
                 + "know the keychain, or the keychain shares no keys, it removes those of every "

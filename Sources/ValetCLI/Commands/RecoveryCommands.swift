@@ -129,11 +129,12 @@ struct RecoveryUseCommand: Command {
         discussion: [
             "For a keychain whose passcode or device key is lost. Shows first how many items "
                 + "cannot come back, and asks. If the device key is lost, these are items for "
-                + "this device only and items that require the user at each read. Otherwise they "
-                + "are the items that need the passcode; without a new passcode, all items that "
-                + "require the user. They stay in quarantine and can no longer be opened. Damaged "
-                + "items go there too, and are counted afterwards. All other items come back, "
-                + "under new keys and with a new device key. The recovery key stays valid.",
+                + "this device only and items that require the user at each read. If only the "
+                + "passcode is lost, they are the items that need it and, if no new passcode is "
+                + "set, all items that require the user. They stay in quarantine and can no longer "
+                + "be opened. Damaged items go there too, and are counted afterwards. All other "
+                + "items come back, under new keys and with a new device key. The recovery key "
+                + "stays valid.",
             "Type the recovery key at the terminal, or into pinentry if there is no terminal. "
                 + "Scripts pass it through --recovery-key-fd. It is never read from the command "
                 + "line or the environment. Case, spaces and hyphens do not matter; O, I and L "
