@@ -40,3 +40,35 @@ extension Accessibility: CustomStringConvertible {
         }
     }
 }
+
+/// When the values of an iCloud valet may be read.
+///
+/// iCloud synchronizes the items on Apple's systems. On Linux they are stored apart from local
+/// items, and nothing synchronizes them yet.
+///
+/// The raw values are part of the Objective-C interface and never change.
+#if canImport(ObjectiveC)
+    @objc(VALCloudAccessibility)
+#endif
+public enum CloudAccessibility: Int, CaseIterable, Sendable {
+    /// While the device is unlocked.
+    case whenUnlocked = 1
+    /// From the first unlock after the device started.
+    case afterFirstUnlock = 2
+}
+
+extension CloudAccessibility: CustomStringConvertible {
+    /// The same accessibility for a local valet.
+    public var accessibility: Accessibility {
+        switch self {
+        case .whenUnlocked: .whenUnlocked
+        case .afterFirstUnlock: .afterFirstUnlock
+        }
+    }
+
+    /// The description of the matching ``Accessibility``.
+    public var description: String { accessibility.description }
+
+    /// The value of the `kSecAttrAccessible…` constant of the same name.
+    public var secAccessibilityAttribute: String { accessibility.secAccessibilityAttribute }
+}

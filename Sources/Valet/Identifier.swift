@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// The names of valets: an application's own, and those of access groups.
+
 /// The name of a valet's sandbox within one application: any text that is not empty.
 public struct Identifier: CustomStringConvertible, Hashable, Sendable {
     /// The text.
@@ -11,5 +13,39 @@ public struct Identifier: CustomStringConvertible, Hashable, Sendable {
     public init?(nonEmpty string: String?) {
         guard let string, !string.isEmpty else { return nil }
         description = string
+    }
+}
+
+/// The name of an access group that several applications share.
+public struct SharedGroupIdentifier: CustomStringConvertible, Hashable, Sendable {
+    let prefix: String
+    /// The group without its prefix, as in stored service names.
+    let group: Identifier
+    /// The group with its prefix.
+    let asIdentifier: Identifier
+
+    /// A keychain access group: the prefix of application identifiers, and the group's name.
+    ///
+    /// - Returns: nil if either is empty.
+    public init?(appIDPrefix: String, nonEmptyGroup: String?) {
+        guard !appIDPrefix.isEmpty, let group = Identifier(nonEmpty: nonEmptyGroup),
+            let asIdentifier = Identifier(nonEmpty: "\(appIDPrefix).\(group)")
+        else { return nil }
+        prefix = appIDPrefix
+        self.group = group
+        self.asIdentifier = asIdentifier
+    }
+
+    /// An app group. The prefix must be `group`; on macOS it may be any text that is not empty.
+    ///
+    /// - Returns: nil if either is empty, or if the system has no such prefix.
+    public init?(groupPrefix: String, nonEmptyGroup: String?) {
+        guard Platform.takesAnyGroupPrefix || groupPrefix == "group" else { return nil }
+        self.init(appIDPrefix: groupPrefix, nonEmptyGroup: nonEmptyGroup)
+    }
+
+    /// The access group's full name: prefix, full stop, group.
+    public var description: String {
+        asIdentifier.description
     }
 }
