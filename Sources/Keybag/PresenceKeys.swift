@@ -71,7 +71,7 @@ package final class PresenceKeys: Sendable {
     /// Opens what was sealed to the public half of a pair.
     ///
     /// - Returns: nil if the pair is not open.
-    /// - Throws: ``Sealing/SealingError``: as ``Sealing/PublicKeySealing``.
+    /// - Throws: ``ValetSealing/SealingError``: as ``ValetSealing/PublicKeySealing``.
     package func open(
         _ sealed: Span<UInt8>, to pair: PresencePair, associatedData: Span<UInt8>
     ) throws(SealingError) -> SecretBytes? {

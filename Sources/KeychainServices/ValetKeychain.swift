@@ -41,9 +41,9 @@ extension ValetKeychain {
     /// How far the keychain can be used now. Creates nothing and does not ask the user.
     ///
     /// Takes about ten microseconds once the keychain is in use.
-    /// - Throws: ``KeychainModel/KeychainFailure`` if the state cannot be read: `timedOut` while
-    ///   other processes keep the keychain busy, `keychainDamaged`, `newerFormat`, `insecureFiles`,
-    ///   `noHome`, `inputOutput`.
+    /// - Throws: ``ValetKeychainModel/KeychainFailure`` if the state cannot be read: `timedOut`
+    ///   while other processes keep the keychain busy, `keychainDamaged`, `newerFormat`,
+    ///   `insecureFiles`, `noHome`, `inputOutput`.
     public static var lockState: LockState {
         get throws(KeychainFailure) { try KeychainSession.current().lockState() }
     }

@@ -105,7 +105,8 @@ extension SecretValue {
 
     /// Copies an application's value for the call that stores it.
     ///
-    /// - Throws: ``KeychainModel/KeychainFailure/Code/outOfMemory`` if memory does not suffice.
+    /// - Throws: ``ValetKeychainModel/KeychainFailure/Code/outOfMemory`` if memory does not
+    ///   suffice.
     package static func copy(of data: Data) throws(KeychainFailure) -> SecretValue {
         guard SpareMemory.has(copyCount, copiesOf: data.count) else {
             throw KeychainFailure(.outOfMemory, during: "store a value")

@@ -21,9 +21,9 @@ extension ValetKeychain {
     ///     any process that shares the state, that needs an item of the accessibilities
     ///     `whenUnlocked…` or `whenPasscodeSet…`; reading the state is not a use. It may lock up to
     ///     an eighth of that time early: docs/decisions/0020-auto-lock.md.
-    /// - Throws: ``KeychainModel/KeychainFailure``: `authenticationFailed` for a wrong passcode,
-    ///   `itemNotFound` if there is no keychain, `invalidRequest` for no bytes or too many,
-    ///   `keyUnavailable`, `incomplete`, `timedOut`, `outOfMemory`.
+    /// - Throws: ``ValetKeychainModel/KeychainFailure``: `authenticationFailed` for a wrong
+    ///   passcode, `itemNotFound` if there is no keychain, `invalidRequest` for no bytes or too
+    ///   many, `keyUnavailable`, `incomplete`, `timedOut`, `outOfMemory`.
     public static func unlock(
         passcode: Span<UInt8>, for duration: Duration? = nil, autoLock: Duration? = nil
     ) throws(KeychainFailure) {
@@ -51,7 +51,7 @@ extension ValetKeychain {
     /// accessibilities `afterFirstUnlock…` stay open.
     ///
     /// - Parameter all: Whether to close these as well, like a restart of the machine.
-    /// - Throws: ``KeychainModel/KeychainFailure``: `passcodeNotSet` if it cannot be locked,
+    /// - Throws: ``ValetKeychainModel/KeychainFailure``: `passcodeNotSet` if it cannot be locked,
     ///   `itemNotFound` if there is no keychain, `inputOutput`: others may have the keys still.
     ///   What keeps the keychain's files from being read is thrown after the keys were taken away.
     public static func lock(all: Bool = false) throws(KeychainFailure) {

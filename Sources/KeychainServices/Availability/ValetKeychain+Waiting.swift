@@ -13,8 +13,8 @@ extension ValetKeychain {
     /// - Parameters:
     ///   - accessible: A value of `kSecAttrAccessible`.
     ///   - deadline: When to give up.
-    /// - Throws: ``KeychainModel/KeychainFailure``: `locked` at the deadline; `timedOut` if the
-    ///   state could not be read by then; `userCancelled` if the task was cancelled. At once:
+    /// - Throws: ``ValetKeychainModel/KeychainFailure``: `locked` at the deadline; `timedOut` if
+    ///   the state could not be read by then; `userCancelled` if the task was cancelled. At once:
     ///   `keyUnavailable` and `incomplete`, which waiting does not mend; `authenticationFailed` if
     ///   `$VALET_PASSCODE_FD` gave a wrong passcode; `invalidRequest` for any other text; and the
     ///   other failures of ``lockState``.
