@@ -122,6 +122,9 @@ def limit_time(seconds):
 
 
 def main(arguments):
+    if {"-h", "--help"} & set(arguments):
+        print(__doc__)
+        return 0
     options = [word for word in arguments if word.startswith("--")]
     names = [word for word in arguments if not word.startswith("--")]
     if options == ["--list"] and not names:
