@@ -88,8 +88,7 @@ var products: [Product] = [
         library("System", ["CLinux"]),
         library("Database", ["CSQLite", "System"]),
         library("UserPresence", ["CLinux", "SecretMemory", "System"]),
-        library("SystemBus", ["System"]),
-        library("Fingerprint", ["Sealing", "System", "SystemBus"]),
+        library("Fingerprint", ["Sealing", "System"]),
         library(
             "TPM", ["CLinux", "SecretMemory", "Sealing", "System"], optional: ["TPM": "CTPM2"]),
         library("Keybag", ["KeychainModel", "SecretMemory", "Sealing"]),
@@ -154,7 +153,7 @@ var products: [Product] = [
             "Fingerprint",
             [
                 "KeychainModel", "KeychainServices", "KeychainStore", "SecItem",
-                "SecretMemory", "System", "SystemBus", "TestValues", "UserPresence",
+                "SecretMemory", "System", "TestValues", "UserPresence",
                 "ValetTestAgent",
             ]),
         tests("Sealing", ["SecretMemory", "TestValues"]),

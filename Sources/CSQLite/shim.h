@@ -17,7 +17,7 @@ static inline int valet_sqlite3_bind_copied_blob(
     return sqlite3_bind_blob64(statement, index, bytes, count, SQLITE_TRANSIENT);
 }
 
-/* As above. */
+/* For the same reason. */
 static inline int valet_sqlite3_bind_copied_text(
     sqlite3_stmt *statement, int index, const char *bytes, sqlite3_uint64 count) {
     return sqlite3_bind_text64(statement, index, bytes, count, SQLITE_TRANSIENT, SQLITE_UTF8);
@@ -40,8 +40,8 @@ static inline int valet_sqlite3_lengthen_log(
     return code;
 }
 
-/* The first 96 bytes of the log's index, which SQLite has mapped: valid as soon as something was
-   read. 0 bytes where there is no log. */
+/* Copies the first 96 bytes of the log's index, which SQLite has mapped since its first read.
+   Returns 0 if there is no log. */
 static inline int valet_sqlite3_log_index(sqlite3 *database, void *bytes) {
     sqlite3_file *file = 0;
     void volatile *index = 0;
@@ -50,7 +50,7 @@ static inline int valet_sqlite3_log_index(sqlite3 *database, void *bytes) {
     if (!file || !file->pMethods || file->pMethods->iVersion < 2) return 0;
     code = file->pMethods->xShmMap(file, 0, 32768, 0, &index);
     if (code != SQLITE_OK || !index) return 0;
-    /* What others have written before they wrote what tells of it. */
+    /* Sees all that other processes wrote before they wrote the index. */
     file->pMethods->xShmBarrier(file);
     for (int place = 0; place < 96; place++) {
         ((unsigned char *)bytes)[place] = ((unsigned char volatile *)index)[place];
@@ -59,7 +59,7 @@ static inline int valet_sqlite3_log_index(sqlite3 *database, void *bytes) {
     return 96;
 }
 
-/* The log's length in bytes, 0 where there is none, or less than 0. */
+/* The log's length in bytes, 0 without a log; a negative number is an error. */
 static inline sqlite3_int64 valet_sqlite3_log_size(sqlite3 *database) {
     sqlite3_file *log = 0;
     sqlite3_int64 size = 0;
@@ -68,7 +68,7 @@ static inline sqlite3_int64 valet_sqlite3_log_size(sqlite3 *database) {
     return code == SQLITE_OK ? size : -code;
 }
 
-/* Reads from the log; what is beyond its end is zero. Only where there is one. */
+/* Reads from the log, which must exist; bytes beyond its end are zero. */
 static inline int valet_sqlite3_read_log(
     sqlite3 *database, void *bytes, int count, sqlite3_int64 offset) {
     sqlite3_file *log = 0;
@@ -79,8 +79,8 @@ static inline int valet_sqlite3_read_log(
     return code == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : code;
 }
 
-/* Where SQLite's struct unixFile has the descriptor, since SQLite 3.7: behind three pointers. The
-   caller makes sure that it leads to the file. -1 where there is no such file. */
+/* The descriptor in SQLite's struct unixFile, which has been behind three pointers since SQLite
+   3.7. The caller checks that it leads to the file. -1 if there is no such file. */
 static inline int valet_sqlite3_descriptor(sqlite3 *database, int kind) {
     struct place {
         const sqlite3_io_methods *methods;
@@ -91,9 +91,9 @@ static inline int valet_sqlite3_descriptor(sqlite3 *database, int kind) {
     return code == SQLITE_OK && file && file->methods ? file->descriptor : -1;
 }
 
-/* While a thread gives up a connection whose descriptors somebody else has closed, SQLite may
-   close and unlock what still is its own, and nothing else: the numbers may be another's by now.
-   Its table of system calls is the only place to say so. Other threads are not affected. */
+/* Other code may have closed SQLite's descriptors, and their numbers may belong to other files.
+   While a thread closes such a connection, SQLite may close and unlock only its own files. Its
+   table of system calls is the only place to enforce that. Other threads are not affected. */
 struct valet_sqlite3_own_file {
     sqlite3_uint64 device, inode;
 };
@@ -103,7 +103,7 @@ struct valet_sqlite3_guard {
     int count, is_on;
 };
 
-/* Variables of functions, since Swift makes none of a header's own. */
+/* Static variables of functions: Swift does not emit variables of a header. */
 static inline struct valet_sqlite3_guard *valet_thread_guard(void) {
     static _Thread_local struct valet_sqlite3_guard guard;
     return &guard;

@@ -5,30 +5,32 @@ internal import Synchronization
 internal import ValetCSQLite
 internal import ValetSystem
 
-/// Files of SQLite's that somebody else has closed: docs/decisions/0049-lost-descriptors.md.
+/// Notices when other code has closed SQLite's descriptors:
+/// docs/decisions/0049-lost-descriptors.md.
 extension Connection {
-    /// A file that SQLite has open, by its number.
+    /// A descriptor of SQLite, and the file that it must lead to.
     struct OpenFile: Hashable {
         let number: Int32
         let identity: FileIdentity
     }
 
-    /// Whether SQLite's descriptors still are what it has opened. Three system calls.
+    /// Whether SQLite's descriptors still lead to the files that it opened. Three system calls.
     package var isSound: Bool {
         openFiles.allSatisfy { HeldDescriptor.leads($0.number, to: $0.identity) }
     }
 
-    /// Finds out under which numbers SQLite has opened the database `name`, its log and its index.
+    /// Finds SQLite's descriptors of the database `name`, its log and its index.
     ///
-    /// - Parameter hasRead: Whether SQLite has read something: before, it need not have the index.
-    /// - Returns: false if it has opened another log or index than those beside the database: the
+    /// - Parameter hasRead: Whether SQLite has read something: before that, it may not have the
+    ///   index open.
+    /// - Returns: false if SQLite has opened a log or an index that is not beside the database: the
     ///   folder was replaced for a moment.
     func noteOpenFiles(
         _ name: String, in directory: PrivateDirectory, hasRead: Bool
     ) throws(SystemError) -> Bool {
         let database = unsafe try openDatabase("open the database")
         let number = unsafe valet_sqlite3_descriptor(database, SQLITE_FCNTL_FILE_POINTER)
-        // Of a build of SQLite that keeps it elsewhere nothing is known.
+        // A build of SQLite with another struct: its descriptors are not checked.
         guard let file = try directory.check(file: name),
             HeldDescriptor.leads(number, to: file)
         else { return true }
@@ -47,10 +49,10 @@ extension Connection {
         return true
     }
 
-    /// In a process with more open files the index is not looked for.
+    /// Descriptors from here on are not searched for the index.
     private static let largestNumber: Int32 = 4096
 
-    /// SQLite opens one index for a process, right after the first log, and does not say where.
+    /// SQLite opens one index per process, right after the first log, and does not give its number.
     private static func number(of identity: FileIdentity, near start: Int32) -> Int32? {
         let start = max(3, start)
         let places = [start..<start + 64, 3..<start, start..<max(start, largestNumber)]
@@ -64,11 +66,11 @@ extension Connection {
 
     private static let sparing = Mutex<Void>(())
 
-    /// Runs `close`, which closes what SQLite has open, without touching what has taken the place
-    /// of its descriptors, if somebody has closed them.
+    /// Runs `close`, which makes SQLite close its files. If other code has already closed SQLite's
+    /// descriptors, their numbers may belong to other files: those are neither closed nor unlocked.
     ///
-    /// All connections of the process to these files have to go before they are opened anew,
-    /// because SQLite shares what it knows of a file among them.
+    /// All connections of the process to these files must be closed before they are opened again,
+    /// because SQLite shares its state of a file among them.
     func sparingOthers(_ close: () -> Void) {
         guard !isSound else { return close() }
         let files = openFiles.map { file in

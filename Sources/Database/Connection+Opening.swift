@@ -4,25 +4,26 @@ internal import ValetCSQLite
 package import ValetSystem
 
 extension Connection {
-    /// What a connection is for.
+    /// What a connection may do.
     package enum Access: Hashable, Sendable {
         /// Reading and writing an existing database.
         case readWrite
-        /// Reading an existing database, also on a file system that can only be read.
+        /// Reading an existing database, also on a read-only file system.
         case readOnly
-        /// Creating a database that must not exist, to read and write it.
+        /// Creating a database, which must not exist, and then reading and writing it.
         case create
     }
 
-    /// Opens or creates the database `name` in `directory`; costs some 0.1 ms.
+    /// Opens or creates the database `name` in `directory`. Takes about 0.1 ms.
     ///
-    /// The file with its log and its index (`-wal`, `-shm`) is checked first, through the handle of
-    /// the folder and without opening it: owner, mode, kind. SQLite gives the two the same mode.
+    /// First checks owner, mode and kind of the file, its log and its index (`-wal`, `-shm`),
+    /// through the handle of the folder and without opening them. SQLite gives all three the same
+    /// mode.
     ///
     /// - Parameters:
-    ///   - deadline: When waiting ends for opening; ``deadline`` has this value afterwards.
-    ///   - cacheKibibytes: The most memory that the page cache takes.
-    /// - Throws: What ``PrivateDirectory/check(file:)`` throws; `missing`, `replaced`; for
+    ///   - deadline: When waiting ends; ``deadline`` has this value afterwards.
+    ///   - cacheKibibytes: The limit of the page cache.
+    /// - Throws: The codes of ``PrivateDirectory/check(file:)``; `missing`, `replaced`; for
     ///   ``Access/create`` `alreadyExists`; `notADatabase`, `corrupt`, `busy`, `readOnly`,
     ///   `diskFull`, `cannotOpen`.
     package convenience init(
@@ -40,15 +41,14 @@ extension Connection {
                 try checkPlace(of: name, in: directory, as: file, hasRead: false)
                 throw error
             }
-            // Not before: SQLite finds the log and its index by their paths, too, when it first
-            // reads.
+            // Only now: SQLite opens the log and its index by their paths at its first read.
             try checkPlace(of: name, in: directory, as: file, hasRead: true)
         } catch {
             if access == .create {
-                // An empty file would pass for a keychain. The first error is the one to report.
+                // An empty file would look like a keychain. Report the first error.
                 for suffix in ["", "-wal", "-shm"] { try? directory.remove(name + suffix) }
             }
-            // Whatever it was: not of the file that is there now.
+            // The error may be about a file that is no longer there.
             guard (try? directory.isInPlace()) != false else {
                 throw directory.replaced("open the database")
             }
@@ -66,7 +66,7 @@ extension Connection {
             opening: isImmutable ? Self.immutableLocation(path) : path,
             flags: Self.flags(for: access) | (isImmutable ? SQLITE_OPEN_URI : 0),
             deadline: deadline)
-        // Asked to write where it cannot, SQLite opens for reading and says nothing.
+        // If the file cannot be written, SQLite silently opens it for reading.
         if access != .readOnly, unsafe sqlite3_db_readonly(database, "main") != 0 {
             throw SystemError(.readOnly, during: "open the database", path: path)
         }
@@ -82,8 +82,8 @@ extension Connection {
         return file
     }
 
-    /// Makes sure that SQLite, which was given a path, has opened what is in the folder, and notes
-    /// under which numbers.
+    /// Makes sure that SQLite, which opens by path, has opened the files in the folder, and records
+    /// their descriptors.
     private func checkPlace(
         of name: String, in directory: PrivateDirectory, as file: FileIdentity, hasRead: Bool
     ) throws(SystemError) {
@@ -93,7 +93,8 @@ extension Connection {
         try check(
             unsafe sqlite3_file_control(
                 database, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved), operation)
-        // The path leads to what SQLite has open, to what was looked at, and to what is in place.
+        // The path must lead to the file that SQLite has open, that was checked, and that is in
+        // place.
         guard hasMoved == 0 else { throw directory.replaced(operation) }
         try directory.checkPlace(of: name, as: file, during: operation)
         guard try noteOpenFiles(name, in: directory, hasRead: hasRead) else {
@@ -101,10 +102,11 @@ extension Connection {
         }
     }
 
-    /// Checks the log and its index; says whether the file alone is all there is and will be.
+    /// Checks the log and its index. Returns true if the database file alone is complete and cannot
+    /// change.
     ///
-    /// SQLite cannot open a log that it would have to create first. If there is none, nothing is
-    /// missing from the database file, and on such a file system nothing will change.
+    /// On a read-only file system SQLite cannot create a missing log, and fails. Without a log, the
+    /// database file is complete, and on such a file system it stays so.
     private static func isImmutable(
         _ name: String, in directory: PrivateDirectory
     ) throws(SystemError) -> Bool {
@@ -118,7 +120,7 @@ extension Connection {
 
     /// Makes the database use a write-ahead log, now and whenever it is opened.
     ///
-    /// Needed once: after creation, which does it, and for a file made by ``copy(to:in:)``.
+    /// Creation does this. A file made by ``copy(to:in:)`` needs it once.
     package func useWriteAheadLog() throws(SystemError) {
         let mode = try Statement("PRAGMA journal_mode = WAL", on: self).onlyText()
         guard mode == "wal" else {
@@ -133,7 +135,8 @@ extension Connection {
         }
     }
 
-    /// The path as a URI (https://www.sqlite.org/uri.html) that promises that nothing changes.
+    /// The path as a URI (https://www.sqlite.org/uri.html) that tells SQLite the file cannot
+    /// change.
     private static func immutableLocation(_ path: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var escaped: [UInt8] = []
@@ -145,5 +148,73 @@ extension Connection {
             }
         }
         return "file:" + String(decoding: escaped, as: UTF8.self) + "?immutable=1"
+    }
+}
+
+extension Connection {
+    /// Sets everything that spec/keys-and-states.md §9.4 asks for; what SQLite offers as a call is
+    /// not a PRAGMA, to keep opening fast.
+    func configure(cacheKibibytes: Int) throws(SystemError) {
+        let database = unsafe try openDatabase("configure the database")
+        unsafe lowerLimits(of: database)
+        for (option, value) in Self.flags {
+            try check(
+                unsafe valet_sqlite3_set_flag(database, option, value), "configure the database")
+        }
+        var keepsLog: Int32 = 1
+        try check(
+            unsafe sqlite3_file_control(
+                database, "main", SQLITE_FCNTL_PERSIST_WAL, &keepsLog), "configure the database")
+        try check(
+            unsafe sqlite3_exec(database, Self.pragmas, nil, nil, nil), "configure the database")
+        try setCacheSize(kibibytes: cacheKibibytes)
+    }
+
+    private static var flags: [(option: Int32, value: Int32)] {
+        [
+            (SQLITE_DBCONFIG_DEFENSIVE, 1),
+            (SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+            // Closing must not write: a child or an exiting process closes without the lock.
+            (SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1),
+            (SQLITE_DBCONFIG_ENABLE_FKEY, 0),
+            (SQLITE_DBCONFIG_DQS_DML, 0),
+            (SQLITE_DBCONFIG_DQS_DDL, 0),
+        ]
+    }
+
+    /// The size to which a checkpoint may leave the log's file: 1,000 pages, and room for the
+    /// transaction that exceeds them. A shorter file would have to grow again.
+    package static let keptLogByteCount = 1080 * 4120
+
+    /// The size of an empty log's file: about 30 pages, so that items can be deleted while the disk
+    /// is full.
+    package static let reservedLogByteCount = 128 << 10
+
+    // `synchronous` comes last: it is the first that reads the file, and all others must be in
+    // force. A PRAGMA takes no bound parameter; the only interpolation is a number.
+    private static let pragmas = """
+        PRAGMA temp_store = MEMORY;
+        PRAGMA cell_size_check = ON;
+        PRAGMA secure_delete = ON;
+        PRAGMA mmap_size = 0;
+        PRAGMA journal_size_limit = \(keptLogByteCount);
+        PRAGMA synchronous = FULL;
+        """
+
+    private func setCacheSize(kibibytes: Int) throws(SystemError) {
+        // A PRAGMA takes no bound parameter; the only interpolation is a number.
+        let text = "PRAGMA cache_size = -\(max(1, kibibytes))"
+        try check(
+            unsafe sqlite3_exec(database, text, nil, nil, nil), "configure the database")
+    }
+
+    /// Keeps a damaged or hostile file from making SQLite do what our statements never need.
+    private func lowerLimits(of database: OpaquePointer) {
+        unsafe sqlite3_limit(database, SQLITE_LIMIT_LENGTH, 32 << 20)
+        unsafe sqlite3_limit(database, SQLITE_LIMIT_SQL_LENGTH, 64 << 10)
+        unsafe sqlite3_limit(database, SQLITE_LIMIT_COLUMN, 200)
+        unsafe sqlite3_limit(database, SQLITE_LIMIT_ATTACHED, 0)
+        unsafe sqlite3_limit(database, SQLITE_LIMIT_WORKER_THREADS, 0)
+        unsafe sqlite3_limit(database, SQLITE_LIMIT_TRIGGER_DEPTH, 8)
     }
 }

@@ -4,13 +4,13 @@ internal import Glibc
 internal import ValetCSQLite
 internal import ValetSystem
 
-/// SQLite's way to the files, as one connection has it: SQLite's own, but for sleeping.
+/// A copy of SQLite's `unix` VFS for one connection. Only sleeping differs: it ends at the
+/// connection's deadline.
 ///
-/// SQLite does not ask the busy handler where it waits for a program that opens the log for the
-/// first time: it sleeps by itself, for ten seconds all in all. Here it sleeps as its connection
-/// does, and not beyond the deadline.
+/// SQLite does not call the busy handler where it waits for a program that opens the log for the
+/// first time: it sleeps by itself, up to ten seconds (docs/decisions/0048-sleeping-in-sqlite.md).
 @safe struct ConnectionSystem: ~Copyable {
-    /// What SQLite knows as `sqlite3_vfs`, with what it does not know behind it.
+    /// SQLite sees the `sqlite3_vfs`; the connection is stored behind it.
     @unsafe private struct System {
         var methods: sqlite3_vfs
         var connection: Unmanaged<Connection>?
@@ -19,12 +19,12 @@ internal import ValetSystem
     private let system: UnsafeMutablePointer<System>
     private let registeredName: UnsafeMutablePointer<CChar>
 
-    /// - Returns: nil where SQLite has no `unix` file system, or no memory.
+    /// - Returns: nil if SQLite has no `unix` VFS, or there is no memory.
     init?() {
-        // By name: an application may have made another one the usual one.
+        // By name: an application may have changed the default.
         guard let unix = unsafe sqlite3_vfs_find("unix") else { return nil }
         let place = UnsafeMutablePointer<System>.allocate(capacity: 1)
-        // The address tells it from those of all other connections.
+        // The address makes the name unique.
         guard let name = unsafe strdup("valet-\(UInt(bitPattern: place))") else {
             unsafe place.deallocate()
             return nil
@@ -44,13 +44,13 @@ internal import ValetSystem
         unsafe registeredName = name
     }
 
-    /// Has SQLite know the way by its name, from now until this is dropped.
+    /// Registers the VFS under its name until this is dropped.
     func register(for connection: Connection) -> Int32 {
         unsafe system.pointee.connection = .passUnretained(connection)
         return unsafe sqlite3_vfs_register(methods, 0)
     }
 
-    /// What `sqlite3_open_v2` is told.
+    /// The name to open the database with.
     var name: UnsafePointer<CChar> { unsafe UnsafePointer(registeredName) }
 
     private var methods: UnsafeMutablePointer<sqlite3_vfs> {
@@ -64,19 +64,19 @@ internal import ValetSystem
     }
 }
 
-/// What keeps a connection from locking, other than somebody else's lock.
+/// Why a connection cannot lock, if the reason is not another holder of the lock.
 struct LockTrouble {
-    /// Errors that SQLite calls *busy* when a lock fails with them.
+    /// Errors of locking that SQLite reports as *busy*.
     private static let errors = [ENOLCK, EIO, EBADF, EINVAL, ENOSYS]
 
-    static let hint = "the file system does not give locks: look at the disk and at its mount"
+    static let hint = "the file system refuses locks: check the disk and its mount"
 
-    /// The call in which it was looked for, by its deadline.
+    /// The deadline of the call in which `code` was found; it identifies the call.
     private var deadline: Deadline?
     private var code: Int32 = 0
 
-    /// Notes why SQLite is about to wait, from the second time on that it does so in one call:
-    /// only then is `errno` of this wait. To be called before anything else changes that.
+    /// Records why SQLite is about to wait. The first wait of a call is ignored: `errno` may be
+    /// older than the call. Must be called before anything else changes `errno`.
     mutating func look(_ deadline: Deadline) {
         let reported = errno
         if self.deadline != deadline {
@@ -89,27 +89,27 @@ struct LockTrouble {
         errno = 0
     }
 
-    /// What was found in the call that has this deadline; 0 for nothing.
+    /// The `errno` that was found in the call with this deadline, or 0.
     func systemError(_ deadline: Deadline) -> Int32 {
         self.deadline == deadline ? code : 0
     }
 }
 
 extension Connection {
-    /// Lets at most `nanoseconds` pass, for SQLite.
+    /// Sleeps at most `nanoseconds`, for SQLite.
     ///
-    /// - Returns: false, at once, if there is nothing to wait for: at the deadline, and where locks
-    ///   cannot be had at all.
+    /// - Returns: false, without sleeping, if waiting is useless: at the deadline, and if the file
+    ///   system refuses locks.
     @discardableResult
     func pause(atMost nanoseconds: Int64) -> Bool {
         lockTrouble.look(deadline)
         defer { errno = 0 }
         let trouble = lockTrouble.systemError(deadline)
-        // The system may have locks again in a moment; what else there is stays so.
+        // The system may have free locks again in a moment. The other errors are permanent.
         guard trouble == 0 || trouble == ENOLCK else { return false }
         return deadline.sleep(atMost: nanoseconds)
     }
 
-    /// What keeps this call from locking; 0 if only other holders of the lock do.
+    /// The `errno` that keeps this call from locking; 0 if another process holds the lock.
     var lockError: Int32 { lockTrouble.systemError(deadline) }
 }

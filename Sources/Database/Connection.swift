@@ -11,37 +11,37 @@ package import ValetSystem
 /// reference closes it; that of a writing connection belongs under the lock file
 /// (spec/keys-and-states.md §9.3).
 @safe package final class Connection {
-    /// The path that SQLite has opened, for messages.
+    /// The path that SQLite opened, for messages.
     package let path: String
 
-    /// When all waiting for other processes ends; to be set at the start of every call.
+    /// When all waiting for other processes ends. Set it at the start of every call.
     package var deadline: Deadline
 
     /// Frames in the write-ahead log as of this connection's last commit or checkpoint.
     package internal(set) var walFrameCount = 0
 
-    // The two are touched several times per statement, by one thread, for one expression at a time:
-    // there is no overlap that a check at run time could find.
+    // One thread uses these two several times per statement, for one expression at a time: a check
+    // for overlapping access at run time could find nothing.
 
     /// SQLite's handle; `nil` once closed.
     @exclusivity(unchecked) var database: OpaquePointer?
 
-    /// Runs of statements that have not ended; while there is one, closing is refused.
+    /// The number of statements that run; the connection cannot be closed before they end.
     @exclusivity(unchecked) var activeRunCount = 0
 
-    /// Whether a statement found the database damaged.
+    /// Whether a statement has found the database damaged.
     private(set) var hasMetDamage = false
 
     var transactionStatements = TransactionStatements()
     var lockTrouble = LockTrouble()
-    /// The files that SQLite has open, as far as that is known.
+    /// The files that SQLite has open, as far as SQLite shows them.
     var openFiles: [OpenFile] = []
     private let system: ConnectionSystem
 
     /// Whether statements can run.
     package var isOpen: Bool { unsafe database != nil }
 
-    /// Whether a transaction is open, be it for reading or for writing.
+    /// Whether a transaction is open, for reading or for writing.
     package var isInTransaction: Bool {
         guard let database = unsafe database else { return false }
         return unsafe sqlite3_get_autocommit(database) == 0
@@ -101,13 +101,13 @@ package import ValetSystem
     }
 
     private static func release(_ database: OpaquePointer?) {
-        // Fails only while statements or backups are left, and none is.
+        // Fails only while statements or backups exist, and all have been released.
         unsafe sqlite3_close(database)
     }
 }
 
 extension Connection {
-    /// Throws unless `code` says that all went well.
+    /// Throws unless `code` is `SQLITE_OK`.
     @inline(__always)
     func check(_ code: Int32, _ operation: String) throws(SystemError) {
         guard code == SQLITE_OK else { throw failure(code, operation) }
@@ -124,27 +124,27 @@ extension Connection {
         }
         var systemError = unsafe Self.reportsSystemError(code) ? sqlite3_system_errno(database) : 0
         if code & 0xff == SQLITE_CANTOPEN, systemError == ENOENT {
-            // SQLite tries again without creating the file, and reports only that it is not there.
+            // SQLite retries without creating the file, and then reports only that it is missing.
             systemError = PrivateDirectory.reasonNoFileIsMade(beside: path) ?? ENOENT
         }
         var hint = systemError == ENOLCK ? LockTrouble.hint : nil
-        // The text of a wrong statement is our own, and static: it holds no value.
+        // The text of a wrong statement is our own and static: it contains no value.
         if code == SQLITE_ERROR { hint = unsafe String(cString: sqlite3_errmsg(database)) }
         return SystemError(
             sqlite: code, during: operation, path: path, systemError: systemError, hint: hint)
     }
 
-    /// Drops the pages that SQLite keeps and that nothing uses at the moment.
+    /// Drops the cached pages that no statement uses.
     ///
-    /// SQLite checks a page when it loads it, and keeps a page that failed: the next statement
-    /// would use it unchecked, and a write could be acknowledged that no reader finds.
+    /// SQLite checks a page when it loads it, and caches a page that failed the check. The next
+    /// statement would use it unchecked, and could acknowledge a write that no reader finds.
     @inline(never)
     func forgetPages() {
         guard let database = unsafe database, unsafe activeRunCount == 0 else { return }
         _ = unsafe sqlite3_db_release_memory(database)
     }
 
-    /// SQLite never clears the number, so it means nothing beside other codes.
+    /// SQLite never clears the number, so it is valid only with these codes.
     private static func reportsSystemError(_ code: Int32) -> Bool {
         [SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_FULL].contains(code & 0xff)
     }
@@ -155,7 +155,7 @@ extension Connection {
             .misuse, during: operation, path: path, hint: "the connection has been closed")
     }
 
-    /// The handle, for everything but the hot path.
+    /// The handle, or an error if the connection is closed. Not for the hot path.
     func openDatabase(_ operation: String) throws(SystemError) -> OpaquePointer {
         guard let database = unsafe database else { throw closedError(operation) }
         return unsafe database
@@ -173,7 +173,7 @@ extension Connection {
                 let pause = Backoff.pause(first: 50_000, attempt: Int(attempt))
                 return connection.pause(atMost: pause) ? 1 : 0
             }, context)
-        // The hook takes the place of SQLite's own, which would start checkpoints by itself.
+        // This hook replaces SQLite's own, which would start checkpoints by itself.
         unsafe sqlite3_wal_autocheckpoint(database, 0)
         unsafe sqlite3_wal_hook(
             database,

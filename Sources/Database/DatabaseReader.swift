@@ -3,13 +3,13 @@
 internal import Glibc
 package import ValetSystem
 
-/// Another process that is in the middle of reading a database.
+/// Another process that is reading a database.
 package struct DatabaseReader: Hashable, Sendable {
     /// The number of the process.
     package let process: Int32
-    /// The name of its program, as far as the kernel keeps it: 15 bytes.
+    /// The name of its program, of which the kernel keeps 15 bytes.
     package let program: String
-    /// Whether it is stopped: by a signal, or by a debugger.
+    /// Whether a signal or a debugger has stopped it.
     package let isStopped: Bool
 }
 
@@ -18,13 +18,13 @@ extension PrivateDirectory {
     // reader holds one of these bytes for as long as its transaction.
     private static let readLocks: ClosedRange<Int> = 123...127
 
-    /// The other processes that are reading the database `name` at this moment, as far as the
-    /// kernel shows them: those of other process namespaces it does not.
+    /// The other processes that are reading the database `name` now. The kernel does not show those
+    /// of other process namespaces.
     ///
-    /// Goes by `/proc/locks`, and opens none of SQLite's files.
+    /// Reads `/proc/locks`, and opens none of SQLite's files.
     package func readers(of name: String) -> [DatabaseReader] {
         guard let index = try? check(file: name + "-shm"),
-            let locks = KernelFile.text("/proc/locks", maxByteCount: 4 << 20)
+            let locks = TextFile.contents("/proc/locks", maxByteCount: 4 << 20)
         else { return [] }
         let device = index.device
         let major = device >> 8 & 0xfff | device >> 32 & 0xffff_f000
@@ -36,7 +36,7 @@ extension PrivateDirectory {
         return Set(processes).subtracting([getpid()]).sorted().map(Self.describe)
     }
 
-    /// The process that a line of `/proc/locks` is about, if that is a reader of the file:
+    /// The process in a line of `/proc/locks`, if it reads the file:
     /// `1: POSIX  ADVISORY  READ  4711 08:01:131090 124 124`.
     private static func reader(in line: Substring, of file: String) -> Int32? {
         let words = line.split(separator: " ")
@@ -49,7 +49,7 @@ extension PrivateDirectory {
 
     private static func describe(_ process: Int32) -> DatabaseReader {
         // `4711 (name) S …`, where the name may hold spaces and parentheses.
-        let text = KernelFile.text("/proc/\(process)/stat") ?? ""
+        let text = TextFile.contents("/proc/\(process)/stat") ?? ""
         guard let start = text.firstIndex(of: "("), let end = text.lastIndex(of: ")"), start < end
         else { return DatabaseReader(process: process, program: "", isStopped: false) }
         let state = text[text.index(after: end)...].split(separator: " ").first
@@ -58,7 +58,7 @@ extension PrivateDirectory {
             isStopped: state == "T" || state == "t")
     }
 
-    /// Two digits at least, as the kernel writes numbers of devices.
+    /// At least two digits, as the kernel writes device numbers.
     private static func hexadecimal(_ number: UInt64) -> String {
         let digits = String(number, radix: 16)
         return digits.utf8.count < 2 ? "0" + digits : digits

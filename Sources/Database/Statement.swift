@@ -5,7 +5,7 @@ package import ValetSystem
 
 /// One SQL statement, compiled at its first use and kept for the life of its connection.
 ///
-/// A class, so that while one statement's row is being read others of the same set may run.
+/// A class, so that other statements of a set can run while one statement's row is read.
 ///
 /// ```swift
 /// let run = try find.start()
@@ -16,14 +16,14 @@ package import ValetSystem
 @safe package final class Statement {
     private let sql: StaticString
     private let connection: Connection
-    // As in `Connection`: touched for one expression at a time.
+    // Used for one expression at a time, as in `Connection`.
     @exclusivity(unchecked) private var handle: OpaquePointer?
     @exclusivity(unchecked) private var isRunning = false
 
-    /// Where the small blobs of a run lie, which saves an allocation for each.
+    /// The small blobs of a run; saves an allocation for each.
     let smallBlobs = SmallBlobs()
 
-    /// Remembers `sql`, exactly one statement; costs nothing until it is used.
+    /// Keeps `sql`, exactly one statement, and compiles it at its first use.
     package init(_ sql: StaticString, on connection: Connection) {
         self.sql = sql
         self.connection = connection
@@ -32,7 +32,7 @@ package import ValetSystem
     /// Begins a run; dropping what is returned ends it.
     ///
     /// - Throws: ``SystemError/Code/misuse`` if the last run has not ended or the connection is
-    ///   closed; whatever compiling throws, at the first use.
+    ///   closed; at the first use, errors of compiling.
     package func start() throws(SystemError) -> Run {
         guard connection.isOpen, unsafe !isRunning else { throw wrongUse() }
         if connection.hasMetDamage { connection.forgetPages() }
@@ -42,7 +42,7 @@ package import ValetSystem
         return unsafe Run(of: self, handle: handle)
     }
 
-    /// Runs the statement to its end, without parameters; rows are passed over.
+    /// Runs the statement to its end, without parameters; ignores rows.
     package func execute() throws(SystemError) {
         try start().finish()
     }
@@ -67,7 +67,7 @@ package import ValetSystem
         connection.failure(code, operation)
     }
 
-    /// Whether the handle may still be touched.
+    /// Whether the handle is still valid.
     var isUsable: Bool { connection.isOpen }
 
     func runHasEnded() {
@@ -85,7 +85,7 @@ package import ValetSystem
 }
 
 extension Statement {
-    /// The text in the first column of the first row; for statements that always have one.
+    /// The text in the first column of the first row; nil without a row.
     func onlyText() throws(SystemError) -> String? {
         let run = try start()
         guard try run.step() else { return nil }
@@ -98,5 +98,67 @@ extension Statement {
         var texts: [String] = []
         while try run.step() { texts.append(try run.text(0)) }
         return texts
+    }
+}
+
+/// Compiles and releases SQLite's statements for the owners of their handles.
+enum PreparedStatement {
+    /// Compiles `sql`, one statement, for repeated use.
+    static func make(
+        _ sql: StaticString, on connection: Connection
+    ) throws(SystemError) -> OpaquePointer {
+        let database = unsafe try connection.openDatabase("prepare a statement")
+        var handle: OpaquePointer?
+        let code = unsafe sqlite3_prepare_v3(
+            database, UnsafeRawPointer(sql.utf8Start).assumingMemoryBound(to: CChar.self),
+            Int32(sql.utf8CodeUnitCount + 1), UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
+        try connection.check(code, "prepare a statement")
+        guard let handle = unsafe handle else {
+            throw SystemError(
+                .misuse, during: "prepare a statement", path: connection.path, hint: "empty SQL")
+        }
+        return unsafe handle
+    }
+
+    static func release(_ handle: OpaquePointer) {
+        // The result repeats the error of the last step, which has been reported.
+        unsafe sqlite3_finalize(handle)
+    }
+
+    /// Releases every statement of `database`. Their owners must no longer use them.
+    static func releaseAll(of database: OpaquePointer) {
+        while let handle = unsafe sqlite3_next_stmt(database, nil) { unsafe release(handle) }
+    }
+}
+
+/// Copies of the small blobs bound to a statement, such as the hash that names a row.
+///
+/// SQLite would allocate memory for each copy; this is allocated once per statement.
+@safe final class SmallBlobs {
+    private static let capacity = 256
+
+    private let memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
+    // Used for one expression at a time, as in `Connection`.
+    @exclusivity(unchecked) private var byteCount = 0
+
+    /// Copies `bytes`. The copy is valid until ``clear()``.
+    ///
+    /// - Returns: The copy, or `nil` if there is no room.
+    func add(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawPointer? {
+        guard unsafe bytes.count <= Self.capacity - byteCount else { return nil }
+        let place = unsafe memory + byteCount
+        unsafe UnsafeMutableRawBufferPointer(start: place, count: bytes.count).copyMemory(
+            from: bytes)
+        unsafe byteCount += bytes.count
+        return UnsafeRawPointer(place)
+    }
+
+    /// Drops all copies. None may still be bound.
+    func clear() {
+        unsafe byteCount = 0
+    }
+
+    deinit {
+        unsafe memory.deallocate()
     }
 }

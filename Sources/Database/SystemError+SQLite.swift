@@ -23,7 +23,7 @@ extension SystemError.Code {
         self = Self(extended: code, systemError: systemError) ?? Self(primary: code & 0xff)
     }
 
-    /// The extended codes that mean something else than their primary code.
+    /// The extended codes whose meaning differs from their primary code.
     private init?(extended code: Int32, systemError: Int32) {
         switch code {
         case SQLITE_CANTOPEN | (6 << 8): self = .symbolicLink
@@ -39,7 +39,7 @@ extension SystemError.Code {
 
     private init(primary code: Int32) {
         switch code {
-        // PROTOCOL: a hundred attempts to read a log header that another process keeps changing.
+        // PROTOCOL: SQLite gave up after 100 attempts to read a log header that kept changing.
         case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: self = .busy
         case SQLITE_FULL: self = .diskFull
         case SQLITE_READONLY: self = .readOnly

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetCSQLite
 package import ValetSystem
 
 /// A write transaction. Dropping it without ``commit()`` rolls back.
 ///
-/// Belongs under the lock file, which must be held until it has ended.
+/// The caller holds the lock file until the transaction has ended.
 package struct Transaction: ~Copyable {
     private let connection: Connection
     private var hasEnded = false
 
-    /// Begins it at once (`BEGIN IMMEDIATE`), so that nothing inside can be told *busy*.
+    /// Begins it at once (`BEGIN IMMEDIATE`), so that no statement inside can fail with *busy*.
     ///
     /// - Throws: ``SystemError``: `busy` at the connection's deadline; `readOnly`; `misuse` in
     ///   another transaction.
@@ -18,9 +19,9 @@ package struct Transaction: ~Copyable {
         self.connection = connection
     }
 
-    /// Makes the changes permanent: once this returns they survive a power cut.
+    /// Makes the changes permanent: when this returns, they survive a power cut.
     ///
-    /// - Throws: ``SystemError``: `diskFull`, `inputOutput`, …; nothing has changed then.
+    /// - Throws: ``SystemError``: `diskFull`, `inputOutput`, … Then nothing has changed.
     package consuming func commit() throws(SystemError) {
         try connection.run(.commit)
         hasEnded = true
@@ -31,13 +32,13 @@ package struct Transaction: ~Copyable {
     }
 }
 
-/// A read transaction: all that is read inside belongs to one moment. Ends when dropped.
+/// A read transaction: all reads inside see the same state. Ends when dropped.
 ///
-/// It must not outlive its call: while it lasts, the log cannot be taken over completely.
+/// It must not outlive its call: while it lasts, the log cannot be checkpointed completely.
 package struct ReadTransaction: ~Copyable {
     private let connection: Connection
 
-    /// Begins it; the moment is that of the first read.
+    /// Begins it. The first read fixes the state that all reads see.
     ///
     /// - Throws: ``SystemError/Code/misuse`` inside another transaction.
     package init(on connection: Connection) throws(SystemError) {
@@ -47,5 +48,82 @@ package struct ReadTransaction: ~Copyable {
 
     deinit {
         connection.endReading()
+    }
+}
+
+/// The statements of transactions, compiled once.
+///
+/// They are not of type ``Statement``: that holds its connection, and the connection holds these.
+@safe struct TransactionStatements {
+    enum Verb: Int, CaseIterable {
+        case beginWriting
+        case beginReading
+        case commit
+        case rollBack
+
+        fileprivate var sql: StaticString {
+            switch self {
+            case .beginWriting: "BEGIN IMMEDIATE"
+            case .beginReading: "BEGIN DEFERRED"
+            case .commit: "COMMIT"
+            case .rollBack: "ROLLBACK"
+            }
+        }
+
+        fileprivate var operation: String {
+            switch self {
+            case .beginWriting, .beginReading: "begin a transaction"
+            case .commit: "commit"
+            case .rollBack: "roll back"
+            }
+        }
+    }
+
+    private var handles = unsafe [OpaquePointer?](repeating: nil, count: Verb.allCases.count)
+
+    fileprivate mutating func handle(
+        of verb: Verb, on connection: Connection
+    ) throws(SystemError) -> OpaquePointer {
+        if let handle = unsafe handles[verb.rawValue] { return unsafe handle }
+        let new = unsafe try PreparedStatement.make(verb.sql, on: connection)
+        unsafe handles[verb.rawValue] = new
+        return unsafe new
+    }
+
+    /// Drops the handles; the connection has released them.
+    mutating func forget() {
+        unsafe handles = []
+    }
+}
+
+extension Connection {
+    func run(_ verb: TransactionStatements.Verb) throws(SystemError) {
+        guard isOpen else { throw closedError(verb.operation) }
+        let handle = unsafe try transactionStatements.handle(of: verb, on: self)
+        let code = unsafe sqlite3_step(handle)
+        unsafe sqlite3_reset(handle)
+        guard code == SQLITE_DONE else { throw failure(code, verb.operation) }
+    }
+
+    /// Begins writing. On a read-only database SQLite would silently begin to read instead.
+    func beginWriting() throws(SystemError) {
+        if let database = unsafe database, unsafe sqlite3_db_readonly(database, "main") != 0 {
+            throw SystemError(.readOnly, during: "begin a transaction", path: path)
+        }
+        try run(.beginWriting)
+    }
+
+    /// Rolls back, unless SQLite has already done so after an error.
+    func rollBack() {
+        guard isInTransaction else { return }
+        // This fails only with the device; then the log ends before the transaction.
+        try? run(.rollBack)
+    }
+
+    /// Ends a transaction that has only read. Statements that are still reading can continue.
+    func endReading() {
+        guard isInTransaction else { return }
+        // An empty commit writes nothing. If it fails, the transaction must end all the same.
+        if (try? run(.commit)) == nil { rollBack() }
     }
 }

@@ -2,13 +2,13 @@
 
 internal import ValetSealing
 
-/// Which fingers a user had enrolled on a reader, as bytes to compare with those of a later day.
+/// Which fingers a user has enrolled on a reader, as bytes that can be compared later.
 ///
-/// fprintd tells the names of enrolled fingers (`right-index-finger`) and of the reader, and
-/// nothing of the prints. So a finger that was added or removed changes the state, and another
-/// model of reader has another. **A finger that was removed and enrolled again under its name, be
-/// it another person's, does not change it**, nor does a reader of the same model. What is bound to
-/// this state is bound to names: a user who may enroll can replace a print unnoticed.
+/// fprintd reports the names of enrolled fingers (`right-index-finger`) and of the reader, and
+/// nothing about the prints. So adding or removing a finger changes the state, and so does another
+/// model of reader. **Removing a finger and enrolling another one under the same name, even another
+/// person's, does not change it**, nor does another reader of the same model. Data that is bound to
+/// this state is bound to names: a user with the right to enroll can replace a print unnoticed.
 package struct EnrolmentState: Hashable, Sendable {
     /// 64 bytes. The first half names the reader: BLAKE2b-256 of `LP("valet/1/fingerprint-reader")`
     /// and `LP` of its name. The second is BLAKE2b-256 of `LP("valet/1/enrolled-fingers")`, `LP` of

@@ -2,12 +2,11 @@
 
 /// Verifies a finger of the person at this machine, through fprintd.
 ///
-/// The answer is policy, checked by software that is trusted: fprintd, the bus, and this process.
-/// It opens nothing by itself. Calls wait for a person: never make them on the cooperative thread
-/// pool.
+/// The answer is a policy decision of trusted software: fprintd, the bus, and this process. It
+/// decrypts nothing. Calls wait for a person: never make them on the cooperative thread pool.
 ///
-/// This is the one error of the module: what was being done, why no finger was recognised and,
-/// where somebody can mend it, how.
+/// The package calls of this module throw this error: the operation, the reason why no finger was
+/// recognised, and the remedy, if there is one.
 package struct FingerprintError: Error, Sendable {
     /// What the caller can do about it.
     @nonexhaustive
@@ -22,7 +21,7 @@ package struct FingerprintError: Error, Sendable {
         case nobodyEnrolled
         /// fprintd is not there.
         case serviceAbsent
-        /// fprintd, or the bus, went away meanwhile.
+        /// fprintd or the bus ended during the call.
         case serviceEnded
         /// There is no system bus.
         case busAbsent
@@ -34,29 +33,29 @@ package struct FingerprintError: Error, Sendable {
         case notPermitted
         /// The deadline passed before there was an answer.
         case timedOut
-        /// The caller did not want the answer any more.
+        /// The caller used the cancellation.
         case cancelled
-        /// The bus or fprintd belongs to another user than it must: its answers prove nothing.
+        /// The bus or fprintd belongs to the wrong user: its answers prove nothing.
         case untrusted
-        /// The process has more rights than its caller: nobody is asked.
+        /// The process has more rights than its caller: no one is asked.
         case elevated
-        /// `VALET_INTERACTION=never`: nobody is asked.
+        /// `VALET_INTERACTION=never`: no one is asked.
         case interactionOff
-        /// The user has no name in the user database, and fprintd knows names only.
+        /// The user has no name in the user database, and fprintd identifies users by name.
         case unknownUser
         /// The reader failed.
         case readerFailed
-        /// fprintd answered what nobody can understand.
+        /// fprintd's answer does not follow its interface.
         case malformed
     }
 
     /// What the caller can do about it.
     package let code: Code
-    /// What was being done: "verify the finger".
+    /// The operation, such as "verify the finger".
     package let operation: String
-    /// What helps, for a person.
+    /// The remedy, for a person.
     package let hint: String?
-    /// The error of the layer below, if one led to this.
+    /// The error of the bus that caused this one.
     package let underlying: (any Error)?
 
     init(
@@ -86,20 +85,20 @@ extension FingerprintError.Code {
         case .unplugged: "the fingerprint reader was unplugged"
         case .noReader: "there is no fingerprint reader"
         case .nobodyEnrolled: "no finger is enrolled"
-        case .serviceAbsent: "the fingerprint service is not there"
-        case .serviceEnded: "the fingerprint service went away"
+        case .serviceAbsent: "the fingerprint service is missing"
+        case .serviceEnded: "the fingerprint service ended"
         case .busAbsent: "there is no system bus"
         case .libraryAbsent: "libsystemd cannot be loaded"
         case .claimed: "another program uses the fingerprint reader"
         case .notPermitted: "this session may not use the fingerprint reader"
         case .timedOut: "nobody put a finger on the reader in time"
         case .cancelled: "cancelled"
-        case .untrusted: "the fingerprint service belongs to another user than it must"
+        case .untrusted: "the fingerprint service belongs to the wrong user"
         case .elevated: "the program has more rights than its caller"
         case .interactionOff: "questions are turned off"
         case .unknownUser: "the user has no name"
         case .readerFailed: "the fingerprint reader failed"
-        case .malformed: "the fingerprint service answered nonsense"
+        case .malformed: "the answer of the fingerprint service is invalid"
         }
     }
 
@@ -115,6 +114,48 @@ extension FingerprintError.Code {
         case .noMatch, .unplugged, .serviceEnded, .busAbsent, .libraryAbsent, .timedOut,
             .cancelled, .untrusted, .elevated, .unknownUser, .readerFailed, .malformed:
             nil
+        }
+    }
+}
+
+extension FingerprintError {
+    /// Translates an error of the bus, or an error of fprintd that came over it.
+    init(_ error: SystemBusError) {
+        self.init(
+            Code(error.code), during: error.operation, hint: error.hint, underlying: error)
+    }
+}
+
+extension FingerprintError.Code {
+    fileprivate init(_ code: SystemBusError.Code) {
+        switch code {
+        case .libraryAbsent: self = .libraryAbsent
+        case .busAbsent: self = .busAbsent
+        case .untrusted: self = .untrusted
+        case .serviceAbsent: self = .serviceAbsent
+        case .serviceEnded, .disconnected: self = .serviceEnded
+        case .timedOut: self = .timedOut
+        case .cancelled: self = .cancelled
+        case .malformed: self = .malformed
+        case .refused(let name): self.init(errorName: name)
+        case .other: self = .readerFailed
+        }
+    }
+
+    /// The errors of fprintd (see its file net.reactivated.Fprint.Device.xml) and of the bus.
+    private init(errorName name: String) {
+        switch name {
+        case "net.reactivated.Fprint.Error.AlreadyInUse": self = .claimed
+        case "net.reactivated.Fprint.Error.NoEnrolledPrints": self = .nobodyEnrolled
+        case "net.reactivated.Fprint.Error.PermissionDenied",
+            "org.freedesktop.DBus.Error.AccessDenied":
+            self = .notPermitted
+        // fprintd removes the object of an unplugged reader.
+        case "net.reactivated.Fprint.Error.NoSuchDevice",
+            "org.freedesktop.DBus.Error.UnknownObject",
+            "org.freedesktop.DBus.Error.UnknownMethod":
+            self = .unplugged
+        default: self = .readerFailed
         }
     }
 }

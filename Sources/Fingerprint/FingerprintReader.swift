@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import ValetSystem
-package import ValetSystemBus
 
 /// The fingerprint readers of this machine, as fprintd has them.
 ///
-/// Each call makes its own connection to the bus and ends it, and with it whatever fprintd still
-/// does for us. Calls of several threads and processes are independent; one at a time gets the
-/// reader, the others are told `claimed`.
+/// Each call makes its own connection to the bus. Closing it ends all that fprintd still does for
+/// the call. Calls of several threads and processes are independent: one at a time gets the reader,
+/// the others fail with `claimed`.
 package struct FingerprintReader: Sendable {
     /// How many scans of fingers that are not enrolled end a verification.
     package static let tryCount = 3
@@ -16,14 +15,14 @@ package struct FingerprintReader: Sendable {
     private let serviceUser: UInt32
     private let environment: Environment
 
-    /// Those on the system bus, whose socket and whose fprintd must be root's, whatever the
-    /// environment says.
+    /// The readers on the system bus. Its socket and its fprintd must belong to root; no
+    /// environment variable changes that.
     package init() {
         self.init(bus: .system, serviceUser: 0)
     }
 
-    /// Those on another bus, whose fprintd must be `serviceUser`'s, in a process with
-    /// `environment`: for tests.
+    /// The readers on another bus, whose fprintd must belong to `serviceUser`, in a process with
+    /// `environment`. For tests.
     package init(
         bus: BusPlace, serviceUser: UInt32, environment: Environment = .ofProcess
     ) {
@@ -32,47 +31,48 @@ package struct FingerprintReader: Sendable {
         self.environment = environment
     }
 
-    /// Finds out whether a finger could be verified now, without asking anybody: which fingers the
-    /// user has enrolled on each reader.
+    /// Finds out, without asking a person, whether a finger could be verified now: which fingers
+    /// the user has enrolled on each reader.
     ///
-    /// - Returns: At least one; readers without fingers of the user have none. Two readers of one
-    ///   name with the same fingers have the same.
-    /// - Throws: Every code of ``FingerprintError`` but `noMatch`, `claimed` and `interactionOff`.
+    /// - Returns: At least one state. Readers without fingers of the user are left out. Two readers
+    ///   with the same name and the same fingers have equal states.
+    /// - Throws: Every code of ``FingerprintError`` except `noMatch`, `claimed` and
+    ///   `interactionOff`.
     package func enrolments(
         until deadline: Deadline, cancellation: Cancellation? = nil
     ) throws(FingerprintError) -> [EnrolmentState] {
-        let patience = Patience(until: deadline, cancellation: cancellation)
-        var session = try session(patience)
+        let limit = WaitLimit(until: deadline, cancellation: cancellation)
+        var session = try session(limit)
         return try session.enrolledDevices().map(\.state)
     }
 
-    /// Has a person put a finger on the reader, up to ``tryCount`` times.
+    /// Asks a person to put a finger on the reader, up to ``tryCount`` times.
     ///
-    /// The calling thread is blocked until the deadline, or until another thread uses
-    /// `cancellation`, and then for up to a second more, while the reader is let go.
+    /// Blocks the calling thread until the deadline or the cancellation, and then at most one more
+    /// second to release the reader.
     ///
     /// - Parameters:
-    ///   - enrolment: The bytes of the state of the reader to use; nil, and if no reader has that
-    ///     state, for the first.
-    ///   - report: is told, on the calling thread, what the person is to be told.
-    /// - Returns: The fingers that were enrolled while the one was recognised: nobody can change
-    ///   them during a verification.
+    ///   - enrolment: The bytes of the state of the reader to use. With nil, or if no reader has
+    ///     that state, the first reader is used.
+    ///   - report: Called on the calling thread with each event to show to the person.
+    /// - Returns: The fingers that were enrolled when the finger was recognised. They cannot be
+    ///   changed during a verification.
     /// - Throws: Every code of ``FingerprintError``.
     package func verify(
         _ enrolment: [UInt8]? = nil, until deadline: Deadline, cancellation: Cancellation? = nil,
         report: (FingerprintEvent) -> Void = { _ in }
     ) throws(FingerprintError) -> EnrolmentState {
-        // Any other value turns questions off, too: `PasscodeAsker` reports one that means nothing.
+        // Any other value turns questions off, too. `PasscodeAsker` reports an unknown value.
         let setting = environment.value("VALET_INTERACTION") ?? ""
         guard environment.isElevated || setting.isEmpty else {
             throw FingerprintError(.interactionOff)
         }
-        let patience = Patience(until: deadline, cancellation: cancellation)
-        var session = try session(patience)
+        let limit = WaitLimit(until: deadline, cancellation: cancellation)
+        var session = try session(limit)
         return try session.verify(enrolment, report)
     }
 
-    private func session(_ patience: Patience) throws(FingerprintError) -> FingerprintSession {
+    private func session(_ limit: WaitLimit) throws(FingerprintError) -> FingerprintSession {
         guard !environment.isElevated else { throw FingerprintError(.elevated) }
         let name: String
         do throws(SystemError) {
@@ -81,6 +81,36 @@ package struct FingerprintReader: Sendable {
             throw FingerprintError(.unknownUser, underlying: error)
         }
         return try FingerprintSession.begin(
-            bus, serviceUser: serviceUser, userName: name, patience)
+            bus, serviceUser: serviceUser, userName: name, limit)
     }
+}
+
+/// An event to show to the person whose finger is being verified.
+package enum FingerprintEvent: Hashable, Sendable {
+    /// How a finger is to be used on a reader.
+    package enum Gesture: Hashable, Sendable {
+        /// Put it on the reader.
+        case press
+        /// Move it over the reader.
+        case swipe
+    }
+
+    /// Why a scan was unusable. The reader still waits for the finger.
+    package enum RetryReason: Hashable, Sendable {
+        /// fprintd gave no reason.
+        case unclear
+        /// The finger was moved too quickly, or not far enough.
+        case tooShort
+        /// The finger was not in the middle.
+        case notCentered
+        /// The finger must be taken off first.
+        case removeFinger
+    }
+
+    /// The reader of that name waits for a finger.
+    case waiting(reader: String, gesture: Gesture)
+    /// A scan was unusable; it does not count as a try.
+    case retry(RetryReason)
+    /// The finger is not enrolled; one or two more tries are left.
+    case noMatch(triesLeft: Int)
 }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetSystem
-internal import ValetSystemBus
 
 /// One conversation with fprintd, on a connection of its own.
 ///
-/// When it is dropped the connection ends, and fprintd lets go of what was claimed on it: also
-/// where it did not answer when it was asked to.
+/// Dropping it closes the connection. fprintd then releases the reader, even if it did not answer
+/// the call to release it.
 struct FingerprintSession: ~Copyable {
-    /// A reader, and what the user has enrolled on it.
+    /// A reader, and the fingers that the user has enrolled on it.
     struct Device {
         let object: BusObject
         let name: String
@@ -22,37 +21,37 @@ struct FingerprintSession: ~Copyable {
     static let manager = BusObject(
         path: "/net/reactivated/Fprint/Manager", interface: "net.reactivated.Fprint.Manager")
     static let deviceInterface = "net.reactivated.Fprint.Device"
-    /// How long fprintd may take to let go of the reader, and to say what became of it.
+    /// How long fprintd may take to release the reader, and to list the readers after a failure.
     private static let grace = Duration.seconds(1)
-    /// How long a reader that was unplugged may still be listed.
+    /// How long fprintd may list an unplugged reader.
     private static let parting = Duration.milliseconds(500)
-    /// How often to look whether it is, in nanoseconds.
+    /// The pause between two looks at that list, in nanoseconds.
     private static let partingPause: Int64 = 25_000_000
 
     var bus: SystemBus
     let service: BusService
     let userName: String
-    let patience: Patience
+    let limit: WaitLimit
 
     /// Connects to the bus and finds fprintd.
     static func begin(
-        _ place: BusPlace, serviceUser: UInt32, userName: String, _ patience: Patience
+        _ place: BusPlace, serviceUser: UInt32, userName: String, _ limit: WaitLimit
     ) throws(FingerprintError) -> FingerprintSession {
         do throws(SystemBusError) {
-            var bus = try SystemBus(place, patience)
-            let service = try bus.service(serviceName, ownedBy: serviceUser, patience)
+            var bus = try SystemBus(place, limit)
+            let service = try bus.service(serviceName, ownedBy: serviceUser, limit)
             return FingerprintSession(
-                bus: bus, service: service, userName: userName, patience: patience)
+                bus: bus, service: service, userName: userName, limit: limit)
         } catch {
             throw FingerprintError(error)
         }
     }
 
-    /// The readers that the user has a finger enrolled on: at least one.
+    /// The readers on which the user has enrolled a finger: at least one.
     ///
-    /// - Throws: `noReader`, `nobodyEnrolled`, and what the calls lead to.
+    /// - Throws: `noReader`, `nobodyEnrolled`, and the errors of the calls.
     mutating func enrolledDevices() throws(FingerprintError) -> [Device] {
-        let paths = try devicePaths(patience)
+        let paths = try devicePaths(limit)
         guard !paths.isEmpty else { throw FingerprintError(.noReader, during: "find a reader") }
         var devices: [Device] = []
         for path in paths {
@@ -64,7 +63,7 @@ struct FingerprintSession: ~Copyable {
         return devices
     }
 
-    /// Claims the reader, has fingers scanned, and lets the reader go whatever came of it.
+    /// Claims the reader, scans fingers, and releases the reader in any case.
     mutating func verify(
         _ enrolment: [UInt8]?, _ report: (FingerprintEvent) -> Void
     ) throws(FingerprintError) -> EnrolmentState {
@@ -75,24 +74,24 @@ struct FingerprintSession: ~Copyable {
         try call("Claim", of: object, userName, to: "claim the reader")
         do throws(FingerprintError) {
             try listen(to: object)
-            // Asked again: what is enrolled can be changed up to the claim, and not after it.
+            // Ask again: enrolled fingers can change until the claim, and not after it.
             guard let device = try device(path) else { throw FingerprintError(.unplugged) }
             try scan(on: device, report)
-            release(object, Patience(until: Deadline(after: Self.grace)))
+            release(object, WaitLimit(until: Deadline(after: Self.grace)))
             return device.state
         } catch {
-            let patience = Patience(until: Deadline(after: Self.grace))
-            release(object, patience)
-            guard error.code == .readerFailed, isGone(path, patience) else { throw error }
+            let limit = WaitLimit(until: Deadline(after: Self.grace))
+            release(object, limit)
+            guard error.code == .readerFailed, isGone(path, limit) else { throw error }
             throw FingerprintError(.unplugged, underlying: error)
         }
     }
 
-    /// Begins to hear of scans. Not before the claim: what was scanned up to then was somebody
-    /// else's finger, and one that matched theirs.
+    /// Begins to receive scans. Not before the claim: until then a scan may be of another user's
+    /// finger, and match that user's prints.
     private mutating func listen(to device: BusObject) throws(FingerprintError) {
         do throws(SystemBusError) {
-            try bus.subscribe(to: device, of: service, patience)
+            try bus.subscribe(to: device, of: service, limit)
         } catch {
             throw FingerprintError(error)
         }
@@ -107,7 +106,7 @@ struct FingerprintSession: ~Copyable {
             try call("VerifyStart", of: device.object, "any", to: "verify the finger")
             report(.waiting(reader: device.name, gesture: device.gesture))
             let status = try result(of: device.object, report)
-            // What fprintd has ended has to be stopped as well, before it can be started again.
+            // fprintd wants a stop before the next start, even if it has ended the scan itself.
             if status != .match {
                 try call("VerifyStop", of: device.object, to: "verify the finger")
             }
@@ -124,14 +123,14 @@ struct FingerprintSession: ~Copyable {
         }
     }
 
-    /// Waits until fprintd has done with one verification.
+    /// Waits for the result of one verification.
     private mutating func result(
         of device: BusObject, _ report: (FingerprintEvent) -> Void
     ) throws(FingerprintError) -> VerifyStatus {
         while true {
             let signal: BusSignal
             do throws(SystemBusError) {
-                signal = try bus.nextSignal(of: service, patience, to: "verify the finger")
+                signal = try bus.nextSignal(of: service, limit, to: "verify the finger")
             } catch {
                 throw FingerprintError(error)
             }
@@ -144,27 +143,133 @@ struct FingerprintSession: ~Copyable {
         }
     }
 
-    /// Lets go of the reader. What fails here ends with the connection.
-    private mutating func release(_ device: BusObject, _ patience: Patience) {
+    /// Releases the reader. If this fails, closing the connection releases it.
+    private mutating func release(_ device: BusObject, _ limit: WaitLimit) {
         for member in ["VerifyStop", "Release"] {
             let call = BusCall(member, of: device, on: service, to: "let go of the reader")
             do throws(SystemBusError) {
-                try bus.call(call, patience)
+                try bus.call(call, limit)
             } catch {
-                // One call at a time: fprintd gets confused by the second within the first.
+                // A refusal ends the call. After any other error the first call may still run, and
+                // fprintd cannot handle a second one within it.
                 guard case .refused = error.code else { return }
             }
         }
     }
 
-    /// Whether a reader that failed is there no longer: fprintd calls both the same, and may list
-    /// it for a moment longer.
-    private mutating func isGone(_ path: String, _ patience: Patience) -> Bool {
+    /// Whether a failed reader was unplugged: fprintd reports both alike, and may list an unplugged
+    /// reader for a moment.
+    private mutating func isGone(_ path: String, _ limit: WaitLimit) -> Bool {
         let end = Deadline(after: Self.parting)
         repeat {
-            guard let paths = try? devicePaths(patience) else { return false }
+            guard let paths = try? devicePaths(limit) else { return false }
             if !paths.contains(path) { return true }
         } while end.sleep(atMost: Self.partingPause)
         return false
+    }
+}
+
+/// The methods of fprintd, with their answers as values.
+extension FingerprintSession {
+    mutating func devicePaths(
+        _ limit: WaitLimit
+    ) throws(FingerprintError) -> [String] {
+        let call = BusCall("GetDevices", of: Self.manager, on: service, to: "find a reader")
+        guard let paths = try values(call, limit).first?.texts else {
+            throw FingerprintError(.malformed, during: call.operation)
+        }
+        return paths
+    }
+
+    /// The properties of a reader; `nil` if it has just been unplugged.
+    mutating func device(_ path: String) throws(FingerprintError) -> Device? {
+        let object = BusObject(path: path, interface: Self.deviceInterface)
+        do throws(FingerprintError) {
+            return Device(
+                object: object, name: try property("name", of: path),
+                gesture: try property("scan-type", of: path) == "swipe" ? .swipe : .press,
+                fingers: try fingers(object))
+        } catch {
+            guard error.code == .unplugged else { throw error }
+            return nil
+        }
+    }
+
+    mutating func fingers(_ device: BusObject) throws(FingerprintError) -> [String] {
+        let call = BusCall(
+            "ListEnrolledFingers", of: device, on: service, [userName],
+            to: "list the enrolled fingers")
+        do throws(FingerprintError) {
+            guard let fingers = try values(call, limit).first?.texts else {
+                throw FingerprintError(.malformed, during: call.operation)
+            }
+            return fingers
+        } catch {
+            guard error.code == .nobodyEnrolled else { throw error }
+            return []
+        }
+    }
+
+    mutating func property(
+        _ name: String, of path: String
+    ) throws(FingerprintError) -> String {
+        let call = BusCall(
+            "Get", of: BusObject(path: path, interface: "org.freedesktop.DBus.Properties"),
+            on: service, [Self.deviceInterface, name],
+            to: "learn the reader's \(name)")
+        guard let text = try values(call, limit).first?.text else {
+            throw FingerprintError(.malformed, during: call.operation)
+        }
+        return text
+    }
+
+    mutating func call(
+        _ member: String, of device: BusObject, _ argument: String? = nil, to operation: String
+    ) throws(FingerprintError) {
+        let call = BusCall(
+            member, of: device, on: service, argument.map { [$0] } ?? [], to: operation)
+        _ = try values(call, limit)
+    }
+
+    mutating func values(
+        _ call: BusCall, _ limit: WaitLimit
+    ) throws(FingerprintError) -> [BusValue] {
+        do throws(SystemBusError) {
+            return try bus.call(call, limit)
+        } catch {
+            throw FingerprintError(error)
+        }
+    }
+}
+
+/// The result of a scan, from fprintd's signal `VerifyStatus`.
+enum VerifyStatus: Equatable {
+    case match
+    case noMatch
+    /// The scan was unusable. `goesOn`: whether fprintd continues to scan by itself.
+    case retry(FingerprintEvent.RetryReason, goesOn: Bool)
+    case unplugged
+    case failed
+
+    /// Reads the signal; `nil` if it has another name.
+    ///
+    /// - Throws: `malformed` for values that no version of fprintd sends: a result is never
+    ///   guessed.
+    init?(_ member: String, _ arguments: [BusValue]) throws(FingerprintError) {
+        guard member == "VerifyStatus" else { return nil }
+        guard arguments.count == 2, let result = arguments[0].text,
+            case .flag(let isOver) = arguments[1]
+        else { throw FingerprintError(.malformed) }
+        switch (result, isOver) {
+        case ("verify-match", true): self = .match
+        case ("verify-no-match", true): self = .noMatch
+        case ("verify-retry-scan", _): self = .retry(.unclear, goesOn: !isOver)
+        case ("verify-swipe-too-short", _): self = .retry(.tooShort, goesOn: !isOver)
+        case ("verify-finger-not-centered", _): self = .retry(.notCentered, goesOn: !isOver)
+        case ("verify-remove-and-retry", _): self = .retry(.removeFinger, goesOn: !isOver)
+        case ("verify-disconnected", _): self = .unplugged
+        case ("verify-unknown-error", _): self = .failed
+        default: throw FingerprintError(.malformed)
+        }
     }
 }

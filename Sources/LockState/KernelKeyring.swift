@@ -212,7 +212,7 @@ enum KernelKeyring {
     /// The used part of the user's quota, in words (proc_keys(5)); nil if the kernel does not tell.
     static func room() -> String? {
         let user = "\(geteuid()):"
-        let lines = KernelFile.text("/proc/key-users")?.split(separator: "\n") ?? []
+        let lines = TextFile.contents("/proc/key-users")?.split(separator: "\n") ?? []
         for line in lines {
             let words = line.split(whereSeparator: \.isWhitespace)
             guard words.count == 5, words[0] == user else { continue }

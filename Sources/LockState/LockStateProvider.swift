@@ -134,7 +134,7 @@ extension LockStateProvider.Circumstances {
     ///   - exists: Whether a path exists.
     package static func ofProcess(
         setting: String?, isElevated: Bool,
-        reading read: (String) -> String? = { KernelFile.text($0) },
+        reading read: (String) -> String? = { TextFile.contents($0) },
         exists: (String) -> Bool = GivenFile.exists
     ) -> Self {
         var process = Self()

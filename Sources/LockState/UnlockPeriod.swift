@@ -203,7 +203,7 @@ package struct BootTime: Hashable, Comparable, Sendable {
 
 extension BootID {
     /// The kernel's id of this run of the machine; nil if it gives none.
-    static let current = BootID(uuid: KernelFile.text("/proc/sys/kernel/random/boot_id"))
+    static let current = BootID(uuid: TextFile.contents("/proc/sys/kernel/random/boot_id"))
 
     /// Parses a UUID; nil for other text.
     init?(uuid: String?) {

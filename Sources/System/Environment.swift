@@ -3,15 +3,15 @@
 internal import Glibc
 internal import ValetCLinux
 
-/// The variables that the process may believe: none, if it has more rights than its caller.
+/// The environment variables that this process trusts: none, if it has more rights than its caller.
 package struct Environment: Sendable {
-    /// Whether the process has more rights than its caller (`AT_SECURE`, or real ids that
-    /// are not the effective ones). Prompts are off then, too.
+    /// Whether the process has more rights than its caller (`AT_SECURE`, or real ids that differ
+    /// from the effective ones). Prompts are then off, too.
     package let isElevated: Bool
 
     private let values: [String: String]?
 
-    /// The environment of this process, read anew at each look-up.
+    /// The environment of this process, read at each look-up.
     package static var ofProcess: Environment {
         Environment(
             isElevated: valet_is_secure_execution() != 0 || getuid() != geteuid()
@@ -29,7 +29,7 @@ package struct Environment: Sendable {
         self.values = values
     }
 
-    /// The value of a variable; `nil` if it is not set or not UTF-8, or nothing may be believed.
+    /// The value of a variable; `nil` if it is not set, not UTF-8 or not trusted.
     package func value(_ name: String) -> String? {
         guard !isElevated else { return nil }
         if let values { return values[name] }
@@ -37,7 +37,8 @@ package struct Environment: Sendable {
         return unsafe String(validatingCString: text)
     }
 
-    /// Whether a variable is set to what is not UTF-8. Mended it would be another one's name.
+    /// Whether a variable is set to bytes that are not UTF-8. Repaired, they could name something
+    /// else.
     package func isMalformed(_ name: String) -> Bool {
         guard !isElevated, values == nil, let text = unsafe getenv(name) else { return false }
         return unsafe String(validatingCString: text) == nil
@@ -45,7 +46,7 @@ package struct Environment: Sendable {
 
     /// The home folder of the effective user as the user database has it, whatever `$HOME` says.
     ///
-    /// - Throws: ``SystemError/Code/missing`` if the user or the folder is not there.
+    /// - Throws: ``SystemError/Code/missing`` if the user database has no such entry.
     package static func homeFromUserDatabase() throws(SystemError) -> String {
         let user = geteuid()
         guard let home = unsafe text(of: user, { unsafe $0.pw_dir }) else {
@@ -58,7 +59,7 @@ package struct Environment: Sendable {
 
     /// The name of the real user as the user database has it, whatever `$USER` says.
     ///
-    /// - Throws: ``SystemError/Code/missing`` if the user is not there.
+    /// - Throws: ``SystemError/Code/missing`` if the user database has no such entry.
     package static func userNameFromUserDatabase() throws(SystemError) -> String {
         let user = getuid()
         guard let name = unsafe text(of: user, { unsafe $0.pw_name }) else {

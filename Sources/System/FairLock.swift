@@ -4,7 +4,7 @@ internal import Glibc
 internal import Synchronization
 internal import ValetCLinux
 
-/// A lock for the threads of one process, granted in order of arrival, with a deadline.
+/// A lock for the threads of one process, granted in order of arrival. Waiting ends at a deadline.
 package final class FairLock: Sendable {
     private struct State {
         var isHeld = false
@@ -13,7 +13,7 @@ package final class FairLock: Sendable {
 
     private let state = Mutex(State())
 
-    /// Makes a lock that nobody holds.
+    /// Makes a free lock.
     package init() {}
 
     /// Waits for the lock.
@@ -32,7 +32,7 @@ package final class FairLock: Sendable {
         guard let waiter else { return true }
         if waiter.wait(until: deadline) { return true }
         return state.withLock { state in
-            // Not in the queue any more: it was handed the lock in the last moment.
+            // No longer in the queue: `release` granted the lock after the wait had ended.
             guard let place = state.waiters.firstIndex(where: { $0 === waiter }) else {
                 return true
             }
@@ -57,7 +57,7 @@ package final class FairLock: Sendable {
 }
 
 /// One thread in the queue.
-// Sendable because a semaphore is made to be used by several threads.
+// Sendable because several threads may use a semaphore at once.
 @safe private final class Waiter: @unchecked Sendable {
     private let semaphore: UnsafeMutablePointer<sem_t>
 

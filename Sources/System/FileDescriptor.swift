@@ -3,14 +3,16 @@
 internal import Glibc
 internal import ValetCLinux
 
-/// An open file. Dropping it closes it.
+/// An open descriptor. Dropping it closes it.
 ///
-/// Never one of SQLite's files: closing any descriptor of those drops the process's locks.
-struct FileDescriptor: ~Copyable {
-    let number: Int32
+/// Never open one of SQLite's files with it: closing any descriptor of those drops this process's
+/// locks.
+package struct FileDescriptor: ~Copyable {
+    /// The number; negative if nothing is open.
+    package let number: Int32
 
     /// Takes over an open descriptor.
-    init(owning number: Int32) {
+    package init(owning number: Int32) {
         self.number = number
     }
 
@@ -18,7 +20,7 @@ struct FileDescriptor: ~Copyable {
     init(
         _ name: String, of folder: PrivateDirectory, flags: Int32, during operation: String
     ) throws(SystemError) {
-        // O_NONBLOCK: a FIFO in place of the file must not hang us; `status` refuses it.
+        // O_NONBLOCK: opening a FIFO in place of the file must not block; callers check `status`.
         let number = unsafe valet_openat(
             folder.descriptor.number, name, flags | O_NONBLOCK, 0o600)
         guard number >= 0 else {
@@ -39,7 +41,7 @@ struct FileDescriptor: ~Copyable {
 
     func status() -> stat {
         var status = stat()
-        // Cannot fail for a descriptor of our own; zeros are refused by every check.
+        // Cannot fail for a descriptor of our own; every check refuses zeros.
         unsafe fstat(number, &status)
         return status
     }
@@ -77,19 +79,19 @@ struct FileDescriptor: ~Copyable {
         return done
     }
 
-    /// Gives a file in this folder another name, in place of the file that has it.
+    /// Renames a file in this folder, and replaces a file that has the new name.
     ///
     /// - Returns: `errno`, or 0.
     func rename(_ name: String, to newName: String) -> Int32 {
         unsafe renameat(number, name, number, newName) == 0 ? 0 : errno
     }
 
-    /// Gives a file in this folder another name, which nothing may have.
+    /// Renames a file in this folder; fails if the new name exists.
     ///
-    /// Some file systems and sandboxes refuse the call for that. Then a link gives the name, or an
-    /// empty file takes it and makes way; a crash in between leaves that file or both names.
+    /// Some file systems and sandboxes refuse the system call for that. Then this makes a link, or
+    /// an empty file that it renames over. A crash in between leaves that file, or both names.
     /// - Parameter mayLink: Whether the file may have two names for a moment.
-    /// - Returns: `errno`, or 0; `EEXIST` if something has the name.
+    /// - Returns: `errno`, or 0; `EEXIST` if the name exists.
     func rename(_ name: String, toUnused newName: String, mayLink: Bool) -> Int32 {
         if unsafe valet_rename_without_replacing(number, name, newName) == 0 { return 0 }
         guard Self.isRefusal(errno) else { return errno }
@@ -99,7 +101,7 @@ struct FileDescriptor: ~Copyable {
             }
             guard Self.isRefusal(errno) else { return errno }
         }
-        // Of all that try, one makes the file; only that one renames over it.
+        // Of concurrent callers, only the one that makes the file renames over it.
         let place = FileDescriptor(
             owning: unsafe valet_openat(number, newName, O_WRONLY | O_CREAT | O_EXCL, 0o600))
         guard place.number >= 0 else { return errno }
@@ -108,7 +110,7 @@ struct FileDescriptor: ~Copyable {
         return code
     }
 
-    /// Whether a call is not known or not allowed here, so that another may do the same.
+    /// Whether the kernel does not know or not allow a call here, so that another call may work.
     static func isRefusal(_ code: Int32) -> Bool {
         [EINVAL, ENOSYS, EPERM, EOPNOTSUPP, EXDEV, EMLINK].contains(code)
     }
@@ -122,13 +124,13 @@ struct FileDescriptor: ~Copyable {
 }
 
 extension FileDescriptor {
-    /// Lends all bytes of the file, then wipes the memory that held them.
+    /// Lends all bytes of the file, then wipes them from memory.
     ///
     /// - Throws: ``SystemError``: `tooLarge` above `maxByteCount`, `inputOutput`.
     func withContents<R: ~Copyable>(
         maxByteCount: Int, path: String, during operation: String, _ body: (Span<UInt8>) -> R
     ) throws(SystemError) -> R {
-        // One byte more than allowed: that it is filled tells that the file is too large.
+        // One byte more than allowed: if it is filled, the file is too large.
         let memory = UnsafeMutableRawBufferPointer.allocate(
             byteCount: maxByteCount + 1, alignment: 16)
         defer {
@@ -143,5 +145,176 @@ extension FileDescriptor {
             throw SystemError(.tooLarge, during: operation, path: path)
         }
         return unsafe body(Span(_unsafeBytes: UnsafeRawBufferPointer(rebasing: memory[..<count])))
+    }
+}
+
+/// A descriptor that stays open while a program runs.
+///
+/// A program may close descriptors that it does not own: a daemon closes everything from 3 on, or a
+/// bug closes a number twice. The number may then belong to another file. So it is used and closed
+/// only while it still leads to the file that was opened.
+package struct HeldDescriptor: ~Copyable {
+    let number: Int32
+    private let identity: FileIdentity
+
+    /// Takes over an open descriptor.
+    init(holding descriptor: consuming FileDescriptor) {
+        // A caller that could not open it reads `errno` after this.
+        let reported = errno
+        identity = FileIdentity(descriptor.status())
+        number = descriptor.release()
+        errno = reported
+    }
+
+    /// Whether it still leads to the file that was opened. One system call.
+    var isSound: Bool { Self.leads(number, to: identity) }
+
+    /// Lends it as a ``FileDescriptor``.
+    func lend<R>(_ body: (borrowing FileDescriptor) -> R) -> R {
+        let lent = FileDescriptor(owning: number)
+        let result = body(lent)
+        _ = lent.release()
+        return result
+    }
+
+    /// Whether descriptor `number` leads to the file `identity`.
+    package static func leads(_ number: Int32, to identity: FileIdentity) -> Bool {
+        var status = stat()
+        guard unsafe fstat(number, &status) == 0 else { return false }
+        return FileIdentity(status).isSameFile(as: identity)
+    }
+
+    deinit {
+        let reported = errno
+        if isSound { close(number) }
+        errno = reported
+    }
+}
+
+extension FileDescriptor {
+    /// Gives up ownership: the caller closes the number.
+    package consuming func release() -> Int32 {
+        let number = number
+        discard self
+        return number
+    }
+}
+
+/// Calls on descriptors that this module does not own: standard streams, a terminal, an inherited
+/// descriptor.
+extension FileDescriptor {
+    /// Any pipe or terminal that is ready for writing takes this many bytes.
+    private static let pieceByteCount = 256
+
+    /// Whether a call that failed with `code` is to be made again, after a wait.
+    package static func mayTryAgain(after code: Int) -> Bool {
+        code == EINTR || code == EAGAIN
+    }
+
+    /// Reads once, into a part of `span`. Returns how many bytes there were, 0 at the end, or
+    /// −`errno`.
+    package static func read(
+        from descriptor: Int32, into span: inout MutableSpan<UInt8>, at range: Range<Int>
+    ) -> Int {
+        let count = unsafe span.withUnsafeMutableBytes { memory in
+            let part = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[range])
+            return unsafe Glibc.read(descriptor, part.baseAddress, part.count)
+        }
+        return count < 0 ? -Int(errno) : count
+    }
+
+    /// Writes all of `bytes`. Returns 0 or `errno`.
+    package static func write(_ bytes: Span<UInt8>, to descriptor: Int32) -> Int32 {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = unsafe rest.withUnsafeBytes {
+                unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
+            }
+            if count >= 0 {
+                rest = rest.extracting(droppingFirst: count)
+            } else if errno != EINTR {
+                return errno
+            }
+        }
+        return 0
+    }
+
+    /// Writes `bytes` as the receiver takes them, and drops the rest when the wait ends.
+    ///
+    /// Only a non-blocking descriptor guarantees that bound. For a blocking one, small pieces make
+    /// a long wait unlikely.
+    package static func write(
+        _ bytes: Span<UInt8>, to descriptor: Int32, within limit: WaitLimit
+    ) {
+        var rest = bytes
+        while !rest.isEmpty, limit.wait(for: descriptor, POLLOUT) == .ready {
+            let piece = rest.extracting(first: pieceByteCount)
+            let count = unsafe piece.withUnsafeBytes {
+                unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
+            }
+            if count >= 0 {
+                rest = rest.extracting(droppingFirst: count)
+            } else if errno == EAGAIN {
+                // Ready, but without room for one character.
+                let pause = Deadline(after: .milliseconds(10))
+                _ = limit.ending(at: min(limit.deadline, pause)).wait(for: -1)
+            } else if errno != EINTR {
+                return
+            }
+        }
+    }
+
+    /// Whether this process inherited `number`: all that it opens itself is closed on `exec`.
+    package static func isInherited(_ number: Int32) -> Bool {
+        let flags = fcntl(number, F_GETFD)
+        return flags != -1 && flags & FD_CLOEXEC == 0
+    }
+
+    /// Whether `number` is a terminal.
+    package static func isTerminal(_ number: Int32) -> Bool {
+        isatty(number) == 1
+    }
+}
+
+/// A pipe. Its ends are closed on exec, and are never 0, 1 or 2.
+struct Pipe: ~Copyable {
+    let reading: FileDescriptor
+    let writing: FileDescriptor
+
+    /// Makes a pipe.
+    ///
+    /// - Throws: ``SystemError/Code/cannotOpen`` if the process can open nothing more.
+    init() throws(SystemError) {
+        let ends = try Self.ends()
+        reading = FileDescriptor(owning: ends.reading)
+        writing = FileDescriptor(owning: ends.writing)
+    }
+
+    /// Makes reading and writing fail instead of wait.
+    func makeImpatient() {
+        _ = fcntl(reading.number, F_SETFL, O_NONBLOCK)
+        _ = fcntl(writing.number, F_SETFL, O_NONBLOCK)
+    }
+
+    private static func ends() throws(SystemError) -> (reading: Int32, writing: Int32) {
+        var ends: [Int32] = [-1, -1]
+        guard unsafe valet_make_pipe(&ends) == 0 else {
+            throw SystemError(errno: errno, during: "make a pipe", path: nil)
+        }
+        let (reading, writing) = (moved(ends[0]), moved(ends[1]))
+        guard reading >= 0, writing >= 0 else {
+            for end in [reading, writing] where end >= 0 { _ = close(end) }
+            throw SystemError(errno: EMFILE, during: "make a pipe", path: nil)
+        }
+        return (reading, writing)
+    }
+
+    /// Moves a descriptor above the standard streams, which this process may have been started
+    /// without.
+    private static func moved(_ number: Int32) -> Int32 {
+        guard number <= 2 else { return number }
+        let higher = fcntl(number, F_DUPFD_CLOEXEC, 3)
+        _ = close(number)
+        return higher
     }
 }

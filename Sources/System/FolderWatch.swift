@@ -4,17 +4,17 @@ internal import Glibc
 internal import Synchronization
 internal import ValetCLinux
 
-/// Waits until names in some folders come, go or are touched: inotify(7), with an eventfd(2) beside
-/// it for this process's own reasons to wake up.
+/// Waits until names in some folders appear, disappear or are touched: inotify(7), with an
+/// eventfd(2) for this process's own reasons to wake up.
 ///
-/// Tells that there may be something to look at, never what. Changes of a file's bytes are not
-/// among it unless they are asked for, so that the writes of a busy keychain wake nobody.
+/// It reports that something may have changed, not what. By default it does not report changed
+/// bytes, so that the writes of a busy keychain wake no watcher.
 package final class FolderWatch: Sendable {
     /// A folder and the names in it that matter.
     package struct Place: Hashable, Sendable {
         /// The absolute path of the folder, which need not exist.
         package let folder: String
-        /// Names of files in it.
+        /// The names of files in it that matter.
         package let names: Set<String>
 
         /// Names a place.
@@ -26,7 +26,7 @@ package final class FolderWatch: Sendable {
 
     private struct Descriptors: ~Copyable {
         let bell: HeldDescriptor
-        /// Without one (its number is negative) only the bell rings.
+        /// A negative number if the user has no room for notifications: then only the bell wakes.
         let notifications: HeldDescriptor
 
         init() throws(SystemError) {
@@ -38,7 +38,7 @@ package final class FolderWatch: Sendable {
                     owning: inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))))
         }
 
-        /// Whether nobody has closed them.
+        /// Whether both are still open: other code may have closed them.
         var areSound: Bool {
             bell.isSound && (notifications.number < 0 || notifications.isSound)
         }
@@ -53,10 +53,10 @@ package final class FolderWatch: Sendable {
     private static let eventsOfNames = UInt32(
         IN_ATTRIB | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF
             | IN_MOVE_SELF | IN_ONLYDIR)
-    /// A folder that comes into being while it is looked for is looked for again so often.
+    /// How often a folder is looked for that appears at the same moment.
     private static let attemptCount = 16
     private static let headerByteCount = 16
-    /// In nanoseconds: how long nothing can be waited for before it is looked again.
+    /// In nanoseconds: the pause before the next look, where waiting is impossible.
     private static let pause: Int64 = 1_000_000_000
     /// Room for many events; one takes at most 16 bytes and a name of 256.
     private static let bufferByteCount = 8 << 10
@@ -69,8 +69,8 @@ package final class FolderWatch: Sendable {
         descriptors = Mutex(try Descriptors())
     }
 
-    /// The numbers of bell and notifications; anew where somebody has closed them, and then nothing
-    /// is watched. Nil if nothing more can be opened.
+    /// The numbers of bell and notifications. If other code has closed them, they are opened again,
+    /// and no folder is watched. Nil if the process can open nothing more.
     private func numbers() -> (bell: Int32, notifications: Int32)? {
         descriptors.withLock { current in
             if !current.areSound {
@@ -82,10 +82,10 @@ package final class FolderWatch: Sendable {
         }
     }
 
-    /// Watches these places, and no others any more. For a folder that is not there the one is
-    /// watched in which it, or what leads to it, would have to be made.
+    /// Watches these places and no others. For a missing folder, this watches the nearest existing
+    /// folder above it.
     ///
-    /// - Returns: Whether all of them are watched; those that are not have to be looked at.
+    /// - Returns: Whether all of them are watched; the caller must poll those that are not.
     package func watch(_ places: [Place]) -> Bool {
         guard let notifications = numbers()?.notifications, notifications >= 0 else {
             return false
@@ -103,22 +103,22 @@ package final class FolderWatch: Sendable {
             defer { watches = fresh }
             return watches
         }
-        // One that is gone already went with its folder.
+        // The kernel has already removed the watch of a removed folder.
         for watch in old.keys where fresh[watch] == nil {
             inotify_rm_watch(notifications, watch)
         }
         return isComplete
     }
 
-    /// Ends the wait that is under way, or else the next one.
+    /// Ends the current wait, or else the next one.
     package func wake() {
-        // It can only fail when nobody has heard the last 2^64 of them.
+        // Fails only after 2^64 calls that no waiter has noticed.
         if let bell = numbers()?.bell { _ = eventfd_write(bell, 1) }
     }
 
     /// Waits on the calling thread.
     ///
-    /// - Returns: Whether something may have happened; false at the deadline.
+    /// - Returns: Whether something may have changed; false at the deadline.
     package func wait(until deadline: Deadline) -> Bool {
         while !deadline.hasPassed {
             guard let (bell, notifications) = numbers() else {
@@ -128,16 +128,16 @@ package final class FolderWatch: Sendable {
                 pollfd(fd: bell, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: notifications, events: Int16(POLLIN), revents: 0),
             ]
-            let count = unsafe poll(&requests, 2, deadline.pollMilliseconds)
-            // For want of memory: a look too many, after a pause, harms nobody.
-            if count < 0, errno != EINTR { return deadline.sleep(atMost: Self.pause) }
-            // Other code has closed them: each waiter looks, and has them watch again.
+            guard Poll.wait(for: &requests, until: deadline) else { return false }
+            let isRung = requests[0].revents != 0
+            let isNotified = requests[1].revents != 0
+            // The kernel had no memory for poll(2). A needless look does no harm.
+            guard isRung || isNotified else { return true }
+            // Other code has closed them: each waiter looks, and calls `watch` again.
             guard descriptors.withLock({ $0.areSound }) else { return true }
-            let isRung = count > 0 && requests[0].revents != 0
             var value: eventfd_t = 0
             if isRung { _ = unsafe eventfd_read(bell, &value) }
-            let isRelevant =
-                count > 0 && requests[1].revents != 0 && hasRelevantEvent(notifications)
+            let isRelevant = isNotified && hasRelevantEvent(notifications)
             if isRung || isRelevant { return true }
         }
         return false
@@ -155,7 +155,7 @@ package final class FolderWatch: Sendable {
             while true {
                 let watch = unsafe inotify_add_watch(notifications, folder, events)
                 if watch >= 0 {
-                    // Made before the watch was there: nothing would tell of it.
+                    // Made before the watch: no event reports it.
                     if let missing, unsafe access(missing, F_OK) == 0 { break }
                     return (watch, names)
                 }
@@ -170,7 +170,7 @@ package final class FolderWatch: Sendable {
         return nil
     }
 
-    /// Takes all events that there are.
+    /// Reads all pending events.
     private func hasRelevantEvent(_ notifications: Int32) -> Bool {
         var isRelevant = false
         var buffer = [UInt8](repeating: 0, count: Self.bufferByteCount)
@@ -186,7 +186,7 @@ package final class FolderWatch: Sendable {
     }
 
     /// `struct inotify_event`: watch, mask, cookie and length of the name, 4 bytes each; then the
-    /// name, with zeros behind it. No name: the folder itself.
+    /// name, padded with zeros. Without a name it is about the folder itself.
     private static func isRelevant(
         _ events: UnsafeRawBufferPointer, _ watches: [Int32: Set<String>]
     ) -> Bool {

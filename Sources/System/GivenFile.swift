@@ -3,12 +3,12 @@
 internal import Glibc
 internal import ValetCLinux
 
-/// A file that somebody else keeps for this process: a systemd credential, a mounted secret.
+/// A file that the system provides for this process: a systemd credential, a mounted secret.
 ///
 /// It may belong to root, may be reached through symbolic links, and may be readable for a group
-/// that root chose; others may neither read nor write it.
+/// that root chose. All others may neither read nor write it.
 package enum GivenFile {
-    /// Lends the contents, then wipes the memory that held them.
+    /// Lends the contents, then wipes them from memory.
     ///
     /// - Throws: ``SystemError``, with the remedy as its hint: `missing`, `notARegularFile`,
     ///   `wrongOwner`, `wrongMode`, `tooLarge` above `maxByteCount`, `cannotOpen`, `inputOutput`.
@@ -26,14 +26,23 @@ package enum GivenFile {
             maxByteCount: maxByteCount, path: path, during: operation, body)
     }
 
-    /// Whether there is something at `path`, whatever it is.
+    /// Whether `path` leads to anything.
     package static func exists(_ path: String) -> Bool {
         unsafe access(path, F_OK) == 0
     }
 
-    /// Which file `path` leads to, through symbolic links, whatever it is; nil if to none.
+    /// Whether `path` leads to a file that this process may run.
+    package static func isProgram(_ path: String) -> Bool {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            return false
+        }
+        return unsafe access(path, X_OK) == 0
+    }
+
+    /// Identifies the file that `path` leads to, through symbolic links; nil if it leads nowhere.
     ///
-    /// - Throws: ``SystemError`` if it cannot be told.
+    /// - Throws: ``SystemError`` if the kernel refuses to say.
     package static func identity(of path: String) throws(SystemError) -> FileIdentity? {
         var status = stat()
         guard unsafe stat(path, &status) != 0 else { return FileIdentity(status) }
@@ -60,5 +69,49 @@ package enum GivenFile {
                 .wrongMode, during: operation, path: path,
                 hint: "chmod 400 \(path.quotedForShell)")
         }
+    }
+}
+
+/// A file that a person named, open for reading at any offset.
+///
+/// Symbolic links are followed and permissions ignored: the contents of such a file have to be
+/// authenticated. Never open one of SQLite's files: closing it would drop this process's locks.
+package final class ChosenFile: Sendable {
+    /// The path, as it was given.
+    package let path: String
+
+    private let file: FileDescriptor
+
+    /// Opens a regular file.
+    ///
+    /// - Throws: ``SystemError``: `missing`, `cannotOpen`, `notARegularFile`, `notADirectory`, …
+    package init(_ path: String) throws(SystemError) {
+        // O_NONBLOCK: opening a FIFO must not block.
+        let file = FileDescriptor(
+            owning: unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK))
+        guard file.number >= 0 else {
+            throw SystemError(errno: errno, during: "open a file", path: path)
+        }
+        guard file.status().st_mode & S_IFMT == S_IFREG else {
+            throw SystemError(.notARegularFile, during: "open a file", path: path)
+        }
+        self.path = path
+        self.file = file
+    }
+
+    /// Fills `buffer` with the bytes from `offset` on.
+    ///
+    /// - Returns: How many bytes were read: fewer than `buffer` holds only at the end of the file.
+    /// - Throws: ``SystemError``: `inputOutput`, …
+    package func read(
+        at offset: Int, into buffer: inout [UInt8]
+    ) throws(SystemError) -> Int {
+        let count = unsafe buffer.withUnsafeMutableBytes { bytes in
+            unsafe file.readAll(into: bytes, at: offset)
+        }
+        guard count >= 0 else {
+            throw SystemError(errno: Int32(-count), during: "read a file", path: path)
+        }
+        return count
     }
 }

@@ -3,27 +3,27 @@
 internal import Glibc
 internal import ValetCLinux
 
-/// A small file of the user's own that stays open, to be read and changed in place. Opened keys are
-/// shared through such files.
+/// A small file of the user that stays open, to be read and changed in place. Processes share
+/// opened keys through such files.
 ///
-/// It is a regular file with one name, mode 0600, and no symbolic link. Never one of SQLite's
-/// files: closing any descriptor of those drops the locks of this process.
+/// It is a regular file with one name and mode 0600, not a symbolic link. Never open one of
+/// SQLite's files: closing any descriptor of those drops this process's locks.
 package final class HeldFile: Sendable {
     /// What may be done with the file.
     package enum Access: Sendable {
-        /// It is read.
+        /// Reads it.
         case reading
-        /// It is read and changed; there must be one.
+        /// Reads and changes it; it must exist.
         case changing
-        /// It is read and changed, and made if there is none.
+        /// Reads and changes it; makes it if it does not exist.
         case making
-        /// It is made; there must be none.
+        /// Makes it; it must not exist.
         case makingAnew
     }
 
     /// The path, for messages.
     package let path: String
-    /// Which file it is, and the size that it had when it was opened.
+    /// Identifies the file; with its size at opening.
     package let identity: FileIdentity
     private let number: Int32
 
@@ -35,7 +35,7 @@ package final class HeldFile: Sendable {
 
     /// Opens the file `name` of `folder`.
     ///
-    /// - Returns: nil if there is no such file.
+    /// - Returns: nil if the file does not exist.
     /// - Throws: ``SystemError``, with the remedy as its hint: `symbolicLink`, `notARegularFile`,
     ///   `wrongOwner`, `wrongMode`, `cannotOpen`, `readOnly`, `diskFull`, `alreadyExists`.
     package static func open(
@@ -72,7 +72,7 @@ package final class HeldFile: Sendable {
         return HeldFile(number, path: path, identity: FileIdentity(status))
     }
 
-    /// O_NONBLOCK: a FIFO in place of the file must not hang us; the check refuses it.
+    /// O_NONBLOCK: opening a FIFO in place of the file must not block; the check refuses it.
     private static func descriptor(
         of name: String, in folder: PrivateDirectory, _ flags: Int32
     ) -> Int32 {
@@ -81,9 +81,9 @@ package final class HeldFile: Sendable {
 
     /// Fills `target` with the bytes from `offset` on. One system call.
     ///
-    /// - Returns: How many bytes there were.
-    /// - Throws: ``SystemError``: `inputOutput`, `misuse` if the descriptor was closed by
-    ///   somebody else.
+    /// - Returns: How many bytes were read.
+    /// - Throws: ``SystemError``: `inputOutput`, `misuse` if other code has closed the
+    ///   descriptor.
     package func read(
         into target: inout MutableSpan<UInt8>, at offset: Int = 0
     ) throws(SystemError) -> Int {
@@ -94,7 +94,7 @@ package final class HeldFile: Sendable {
         return count
     }
 
-    /// Overwrites the bytes from `offset` on. Not on disk before ``sync()``.
+    /// Overwrites the bytes from `offset` on. They are on disk only after ``sync()``.
     ///
     /// - Throws: ``SystemError``: `inputOutput`, `diskFull`, `misuse`.
     package func write(_ bytes: Span<UInt8>, at offset: Int = 0) throws(SystemError) {
@@ -109,23 +109,23 @@ package final class HeldFile: Sendable {
 
     /// Overwrites `byteCount` bytes from `offset` on with zeros.
     ///
-    /// - Throws: As ``write(_:at:)``.
+    /// - Throws: The codes of ``write(_:at:)``.
     package func writeZeros(byteCount: Int, at offset: Int = 0) throws(SystemError) {
         try write([UInt8](repeating: 0, count: byteCount).span, at: offset)
     }
 
-    /// Puts what was written on disk.
+    /// Waits until all written bytes are on disk.
     ///
     /// - Throws: ``SystemError/Code/inputOutput``.
     package func sync() throws(SystemError) {
         guard fdatasync(number) == 0 else { throw failure("sync a file") }
     }
 
-    /// Sets the sticky bit, which keeps programs that clean up temporary folders from removing the
-    /// file (tmpfiles.d(5)).
+    /// Sets the sticky bit: programs that clean up temporary folders then spare the file
+    /// (tmpfiles.d(5)).
     package func keepFromCleaners() { fchmod(number, 0o1600) }
 
-    /// Whether `path` leads to this file, looked up anew through links, and so does the descriptor.
+    /// Whether both `path` and the descriptor still lead to this file.
     package func isInPlace(at path: String) -> Bool {
         var status = stat()
         guard unsafe lstat(path, &status) == 0, FileIdentity(status).isSameFile(as: identity)
@@ -133,7 +133,7 @@ package final class HeldFile: Sendable {
         return isSound
     }
 
-    /// Whether the descriptor still is what was opened: a program may have closed it.
+    /// Whether the descriptor still leads to this file: other code may have closed it.
     package var isSound: Bool { HeldDescriptor.leads(number, to: identity) }
 
     private func failure(_ operation: String) -> SystemError {
@@ -148,14 +148,14 @@ package final class HeldFile: Sendable {
     }
 
     deinit {
-        // A program that closes all descriptors may have given the number to another file.
+        // Other code may have closed it, and the number may belong to another file.
         if isSound { close(number) }
     }
 }
 
 extension PrivateDirectory {
-    /// Gives `temporary` the name `name`, in place of the file of that name, at once for all
-    /// readers. The folder is not synchronised.
+    /// Renames `temporary` to `name`, and replaces the file of that name in one step for all
+    /// readers. Does not sync the folder.
     ///
     /// - Throws: ``SystemError``: `missing`, `readOnly`, `diskFull`.
     package func replaceUnsynced(_ name: String, by temporary: String) throws(SystemError) {

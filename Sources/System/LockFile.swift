@@ -6,11 +6,11 @@ internal import ValetCLinux
 /// The lock file: held by every writer, every checkpointer, and every closer of a writing
 /// connection.
 ///
-/// It is an open-file-description lock: closing some other descriptor of the file does not drop
-/// it, and the kernel drops it when its holder dies. Threads of this process are queued first, in
-/// the order in which they came. A child made by `fork` shares the description, hence the lock:
-/// it must make a `LockFile` of its own, and may drop the inherited one at any time.
-// Sendable because `file` and `identity` are touched only by the thread that holds `queue`.
+/// It is an open-file-description lock: closing another descriptor of the file does not drop it,
+/// and the kernel drops it when its holder dies. Threads of this process queue first, in order of
+/// arrival. A child made by `fork` shares the description, hence the lock: it must make a
+/// `LockFile` of its own, and may drop the inherited one at any time.
+// Sendable because only the thread that holds `queue` uses `file` and `identity`.
 package final class LockFile: @unchecked Sendable {
     private let directory: PrivateDirectory
     private let name: String
@@ -19,10 +19,10 @@ package final class LockFile: @unchecked Sendable {
     private var identity: FileIdentity?
 
     private static let operation = "lock"
-    /// A tenth of a second of waiting.
+    /// About a tenth of a second of waiting.
     private static let attemptsBetweenLooks = 50
 
-    /// Remembers where it is; nothing is opened before it is first needed.
+    /// Remembers the file; the first ``acquire(before:inPlace:)`` opens it.
     package init(_ name: String, in directory: PrivateDirectory) {
         self.directory = directory
         self.name = name
@@ -30,9 +30,9 @@ package final class LockFile: @unchecked Sendable {
 
     /// Waits for the lock; costs about 1 µs when it is free.
     ///
-    /// - Parameter inPlace: Whether the folder has to be where it was opened; not for closing
-    ///   what is open in it.
-    /// - Returns: What releases the lock when it is dropped.
+    /// - Parameter inPlace: Whether the folder must still be where it was opened; false for closing
+    ///   files in it.
+    /// - Returns: The lock. Dropping it releases it.
     /// - Throws: ``SystemError``: `busy` at the deadline; `replaced`, `readOnly`, `diskFull`,
     ///   what ``PrivateDirectory/check(file:)`` throws.
     package func acquire(
@@ -50,13 +50,13 @@ package final class LockFile: @unchecked Sendable {
     }
 
     fileprivate func release(by process: pid_t) {
-        // In a child the description still is the parent's, and so is the lock.
+        // A child shares the description: unlocking would take the lock from the parent.
         guard process == getpid() else { return }
         unlock()
         queue.release()
     }
 
-    /// Whether the file is open, and nobody has closed it behind our back.
+    /// Whether the file is open: other code may have closed the descriptor.
     private var isSound: Bool {
         guard file >= 0, let identity else { return false }
         return HeldDescriptor.leads(file, to: identity)
@@ -71,7 +71,7 @@ package final class LockFile: @unchecked Sendable {
     ) throws(SystemError) {
         while true {
             if !isSound {
-                // In a folder that was moved away nothing is made.
+                // Make no file in a folder that was moved away.
                 if inPlace { try directory.checkPlace(during: Self.operation) }
                 guard directory.descriptor.isSound else {
                     throw directory.replaced(Self.operation)
@@ -81,7 +81,7 @@ package final class LockFile: @unchecked Sendable {
             try lockDescription(before: deadline, inPlace: inPlace)
             if inPlace { try directory.checkPlace(during: Self.operation) }
             if try isStillInPlace() { return }
-            // Somebody has removed or replaced it: a lock on that file keeps nobody out.
+            // Removed or replaced: a lock on the old file excludes no one.
             if isSound { close(file) }
             file = -1
         }
@@ -96,7 +96,7 @@ package final class LockFile: @unchecked Sendable {
                 throw SystemError(
                     errno: errno, during: Self.operation, path: directory.path(of: name))
             }
-            // Nobody waits for the lock of a folder that was moved away.
+            // Do not wait for the lock of a folder that was moved away.
             if inPlace, attempt % Self.attemptsBetweenLooks == 1 {
                 try directory.checkPlace(during: Self.operation)
             }
@@ -120,7 +120,7 @@ package final class LockFile: @unchecked Sendable {
             // Zero permission bits are left under a umask of 0777.
             fchmod(number, 0o600)
         } else if errno == EEXIST {
-            // What is there may be anything: it is looked at first.
+            // It may be anything: check it before opening it.
             _ = try directory.check(file: name)
             number = unsafe valet_openat(folder, name, O_RDWR | O_NONBLOCK, 0)
         }

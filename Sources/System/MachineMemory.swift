@@ -2,21 +2,21 @@
 
 internal import Glibc
 
-/// How much memory this process may have: less than the machine has, in a container or a service
+/// How much memory this process may use: less than the machine has, in a container or a service
 /// with a limit.
 package enum MachineMemory {
-    /// The least of what the machine has, what it could give away now, and the limits of the
-    /// control groups that the process is in, up to the root. Reads a few small files.
+    /// The minimum of physical memory, available memory, and the limits of this process's control
+    /// groups up to the root. Reads a few small files.
     package static var usableByteCount: UInt64 {
         let pages = max(0, sysconf(Int32(_SC_PHYS_PAGES)))
         let pageByteCount = max(0, sysconf(Int32(_SC_PAGESIZE)))
         return usableByteCount(
-            ofPhysical: UInt64(pages) * UInt64(pageByteCount), reading: { KernelFile.text($0) })
+            ofPhysical: UInt64(pages) * UInt64(pageByteCount), reading: { TextFile.contents($0) })
     }
 
-    /// As ``usableByteCount``.
+    /// Computes ``usableByteCount``.
     ///
-    /// - Parameter read: Gives the text of a file; nil if it cannot be had.
+    /// - Parameter read: Returns the text of a file, or nil if it cannot be read.
     static func usableByteCount(
         ofPhysical physical: UInt64, reading read: (_ path: String) -> String?
     ) -> UInt64 {
@@ -52,7 +52,7 @@ package enum MachineMemory {
     private static func files(_ root: String, _ path: Substring, _ name: String) -> [String] {
         var folder = root
         var found = [folder + "/" + name]
-        // Of a group outside of what this process sees nothing but the root can be found.
+        // A group outside of this process's view shows nothing but the root.
         for part in path.split(separator: "/") where part != ".." {
             folder += "/" + part
             found.append(folder + "/" + name)
@@ -65,10 +65,10 @@ extension String {
     fileprivate var firstWord: Substring { prefix { !$0.isWhitespace } }
 }
 
-/// Files in which the kernel tells of itself and of this process: proc(5), sysfs(5).
-package enum KernelFile {
+/// Small text files of the system and of the user: proc(5), sysfs(5), configuration.
+package enum TextFile {
     /// The text of the file at `path`; nil if it cannot be read, or is longer than `maxByteCount`.
-    package static func text(_ path: String, maxByteCount: Int = 64 << 10) -> String? {
+    package static func contents(_ path: String, maxByteCount: Int = 64 << 10) -> String? {
         let file = FileDescriptor(
             owning: unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK))
         guard file.number >= 0 else { return nil }

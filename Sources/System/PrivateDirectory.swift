@@ -3,10 +3,11 @@
 internal import Glibc
 internal import ValetCLinux
 
-/// The folder of a keychain, held by a handle that cannot be exchanged behind our back.
+/// A folder of this user that is closed to all others, such as a keychain's, held by a handle: no
+/// other folder can take its place unnoticed.
 ///
-/// Files in it are named, never given by path. Only SQLite opens `keychain.db`, its `-wal` and its
-/// `-shm`; ``check(file:)`` looks at them without opening them.
+/// Callers name its files and never give their paths. Only SQLite opens `keychain.db`, its `-wal`
+/// and its `-shm`; ``check(file:)`` examines them without opening them.
 package final class PrivateDirectory: Sendable {
     /// The absolute path, without symbolic links.
     package let path: String
@@ -14,10 +15,10 @@ package final class PrivateDirectory: Sendable {
     /// Whether the file system can only be read.
     package let isReadOnly: Bool
 
-    /// A handle (`O_PATH`) that can be looked through, not read.
+    /// A handle (`O_PATH`): it finds files, and cannot read the folder.
     let descriptor: HeldDescriptor
 
-    /// The path that it was opened by, which may lead through symbolic links.
+    /// The path that it was opened by. It may lead through symbolic links.
     let givenPath: String
     let identity: FileIdentity
 
@@ -34,13 +35,13 @@ package final class PrivateDirectory: Sendable {
 
     /// Opens the folder at the absolute `path`.
     ///
-    /// An empty folder of the user's own that others can enter, as `mkdir` makes them, counts as
-    /// none: it is closed to others if `creating`, and `missing` otherwise.
+    /// `mkdir` makes folders that others can enter. Such a folder of this user, if it is empty, is
+    /// closed to others if `creating`, and counts as `missing` otherwise.
     ///
     /// - Parameters:
-    ///   - creating: Whether to make it, and the folders on the way to it, with mode 0700 whatever
-    ///     the umask. They are on disk when this returns.
-    ///   - fileSystem: How to ask about the file system.
+    ///   - creating: Whether to make the folder and those above it, with mode 0700 whatever the
+    ///     umask. They are on disk when this returns.
+    ///   - fileSystem: Asks about the file system.
     /// - Throws: ``SystemError``, with the remedy as its hint: `missing`, `symbolicLink` (last
     ///   component only), `notADirectory`, `wrongOwner`, `wrongMode`, `unsupportedFileSystem`,
     ///   `cannotOpen`, `readOnly`, `diskFull`, `misuse` for a relative path.
@@ -67,7 +68,7 @@ package final class PrivateDirectory: Sendable {
 
     /// Checks a file without opening it.
     ///
-    /// - Returns: Which file it is, or `nil` if there is none.
+    /// - Returns: The file's identity, or `nil` if the file does not exist.
     /// - Throws: ``SystemError``, with the remedy as its hint: `symbolicLink`, `notARegularFile`
     ///   (also for a file with a second name), `wrongOwner`, `wrongMode`.
     package func check(file name: String) throws(SystemError) -> FileIdentity? {
@@ -80,10 +81,10 @@ package final class PrivateDirectory: Sendable {
         return FileIdentity(status)
     }
 
-    /// Everything that ``open(_:creating:fileSystem:)`` and ``check(file:)`` refuse of the folder
-    /// at `path` and of the files in it that `isMeant` picks: the folder first.
+    /// All refusals of ``open(_:creating:fileSystem:)`` for the folder at `path`, and of
+    /// ``check(file:)`` for those files in it that `isMeant` picks. The folder comes first.
     ///
-    /// Changes nothing. A folder that is missing has no refusals.
+    /// Changes nothing. A missing folder has no refusals.
     package static func refusals(
         at path: String, ofFiles isMeant: (String) -> Bool
     ) -> [SystemError] {
@@ -115,7 +116,7 @@ package final class PrivateDirectory: Sendable {
         return refusals
     }
 
-    /// Puts the names in the folder on disk.
+    /// Waits until the names in the folder are on disk.
     ///
     /// - Throws: ``SystemError``: `inputOutput`, `diskFull`, `cannotOpen`.
     package func sync() throws(SystemError) {
@@ -126,9 +127,9 @@ package final class PrivateDirectory: Sendable {
         }
     }
 
-    /// The bytes that the file system still has for this user.
+    /// The bytes that this user can still store on the file system.
     ///
-    /// - Throws: ``SystemError/Code/inputOutput`` if it does not say.
+    /// - Throws: ``SystemError/Code/inputOutput`` if the file system does not say.
     package func availableByteCount() throws(SystemError) -> Int {
         var facts = statvfs()
         guard unsafe fstatvfs(descriptor.number, &facts) == 0 else {
@@ -152,7 +153,7 @@ package final class PrivateDirectory: Sendable {
         return String(path)
     }
 
-    /// SQLite refuses a symbolic link anywhere in a path, so it gets one without.
+    /// SQLite refuses a symbolic link anywhere in a path, so it gets this path.
     private static func realPath(
         _ path: String, of folder: FileIdentity
     ) throws(SystemError) -> String {
@@ -166,5 +167,175 @@ package final class PrivateDirectory: Sendable {
             throw SystemError(.replaced, during: operation, path: path, hint: "try again")
         }
         return unsafe String(cString: resolved)
+    }
+}
+
+/// Checks that paths and the handle still lead to the open folder. The handle follows the folder:
+/// it alone does not show that another folder has taken its place.
+extension PrivateDirectory {
+    /// Whether the path that the folder was opened by still leads to it. False if the folder was
+    /// moved or removed, if a symbolic link on the way now leads elsewhere, or if other code has
+    /// closed the handle. Two system calls.
+    ///
+    /// - Throws: ``SystemError`` if the kernel refuses to say, such as `cannotOpen`.
+    package func isInPlace() throws(SystemError) -> Bool {
+        guard descriptor.isSound else { return false }
+        return try Self.thing(at: givenPath)?.isSameFile(as: identity) == true
+    }
+
+    /// Whether the file `name` at that path still is `file`. Three system calls. Holders of an open
+    /// file call this before they rely on it.
+    ///
+    /// - Throws: The codes of ``isInPlace()`` and ``check(file:)``.
+    package func isInPlace(
+        _ name: String, as file: FileIdentity
+    ) throws(SystemError) -> Bool {
+        guard try isInPlace() else { return false }
+        return try check(file: name)?.isSameFile(as: file) == true
+    }
+
+    /// Throws if the folder is not where it was opened.
+    ///
+    /// - Throws: ``SystemError``: `replaced`; the codes of ``isInPlace()``.
+    package func checkPlace(during operation: String) throws(SystemError) {
+        guard try isInPlace() else { throw replaced(operation) }
+    }
+
+    /// Throws if the path as it was given, or ``path``, leads to another file than `file`: another
+    /// program with the same path would not find this one.
+    ///
+    /// - Throws: The codes of ``checkPlace(during:)``.
+    package func checkPlace(
+        of name: String, as file: FileIdentity, during operation: String
+    ) throws(SystemError) {
+        guard try isInPlace(name, as: file),
+            try Self.thing(at: path(of: name))?.isSameFile(as: file) == true
+        else { throw replaced(operation) }
+    }
+
+    /// The error for a folder that is no longer where it was opened.
+    package func replaced(_ operation: String) -> SystemError {
+        SystemError(.replaced, during: operation, path: givenPath, hint: "try again")
+    }
+
+    /// Identifies the file at `path`, or the link itself; nil if the path does not exist.
+    private static func thing(at path: String) throws(SystemError) -> FileIdentity? {
+        var status = stat()
+        guard unsafe lstat(path, &status) != 0 else { return FileIdentity(status) }
+        if errno == ENOENT || errno == ENOTDIR { return nil }
+        throw SystemError(errno: errno, during: "look for a file", path: path)
+    }
+}
+
+extension PrivateDirectory {
+    /// Opens a handle of the folder at `path`. The last component must not be a symbolic link.
+    static func openHandle(
+        _ path: String, creating: Bool
+    ) throws(SystemError) -> FileDescriptor {
+        let number = unsafe valet_open_folder_handle(AT_FDCWD, path, 0)
+        if number >= 0 { return FileDescriptor(owning: number) }
+        let code = errno
+        if code == ENOENT, creating { return try createFolder(path) }
+        throw openingError(code, path: path)
+    }
+
+    /// The folder's status, if the folder belongs to this user and is closed to others.
+    ///
+    /// - Parameter isClosing: Whether to close an empty folder to others.
+    static func status(
+        of handle: borrowing FileDescriptor, path: String, closing isClosing: Bool
+    ) throws(SystemError) -> stat {
+        let status = handle.status()
+        do throws(SystemError) {
+            try FileRules.checkFolder(status, path: path, during: operation)
+            return status
+        } catch {
+            guard error.code == .wrongMode, isEmpty(handle) else { throw error }
+            guard isClosing else {
+                throw SystemError(.missing, during: operation, path: path)
+            }
+            // If this fails, the first error has the remedy. The second look finds a file that was
+            // put in before the folder was closed.
+            guard unsafe fchmodat(handle.number, ".", 0o700, 0) == 0, isEmpty(handle) else {
+                throw error
+            }
+        }
+        let closed = handle.status()
+        try FileRules.checkFolder(closed, path: path, during: operation)
+        return closed
+    }
+
+    /// Whether the folder is empty; false if it cannot be read.
+    private static func isEmpty(_ handle: borrowing FileDescriptor) -> Bool {
+        do throws(SystemError) {
+            return try names(in: handle.number, path: "").isEmpty
+        } catch {
+            return false
+        }
+    }
+
+    private static func createFolder(_ path: String) throws(SystemError) -> FileDescriptor {
+        let (parentPath, name) = split(path)
+        let parent = try openParent(parentPath)
+        if unsafe mkdirat(parent.number, name, 0o700) == 0 {
+            // The umask may have removed bits that the owner needs.
+            guard unsafe fchmodat(parent.number, name, 0o700, 0) == 0 else {
+                throw SystemError(errno: errno, during: "create a folder", path: path)
+            }
+            try syncParent(parent.number, path: parentPath)
+        } else if errno != EEXIST {
+            let code = errno
+            throw SystemError(
+                errno: code, during: "create a folder", path: path, hint: hint(on: code))
+        }
+        let number = unsafe valet_open_folder_handle(parent.number, name, 0)
+        guard number >= 0 else { throw openingError(errno, path: path) }
+        return FileDescriptor(owning: number)
+    }
+
+    /// Folders above may be symbolic links: an administrator has made them on purpose.
+    private static func openParent(_ path: String) throws(SystemError) -> FileDescriptor {
+        let number = unsafe valet_open_folder_handle(AT_FDCWD, path, 1)
+        if number >= 0 { return FileDescriptor(owning: number) }
+        guard errno == ENOENT, path != "/" else { throw openingError(errno, path: path) }
+        return try createFolder(path)
+    }
+
+    private static func syncParent(_ parent: Int32, path: String) throws(SystemError) {
+        let number = unsafe valet_openat(parent, ".", O_RDONLY | O_DIRECTORY, 0)
+        // A folder that this user may enter but not read, such as /home on some machines, belongs
+        // to someone else.
+        if number < 0, errno == EACCES { return }
+        let readable = FileDescriptor(owning: number)
+        guard readable.number >= 0, fsync(readable.number) == 0 || errno == EINVAL else {
+            throw SystemError(errno: errno, during: "sync the folder", path: path)
+        }
+    }
+
+    private static func split(_ path: String) -> (parent: String, name: String) {
+        let slash = path.lastIndex(of: "/") ?? path.startIndex
+        let parent = path[..<slash]
+        return (parent.isEmpty ? "/" : String(parent), String(path[path.index(after: slash)...]))
+    }
+
+    private static func openingError(_ code: Int32, path: String) -> SystemError {
+        var status = stat()
+        // With O_DIRECTORY the kernel says "not a folder" for a symbolic link, too.
+        if code == ENOTDIR, unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK {
+            return SystemError(
+                .symbolicLink, during: operation, path: path,
+                hint: "set VALET_HOME to the folder that \(path.quotedForShell) points to")
+        }
+        return SystemError(errno: code, during: operation, path: path, hint: hint(on: code))
+    }
+
+    /// The remedy where a folder cannot be opened or made.
+    private static func hint(on code: Int32) -> String? {
+        let elsewhere = "set VALET_HOME to a folder of yours"
+        return switch code {
+        case EACCES: "let user \(geteuid()) enter the folders on the way, or \(elsewhere)"
+        case EPERM, ENOENT, ENOTDIR: elsewhere
+        default: nil
+        }
     }
 }

@@ -3,10 +3,10 @@
 internal import Glibc
 internal import ValetCLinux
 
-/// Bytes that are written once, then read once in the same order. They lie in memory up to a limit,
-/// beyond it in a file without a name: whatever ends the process, nothing of them is left.
+/// Bytes that are written once and then read once in the same order. They are in memory up to a
+/// limit, and beyond it in a file without a name, which disappears with the process.
 ///
-/// For bytes that are not secret: neither memory nor file is wiped.
+/// Only for bytes that are not secret: neither memory nor file is wiped.
 package struct Spool: ~Copyable {
     private static let operation = "put rows aside"
 
@@ -14,21 +14,21 @@ package struct Spool: ~Copyable {
     private let folders: [String]
     private var buffer: [UInt8] = []
     private var file: FileDescriptor?
-    /// How many bytes the file has.
+    /// The size of the file.
     private var fileByteCount = 0
     private var readByteCount = 0
 
-    /// Starts with no bytes; no file is made before it is needed.
+    /// Starts with no bytes. The file is made when it is needed.
     ///
     /// - Parameters:
-    ///   - memoryByteCount: How many bytes stay in memory.
-    ///   - folders: Where the file may be, in the order of preference.
+    ///   - memoryByteCount: The limit of bytes in memory.
+    ///   - folders: Where the file may be, in order of preference.
     package init(memoryByteCount: Int, folders: [String]) {
         self.memoryByteCount = memoryByteCount
         self.folders = folders
     }
 
-    /// Appends `bytes`; not to be called once reading has begun.
+    /// Appends `bytes`. Must not be called after ``read(_:)``.
     ///
     /// - Throws: ``SystemError``: `diskFull`, `inputOutput`, `cannotOpen`.
     package mutating func append(_ bytes: [UInt8]) throws(SystemError) {
@@ -36,9 +36,9 @@ package struct Spool: ~Copyable {
         if buffer.count >= memoryByteCount { try flush() }
     }
 
-    /// The next `count` bytes; fewer where fewer are left.
+    /// Reads the next `count` bytes; fewer at the end.
     ///
-    /// - Throws: ``SystemError/Code/inputOutput``, and as ``append(_:)``.
+    /// - Throws: ``SystemError/Code/inputOutput``, and the codes of ``append(_:)``.
     package mutating func read(_ count: Int) throws(SystemError) -> [UInt8] {
         if file == nil {
             let end = min(buffer.count, readByteCount + count)
@@ -82,7 +82,7 @@ package struct Spool: ~Copyable {
             let folder = FileDescriptor(owning: unsafe valet_open_folder_handle(AT_FDCWD, path, 1))
             let unnamed = FileDescriptor(owning: valet_open_unnamed(folder.number, 0o600))
             if unnamed.number >= 0 { return unnamed }
-            // Where no file can be made without a name it loses its name at once.
+            // A file system without unnamed files: the file loses its name at once.
             let name = PrivateDirectory.temporaryName(".valet-spool")
             let named = FileDescriptor(
                 owning: unsafe valet_openat(

@@ -3,14 +3,13 @@
 internal import Glibc
 internal import ValetCLinux
 
-/// A file that is written piece by piece, and gets its name once it is whole and on disk.
+/// A file that is written piece by piece, and gets its name once it is complete and on disk.
 ///
-/// It may lie in any folder, and has mode 0600 or 0644, whatever the umask. Dropping it without
-/// ``commit()`` leaves nothing behind; so does a crash, but on file systems that know no unnamed
-/// files, and in the moment in which one file takes the place of another: then `.NAME.new-HEX`
-/// stays.
+/// It may be in any folder, and has mode 0600 or 0644 whatever the umask. Dropping it without
+/// ``commit()`` leaves no file behind. A crash leaves none either, with two exceptions: on file
+/// systems without unnamed files, and while one file replaces another, `.NAME.new-HEX` may remain.
 package struct StagedFile: ~Copyable {
-    /// The name it will have, as it was given.
+    /// The path that it will have, as it was given.
     package let path: String
     /// How many bytes have been written.
     package private(set) var byteCount = 0
@@ -20,17 +19,17 @@ package struct StagedFile: ~Copyable {
     private let folder: FileDescriptor
     private let name: String
     private let file: FileDescriptor
-    /// The name that it has until it gets its own; nil for an unnamed file.
+    /// Its temporary name; nil for an unnamed file.
     private var temporary: String?
     private var failure: SystemError?
 
     /// Starts the file that will be at `path`.
     ///
     /// - Parameters:
-    ///   - replacing: Whether it may take the place of a file that is there.
-    ///   - isPublic: Whether everybody may read it.
+    ///   - replacing: Whether it may replace an existing file.
+    ///   - isPublic: Whether all users may read it.
     /// - Throws: ``SystemError``: `alreadyExists` unless `replacing`; `symbolicLink`,
-    ///   `notARegularFile` for what may not be replaced; `missing`, `notADirectory`, `cannotOpen`,
+    ///   `notARegularFile`, which are never replaced; `missing`, `notADirectory`, `cannotOpen`,
     ///   `readOnly`, `diskFull` of the folder; `misuse` for a path without a file's name.
     package init(
         at path: String, replacing: Bool, isPublic: Bool = false
@@ -38,7 +37,7 @@ package struct StagedFile: ~Copyable {
         try self.init(at: path, replacing: replacing, isPublic: isPublic, unnamedFirst: true)
     }
 
-    /// `unnamedFirst` is for tests: some file systems know no unnamed files.
+    /// `unnamedFirst` is for tests: some file systems have no unnamed files.
     init(
         at path: String, replacing: Bool, isPublic: Bool = false, unnamedFirst: Bool
     ) throws(SystemError) {
@@ -73,10 +72,10 @@ package struct StagedFile: ~Copyable {
         self.temporary = temporary
     }
 
-    /// Writes `bytes` after those that are there.
+    /// Appends `bytes`.
     ///
-    /// - Throws: ``SystemError``: `diskFull`, `tooLarge` at the limit for files, `inputOutput`;
-    ///   from then on always.
+    /// - Throws: ``SystemError``: `diskFull`, `tooLarge` at the limit for files, `inputOutput`.
+    ///   After an error every call throws it again.
     package mutating func append(_ bytes: Span<UInt8>) throws(SystemError) {
         if let failure { throw failure }
         let code = file.writeAll(bytes, at: byteCount)
@@ -84,11 +83,11 @@ package struct StagedFile: ~Copyable {
         byteCount += bytes.count
     }
 
-    /// Brings the file to disk and gives it its name.
+    /// Syncs the file and gives it its name.
     ///
-    /// - Throws: ``SystemError``: `alreadyExists` unless `replacing`; what ``append(_:)`` threw;
-    ///   `diskFull`, `inputOutput`, `symbolicLink`, `notARegularFile`. Nothing is left behind, but
-    ///   if only the folder could not be brought to disk: then the file is there, and whole.
+    /// - Throws: ``SystemError``: `alreadyExists` unless `replacing`; an error of ``append(_:)``;
+    ///   `diskFull`, `inputOutput`, `symbolicLink`, `notARegularFile`. No file is left behind,
+    ///   unless only syncing the folder failed: then the file is there, and complete.
     package consuming func commit() throws(SystemError) {
         if let failure { throw failure }
         // Zero permission bits are left under a umask of 0777.
@@ -137,8 +136,8 @@ extension StagedFile {
         unsafe valet_link_unnamed(file.number, folder.number, name)
     }
 
-    /// Whether an unnamed file in the folder can be given a name; tried with another one, because
-    /// what has been written to one that cannot is lost.
+    /// Whether an unnamed file in the folder can get a name. Tried with another file: contents of a
+    /// file that cannot get a name are lost.
     private static func canNameUnnamed(
         in folder: borrowing FileDescriptor, for name: String
     ) -> Bool {
@@ -150,7 +149,7 @@ extension StagedFile {
         return unsafe unlinkat(folder.number, unused, 0) == 0
     }
 
-    /// Only to be unlike other names: `O_EXCL` is what keeps writers apart.
+    /// Random only to avoid collisions: `O_EXCL` keeps writers apart.
     private static func temporaryName(for name: String) -> String {
         let suffix = ".new-" + String(UInt64.random(in: .min ... .max), radix: 16)
         // A name has at most 255 bytes; the temporary one must fit, too.
@@ -170,7 +169,7 @@ extension StagedFile {
         return (slash == path.startIndex ? "/" : String(path[..<slash]), name)
     }
 
-    /// Opened for reading, because only such a folder can be brought to disk.
+    /// Opens the folder for reading: a folder that is open as `O_PATH` cannot be synced.
     private static func openFolder(
         _ folder: String, for path: String
     ) throws(SystemError) -> FileDescriptor {

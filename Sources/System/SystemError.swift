@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
+
 /// What the operating system refused: what was being done, to which file, why it failed and, where
 /// a person can mend it, how.
 ///
@@ -9,7 +11,7 @@
 package struct SystemError: Error, Hashable, Sendable {
     /// What the caller can do about it.
     package enum Code: Hashable, Sendable, CaseIterable {
-        /// Others held a lock until the deadline: try again.
+        /// Another holder kept a lock until the deadline: try again.
         case busy
         /// No space or no quota is left; nothing was written.
         case diskFull
@@ -21,33 +23,33 @@ package struct SystemError: Error, Hashable, Sendable {
         case outOfMemory
         /// The database is damaged.
         case corrupt
-        /// The file was never a database, or its first page is gone.
+        /// The file is not a database, or its first page is lost.
         case notADatabase
-        /// A UNIQUE, CHECK, NOT NULL or type rule of the schema was broken.
+        /// A UNIQUE, CHECK, NOT NULL or type rule of the schema was violated.
         case constraint
-        /// The schema is not the one that the statement was written for.
+        /// The schema differs from the one that the statement expects.
         case schemaMismatch
         /// The kernel denied access, or SQLite could not open a file.
         case cannotOpen
         /// Another user owns the file.
         case wrongOwner
-        /// The group or others have permissions.
+        /// The permissions let the group or others in.
         case wrongMode
-        /// A symbolic link stands where the thing itself must be.
+        /// A symbolic link, where links are not followed.
         case symbolicLink
-        /// Something else stands where a file must be.
+        /// Not a regular file.
         case notARegularFile
-        /// Something else stands where a folder must be.
+        /// Not a folder.
         case notADirectory
-        /// The file system cannot keep the promises that SQLite needs.
+        /// The file system does not give what SQLite relies on.
         case unsupportedFileSystem
         /// The file or folder does not exist.
         case missing
-        /// The path leads to another folder or file now than to the one that is open: open anew.
+        /// The path now leads to another folder or file than the open one: open it again.
         case replaced
         /// The file exists and must not.
         case alreadyExists
-        /// The bytes are more than the limit.
+        /// There are more bytes than the limit allows.
         case tooLarge
         /// A bug of our own: wrong order, wrong index, wrong SQL.
         case misuse
@@ -65,7 +67,7 @@ package struct SystemError: Error, Hashable, Sendable {
     package let sqliteCode: Int32?
     /// `errno`.
     package let systemError: Int32?
-    /// How to mend it, for a person, such as `"chmod 600 PATH"`.
+    /// The remedy, for a person, such as `"chmod 600 PATH"`.
     package let hint: String?
 
     /// Makes an error from its parts.
@@ -89,7 +91,7 @@ package struct SystemError: Error, Hashable, Sendable {
         self.hint = hint
     }
 
-    /// Lets `catch SystemError.Code.busy` be written.
+    /// Makes `catch SystemError.Code.busy` work.
     package static func ~= (code: Code, error: SystemError) -> Bool {
         error.code == code
     }
@@ -117,7 +119,7 @@ extension SystemError.Code {
         case .outOfMemory: "out of memory"
         case .corrupt: "the database is damaged"
         case .notADatabase: "not a database"
-        case .constraint: "a rule of the schema was broken"
+        case .constraint: "it violates a rule of the schema"
         case .schemaMismatch: "the schema is not the expected one"
         case .cannotOpen: "cannot be opened"
         case .wrongOwner: "another user owns it"
@@ -127,11 +129,61 @@ extension SystemError.Code {
         case .notADirectory: "not a folder"
         case .unsupportedFileSystem: "the file system is not supported"
         case .missing: "does not exist"
-        case .replaced: "something else has taken its place meanwhile"
+        case .replaced: "it was replaced while it was in use"
         case .alreadyExists: "exists already"
         case .tooLarge: "too large"
-        case .misuse: "wrong use of the module"
+        case .misuse: "wrong use of an internal interface"
         case .other: "failed"
         }
+    }
+}
+
+extension SystemError {
+    /// Translates `errno`.
+    @inline(never)
+    package init(errno code: Int32, during operation: String, path: String?, hint: String? = nil) {
+        self.init(
+            Code(systemError: code), during: operation, path: path,
+            cause: (sqlite: nil, system: code), hint: hint)
+    }
+}
+
+extension SystemError.Code {
+    /// The code that an `errno` stands for.
+    package init(systemError: Int32) {
+        switch systemError {
+        case ENOSPC, EDQUOT: self = .diskFull
+        case EROFS: self = .readOnly
+        case EIO, ENOLCK: self = .inputOutput
+        case ENOMEM: self = .outOfMemory
+        case EACCES, EPERM, EMFILE, ENFILE, ENAMETOOLONG: self = .cannotOpen
+        case ELOOP: self = .symbolicLink
+        case EISDIR, ENXIO: self = .notARegularFile
+        case ENOTDIR: self = .notADirectory
+        case ENOENT: self = .missing
+        case EEXIST: self = .alreadyExists
+        case EFBIG: self = .tooLarge
+        case EBADF, EINVAL, EFAULT: self = .misuse
+        default: self = .other
+        }
+    }
+}
+
+extension String {
+    /// The text, quoted as one word of a shell command.
+    var quotedForShell: String {
+        let plain = utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."),
+                UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "+"), UInt8(ascii: ":"):
+                true
+            default: false
+            }
+        }
+        if plain, !isEmpty { return self }
+        return "'"
+            + split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
+            + "'"
     }
 }

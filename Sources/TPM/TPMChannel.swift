@@ -123,14 +123,8 @@ final class TPMChannel {
     }
 
     private func waitUntilReady(_ event: Int32) throws(TPMError) {
-        while true {
-            let left = deadline.remaining.components
-            // Rounded up: with a wait of zero the loop would never sleep.
-            let milliseconds = left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000 + 1
-            var entry = pollfd(fd: descriptor, events: Int16(event), revents: 0)
-            let result = unsafe poll(&entry, 1, Int32(min(milliseconds, 1_000_000)))
-            if result > 0 { return }
-            guard !deadline.hasPassed else { throw TPMError(.timedOut, during: operation) }
+        guard WaitLimit(until: deadline).wait(for: descriptor, event) == .ready else {
+            throw TPMError(.timedOut, during: operation)
         }
     }
 

@@ -3,15 +3,16 @@
 package import ValetSecretMemory
 package import ValetSystem
 
-/// Gets a passcode in the one way that this process allows.
+/// Gets a passcode in the first way that this process allows.
 ///
-/// In this order: the descriptor that it was made with; that of `$VALET_PASSCODE_FD`; not at all
-/// under `VALET_INTERACTION=never`, or in a process with more rights than its caller; pinentry,
-/// then the terminal itself, or the other way round. A way that is missing or cannot show itself
-/// gives way to the next; one that a person refused, or that misbehaves, does not.
+/// The ways, in this order: the descriptor that it was made with; the descriptor of
+/// `$VALET_PASSCODE_FD`; pinentry and the terminal, in either order. The last two are not used
+/// under `VALET_INTERACTION=never`, nor in a process with more rights than its caller. If a way is
+/// missing or cannot be shown, the next one is used; if a person declines or a program misbehaves,
+/// it is not.
 ///
-/// Calls block the thread until the prompt's deadline and up to 2 s longer, while a program that
-/// does not react is ended. Threads that ask at once take turns.
+/// Calls block the thread until the prompt's deadline, and up to 2 s longer to end a program that
+/// does not react. Concurrent threads ask in turn.
 package struct PasscodeAsker: Sendable {
     static let turn = FairLock()
 
@@ -23,10 +24,10 @@ package struct PasscodeAsker: Sendable {
     /// Makes one for a process with `environment`.
     ///
     /// - Parameters:
-    ///   - descriptor: what `--passcode-fd` named.
-    ///   - prefersTerminal: whether a terminal is asked on directly even if there is a pinentry:
-    ///     for a command, whose caller looks at that terminal.
-    ///   - readsVariable: whether `$VALET_PASSCODE_FD` counts: not for secrets that are no
+    ///   - descriptor: The value of `--passcode-fd`.
+    ///   - prefersTerminal: Whether to ask on the terminal even if there is a pinentry: for a
+    ///     command, whose user looks at that terminal.
+    ///   - readsVariable: Whether `$VALET_PASSCODE_FD` counts. False for secrets other than a
     ///     keychain's passcode.
     package init(
         descriptor: PasscodeDescriptor? = nil, environment: Environment = .ofProcess,
@@ -47,8 +48,8 @@ package struct PasscodeAsker: Sendable {
             descriptor: descriptor, prefersTerminal: prefersTerminal, readsVariable: readsVariable)
     }
 
-    /// Whether a person answers, who may be told that the answer was wrong and asked again. A
-    /// descriptor may hold further lines, but they answer further questions.
+    /// Whether a person answers, so that a wrong answer can be asked for again. Further lines of a
+    /// descriptor answer further questions, not the same one.
     package var isInteractive: Bool {
         descriptor == nil && variable == nil
     }
@@ -59,7 +60,7 @@ package struct PasscodeAsker: Sendable {
 
     /// Gets the passcode.
     ///
-    /// A descriptor is not asked twice for a new passcode: a program does not mistype.
+    /// A new passcode is read from a descriptor only once: a program does not mistype.
     ///
     /// - Throws: Every code of ``UserPresenceError``.
     package func ask(_ prompt: PasscodePrompt) throws(UserPresenceError) -> SecretBytes {
@@ -73,7 +74,7 @@ package struct PasscodeAsker: Sendable {
         return try askPerson(prompt, until: deadline)
     }
 
-    /// Makes sure that there is somebody, or something, to ask; asks nobody.
+    /// Checks that there is a way to ask, without asking.
     ///
     /// - Throws: `unavailable` with the reason.
     package func checkThatSomebodyIsThere() throws(UserPresenceError) {
@@ -86,7 +87,7 @@ package struct PasscodeAsker: Sendable {
         throw Self.nobody(isInBackground: isTerminal)
     }
 
-    /// Makes sure that questions are allowed; there may be nobody to answer them.
+    /// Checks that questions are allowed. There may still be no way to ask them.
     ///
     /// - Throws: `unavailable` with the reason: `elevated`, `interactionOff` or `setting`.
     package func checkThatAskingIsOn() throws(UserPresenceError) {
@@ -99,8 +100,8 @@ package struct PasscodeAsker: Sendable {
         }
     }
 
-    /// Checks the variables that say how to ask, before anything depends on them: a mistyped
-    /// value must not count as none.
+    /// Checks the environment variables that say how to ask, before anything depends on them: a
+    /// mistyped value must not count as unset.
     ///
     /// - Throws: `unavailable(.setting)`, with a hint that names the variable.
     package static func checkSettings(
@@ -130,7 +131,7 @@ package struct PasscodeAsker: Sendable {
         }
     }
 
-    /// The value is not repeated: it may be a passcode that was put in the wrong place.
+    /// The error does not repeat the value: it may be a passcode in the wrong place.
     private static func misunderstood(_ variable: String) -> UserPresenceError {
         let values =
             variable == interactionVariable
@@ -141,10 +142,10 @@ package struct PasscodeAsker: Sendable {
             hint: "set \(variable) to \(values)")
     }
 
-    /// Waits until no other thread asks. A caller that can be cancelled looks every 50 ms whether
-    /// it was, and goes to the end of the queue.
+    /// Waits until no other thread asks. A caller with a cancellation looks at it every 50 ms, and
+    /// then joins the end of the queue.
     static func takeTurn(
-        _ cancellation: PromptCancellation?, until deadline: Deadline
+        _ cancellation: Cancellation?, until deadline: Deadline
     ) throws(UserPresenceError) {
         guard let cancellation else {
             guard turn.acquire(before: deadline) else { throw UserPresenceError(.timedOut) }
@@ -193,15 +194,15 @@ package struct PasscodeAsker: Sendable {
             hint: "use a terminal, install a pinentry, or give the passcode through a descriptor")
     }
 
-    /// The program to ask through, if there is one that has something to show itself on.
+    /// The pinentry program, if there is one with a screen or a terminal to use.
     func pinentry(usesTerminal: Bool) throws(UserPresenceError) -> PinentryProgram? {
         let isChosen = environment.value("VALET_PINENTRY")?.isEmpty == false
         guard isChosen || usesTerminal || ChildEnvironment.hasScreen(environment) else {
             return nil
         }
         let search = PinentrySearch(
-            environment: environment, isProgram: FileCheck.isProgram,
-            contents: FileCheck.contents)
+            environment: environment, isProgram: GivenFile.isProgram,
+            contents: { TextFile.contents($0) })
         return try search.program().map {
             PinentryProgram(path: $0, environment: environment, usesTerminal: usesTerminal)
         }
@@ -212,5 +213,50 @@ package struct PasscodeAsker: Sendable {
     ) throws(UserPresenceError) -> SecretBytes {
         var prompter = TerminalPrompter(device, until: deadline)
         return try prompt.answer(from: &prompter)
+    }
+}
+
+/// Messages that ask a person to do something other than type.
+extension PasscodeAsker {
+    /// Shows `prompt` and returns when the person chooses `alternative`.
+    ///
+    /// A pinentry is used only with a window: killed on a terminal, it would leave its drawing
+    /// there. On a terminal, Enter chooses the alternative, or declines if there is none. Other
+    /// input is neither shown nor used. The prompt's `label` and its settings for entries are
+    /// ignored.
+    /// - Parameter alternative: The text of the button; nil if there is nothing to choose.
+    /// - Throws: `cancelled` if the person declined, and after a cancellation; `timedOut`;
+    ///   `unavailable` with the reason if there is no place to show it; `malformed`.
+    package func tell(
+        _ prompt: PasscodePrompt, offering alternative: String?, until deadline: Deadline
+    ) throws(UserPresenceError) {
+        try checkThatAskingIsOn()
+        try Self.takeTurn(prompt.cancellation, until: deadline)
+        defer { Self.turn.release() }
+        let alternative = alternative.map(PromptText.line)
+        let device = TerminalDevice()
+        let (isTerminal, isInBackground) = (device.isTerminal, device.isInBackground)
+        let isUsable = isTerminal && !isInBackground
+        if !(prefersTerminal && isUsable), let program = try pinentry(usesTerminal: false) {
+            do throws(UserPresenceError) {
+                return try program.tell(prompt, offering: alternative, until: deadline)
+            } catch {
+                guard error.code == .unavailable(.pinentry), isUsable else { throw error }
+            }
+        }
+        guard isUsable else { throw Self.nobody(isInBackground: isTerminal) }
+        try Self.tell(prompt, alternative, on: device, until: deadline)
+    }
+
+    private static func tell(
+        _ prompt: PasscodePrompt, _ alternative: String?, on device: borrowing TerminalDevice,
+        until deadline: Deadline
+    ) throws(UserPresenceError) {
+        let text = prompt.previousError ?? prompt.description
+        let key = alternative ?? prompt.cancelTitle ?? "Cancel"
+        let line = try device.readHiddenLine(
+            "\(text)\n\(key): press Enter.\n", cancellation: prompt.cancellation,
+            refusesMore: false, until: deadline)
+        guard line.byteCount > 0, alternative != nil else { throw UserPresenceError(.cancelled) }
     }
 }

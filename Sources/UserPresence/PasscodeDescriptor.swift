@@ -3,12 +3,12 @@
 package import ValetSecretMemory
 package import ValetSystem
 
-/// An inherited descriptor that a passcode comes through: a line of it for each question.
+/// An inherited descriptor that supplies passcodes: one line for each question.
 package struct PasscodeDescriptor: Hashable, Sendable {
-    /// The variable that names one for programs without arguments.
+    /// The environment variable that names a descriptor for programs without arguments.
     package static let variable = "VALET_PASSCODE_FD"
 
-    /// What ``variable`` is set to; nil if it is not set, or empty.
+    /// The value of ``variable``; nil if it is not set or empty.
     package static func variableText(_ environment: Environment = .ofProcess) -> String? {
         environment.value(variable).flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -26,27 +26,27 @@ package struct PasscodeDescriptor: Hashable, Sendable {
         self.number = number
     }
 
-    /// A number that was not handed over may be, by now, a file that this process has opened: the
-    /// keychain itself. It would be taken for the passcode, and closed.
+    /// Refuses a number that was not inherited. This process may have opened the keychain itself
+    /// under that number, and would read it as a passcode and close it.
     private func checkIsInherited() throws(UserPresenceError) {
-        guard Descriptor.isInherited(number) else {
+        guard FileDescriptor.isInherited(number) else {
             throw Self.failure(
                 "file descriptor \(number) was not inherited")
         }
     }
 
-    /// Reads a line that is no passcode, as ``read(allowsEmpty:until:)`` does.
+    /// Reads a line other than a passcode, under the rules of ``read(allowsEmpty:until:)``.
     package func readLine(
         atMost byteCount: Int, within duration: Duration
     ) throws(UserPresenceError) -> SecretBytes {
         try read(allowsEmpty: false, atMost: byteCount, until: Deadline(after: duration))
     }
 
-    /// Reads the passcode, up to a newline, which is dropped, or to the end. Nothing behind the
-    /// newline is read: it belongs to the next reader.
+    /// Reads the passcode up to a newline, which is dropped, or up to the end. Leaves all bytes
+    /// after the newline to the next reader.
     ///
-    /// - Throws: `unavailable(.descriptor)` if it did not come with the program, cannot be read,
-    ///   or is a terminal, which would show what is typed; `timedOut`; `tooLong` above
+    /// - Throws: `unavailable(.descriptor)` if it was not inherited, cannot be read, or is a
+    ///   terminal, which would show the input; `timedOut`; `tooLong` above
     ///   ``PasscodePrompt/maximumByteCount``; `empty` at its end, and for an empty line unless
     ///   `allowsEmpty`.
     package func read(
@@ -60,7 +60,7 @@ package struct PasscodeDescriptor: Hashable, Sendable {
         allowsEmpty: Bool, atMost maximumByteCount: Int, until deadline: Deadline
     ) throws(UserPresenceError) -> SecretBytes {
         try checkIsInherited()
-        guard !Descriptor.isTerminal(number) else {
+        guard !FileDescriptor.isTerminal(number) else {
             throw Self.failure("descriptor \(number) is a terminal: use a pipe or a file")
         }
         var input = SecretInput(capacity: PasscodePrompt.maximumByteCount + 1)
@@ -78,11 +78,11 @@ package struct PasscodeDescriptor: Hashable, Sendable {
         return input.prefix(count)
     }
 
-    /// Reads the passcode of this process from the descriptor that ``variable`` names, and closes
-    /// it, whatever comes of it; standard input stays open.
+    /// Reads the passcode of this process from the descriptor that ``variable`` names. Then closes
+    /// it, also after an error; standard input stays open.
     ///
-    /// - Throws: As ``read(allowsEmpty:until:)``; `unavailable(.descriptor)` also if the variable
-    ///   is not set, or not to be believed.
+    /// - Throws: The codes of ``read(allowsEmpty:until:)``; `unavailable(.descriptor)` also if the
+    ///   variable is not set or not trusted.
     package static func readGiven(
         within duration: Duration
     ) throws(UserPresenceError) -> SecretBytes {
@@ -97,7 +97,7 @@ package struct PasscodeDescriptor: Hashable, Sendable {
 
     /// The descriptor that ``variable`` names with `text`.
     ///
-    /// - Throws: As ``init(_:)``; the hint names the variable.
+    /// - Throws: The codes of ``init(_:)``; the hint names the variable.
     static func ofVariable(_ text: String) throws(UserPresenceError) -> PasscodeDescriptor {
         try namingVariable { () throws(UserPresenceError) in try PasscodeDescriptor(text) }
     }
@@ -113,22 +113,22 @@ package struct PasscodeDescriptor: Hashable, Sendable {
     }
 
     private func close() {
-        // What is opened next would become the standard input of the process.
+        // Keep standard input open: the next opened file would become standard input.
         guard number > 0 else { return }
-        _ = Descriptor(owning: number)
+        _ = FileDescriptor(owning: number)
     }
 
-    /// Returns whether there was one.
+    /// Reads one byte. Returns false at the end.
     private func readByte(
         into input: inout SecretInput, until deadline: Deadline
     ) throws(UserPresenceError) -> Bool {
         while true {
-            guard case .ready = Descriptor.wait(for: number, until: deadline) else {
+            guard WaitLimit(until: deadline).wait(for: number) == .ready else {
                 throw UserPresenceError(.timedOut, during: Self.operation)
             }
             let count = input.readOnce(from: number, atMost: 1)
             if count >= 0 { return count > 0 }
-            guard Descriptor.mayTryAgain(after: -count) else {
+            guard FileDescriptor.mayTryAgain(after: -count) else {
                 throw Self.failure("descriptor \(number) cannot be read", Int32(-count))
             }
         }

@@ -1,41 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetSecretMemory
+package import ValetSystem
 
-/// What a person is asked, and what counts as an answer.
+/// A question to a person, and the rules for its answer.
 ///
-/// Its texts come from applications: control characters, and those that turn the direction of
-/// writing, are replaced, so that no text can act on a terminal or pass for another part of the
-/// question. Each text is cut at 256 characters, the description at 512.
+/// Its texts come from applications. Control characters and characters that change the writing
+/// direction are replaced: no text can act on a terminal or imitate another part of the question.
+/// Each text is cut at 256 characters, the description at 512.
 package struct PasscodePrompt: Sendable {
     /// The title of a window.
     package let title: String
-    /// Which application asks for what; may have several lines.
+    /// Which application asks for what. May have several lines.
     package let description: String
-    /// What stands in front of the answer, without a colon.
+    /// The label of the input field, without a colon.
     package let label: String
-    /// What was wrong with the previous answer.
+    /// The problem with the previous answer.
     package let previousError: String?
-    /// How long the person has, for all of it.
+    /// The time for the whole question.
     package var timeout: Duration = .seconds(60)
     /// Whether the answer is a new passcode, which is typed twice.
     package var asksTwice = false
     /// Whether an answer of no bytes counts.
     package var allowsEmpty = false
-    /// What stands on the button that declines; nil for pinentry's own word.
+    /// The text of the button that declines; nil for pinentry's own.
     package var cancelTitle: String? {
         didSet { cancelTitle = cancelTitle.map(PromptText.line) }
     }
-    /// What ends the question from outside.
-    package var cancellation: PromptCancellation?
+    /// Ends the question from outside.
+    package var cancellation: Cancellation?
 
     /// The longest answer, in bytes.
     package static let maximumByteCount = 1024
 
-    /// How often a person may try: an entry that is empty, or two that differ, are asked for again.
+    /// How often an empty entry, or two entries that differ, may be repeated.
     static let tryCount = 3
 
-    /// A question that is asked once, within 60 seconds, and wants bytes.
+    /// Makes a question with one entry of at least one byte and a time limit of 60 seconds.
     package init(
         title: String = "Valet", description: String, label: String = "Passcode",
         previousError: String? = nil
@@ -46,7 +47,7 @@ package struct PasscodePrompt: Sendable {
         self.previousError = previousError.map(PromptText.line)
     }
 
-    /// A question whose description has `lines`: whatever they hold, none looks like two.
+    /// Makes a question whose description has these lines. No line can look like two.
     package init(
         title: String = "Valet", lines: [String], label: String = "Passcode",
         previousError: String? = nil
@@ -56,9 +57,9 @@ package struct PasscodePrompt: Sendable {
             label: label, previousError: previousError)
     }
 
-    /// Has `prompter` ask until there is an answer that counts.
+    /// Asks through `prompter` until there is a valid answer.
     ///
-    /// - Throws: What `prompter` throws; `mismatch` and `empty` after three tries.
+    /// - Throws: The errors of `prompter`; `mismatch` and `empty` after three tries.
     func answer<P: Prompter & ~Copyable>(
         from prompter: inout P
     ) throws(UserPresenceError) -> SecretBytes {
@@ -81,10 +82,10 @@ package struct PasscodePrompt: Sendable {
     }
 }
 
-/// One entry that is asked for.
+/// A request for one entry.
 struct Question {
     let prompt: PasscodePrompt
-    /// What was wrong with the entry before.
+    /// The problem with the previous entry.
     let problem: String?
     /// Whether this is the second of two entries.
     let isRepetition: Bool
@@ -98,10 +99,10 @@ struct Question {
     var label: String { isRepetition ? prompt.label + ", again" : prompt.label }
 }
 
-/// One entry that was given.
+/// One entry of a person.
 struct Entry: ~Copyable {
     let bytes: SecretBytes
-    /// Whether it was typed twice already, and both were equal.
+    /// Whether it has already been typed twice, with equal results.
     let isRepeated: Bool
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Makes text of applications safe to show to a person who decides by it.
+/// Makes texts of applications safe to show in questions.
 enum PromptText {
     /// One line.
     static func line(_ text: String) -> String {
@@ -23,8 +23,8 @@ enum PromptText {
         return String(result)
     }
 
-    /// The same for a pinentry, some of which take text with tags for more than text: what begins a
-    /// tag or a character's name gives way to what looks like it.
+    /// Makes text safe for pinentry programs that interpret tags: replaces the characters that
+    /// begin a tag or an entity by similar ones.
     static func plain(_ text: String) -> String {
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
@@ -36,5 +36,16 @@ enum PromptText {
             }
         }
         return String(result)
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether a terminal or a window may not show it as it is: control characters, characters that
+    /// change the writing direction or join letters, tags, and all other invisible characters.
+    package var isActive: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: true
+        default: properties.isDefaultIgnorableCodePoint
+        }
     }
 }

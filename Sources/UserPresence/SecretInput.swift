@@ -4,13 +4,13 @@ internal import Glibc
 package import ValetSecretMemory
 internal import ValetSystem
 
-/// Secret bytes that are being read, in guarded memory up to 4 KiB.
+/// A buffer for secret input: guarded memory up to 4 KiB.
 package struct SecretInput: ~Copyable {
     private var bytes: SecretBytes
     /// How many bytes were read.
     package private(set) var byteCount = 0
 
-    /// Makes room for `capacity` bytes; it grows when more are read.
+    /// Makes room for `capacity` bytes. The buffer grows when more are read.
     package init(capacity: Int) {
         bytes = SecretBytes(byteCount: capacity)
     }
@@ -22,11 +22,11 @@ package struct SecretInput: ~Copyable {
     /// The number of bytes without the newline that may end them.
     package var lineByteCount: Int { byteCount - (endsInNewline ? 1 : 0) }
 
-    /// Appends what one call reads, waiting for it without end.
+    /// Waits without a deadline, and appends the bytes of one read.
     ///
-    /// - Returns: How many bytes that was; 0 at the end.
+    /// - Returns: The number of bytes; 0 at the end.
     /// - Throws: ``UserPresenceError/Code/unavailable(_:)`` with the system's reason: `ENOMEM` if
-    ///   there is no memory for what comes.
+    ///   there is no memory for more bytes.
     package mutating func read(from descriptor: Int32) throws(UserPresenceError) -> Int {
         while true {
             guard byteCount < bytes.byteCount || SpareMemory.has(2, copiesOf: byteCount) else {
@@ -35,16 +35,16 @@ package struct SecretInput: ~Copyable {
             }
             let count = readOnce(from: descriptor)
             if count >= 0 { return count }
-            guard Descriptor.mayTryAgain(after: -count) else {
+            guard FileDescriptor.mayTryAgain(after: -count) else {
                 throw UserPresenceError(
                     .unavailable(.descriptor), during: "read the secret",
                     systemError: Int32(-count))
             }
-            _ = Descriptor.wait(for: descriptor, until: .never)
+            _ = WaitLimit(until: .never).wait(for: descriptor)
         }
     }
 
-    /// Hands over the first bytes; the memory behind them is part of it.
+    /// Makes a value of the first bytes, in the same memory.
     package consuming func value(byteCount: Int) -> SecretValue {
         SecretValue(bytes, byteCount: byteCount)
     }
@@ -54,14 +54,14 @@ package struct SecretInput: ~Copyable {
         bytes.withBytes { SecretBytes(copying: $0.extracting(first: byteCount)) }
     }
 
-    /// Appends what one call reads: `limit` bytes at most.
+    /// Appends the bytes of one read, at most `limit`.
     ///
-    /// - Returns: How many bytes that was, 0 at the end, or −`errno`.
+    /// - Returns: The number of bytes, 0 at the end, or −`errno`.
     mutating func readOnce(from descriptor: Int32, atMost limit: Int = .max) -> Int {
         if byteCount == bytes.byteCount { grow() }
         let (start, room) = (byteCount, min(limit, bytes.byteCount - byteCount))
         let count = bytes.withMutableBytes { span in
-            Descriptor.read(from: descriptor, into: &span, at: start..<start + room)
+            FileDescriptor.read(from: descriptor, into: &span, at: start..<start + room)
         }
         if count > 0 { byteCount += count }
         return count
@@ -83,7 +83,7 @@ package struct SecretInput: ~Copyable {
         }
     }
 
-    /// Forgets the first bytes and moves the others to the front. What they leave is wiped.
+    /// Removes the first bytes and moves the others to the front. Wipes the memory they leave.
     mutating func removeFirst(_ count: Int) {
         let end = byteCount
         bytes.withMutableBytes { span in

@@ -1,64 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetSystem
+
 /// Asks a person for a secret.
 ///
-/// The module knows terminals, pinentry and inherited descriptors; what a passcode opens is its
-/// caller's concern. Its calls wait for a person: never make them on the cooperative thread pool.
+/// The module knows terminals, pinentry and inherited descriptors, and not what a passcode opens.
+/// Its calls wait for a person: never make them on the cooperative thread pool.
 ///
-/// This is the one error of the module: what was being done, why there is no answer and, where
-/// somebody can mend it, how. Nothing that was typed is ever part of it.
+/// All calls of the module throw this error: the operation, the reason why there is no answer and,
+/// if there is one, the remedy. It never contains input.
 package struct UserPresenceError: Error, Sendable {
     /// What the caller can do about it.
     @nonexhaustive
     package enum Code: Hashable, Sendable {
-        /// The person did not want to answer, interrupted the question, or their terminal is gone.
+        /// The person declined or interrupted the question, or the terminal was closed.
         case cancelled
-        /// Nobody answered before the deadline.
+        /// No answer arrived before the deadline.
         case timedOut
-        /// Nobody can be asked.
+        /// There is no way to ask.
         case unavailable(Reason)
         /// The answer has more bytes than ``PasscodePrompt/maximumByteCount``.
         case tooLong
-        /// More lines were pasted than the one that was asked for; none is used.
+        /// Several lines were pasted, and one was asked for; none is used.
         case severalLines
-        /// What was typed twice differed, three times.
+        /// Two entries differed, three times.
         case mismatch
-        /// The answer has no bytes where an empty one is not allowed.
+        /// The answer is empty, which is not allowed.
         case empty
-        /// The program that asked answered what nobody can understand.
+        /// The pinentry program did not follow its protocol.
         case malformed
     }
 
-    /// Why nobody can be asked.
+    /// Why there is no way to ask.
     @nonexhaustive
     package enum Reason: Hashable, Sendable {
         /// `VALET_INTERACTION=never`.
         case interactionOff
-        /// The process has more rights than its caller: what it inherited may be a trap.
+        /// The process has more rights than its caller: its terminal and environment are not
+        /// trusted.
         case elevated
-        /// There is neither a terminal nor a pinentry that could show itself.
+        /// There is neither a terminal nor a pinentry with a screen.
         case nobodyThere
         /// The process is a background job of its terminal.
         case inBackground
         /// The terminal cannot be used; ``UserPresenceError/systemError`` says why.
         case terminal
-        /// The pinentry program is not there, or could not ask.
+        /// The pinentry program is missing, or could not ask.
         case pinentry
-        /// The descriptor that was named cannot be read.
+        /// The chosen descriptor cannot be read.
         case descriptor
-        /// A variable that says how to ask has a value that means nothing; the hint names it.
+        /// An environment variable that says how to ask has an invalid value; the hint names it.
         case setting
     }
 
     /// What the caller can do about it.
     package let code: Code
-    /// What was being done: "ask for the passcode".
+    /// The operation, such as "ask for the passcode".
     package let operation: String
-    /// What helps, for a person.
+    /// The remedy, for a person.
     package let hint: String?
     /// `errno`, where the system gave a reason; else 0.
     package let systemError: Int32
-    /// The error of the layer below, if one led to this.
+    /// The error that caused this one.
     package let underlying: (any Error)?
 
     init(
@@ -73,8 +76,20 @@ package struct UserPresenceError: Error, Sendable {
     }
 }
 
+extension UserPresenceError {
+    /// What a failure of the system means for a question. Only waiting for a turn is *busy*.
+    init(
+        _ error: SystemError, _ reason: Reason, during operation: String = "ask for the passcode",
+        hint: String? = nil
+    ) {
+        self.init(
+            error.code == .busy ? .timedOut : .unavailable(reason), during: operation, hint: hint,
+            systemError: error.systemError ?? 0)
+    }
+}
+
 extension UserPresenceError: CustomStringConvertible {
-    /// One lower-case line: operation and reason; never what was typed.
+    /// One lower-case line: operation and reason, without input.
     package var description: String {
         var text = "could not \(operation): \(code.explanation)"
         if let underlying { text += " (\(underlying))" }
@@ -94,7 +109,7 @@ extension UserPresenceError.Code {
         case .severalLines: "more than one line was entered"
         case .mismatch: "the two entries differ"
         case .empty: "the answer is empty"
-        case .malformed: "the pinentry program answered nonsense"
+        case .malformed: "the answer of the pinentry program is invalid"
         }
     }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import ValetSystemBus
 
 @testable import ValetFingerprint
 

@@ -3,7 +3,6 @@
 import Foundation
 import Testing
 import ValetSystem
-import ValetSystemBus
 import ValetTestValues
 
 @testable import ValetFingerprint
@@ -164,7 +163,7 @@ func failure(
         let place = BusPlace(path: folder.path("bus.sock"), owner: geteuid())
         let reader = FingerprintReader(bus: place, serviceUser: 0)
         #expect(failure(of: reader, timeout: .milliseconds(200))?.code == .timedOut)
-        let cancellation = try Cancellation()
+        let cancellation = Cancellation()
         Thread {
             usleep(20_000)
             cancellation.cancel()

@@ -3,7 +3,6 @@
 import Foundation
 import Testing
 import ValetSystem
-import ValetSystemBus
 
 @testable import ValetFingerprint
 
@@ -129,7 +128,7 @@ struct Verification: Equatable {
 
     @Test func `A cancelled verification ends`() throws {
         let fixture = try ReaderFixture()
-        let cancellation = try Cancellation()
+        let cancellation = Cancellation()
         let verification = Verification(with: fixture.reader, cancellation: cancellation) { _, _ in
             Thread { cancellation.cancel() }.start()
         }

@@ -14,7 +14,7 @@ import ValetSystemSupport
     }
 
     @Test func `A cancellation stays visible`() throws {
-        let cancellation = try Cancellation()
+        let cancellation = Cancellation()
         #expect(!cancellation.isCancelled && !isReadable(cancellation))
         for _ in 0..<3 {
             cancellation.cancel()
@@ -23,7 +23,7 @@ import ValetSystemSupport
     }
 
     @Test func `A cancellation wakes a waiting thread`() throws {
-        let cancellation = try Cancellation()
+        let cancellation = Cancellation()
         Thread { cancellation.cancel() }.start()
         #expect(isReadable(cancellation, 20_000))
     }

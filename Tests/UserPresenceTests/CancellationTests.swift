@@ -9,7 +9,7 @@ import ValetTestValues
 @testable import ValetUserPresence
 
 @Suite(.serialized) struct `A question that is ended from outside` {
-    private let cancellation = PromptCancellation()
+    private let cancellation = Cancellation()
 
     private var prompt: PasscodePrompt {
         var prompt = PasscodePrompt(description: "asks")
@@ -40,7 +40,7 @@ import ValetTestValues
 
     @Test func `A cancelled question ends while it waits for another one`() throws {
         let (first, second) = (try ScriptedPinentry("HANG"), try ScriptedPinentry("PIN x"))
-        let (end, isOver) = (PromptCancellation(), DispatchSemaphore(value: 0))
+        let (end, isOver) = (Cancellation(), DispatchSemaphore(value: 0))
         Thread.detachNewThread {
             var prompt = PasscodePrompt(description: "asks")
             prompt.cancellation = end

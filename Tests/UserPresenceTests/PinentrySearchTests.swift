@@ -78,9 +78,9 @@ import ValetSystem
     }
 
     @Test func `The search for a pinentry finds only executable programs`() {
-        #expect(FileCheck.isProgram("/bin/sh"))
-        #expect(!FileCheck.isProgram("/bin") && !FileCheck.isProgram("/etc/passwd"))
-        #expect(FileCheck.contents("/etc/passwd")?.contains("root:") == true)
-        #expect(FileCheck.contents("/etc") == nil && FileCheck.contents("/dev/zero") == nil)
+        #expect(GivenFile.isProgram("/bin/sh"))
+        #expect(!GivenFile.isProgram("/bin") && !GivenFile.isProgram("/etc/passwd"))
+        #expect(TextFile.contents("/etc/passwd")?.contains("root:") == true)
+        #expect(TextFile.contents("/etc") == nil && TextFile.contents("/dev/zero") == nil)
     }
 }

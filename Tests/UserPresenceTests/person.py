@@ -334,7 +334,7 @@ def notice_without_a_window(agent):
 @case
 def notice_nowhere(agent):
     result = alone(agent, "tell 5 offering")
-    is_answer(result.replace("UserPresence.UserPresenceError.Reason.", ""),
+    is_answer(result.replace("ValetUserPresence.UserPresenceError.Reason.", ""),
               "unavailable(nobodyThere)")
 
 

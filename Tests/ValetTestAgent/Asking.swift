@@ -48,9 +48,11 @@ enum Asking {
     }
 
     /// What ends the question.
-    private static func end(_ word: String) -> PromptCancellation? {
+    private static func end(_ word: String) -> Cancellation? {
         guard word.hasPrefix("until:") else { return nil }
-        let (path, cancellation) = (String(word.dropFirst(6)), PromptCancellation())
+        let (path, cancellation) = (String(word.dropFirst(6)), Cancellation())
+        // Makes its descriptor, which it owns as long as it lives: no question leaves that behind.
+        _ = WaitLimit(until: .immediately, cancellation: cancellation).wait(for: -1)
         Thread.detachNewThread {
             while !FileManager.default.fileExists(atPath: path) { usleep(10_000) }
             cancellation.cancel()
@@ -67,7 +69,7 @@ enum Asking {
             return "answer \(hex)"
         } catch {
             return "\(error.code)".replacingOccurrences(
-                of: "UserPresence.UserPresenceError.Reason.", with: "")
+                of: "ValetUserPresence.UserPresenceError.Reason.", with: "")
         }
     }
 

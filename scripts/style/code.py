@@ -26,9 +26,8 @@ _UNSAFE_FILES = ("Sources/CoreFoundationNames/CFAccessors.swift",
                  "Sources/SecItem/LocalAuthentication/LAContext.swift",
                  "Sources/SecItem/SecItem.swift", "Sources/SecItem/SecItemResult.swift",
                  "Sources/SecItemRequests/Platform.swift", "Sources/Valet/Platform.swift",
+                 "Sources/UserPresence/TerminalDevice.swift",
                  "Sources/ValetCLI/Terminal.swift")
-# The system's calls of asking: a file each for descriptors, signals, terminals and programs.
-_UNSAFE_FOLDERS = ("Sources/UserPresence/System/",)
 # CFDictionaryCreate has six parameters.
 _APPLES_PARAMETERS = "Sources/CoreFoundationNames/CFDictionaryCalls.swift"
 # The modules of which a package trait builds more than what says that it is not built
@@ -123,9 +122,9 @@ def _unsafe_lines(file):
 
 
 def _unsafe(file):
-    if file.module in ("SecretMemory", "System", "Database", "SystemBus", "TPM", "Sealing"):
+    if file.module in ("SecretMemory", "System", "Database", "Fingerprint", "TPM", "Sealing"):
         return
-    if file.path not in _UNSAFE_FILES and not file.path.startswith(_UNSAFE_FOLDERS):
+    if file.path not in _UNSAFE_FILES:
         for line in _unsafe_lines(file):
             yield line, "unsafe", f"`unsafe` in {file.module}"
 

@@ -63,7 +63,7 @@ package protocol BiometryReader: Sendable {
     /// - Returns: What was enrolled while the finger matched: 1 to 255 bytes that differ after
     ///   every change.
     func verify(
-        _ enrolment: [UInt8]?, until deadline: Deadline, cancellation: PromptCancellation,
+        _ enrolment: [UInt8]?, until deadline: Deadline, cancellation: Cancellation,
         tell: (String) -> Void
     ) throws(BiometryFailure) -> [UInt8]
 }

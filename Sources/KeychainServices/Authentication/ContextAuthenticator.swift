@@ -38,7 +38,7 @@ package final class ContextAuthenticator: Sendable {
         /// The passwords that the user has typed, each stretched for a box that it opens.
         var passwords: [StretchedPassword] = []
         /// Ends the open question.
-        var question: PromptCancellation?
+        var question: Cancellation?
         var isInvalidated = false
 
         /// Keeps typed passwords, the latest first.
@@ -95,7 +95,7 @@ package final class ContextAuthenticator: Sendable {
         let known = try rememberedProof().flatMap { store.isCurrent($0) ? $0 : nil }
         guard !demands.allSatisfy({ known?.satisfies($0) ?? false }) else { return }
         let authentication = authentication(
-            in: store, question(nil, Deadline(after: .seconds(5)), PromptCancellation()))
+            in: store, question(nil, Deadline(after: .seconds(5)), Cancellation()))
         _ = try authentication.way(to: demands, beside: known)
     }
 
@@ -185,11 +185,11 @@ package final class ContextAuthenticator: Sendable {
     /// Runs `body` while no other thread asks with this context.
     private func inTurn<R>(
         until deadline: Deadline,
-        _ body: (State, PromptCancellation) throws(AuthenticationRefusal) -> R
+        _ body: (State, Cancellation) throws(AuthenticationRefusal) -> R
     ) throws(AuthenticationRefusal) -> R {
         guard turn.acquire(before: deadline) else { throw .timedOut }
         defer { turn.release() }
-        let cancellation = PromptCancellation()
+        let cancellation = Cancellation()
         let known = try state.withLock { (state) throws(AuthenticationRefusal) in
             guard !state.isInvalidated else { throw .invalidated }
             state.question = cancellation
@@ -216,7 +216,7 @@ package final class ContextAuthenticator: Sendable {
     }
 
     private func question(
-        _ reason: String?, _ deadline: Deadline, _ cancellation: PromptCancellation
+        _ reason: String?, _ deadline: Deadline, _ cancellation: Cancellation
     ) -> SecretQuestion {
         let settings = settings
         return SecretQuestion(
@@ -235,7 +235,7 @@ package final class ContextAuthenticator: Sendable {
     }
 
     private func authentication(
-        _ inquiry: PasswordInquiry, _ cancellation: PromptCancellation
+        _ inquiry: PasswordInquiry, _ cancellation: Cancellation
     ) -> PasswordAuthentication {
         var question = question(inquiry.reason, inquiry.deadline, cancellation)
         question.mayAsk = question.mayAsk && inquiry.mayAsk

@@ -29,7 +29,7 @@ final class FingerNotice: Sendable {
         /// Why the last try failed.
         var problem: String?
         /// Ends the notice that the user sees.
-        var shown: PromptCancellation?
+        var shown: Cancellation?
         var isOver = false
         var outcome: Outcome?
     }
@@ -38,7 +38,7 @@ final class FingerNotice: Sendable {
     private static let patience = 5.0
 
     /// Ends the reader's waiting.
-    let waiting = PromptCancellation()
+    let waiting = Cancellation()
 
     private let asker: PasscodeAsker
     /// The application and its reason.
@@ -126,7 +126,7 @@ final class FingerNotice: Sendable {
     private func nextPrompt() -> PasscodePrompt? {
         state.withLock { state in
             guard !state.isOver, let instruction = state.instruction else { return nil }
-            let ending = PromptCancellation()
+            let ending = Cancellation()
             state.shown = ending
             var prompt = PasscodePrompt(lines: lines + [instruction], previousError: state.problem)
             prompt.cancelTitle = cancelTitle

@@ -3,7 +3,6 @@
 #if Fingerprint
     package import ValetSystem
     package import ValetFingerprint
-    package import ValetUserPresence
 
     /// The fingerprint readers of fprintd, as ``PersonAuthentication`` uses them.
     package struct FingerprintBiometry: BiometryReader {
@@ -32,16 +31,13 @@
         ///
         /// - Throws: `noReader` if any part is missing or fails; the protocol's other errors.
         package func verify(
-            _ enrolment: [UInt8]?, until deadline: Deadline, cancellation: PromptCancellation,
+            _ enrolment: [UInt8]?, until deadline: Deadline, cancellation: Cancellation,
             tell: (String) -> Void
         ) throws(BiometryFailure) -> [UInt8] {
-            let ending = try Self.cancellation()
-            cancellation.listen { ending.cancel() }
-            defer { cancellation.stopListening() }
             var isWaiting = false
             do throws(FingerprintError) {
                 let state = try reader.verify(
-                    enrolment, until: deadline, cancellation: ending
+                    enrolment, until: deadline, cancellation: cancellation
                 ) { event in
                     // The user needs to read only once that the reader waits.
                     if case .waiting = event {
@@ -53,15 +49,6 @@
                 return state.bytes
             } catch {
                 throw BiometryFailure(error.code)
-            }
-        }
-
-        private static func cancellation() throws(BiometryFailure) -> Cancellation {
-            do throws(SystemError) {
-                return try Cancellation()
-            } catch {
-                // The process can open no more files, and so no bus either.
-                throw .noReader
             }
         }
     }

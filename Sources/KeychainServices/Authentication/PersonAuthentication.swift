@@ -23,7 +23,7 @@ struct PersonAuthentication {
 
     var means: AuthenticationMeans { question.means }
     var deadline: Deadline { question.deadline }
-    var cancellation: PromptCancellation { question.cancellation }
+    var cancellation: Cancellation { question.cancellation }
 
     /// Gets proof of everything that `demands` need beside `known`, the earlier proof.
     ///

@@ -18,7 +18,7 @@ struct SecretQuestion {
     /// Whether the user may be asked.
     var mayAsk: Bool
     let deadline: Deadline
-    let cancellation: PromptCancellation
+    let cancellation: Cancellation
 
     /// The application's own words, quoted, so that they cannot imitate a line of ours.
     var saidReason: [String] { reason.isEmpty ? [] : ["\u{201C}\(reason)\u{201D}"] }

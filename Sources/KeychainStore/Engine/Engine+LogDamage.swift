@@ -14,7 +14,8 @@ extension Engine {
     ///
     /// - Throws: ``KeychainFailure/Code/keychainDamaged``.
     func checkLog(_ connection: Connection, _ operation: String) throws {
-        guard let count = try connection.frameCountBeforeLogDamage() else { return }
+        guard let log = try DamagedLog.find(on: connection) else { return }
+        let count = log.intactFrameCount
         throw KeychainFailure(
             .keychainDamaged, during: operation,
             message: "the log is damaged: what was stored after its frame \(count) is missing",
@@ -35,14 +36,14 @@ extension Engine {
                 to: KeychainLocation.databaseName, in: directory, for: .readWrite,
                 deadline: deadline)
             try Schema.check(connection)
-            let isDamaged = try connection.frameCountBeforeLogDamage() != nil
-            if isDamaged {
-                try keep(try connection.logContents(), operation)
+            let log = try DamagedLog.find(on: connection)
+            if let log {
+                try keep(try log.contents(), operation)
                 try connection.checkpoint(.truncate)
             }
             try connection.close()
             _ = consume held
-            return isDamaged ? directory.path(of: Self.keptLogName) : nil
+            return log != nil ? directory.path(of: Self.keptLogName) : nil
         }
     }
 

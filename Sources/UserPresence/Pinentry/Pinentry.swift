@@ -5,26 +5,24 @@ internal import ValetSystem
 /// A conversation with a pinentry program, in lock step: one line to it, lines from it up to `OK`
 /// or `ERR` (the Assuan protocol, and the commands of pinentry's manual).
 ///
-/// What it answers goes through guarded memory only. Dropping the conversation ends the program.
+/// Its answers are in guarded memory only. Dropping the conversation ends the program.
 struct Pinentry: ~Copyable, Prompter {
     /// More lines than any pinentry sends before `OK`.
     private static let maximumLineCount = 1000
 
     private let child: ChildProcess
-    private let signals: Int32
-    private let deadline: Deadline
+    private let limit: WaitLimit
     private var received = SecretInput(capacity: 2 * (AssuanLine.maximumByteCount + 24))
-    /// Whether it was asked for an entry: if it dies now, the person or their terminal left.
+    /// Whether a question is open: if the program dies now, the person closed it or the terminal.
     private var hasAsked = false
 
-    /// Begins a conversation that ends at the deadline, or when `signals` can be read.
-    init(_ child: consuming ChildProcess, signals: Int32, until deadline: Deadline) {
+    /// Begins a conversation that ends with `limit`.
+    init(_ child: consuming ChildProcess, within limit: WaitLimit) {
         self.child = child
-        self.signals = signals
-        self.deadline = deadline
+        self.limit = limit
     }
 
-    /// Waits for the greeting and says where and what to show.
+    /// Waits for the greeting, and sets the place and the texts of the question.
     ///
     /// - Throws: `unavailable(.pinentry)` if the program is not a pinentry; `timedOut`,
     ///   `malformed`, `cancelled`.
@@ -63,9 +61,9 @@ struct Pinentry: ~Copyable, Prompter {
         return Entry(bytes: answer.prefix(count), isRepeated: wantsTwo && isRepeated)
     }
 
-    /// Shows what it was introduced with until the person presses a button.
+    /// Shows the texts until the person presses a button.
     ///
-    /// - Throws: `cancelled` unless it is that of `alternative`; `timedOut`, `malformed`.
+    /// - Throws: `cancelled` unless it is the button `alternative`; `timedOut`, `malformed`.
     mutating func tell(
         _ prompt: PasscodePrompt, offering alternative: String?
     ) throws(UserPresenceError) {
@@ -78,12 +76,12 @@ struct Pinentry: ~Copyable, Prompter {
         if alternative == nil { throw UserPresenceError(.cancelled) }
     }
 
-    /// Has the person do what `command` is about. Whether they did so twice.
+    /// Runs a command that waits for the person. Returns whether the person typed the entry twice.
     private mutating func perform(
         _ command: String, into answer: inout SecretInput
     ) throws(UserPresenceError) -> Bool {
-        // Whole seconds, rounded down: it puts its terminal in order before we have to end it.
-        let seconds = deadline.remaining.components.seconds
+        // Rounded down to seconds: the program can restore its terminal before it would be killed.
+        let seconds = limit.deadline.remaining.components.seconds
         try set("SETTIMEOUT ", String(max(1, min(seconds, 86_400))))
         try send(Array(command.utf8))
         hasAsked = true
@@ -93,17 +91,17 @@ struct Pinentry: ~Copyable, Prompter {
         return reply.isRepeated
     }
 
-    /// Says goodbye; what comes back is nobody's concern.
+    /// Asks the program to exit; ignores its answer.
     func leave() {
         _ = child.write(Array("BYE\n".utf8).span)
     }
 
-    /// Sets what the person reads.
+    /// Sets a text for the person.
     private mutating func show(_ command: String, _ text: String) throws(UserPresenceError) {
         try set(command, PromptText.plain(text))
     }
 
-    /// Sets what not every pinentry knows: that one refuses is no failure.
+    /// Sets an option. A program that does not know it refuses, which is not an error.
     private mutating func set(_ command: String, _ text: String) throws(UserPresenceError) {
         let room = AssuanLine.maximumByteCount - command.utf8.count
         try send(Array(command.utf8) + PercentEncoding.encode(text, upTo: room))
@@ -115,7 +113,7 @@ struct Pinentry: ~Copyable, Prompter {
         guard child.write((line + [0x0A]).span) == 0 else { throw silence() }
     }
 
-    /// Reads lines up to the one that ends the reply, and collects the bytes that they carry.
+    /// Reads lines up to the end of the reply, and collects their data.
     private mutating func reply(
         into answer: inout SecretInput
     ) throws(UserPresenceError) -> (error: PinentryError?, isRepeated: Bool) {
@@ -123,7 +121,7 @@ struct Pinentry: ~Copyable, Prompter {
         for _ in 0..<Self.maximumLineCount {
             let end = try receiveLine()
             let line = try received.withBytes { (bytes) throws(UserPresenceError) in
-                // A carriage return before the newline belongs to it.
+                // A carriage return before the newline is part of the line's end.
                 let hasReturn = end > 0 && bytes[end - 1] == 0x0D
                 let count = hasReturn ? end - 1 : end
                 return try Self.read(bytes.extracting(first: count), into: &answer)
@@ -150,7 +148,7 @@ struct Pinentry: ~Copyable, Prompter {
         return line
     }
 
-    /// Waits until a whole line was received; returns where its newline stands.
+    /// Waits for a complete line, and returns the index of its newline.
     private mutating func receiveLine() throws(UserPresenceError) -> Int {
         while true {
             let end = received.withBytes { bytes in bytes.indices.first { bytes[$0] == 0x0A } }
@@ -158,20 +156,20 @@ struct Pinentry: ~Copyable, Prompter {
             guard received.byteCount <= AssuanLine.maximumByteCount else {
                 throw UserPresenceError(.malformed)
             }
-            switch Descriptor.wait(for: child.output, signals: signals, until: deadline) {
-            case .signal: throw UserPresenceError(.cancelled)
+            switch limit.wait(for: child.output) {
+            case .signal, .cancelled: throw UserPresenceError(.cancelled)
             case .deadline: throw UserPresenceError(.timedOut)
             case .ready: break
             }
             let count = received.readOnce(from: child.output, atMost: 1024)
             if count == 0 { throw silence() }
-            if count < 0, !Descriptor.mayTryAgain(after: -count) {
+            if count < 0, !FileDescriptor.mayTryAgain(after: -count) {
                 throw UserPresenceError(.unavailable(.pinentry), systemError: Int32(-count))
             }
         }
     }
 
-    /// What it means that the program has gone.
+    /// The error for a program that has ended.
     private func silence() -> UserPresenceError {
         UserPresenceError(hasAsked ? .cancelled : .unavailable(.pinentry))
     }

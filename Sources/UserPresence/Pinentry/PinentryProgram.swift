@@ -4,25 +4,25 @@ internal import Glibc
 internal import ValetSecretMemory
 internal import ValetSystem
 
-/// A pinentry program, and what it may use.
+/// A pinentry program that was found, and whether it may use the terminal.
 struct PinentryProgram {
     let path: String
     let environment: Environment
     /// Whether it may draw on the controlling terminal.
     let usesTerminal: Bool
 
-    /// Asks as `prompt` says; the program has ended and is reaped when this returns.
+    /// Asks the question. The program has ended and is reaped when this returns.
     ///
     /// - Throws: `cancelled`, also after Ctrl-C or when the program dies while it asks; `timedOut`,
-    ///   `tooLong`, `mismatch`, `empty`; `malformed` if it does not keep to the protocol;
-    ///   `unavailable(.pinentry)` if it does not start, or has nothing to show itself on.
+    ///   `tooLong`, `mismatch`, `empty`; `malformed` if it violates the protocol;
+    ///   `unavailable(.pinentry)` if it does not start, or has no screen.
     func ask(
         _ prompt: PasscodePrompt, until deadline: Deadline
     ) throws(UserPresenceError) -> SecretBytes {
         try relaying(prompt.cancellation, until: deadline) {
-            (signals) throws(UserPresenceError) in
+            (limit) throws(UserPresenceError) in
             let child = try start(isPatient: true)
-            var pinentry = Pinentry(child, signals: signals, until: deadline)
+            var pinentry = Pinentry(child, within: limit)
             try introduce(&pinentry, prompt)
             let answer = try prompt.answer(from: &pinentry)
             pinentry.leave()
@@ -33,36 +33,37 @@ struct PinentryProgram {
     /// Shows `prompt` until the person chooses `alternative`; the program has ended and is reaped
     /// when this returns.
     ///
-    /// - Throws: As ``ask(_:until:)``, but for what is about answers.
+    /// - Throws: The codes of ``ask(_:until:)``, except those about answers.
     func tell(
         _ prompt: PasscodePrompt, offering alternative: String?, until deadline: Deadline
     ) throws(UserPresenceError) {
         try relaying(prompt.cancellation, until: deadline) {
-            (signals) throws(UserPresenceError) in
-            // It is ended from outside, as a rule, and somebody waits for that.
+            (limit) throws(UserPresenceError) in
+            // Usually another thread cancels it, and waits for its end.
             let child = try start(isPatient: false)
-            var pinentry = Pinentry(child, signals: signals, until: deadline)
+            var pinentry = Pinentry(child, within: limit)
             try introduce(&pinentry, prompt)
             try pinentry.tell(prompt, offering: alternative)
             pinentry.leave()
         }
     }
 
-    /// Runs `body` with a descriptor that can be read once a signal or a cancellation has come.
+    /// Runs `body` with what ends its waits: the deadline, a cancellation, or a signal.
     private func relaying<R: ~Copyable>(
-        _ cancellation: PromptCancellation?, until deadline: Deadline,
-        _ body: (_ signals: Int32) throws(UserPresenceError) -> R
+        _ cancellation: Cancellation?, until deadline: Deadline,
+        _ body: (WaitLimit) throws(UserPresenceError) -> R
     ) throws(UserPresenceError) -> R {
         let device = TerminalDevice()
         let settings = usesTerminal ? device.settings() : nil
-        let relay = try SignalRelay(
-            SignalRelay.ending, cancellation: cancellation, until: deadline)
+        let relay = try Self.relay(until: deadline)
         do throws(UserPresenceError) {
-            let answer = try body(relay.descriptor)
+            let answer = try body(
+                WaitLimit(
+                    until: deadline, cancellation: cancellation, signals: relay.descriptor))
             Self.pass(relay.end())
             return answer
         } catch {
-            // A program that was killed leaves the terminal as it drew on it.
+            // A killed program does not restore the terminal.
             if let settings { device.restore(settings) }
             Self.pass(relay.end())
             throw error
@@ -70,9 +71,23 @@ struct PinentryProgram {
     }
 
     private func start(isPatient: Bool) throws(UserPresenceError) -> ChildProcess {
-        try ChildProcess(
-            path: path, environment: ChildEnvironment.variables(from: environment),
-            isPatient: isPatient)
+        do throws(SystemError) {
+            return try ChildProcess(
+                path: path, environment: ChildEnvironment.variables(from: environment),
+                isPatient: isPatient)
+        } catch {
+            throw UserPresenceError(
+                error, .pinentry, during: "start the pinentry program",
+                hint: "set VALET_PINENTRY to the path of a pinentry program")
+        }
+    }
+
+    private static func relay(until deadline: Deadline) throws(UserPresenceError) -> SignalRelay {
+        do throws(SystemError) {
+            return try SignalRelay(SignalRelay.ending, until: deadline)
+        } catch {
+            throw UserPresenceError(error, .terminal)
+        }
     }
 
     private func introduce(
@@ -82,8 +97,38 @@ struct PinentryProgram {
             prompt, terminal: usesTerminal ? "/dev/tty" : nil, environment: environment)
     }
 
-    /// Ctrl-C was an answer to the question. Other signals are not about the question alone.
+    /// Ctrl-C answered the question. Other signals are meant for the whole process.
     private static func pass(_ signals: Set<Int32>) {
         SignalRelay.pass(signals.subtracting([SIGINT]))
+    }
+}
+
+/// The environment variables that a pinentry program gets.
+enum ChildEnvironment {
+    /// Where it may search for programs of its own.
+    static let path = "/usr/local/bin:/usr/bin:/bin"
+
+    private static let names = [
+        "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
+        "TERM", "LANG", "LC_ALL", "LC_CTYPE", "LC_MESSAGES",
+    ]
+
+    /// `NAME=value` of the variables that it needs for a window, and no others.
+    static func variables(from environment: Environment) -> [String] {
+        ["PATH=" + path]
+            + names.compactMap { name in environment.value(name).map { name + "=" + $0 } }
+    }
+
+    /// Whether it can show a window.
+    static func hasScreen(_ environment: Environment) -> Bool {
+        ["DISPLAY", "WAYLAND_DISPLAY"].contains { environment.value($0)?.isEmpty == false }
+    }
+
+    /// The locale of text, by the rules of the C library.
+    static func textLocale(_ environment: Environment) -> String {
+        for name in ["LC_ALL", "LC_CTYPE", "LANG"] {
+            if let value = environment.value(name), !value.isEmpty { return value }
+        }
+        return "C.UTF-8"
     }
 }

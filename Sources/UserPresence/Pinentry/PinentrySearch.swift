@@ -2,7 +2,7 @@
 
 internal import ValetSystem
 
-/// Finds the pinentry program that this person wants, from an environment and what is on disk.
+/// Finds the user's pinentry program, from the environment and gpg-agent's configuration.
 struct PinentrySearch {
     /// Names that Debian and others install, in order of preference.
     static let knownNames = [
@@ -13,7 +13,7 @@ struct PinentrySearch {
     let environment: Environment
     /// Whether a path leads to a program that may be run.
     let isProgram: (String) -> Bool
-    /// The bytes of a small file, as text; `nil` if it cannot be read.
+    /// The text of a small file; `nil` if it cannot be read.
     let contents: (String) -> String?
 
     /// The path of the program; `nil` if there is none.
@@ -21,8 +21,9 @@ struct PinentrySearch {
     /// `VALET_PINENTRY` (a path, or a name on `PATH`), else `pinentry-program` of gpg-agent, else
     /// the first known name on `PATH`. Relative folders and paths are never used.
     ///
-    /// - Throws: `unavailable(.pinentry)` if `VALET_PINENTRY` leads to no program: a choice is not
-    ///   replaced by another; `unavailable(.elevated)` in a process that may believe no variable.
+    /// - Throws: `unavailable(.pinentry)` if `VALET_PINENTRY` leads to no program: an explicit
+    ///   choice is never replaced; `unavailable(.elevated)` in a process with more rights than its
+    ///   caller.
     func program() throws(UserPresenceError) -> String? {
         guard !environment.isElevated else { throw UserPresenceError(.unavailable(.elevated)) }
         if let choice = value("VALET_PINENTRY") {

@@ -2,8 +2,9 @@
 
 import Foundation
 import ValetSystem
-import ValetSystemBus
 import ValetTestValues
+
+@testable import ValetFingerprint
 
 /// A message bus of the test's own, in a temporary folder. Dropping it ends it.
 final class PrivateBus {
@@ -40,12 +41,12 @@ final class PrivateBus {
 
     /// What leads programs that believe it to this bus.
     func connect() throws -> SystemBus {
-        try SystemBus(place, Patience(until: Deadline(after: .seconds(10))))
+        try SystemBus(place, WaitLimit(until: Deadline(after: .seconds(10))))
     }
 
     /// Waits until somebody owns a name.
     func waitForOwner(of name: String) throws {
-        let patience = Patience(until: Deadline(after: .seconds(10)))
+        let patience = WaitLimit(until: Deadline(after: .seconds(10)))
         var bus = try connect()
         let isThere = Wait.until(seconds: 10) {
             do throws(SystemBusError) {

@@ -2,7 +2,6 @@
 
 import Foundation
 import ValetSystem
-import ValetSystemBus
 import ValetTestValues
 
 @testable import ValetFingerprint
@@ -90,7 +89,7 @@ final class ReaderFixture {
 
     private static func enrol() throws -> [UInt8] {
         let fixture = try ReaderFixture(.none)
-        let patience = Patience(until: Deadline(after: .seconds(20)))
+        let patience = WaitLimit(until: Deadline(after: .seconds(20)))
         var bus = try fixture.bus.connect()
         let service = try bus.service("net.reactivated.Fprint", ownedBy: 0, patience)
         let device = BusObject(

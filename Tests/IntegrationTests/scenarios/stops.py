@@ -186,7 +186,7 @@ def refused(world, error, is_open):
         expect(seconds < LIMIT, f"{line} took {seconds:.2f} s")
         slowest = max(slowest, seconds)
     hint = agent.do("app hint")
-    is_said = hint.startswith("the file system does not give locks")
+    is_said = hint.startswith("the file system refuses locks")
     expect(is_said or error != "ENOLCK", "the hint:", hint)
     tracer.send_signal(signal.SIGINT)
     tracer.wait(20)

@@ -121,7 +121,7 @@ final class FingerScript: BiometryReader {
     func state(until deadline: Deadline) -> BiometryState { script.withLock { $0.state } }
 
     func verify(
-        _ wanted: [UInt8]?, until deadline: Deadline, cancellation: PromptCancellation,
+        _ wanted: [UInt8]?, until deadline: Deadline, cancellation: Cancellation,
         tell: (String) -> Void
     ) throws(BiometryFailure) -> [UInt8] {
         let answer = script.withLock { script -> BiometryFailure? in

@@ -186,7 +186,7 @@ final class FingerOnReader: BiometryReader {
     }
 
     func verify(
-        _ wanted: [UInt8]?, until deadline: Deadline, cancellation: PromptCancellation,
+        _ wanted: [UInt8]?, until deadline: Deadline, cancellation: Cancellation,
         tell: (String) -> Void
     ) throws(BiometryFailure) -> [UInt8] {
         guard let enrolled = enrolment.withLock({ $0 }) else { throw .noReader }

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetCSQLite
+package import ValetSystem
+
+extension Connection {
+    /// How far a checkpoint goes.
+    package enum CheckpointMode: Hashable, Sendable {
+        /// Moves the frames that no reader needs; does not wait.
+        case passive
+        /// Moves all frames and empties the log; waits for readers until the deadline.
+        case truncate
+    }
+
+    /// What a checkpoint found and did, in frames (pages) of the log.
+    package struct CheckpointResult: Hashable, Sendable {
+        /// Frames in the log.
+        package let frameCount: Int
+        /// How many of them are now in the database file.
+        package let takenOverCount: Int
+    }
+
+    /// Moves committed pages from the log into the database file. The caller holds the lock file.
+    ///
+    /// - Throws: ``SystemError``: `busy` if a reader (``CheckpointMode/truncate``) or another
+    ///   checkpoint blocked it until the deadline, `misuse` inside a transaction.
+    @discardableResult
+    package func checkpoint(_ mode: CheckpointMode) throws(SystemError) -> CheckpointResult {
+        let database = unsafe try openDatabase("take over the log")
+        var frameCount: Int32 = 0
+        var takenOverCount: Int32 = 0
+        let code = unsafe sqlite3_wal_checkpoint_v2(
+            database, "main", Self.number(of: mode), &frameCount, &takenOverCount)
+        try check(code, "take over the log")
+        let result = CheckpointResult(
+            frameCount: Int(max(0, frameCount)), takenOverCount: Int(max(0, takenOverCount)))
+        walFrameCount = result.frameCount
+        return result
+    }
+
+    /// Appends zeros to the log's file until it is `byteCount` bytes long. The caller holds the
+    /// lock file and has ended its transaction.
+    ///
+    /// A commit that makes the file longer takes one and a half times as long as one that
+    /// overwrites bytes. Zeros are not frames: a reader of the log stops before them.
+    /// - Throws: ``SystemError``: `diskFull`, `inputOutput`. The log stays sound.
+    package func lengthenLog(to byteCount: Int) throws(SystemError) {
+        let database = unsafe try openDatabase("lengthen the log")
+        let zeros = [UInt8](repeating: 0, count: 64 << 10)
+        let code = unsafe zeros.withUnsafeBytes { zeros in
+            unsafe valet_sqlite3_lengthen_log(
+                database, zeros.baseAddress, Int32(zeros.count), Int64(byteCount))
+        }
+        try check(code, "lengthen the log")
+    }
+
+    private static func number(of mode: CheckpointMode) -> Int32 {
+        switch mode {
+        case .passive: SQLITE_CHECKPOINT_PASSIVE
+        case .truncate: SQLITE_CHECKPOINT_TRUNCATE
+        }
+    }
+}
+
+extension Connection {
+    /// Writes a compact copy of one state of the database to a new file of mode 0600.
+    ///
+    /// The copy contains no deleted row and has no write-ahead log: see ``useWriteAheadLog()``. It
+    /// is on disk when this returns.
+    ///
+    /// - Throws: ``SystemError``: `alreadyExists`, `diskFull`, `misuse` inside a transaction, …
+    ///   The unfinished file is then removed.
+    package func copy(
+        to name: String, in directory: PrivateDirectory
+    ) throws(SystemError) {
+        try directory.createEmptyFile(name)
+        do throws(SystemError) {
+            try withAttaching { () throws(SystemError) in
+                let run = try Statement("VACUUM INTO ?1", on: self).start()
+                try run.bind(directory.path(of: name), at: 1)
+                try run.finish()
+            }
+            try directory.sync()
+        } catch {
+            // Report the first error.
+            try? directory.remove(name)
+            throw error
+        }
+    }
+
+    /// Rebuilds the database file without deleted rows. The caller holds the lock file.
+    ///
+    /// The next ``CheckpointMode/truncate`` removes the old pages from the file. Needs memory of
+    /// the size of the database.
+    package func vacuum() throws(SystemError) {
+        try withAttaching { () throws(SystemError) in
+            try Statement("VACUUM", on: self).execute()
+        }
+    }
+
+    /// VACUUM attaches its target. No other statement may attach a database.
+    private func withAttaching(_ body: () throws(SystemError) -> Void) throws(SystemError) {
+        let database = unsafe try openDatabase("copy the database")
+        unsafe sqlite3_limit(database, SQLITE_LIMIT_ATTACHED, 1)
+        defer { unsafe sqlite3_limit(database, SQLITE_LIMIT_ATTACHED, 0) }
+        try body()
+    }
+
+    /// An empty database without a file name and without a log, for building new contents. It uses
+    /// space in `directory` until it is closed. A killed process leaves no trace of it.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the file for a moment, while it is empty.
+    ///   - cacheKibibytes: The limit of the page cache.
+    /// - Throws: ``SystemError``: `diskFull`, `readOnly`, `inputOutput`, …
+    package static func scratch(
+        _ name: String, in directory: PrivateDirectory, deadline: Deadline,
+        cacheKibibytes: Int = 8_000
+    ) throws(SystemError) -> Connection {
+        // An empty file, left by a process that was killed within this function.
+        if try directory.check(file: name) != nil { try directory.remove(name) }
+        try directory.createEmptyFile(name)
+        let connection: Connection
+        do throws(SystemError) {
+            connection = try Connection(
+                opening: directory.path(of: name), flags: SQLITE_OPEN_READWRITE,
+                deadline: deadline)
+        } catch {
+            // Report the first error.
+            try? directory.remove(name)
+            throw error
+        }
+        try directory.remove(name)
+        try connection.configure(cacheKibibytes: cacheKibibytes)
+        // No process can read this database after a crash, so it need not reach the disk.
+        let database = unsafe try connection.openDatabase("make a scratch database")
+        try connection.check(
+            unsafe sqlite3_exec(
+                database, "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF", nil, nil, nil),
+            "make a scratch database")
+        return connection
+    }
+
+    /// Replaces the contents of this database by those of `source`, page by page in one
+    /// transaction: a crash leaves the old contents or the new ones. The caller holds the lock
+    /// file.
+    ///
+    /// The old contents may be damaged, because they are not read. Readers see them until their
+    /// transactions end. The log grows by the size of `source`.
+    /// - Throws: ``SystemError``: `diskFull`, `inputOutput`, `busy`, `misuse` inside a
+    ///   transaction. Then nothing has changed.
+    package func replaceContents(by source: Connection) throws(SystemError) {
+        let operation = "replace the contents"
+        let target = unsafe try openDatabase(operation)
+        let origin = unsafe try source.openDatabase(operation)
+        guard !isInTransaction,
+            let copy = unsafe sqlite3_backup_init(target, "main", origin, "main")
+        else {
+            throw SystemError(.misuse, during: operation, path: path)
+        }
+        let code = unsafe sqlite3_backup_step(copy, -1)
+        // Ends the transaction; rolls back unless every page was copied.
+        let end = unsafe sqlite3_backup_finish(copy)
+        guard code == SQLITE_DONE else { throw failure(code, operation) }
+        try check(end, operation)
+    }
+}
+
+extension Connection {
+    /// The CREATE statements of the database, exactly as written, sorted.
+    package func schema() throws(SystemError) -> [String] {
+        try Statement(
+            "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY sql", on: self
+        ).allTexts()
+    }
+
+    /// Searches the whole file for damage.
+    ///
+    /// - Returns: One line for each problem, at most 100; none if the database is sound.
+    package func integrityProblems() throws(SystemError) -> [String] {
+        do throws(SystemError) {
+            let lines = try Statement("PRAGMA integrity_check", on: self).allTexts()
+            return lines == ["ok"] ? [] : lines
+        } catch .corrupt {
+            // Some damage aborts the check.
+            return ["the check ended early: the database is damaged"]
+        }
+    }
+
+    /// A number that changes with every commit of any process that this connection has seen. This
+    /// reads no file: begin a read first to see the current number.
+    package func dataVersion() throws(SystemError) -> UInt32 {
+        let database = unsafe try openDatabase("read the data version")
+        var version: UInt32 = 0
+        let code = unsafe sqlite3_file_control(
+            database, "main", SQLITE_FCNTL_DATA_VERSION, &version)
+        try check(code, "read the data version")
+        return version
+    }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import ValetSystem
+
+/// Owns an sd-bus connection. Only ``receive(_:_:)`` waits.
+@safe struct BusConnection: ~Copyable {
+    private static let operation = "connect to the system bus"
+
+    private let handle: OpaquePointer
+    private let library: SDBusLibrary
+
+    /// Begins to connect.
+    ///
+    /// - Throws: `libraryAbsent`, `busAbsent`, `disconnected`, `untrusted`, `other`.
+    static func begin(_ place: BusPlace) throws(SystemBusError) -> BusConnection {
+        let library = unsafe try SDBusLibrary(place.library)
+        try place.check()
+        var made: OpaquePointer?
+        let code = unsafe library.new(&made)
+        guard code >= 0, let handle = unsafe made else {
+            throw SystemBusError(.other, during: operation, systemError: -code)
+        }
+        let connection = unsafe BusConnection(owning: handle, library)
+        try connection.start(place)
+        return connection
+    }
+
+    @unsafe private init(owning handle: OpaquePointer, _ library: SDBusLibrary) {
+        unsafe self.handle = handle
+        unsafe self.library = library
+    }
+
+    deinit { _ = unsafe library.closeUnref(handle) }
+
+    /// Whether the bus has given this connection its unique name.
+    var isReady: Bool { unsafe library.isReady(handle) > 0 }
+
+    /// Sends or queues a call, and returns its number. ``receive(_:_:)`` sends what is queued.
+    func send(_ call: BusCall) throws(SystemBusError) -> UInt64 {
+        var made: OpaquePointer?
+        let code = unsafe library.newMethodCall(
+            handle, &made, call.destination, call.path, call.interface, call.member)
+        try check(code, call.operation)
+        guard let made = unsafe made else {
+            throw SystemBusError(.other, during: call.operation)
+        }
+        let message = unsafe BusMessage(owning: made, library)
+        for argument in call.arguments { try check(message.append(argument), call.operation) }
+        var cookie: UInt64 = 0
+        let result = unsafe library.send(handle, message.handle, &cookie)
+        guard result >= 0 else {
+            throw SystemBusError(.disconnected, during: call.operation, systemError: -result)
+        }
+        return cookie
+    }
+
+    /// Returns the next message. Without one, it does pending work or waits for it, and returns
+    /// nil.
+    ///
+    /// - Throws: `disconnected`, `timedOut`, `cancelled`, `other`.
+    func receive(
+        _ limit: WaitLimit, _ operation: String
+    ) throws(SystemBusError) -> BusMessage? {
+        // Checked before each message: a stream of messages without end must not keep this thread.
+        if limit.cancellation?.isCancelled == true {
+            throw SystemBusError(.cancelled, during: operation)
+        }
+        if limit.deadline.hasPassed { throw SystemBusError(.timedOut, during: operation) }
+        var received: OpaquePointer?
+        let code = unsafe library.process(handle, &received)
+        guard code >= 0 else {
+            throw SystemBusError(.disconnected, during: operation, systemError: -code)
+        }
+        if let received = unsafe received { return unsafe BusMessage(owning: received, library) }
+        guard code == 0 else { return nil }
+        let (descriptor, events) = unsafe (library.descriptor(handle), library.events(handle))
+        guard descriptor >= 0, events >= 0 else {
+            throw SystemBusError(
+                .disconnected, during: operation, systemError: -min(descriptor, events))
+        }
+        // The next call looks at what has ended the wait.
+        _ = limit.wait(for: descriptor, events)
+        return nil
+    }
+
+    private func start(_ place: BusPlace) throws(SystemBusError) {
+        try check(unsafe library.setAddress(handle, place.address), Self.operation)
+        try check(unsafe library.setBusClient(handle, 1), Self.operation)
+        let code = unsafe library.start(handle)
+        guard code < 0 else { return }
+        // A listener closed the connection before the first byte.
+        let hasHungUp = [EPIPE, ECONNRESET, ENOTCONN].contains(-code)
+        throw place.failure(hasHungUp ? .disconnected : .busAbsent, systemError: -code)
+    }
+
+    /// Throws for a negative result: sd-bus returns negative error numbers.
+    private func check(_ code: Int32, _ operation: String) throws(SystemBusError) {
+        guard code >= 0 else {
+            throw SystemBusError(.other, during: operation, systemError: -code)
+        }
+    }
+}

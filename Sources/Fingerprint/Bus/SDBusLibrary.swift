@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// The functions of sd-bus in libsystemd. The library is loaded at first use and stays loaded.
+///
+/// No function is variadic or takes a structure, so building needs no header. The types are those
+/// of sd-bus.h since systemd 241, and the name `libsystemd.so.0` guarantees them. The names here
+/// omit `sd_bus_` and `message_`.
+@unsafe struct SDBusLibrary {
+    typealias Handle = OpaquePointer
+    typealias Text = UnsafePointer<CChar>
+
+    let new: @convention(c) (UnsafeMutablePointer<Handle?>) -> Int32
+    let setAddress: @convention(c) (Handle, Text) -> Int32
+    let setBusClient: @convention(c) (Handle, Int32) -> Int32
+    let start: @convention(c) (Handle) -> Int32
+    let isReady: @convention(c) (Handle) -> Int32
+    let descriptor: @convention(c) (Handle) -> Int32
+    let events: @convention(c) (Handle) -> Int32
+    let process: @convention(c) (Handle, UnsafeMutablePointer<Handle?>) -> Int32
+    let send: @convention(c) (Handle, Handle, UnsafeMutablePointer<UInt64>) -> Int32
+    let closeUnref: @convention(c) (Handle) -> Handle?
+
+    let newMethodCall:
+        @convention(c) (Handle, UnsafeMutablePointer<Handle?>, Text, Text, Text, Text) -> Int32
+    let appendBasic: @convention(c) (Handle, CChar, UnsafeRawPointer) -> Int32
+    let unref: @convention(c) (Handle) -> Handle?
+
+    let type: @convention(c) (Handle, UnsafeMutablePointer<UInt8>) -> Int32
+    let replyCookie: @convention(c) (Handle, UnsafeMutablePointer<UInt64>) -> Int32
+    let sender: @convention(c) (Handle) -> Text?
+    let path: @convention(c) (Handle) -> Text?
+    let interface: @convention(c) (Handle) -> Text?
+    let member: @convention(c) (Handle) -> Text?
+    /// A structure that begins with the name of the error.
+    let error: @convention(c) (Handle) -> UnsafePointer<Text?>?
+    let peekType:
+        @convention(c) (Handle, UnsafeMutablePointer<CChar>, UnsafeMutablePointer<Text?>) -> Int32
+    let readBasic: @convention(c) (Handle, CChar, UnsafeMutableRawPointer) -> Int32
+    let enterContainer: @convention(c) (Handle, CChar, Text) -> Int32
+    let exitContainer: @convention(c) (Handle) -> Int32
+
+    /// Loads the library of that name.
+    ///
+    /// - Throws: `libraryAbsent`.
+    init(_ name: String) throws(SystemBusError) {
+        guard let library = unsafe dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) else {
+            throw SystemBusError(withoutLibrary: "load \(name)")
+        }
+        unsafe new = try Self.symbol("sd_bus_new", of: library)
+        unsafe setAddress = try Self.symbol("sd_bus_set_address", of: library)
+        unsafe setBusClient = try Self.symbol("sd_bus_set_bus_client", of: library)
+        unsafe start = try Self.symbol("sd_bus_start", of: library)
+        unsafe isReady = try Self.symbol("sd_bus_is_ready", of: library)
+        unsafe descriptor = try Self.symbol("sd_bus_get_fd", of: library)
+        unsafe events = try Self.symbol("sd_bus_get_events", of: library)
+        unsafe process = try Self.symbol("sd_bus_process", of: library)
+        unsafe send = try Self.symbol("sd_bus_send", of: library)
+        unsafe closeUnref = try Self.symbol("sd_bus_close_unref", of: library)
+        unsafe newMethodCall = try Self.symbol("sd_bus_message_new_method_call", of: library)
+        unsafe appendBasic = try Self.symbol("sd_bus_message_append_basic", of: library)
+        unsafe unref = try Self.symbol("sd_bus_message_unref", of: library)
+        unsafe type = try Self.symbol("sd_bus_message_get_type", of: library)
+        unsafe replyCookie = try Self.symbol("sd_bus_message_get_reply_cookie", of: library)
+        unsafe sender = try Self.symbol("sd_bus_message_get_sender", of: library)
+        unsafe path = try Self.symbol("sd_bus_message_get_path", of: library)
+        unsafe interface = try Self.symbol("sd_bus_message_get_interface", of: library)
+        unsafe member = try Self.symbol("sd_bus_message_get_member", of: library)
+        unsafe error = try Self.symbol("sd_bus_message_get_error", of: library)
+        unsafe peekType = try Self.symbol("sd_bus_message_peek_type", of: library)
+        unsafe readBasic = try Self.symbol("sd_bus_message_read_basic", of: library)
+        unsafe enterContainer = try Self.symbol("sd_bus_message_enter_container", of: library)
+        unsafe exitContainer = try Self.symbol("sd_bus_message_exit_container", of: library)
+    }
+
+    private static func symbol<F>(
+        _ name: String, of library: UnsafeMutableRawPointer
+    ) throws(SystemBusError) -> F {
+        guard let address = unsafe dlsym(library, name) else {
+            throw SystemBusError(withoutLibrary: "find \(name)")
+        }
+        return unsafe unsafeBitCast(address, to: F.self)
+    }
+}
+
+extension SystemBusError {
+    fileprivate init(withoutLibrary operation: String) {
+        self.init(
+            .libraryAbsent, during: operation,
+            hint: "install the Debian package libsystemd0, version 241 or newer")
+    }
+}

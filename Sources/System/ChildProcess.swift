@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import ValetCLinux
+
+/// A running program, with a pipe to its standard input and one from its output.
+///
+/// Dropping it ends the program. A patient owner gives it 0.3 s to exit. Then it gets SIGTERM,
+/// 0.3 s later SIGKILL, and is reaped. All of this takes at most 2 s; only a child that the kernel
+/// cannot end remains.
+package struct ChildProcess: ~Copyable {
+    private static let grace = Duration.milliseconds(300)
+    private static let agony = Duration.seconds(1)
+
+    /// The descriptor to read its output from.
+    package let output: Int32
+    private let input: Int32
+    private let identifier: pid_t
+    /// A pidfd; −1 on a kernel older than 5.3.
+    private let handle: Int32
+    private let isPatient: Bool
+
+    /// Starts the program at `path`, without arguments, with `environment` (`NAME=value`) and no
+    /// descriptors but 0 to 2. No signal is blocked or ignored in it.
+    ///
+    /// - Parameter isPatient: Whether the program gets time to exit by itself at the end.
+    /// - Throws: ``SystemError``, with the system's reason.
+    package init(
+        path: String, environment: [String], isPatient: Bool = true
+    ) throws(SystemError) {
+        let requests = try Pipe()
+        let answers = try Pipe()
+        var identifier: pid_t = 0
+        let code = Self.start(
+            path, environment, streams: (requests.reading.number, answers.writing.number),
+            &identifier)
+        guard code == 0 else {
+            throw SystemError(errno: code, during: "start a program", path: path)
+        }
+        self.identifier = identifier
+        self.isPatient = isPatient
+        handle = valet_open_process(identifier)
+        input = requests.writing.release()
+        output = answers.reading.release()
+    }
+
+    deinit {
+        _ = close(input)
+        if !isPatient || !reap(within: Self.grace) {
+            send(SIGTERM)
+            if !reap(within: Self.grace) {
+                send(SIGKILL)
+                _ = reap(within: Self.agony)
+            }
+        }
+        _ = close(output)
+        if handle >= 0 { _ = close(handle) }
+    }
+
+    /// Writes to its standard input. Returns 0 or `errno`.
+    package func write(_ bytes: Span<UInt8>) -> Int32 {
+        FileDescriptor.write(bytes, to: input)
+    }
+
+    private func send(_ number: Int32) {
+        if handle >= 0 {
+            _ = valet_signal_process(handle, number)
+        } else {
+            _ = kill(identifier, number)
+        }
+    }
+
+    /// Waits for its end. Returns true if it has ended, also if other code has reaped it.
+    private func reap(within duration: Duration) -> Bool {
+        let deadline = Deadline(after: duration)
+        while true {
+            let result = waitpid(identifier, nil, WNOHANG)
+            if result == identifier || (result < 0 && errno == ECHILD) { return true }
+            if deadline.hasPassed { return false }
+            // Without a handle, look again every 10 ms.
+            let pause = handle >= 0 ? deadline : Deadline(after: .milliseconds(10))
+            _ = WaitLimit(until: pause).wait(for: handle)
+        }
+    }
+
+    private static func start(
+        _ path: String, _ environment: [String], streams: (Int32, Int32), _ child: inout pid_t
+    ) -> Int32 {
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        unsafe posix_spawn_file_actions_adddup2(&actions, streams.0, 0)
+        unsafe posix_spawn_file_actions_adddup2(&actions, streams.1, 1)
+        unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+        unsafe valet_close_from(&actions, 3)
+
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe posix_spawnattr_setsigmask(&attributes, &signals)
+        unsafe sigfillset(&signals)
+        unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
+        unsafe posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+        var arguments = unsafe strings([path])
+        var variables = unsafe strings(environment)
+        defer { unsafe (arguments + variables).forEach { unsafe free($0) } }
+        return unsafe posix_spawn(&child, path, &actions, &attributes, &arguments, &variables)
+    }
+
+    /// C's form of an array of strings: copies, with a null pointer at the end.
+    private static func strings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
+        unsafe texts.map { unsafe strdup($0) } + [nil]
+    }
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import ValetCLinux
+
+/// Identifies a file by the numbers of its file system and inode; with its size at that moment.
+package struct FileIdentity: Hashable, Sendable {
+    /// The number of the file system.
+    package let device: UInt64
+    /// The number of the file in it.
+    package let inode: UInt64
+    /// The size.
+    package let byteCount: Int64
+
+    init(_ status: stat) {
+        device = UInt64(status.st_dev)
+        inode = UInt64(status.st_ino)
+        byteCount = Int64(status.st_size)
+    }
+
+    /// Whether both are the same file, whatever the sizes.
+    package func isSameFile(as other: FileIdentity) -> Bool {
+        device == other.device && inode == other.inode
+    }
+}
+
+/// What the files and folders of a keychain must be (spec/keys-and-states.md §9.2).
+enum FileRules {
+    /// Throws unless it is a regular file of this user, with one name and closed to all others.
+    static func checkFile(
+        _ status: stat, path: @autoclosure () -> String, during operation: String
+    ) throws(SystemError) {
+        let isOwnFile = status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid()
+        if isOwnFile, status.st_mode & 0o077 == 0, status.st_nlink == 1 { return }
+        throw refusal(of: status, path: path(), during: operation)
+    }
+
+    @inline(never)
+    private static func refusal(
+        of status: stat, path: String, during operation: String
+    ) -> SystemError {
+        let refusal: (code: SystemError.Code, hint: String)? =
+            switch status.st_mode & S_IFMT {
+            case S_IFLNK: (.symbolicLink, "put the file itself at \(path.quotedForShell)")
+            case S_IFREG where status.st_nlink == 0: (.missing, "try again")
+            case S_IFREG where status.st_nlink != 1:
+                (.notARegularFile, "remove the other hard links of \(path.quotedForShell)")
+            case S_IFREG: foreignAccess(status, path: path, mode: "600")
+            default: (.notARegularFile, "move \(path.quotedForShell) away")
+            }
+        guard let refusal else {
+            return SystemError(.other, during: operation, path: path, hint: "try again")
+        }
+        return SystemError(refusal.code, during: operation, path: path, hint: refusal.hint)
+    }
+
+    /// Throws unless it is a folder of this user, closed to all others.
+    static func checkFolder(
+        _ status: stat, path: String, during operation: String
+    ) throws(SystemError) {
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw SystemError(.notADirectory, during: operation, path: path)
+        }
+        guard let refusal = foreignAccess(status, path: path, mode: "700") else { return }
+        throw SystemError(refusal.code, during: operation, path: path, hint: refusal.hint)
+    }
+
+    private static func foreignAccess(
+        _ status: stat, path: String, mode: String
+    ) -> (code: SystemError.Code, hint: String)? {
+        let user = geteuid()
+        guard status.st_uid == user else {
+            return (.wrongOwner, hintOnOwner(status.st_uid, path: path))
+        }
+        guard status.st_mode & 0o077 == 0 else {
+            return (.wrongMode, "chmod \(mode) \(path.quotedForShell)")
+        }
+        return nil
+    }
+
+    /// The remedy if another user owns a file. Root is never advised to take the file: its owner
+    /// could no longer use it.
+    static func hintOnOwner(_ owner: uid_t, path: String) -> String {
+        let user = geteuid()
+        guard user != 0 else { return "run as user \(owner), to whom it belongs" }
+        return "as root: chown \(user) \(path.quotedForShell); or run as user \(owner)"
+    }
+}
+
+extension PrivateDirectory {
+    /// `path` without symbolic links and `..`; unchanged if the path does not exist.
+    package static func resolvedPath(_ path: String) -> String {
+        guard let resolved = unsafe realpath(path, nil) else { return path }
+        defer { unsafe free(resolved) }
+        return unsafe String(cString: resolved)
+    }
+}
+
+extension FileIdentity {
+    /// Identifies the file or folder that `path` leads to, through links, without opening it; nil
+    /// if the kernel refuses to say.
+    package init?(of path: String) {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { return nil }
+        self.init(status)
+    }
+}
+
+/// The file system of a folder, as the kernel reports it.
+package struct FileSystem: Hashable, Sendable {
+    /// Asks about an open folder; tests replace it.
+    package typealias Probe =
+        @Sendable (_ descriptor: Int32, _ path: String) throws(SystemError) -> FileSystem
+
+    /// The type, as in `statfs(2)`.
+    package let magic: UInt32
+    /// Whether it can only be read, as mounted here.
+    package let isReadOnly: Bool
+
+    /// Makes it from its facts.
+    package init(magic: UInt32, isReadOnly: Bool = false) {
+        self.magic = magic
+        self.isReadOnly = isReadOnly
+    }
+
+    /// Asks the kernel.
+    package static let kernel: Probe = { descriptor, path throws(SystemError) in
+        var magic: UInt32 = 0
+        var facts = statvfs()
+        guard unsafe valet_file_system_magic(descriptor, &magic) == 0,
+            unsafe fstatvfs(descriptor, &facts) == 0
+        else { throw SystemError(errno: errno, during: "examine the file system", path: path) }
+        return FileSystem(magic: magic, isReadOnly: facts.f_flag & UInt(ST_RDONLY) != 0)
+    }
+
+    /// Whether its files are in memory alone and lost at a restart: tmpfs, ramfs.
+    package var isInMemory: Bool { [0x0102_1994, 0x8584_58f6].contains(magic) }
+
+    /// The name of a file system that cannot keep a keychain, or `nil` if it can.
+    ///
+    /// File systems of another machine or of a user's program are refused: their locks, shared
+    /// memory and `fsync` do not give what SQLite's write-ahead log relies on
+    /// (https://www.sqlite.org/wal.html, §1).
+    package var nameIfUnsupported: String? {
+        Self.unsupported[magic]
+    }
+
+    /// Throws ``SystemError/Code/unsupportedFileSystem``, with the remedy.
+    package func check(path: String) throws(SystemError) {
+        guard let name = nameIfUnsupported else { return }
+        throw SystemError(
+            .unsupportedFileSystem, during: "open the keychain's folder", path: path,
+            hint: "\(name) is not a local file system: set VALET_HOME to a folder on a local disk")
+    }
+
+    // From include/uapi/linux/magic.h and the file systems' own headers.
+    private static let unsupported: [UInt32: String] = [
+        0x0000_564c: "NCP", 0x0000_517b: "SMB", 0x0000_6969: "NFS",
+        0x0102_1997: "9P", 0x0116_1970: "GFS2", 0x0bd0_0bd0: "Lustre",
+        0x1983_0326: "BeeGFS", 0x2003_0528: "OrangeFS", 0x4750_4653: "GPFS",
+        0x5346_414f: "AFS", 0x6163_6673: "ACFS", 0x6573_5546: "FUSE",
+        0x6b41_4653: "AFS", 0x7375_7245: "Coda", 0x7461_636f: "OCFS2",
+        0x786f_4256: "VirtualBox shared folders", 0x7c7c_6673: "Parallels shared folders",
+        0x00c3_6400: "Ceph", 0xaad7_aaea: "PanFS", 0xbacb_acbc: "VMware shared folders",
+        0xfe53_4d42: "SMB2", 0xff53_4d42: "CIFS",
+    ]
+}
