@@ -8,12 +8,15 @@ package import ValetSecretMemory
 extension KeychainSession {
     /// The items that match: at least one, at most the query's limit.
     ///
-    /// Damaged items are left out, and the last failure tells of them.
+    /// Damaged items are left out, and become the thread's last failure: the callers that return a
+    /// status alone have no other place for them.
+    ///
+    /// - Parameter refusingDamage: Whether to throw `damaged` if any match is damaged.
     /// - Throws: `itemNotFound` if none matches; `damaged` if only damaged ones do; if an item
     ///   needs the user: `userCancelled`, `authenticationFailed`, `interactionNotAllowed`.
     package func copy(
         _ query: ItemQuery, _ parts: ItemParts,
-        _ policy: AuthenticationPolicy = AuthenticationPolicy()
+        _ policy: AuthenticationPolicy = AuthenticationPolicy(), refusingDamage: Bool = false
     ) throws(KeychainFailure) -> [StoredItem] {
         let call = SessionCall.copy(query, readsValues: parts.contains(.value))
         return try asking(call) { () throws(KeychainFailure) in
@@ -21,7 +24,10 @@ extension KeychainSession {
                 (access) throws(KeychainFailure) in
                 try store.copy(query, parts, for: caller, access)
             }
-            if let damage = found.damage { KeychainFailure.last = damage }
+            if let damage = found.damage {
+                guard !refusingDamage else { throw damage }
+                KeychainFailure.last = damage
+            }
             return found.items
         }
     }
@@ -29,7 +35,7 @@ extension KeychainSession {
     /// The items that match, with their attributes and without their values, for programs that list
     /// items. Does not ask the user.
     ///
-    /// - Throws: Like ``copy(_:_:_:)``.
+    /// - Throws: Like ``copy(_:_:_:refusingDamage:)``.
     package func attributes(of query: ItemQuery) throws(KeychainFailure) -> [StoredItem] {
         try asking(.copy(query, readsValues: false)) { () throws(KeychainFailure) in
             // A list shows items whether or not their fingers are still enrolled.
@@ -66,7 +72,7 @@ extension KeychainSession {
     /// The value of the item of that name: the fast path.
     ///
     /// - Returns: nil for an item that has no value.
-    /// - Throws: `itemNotFound` if there is no such item; like ``copy(_:_:_:)`` if it needs the
+    /// - Throws: `itemNotFound` if there is no such item; like ``copy(_:_:_:refusingDamage:)`` if it needs the
     ///   user.
     package func value(
         of name: PasswordName, _ policy: AuthenticationPolicy = AuthenticationPolicy()
@@ -82,7 +88,7 @@ extension KeychainSession {
     /// The value of the first item that matches.
     ///
     /// - Returns: nil for an item that has no value.
-    /// - Throws: `itemNotFound` if none matches; like ``copy(_:_:_:)`` if it needs the user.
+    /// - Throws: `itemNotFound` if none matches; like ``copy(_:_:_:refusingDamage:)`` if it needs the user.
     package func value(
         of query: ItemQuery, _ policy: AuthenticationPolicy = AuthenticationPolicy()
     ) throws(KeychainFailure) -> SecretValue? {

@@ -181,7 +181,7 @@ package struct KeychainSession: Sendable {
     /// Changes every item that matches, or none. Returns their number.
     ///
     /// - Throws: `itemNotFound` if none matches, `duplicateItem` if a primary key is taken; as
-    ///   ``copy(_:_:_:)`` if one needs a person.
+    ///   ``copy(_:_:_:refusingDamage:)`` if one needs a person.
     @discardableResult
     package func update(
         _ query: ItemQuery, _ changes: ItemChanges, value: SecretValue? = nil,

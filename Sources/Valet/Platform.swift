@@ -105,13 +105,13 @@ enum Platform {
     ///
     /// - Throws: `damaged`, and what `body` throws.
     static func refusingDamage<R>(
-        when isRefused: Bool = true, _ body: () throws(KeychainFailure) -> R
+        when isRefused: Bool, _ body: () throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
         #if canImport(Darwin) || VALET_APPLE_BRANCHES
             return try body()
         #else
             guard isRefused else { return try body() }
-            // A search reports damaged items in this way alone.
+            // A search by dictionary returns a status, and reports damaged items in this way alone.
             let before = KeychainFailure.last
             KeychainFailure.last = nil
             let result = try body()

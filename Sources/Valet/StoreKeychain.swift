@@ -105,10 +105,8 @@ struct StoreKeychain: KeychainBackend {
     private func copy(
         _ query: ItemQuery, _ policy: AuthenticationPolicy
     ) throws(KeychainFailure) -> [FoundItem] {
-        let session = try self.session()
-        return try Platform.refusingDamage { () throws(KeychainFailure) in
-            try session.copy(query, [.attributes, .value], policy)
-        }.map(FoundItem.init)
+        try session().copy(query, [.attributes, .value], policy, refusingDamage: true)
+            .map(FoundItem.init)
     }
 
     func copy(matching dictionary: [String: Any]) throws(KeychainFailure) -> [FoundItem] {
