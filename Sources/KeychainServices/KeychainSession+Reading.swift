@@ -72,8 +72,8 @@ extension KeychainSession {
     /// The value of the item of that name: the fast path.
     ///
     /// - Returns: nil for an item that has no value.
-    /// - Throws: `itemNotFound` if there is no such item; like ``copy(_:_:_:refusingDamage:)`` if it needs the
-    ///   user.
+    /// - Throws: `itemNotFound` if there is no such item; like
+    ///   ``copy(_:_:_:refusingDamage:)`` if it needs the user.
     package func value(
         of name: PasswordName, _ policy: AuthenticationPolicy = AuthenticationPolicy()
     ) throws(KeychainFailure) -> SecretValue? {
@@ -88,7 +88,8 @@ extension KeychainSession {
     /// The value of the first item that matches.
     ///
     /// - Returns: nil for an item that has no value.
-    /// - Throws: `itemNotFound` if none matches; like ``copy(_:_:_:refusingDamage:)`` if it needs the user.
+    /// - Throws: `itemNotFound` if none matches; like ``copy(_:_:_:refusingDamage:)`` if it needs
+    ///   the user.
     package func value(
         of query: ItemQuery, _ policy: AuthenticationPolicy = AuthenticationPolicy()
     ) throws(KeychainFailure) -> SecretValue? {
