@@ -97,19 +97,32 @@ var products: [Product] = [
             ["CLinux", "KeychainModel", "Keybag", "SecretMemory", "Sealing", "System"]),
         library("Backup", ["KeychainModel", "SecretMemory", "Sealing", "System"]),
         library(
+            "KeychainRows",
+            ["Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing", "System"]),
+        library(
+            "KeychainKeys",
+            [
+                "Backup", "Database", "KeychainModel", "KeychainRows", "Keybag", "LockState",
+                "SecretMemory", "Sealing", "System", "TPM",
+            ]),
+        library(
             "KeychainStore",
             [
-                "Backup", "Database", "KeychainModel", "Keybag", "LockState", "SecretMemory",
-                "Sealing", "System", "TPM",
+                "Backup", "Database", "KeychainKeys", "KeychainModel", "KeychainRows", "Keybag",
+                "LockState", "SecretMemory", "Sealing", "System", "TPM",
             ]),
         library(
             "KeychainServices",
             [
-                "KeychainModel", "KeychainStore", "SecretMemory", "System", "UserPresence",
+                "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainStore", "SecretMemory",
+                "System", "UserPresence",
             ], optional: ["Fingerprint": "Fingerprint"]),
         library(
             "SecItem",
-            ["KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory", "System"]),
+            [
+                "KeychainModel", "KeychainRows", "KeychainServices", "KeychainStore",
+                "SecretMemory", "System",
+            ]),
         library("CoreFoundationNames", ["KeychainModel", "KeychainServices", "SecItem"]),
         library("SecItemRequests", ["CoreFoundationNames", "KeychainModel", "SecItem"]),
         library(
@@ -124,7 +137,8 @@ var products: [Product] = [
                 "KeychainModel", "KeychainServices", "KeychainStore", "SecItem", "SecItemRequests",
                 "SecretMemory",
             ]),
-        library("ValetTesting", ["KeychainModel", "KeychainServices", "KeychainStore"]),
+        library(
+            "ValetTesting", ["KeychainKeys", "KeychainModel", "KeychainServices", "KeychainStore"]),
         library(
             "LocalAuthentication",
             ["CoreFoundationNames", "KeychainModel", "KeychainServices", "SecItem"]),
@@ -133,15 +147,16 @@ var products: [Product] = [
         library(
             "ValetCLI",
             [
-                "CLinux", "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory",
-                "UserPresence",
+                "CLinux", "KeychainKeys", "KeychainModel", "KeychainServices", "KeychainStore",
+                "SecretMemory", "UserPresence",
             ]),
         .executableTarget(
             name: "ValetCommand", dependencies: ["ValetCLI"], swiftSettings: strict),
         testSupport("CForkSupport"),
         testSupport("TestValues"),
         testSupport(
-            "TestSupport", ["KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory"]),
+            "TestSupport",
+            ["KeychainKeys", "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory"]),
         testSupport("SystemSupport", ["System", "TestValues"]),
         tests("System", ["SystemSupport", "TestValues"]),
         tests("Database", ["System", "SystemSupport", "TestValues"]),
@@ -152,8 +167,8 @@ var products: [Product] = [
         tests(
             "Fingerprint",
             [
-                "KeychainModel", "KeychainServices", "KeychainStore", "SecItem",
-                "SecretMemory", "System", "TestValues", "UserPresence",
+                "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainServices",
+                "KeychainStore", "SecItem", "SecretMemory", "System", "TestValues", "UserPresence",
                 "ValetTestAgent",
             ]),
         tests("Sealing", ["SecretMemory", "TestValues"]),
@@ -178,23 +193,26 @@ var products: [Product] = [
         tests(
             "KeychainStore",
             [
-                "Database", "KeyTestSupport", "KeychainModel", "Keybag", "LockState",
-                "SecretMemory", "Sealing", "System", "TPM", "TestValues",
+                "Database", "KeyTestSupport", "Keybag", "KeychainKeys", "KeychainModel",
+                "KeychainRows", "LockState", "Sealing", "SecretMemory", "System", "TPM",
+                "TestValues",
             ]),
         tests(
-            "KeychainServices", ["KeychainModel", "KeychainStore", "SecretMemory", "TestSupport"]),
+            "KeychainServices",
+            ["KeychainKeys", "KeychainModel", "KeychainStore", "SecretMemory", "TestSupport"]),
         tests(
             "SecItem",
             [
-                "KeychainModel", "KeychainServices", "KeychainStore", "LocalAuthentication",
-                "SecretMemory", "Security", "System", "TestSupport", "TestValues", "UserPresence",
+                "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainServices",
+                "KeychainStore", "LocalAuthentication", "SecretMemory", "Security", "System",
+                "TestSupport", "TestValues", "UserPresence",
             ]),
         tests(
             "Valet",
             [
-                "KeychainModel", "KeychainServices", "KeychainStore", "SecItem",
-                "SecItemRequests", "SecretMemory", "System", "TestSupport", "TestValues",
-                "UserPresence",
+                "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainServices",
+                "KeychainStore", "SecItem", "SecItemRequests", "SecretMemory", "System",
+                "TestSupport", "TestValues", "UserPresence",
             ]),
         tests("SecItemRequests", ["KeychainModel"]),
         tests(
@@ -206,22 +224,24 @@ var products: [Product] = [
         tests(
             "ValetTesting",
             [
-                "KeychainModel", "KeychainServices", "KeychainStore", "KeychainSwift",
-                "SecretMemory", "Security", "Valet",
+                "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainServices",
+                "KeychainStore", "KeychainSwift", "SecretMemory", "Security", "Valet",
             ]),
         tests(
             "ValetCLI",
             [
-                "KeyTestSupport", "KeychainModel", "KeychainServices", "KeychainStore",
-                "SecretMemory", "System", "TPM", "TestValues", "UserPresence", "ValetCommand",
+                "KeyTestSupport", "KeychainKeys", "KeychainModel", "KeychainRows",
+                "KeychainServices", "KeychainStore", "SecretMemory", "System", "TPM", "TestValues",
+                "UserPresence", "ValetCommand",
             ],
             exclude: ["scripts", "terminal.py"]),
         testAgent(
             "ValetTestAgent",
             [
                 "CForkSupport", "CLinux", "CoreFoundationNames", "Database", "Fingerprint",
-                "KeyTestSupport", "KeychainModel", "KeychainServices", "KeychainStore", "LockState",
-                "SecItem", "Sealing", "SecretMemory", "System", "TPM", "UserPresence", "Valet",
+                "KeyTestSupport", "KeychainKeys", "KeychainModel", "KeychainRows",
+                "KeychainServices", "KeychainStore", "LockState", "Sealing", "SecItem",
+                "SecretMemory", "System", "TPM", "UserPresence", "Valet",
             ]),
         .testTarget(
             name: targetName("IntegrationTests"),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import ValetKeychainModel
+internal import ValetKeychainRows
 package import ValetKeychainStore
 package import ValetSecretMemory
 

@@ -2,6 +2,8 @@
 
 internal import Synchronization
 package import ValetKeychainModel
+internal import ValetKeychainKeys
+package import ValetKeychainRows
 package import ValetKeychainStore
 package import ValetSecretMemory
 internal import ValetUserPresence

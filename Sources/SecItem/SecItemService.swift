@@ -2,6 +2,7 @@
 
 internal import Foundation
 package import ValetKeychainModel
+internal import ValetKeychainRows
 package import ValetKeychainServices
 internal import ValetKeychainStore
 internal import ValetSecretMemory

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetKeychainKeys
 internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore

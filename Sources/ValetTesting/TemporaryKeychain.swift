@@ -3,6 +3,7 @@
 // `ValetTesting` gives the tests of applications keychains of their own.
 
 internal import Foundation
+internal import ValetKeychainKeys
 internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore

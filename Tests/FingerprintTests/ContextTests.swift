@@ -2,6 +2,8 @@
 
 import Foundation
 import Testing
+import ValetKeychainKeys
+import ValetKeychainRows
 import ValetKeychainServices
 import ValetKeychainStore
 import ValetSecItem

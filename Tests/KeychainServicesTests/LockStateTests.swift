@@ -2,6 +2,7 @@
 
 import Foundation
 import Testing
+import ValetKeychainKeys
 import ValetKeychainModel
 import ValetTestSupport
 

@@ -7,6 +7,8 @@ import ValetKeychainModel
 import ValetLockState
 import ValetSystem
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// A keychain that locks itself when it is not used. All these tests wait for the clock of the
@@ -65,7 +67,7 @@ import ValetSystem
     func `is made longer by a use`(_ kind: Use) throws {
         let end = try unlock(autoLock: .seconds(16))
         try use(kind)
-        let opened = try store.withEngine("look") { $0.lastKnownState?.opened }
+        let opened = try store.perform(.keys, "look") { $0.keychain.lastKnownState?.opened }
         while try store.availability().end == end {
             try use(kind)
             Self.pause()
@@ -74,7 +76,7 @@ import ValetSystem
         #expect(try store.status().autoLock == .seconds(16))
         #expect(try store.status().remaining == nil)
         // Nothing had to be opened again.
-        let now = try store.withEngine("look") { $0.lastKnownState?.opened }
+        let now = try store.perform(.keys, "look") { $0.keychain.lastKnownState?.opened }
         #expect(opened != nil && now === opened)
     }
 
@@ -97,8 +99,8 @@ import ValetSystem
     @Test func `goes on without being made longer while others write`() throws {
         let end = try unlock(autoLock: .seconds(16))
         let isShared = try store.status().lockStateProvider == "kernel"
-        try store.withEngine("write") { (engine) throws(KeychainFailure) in
-            let held = try translating("write") { try engine.lock.acquire(before: .never) }
+        try store.perform(.keys, "write") { keys in
+            let held = try keys.keychain.pool.lock.acquire(before: .never)
             let due = BootTime.now.advanced(by: .milliseconds(2_500))
             while BootTime.now < due {
                 _ = try? keychain.value("whenUnlocked")

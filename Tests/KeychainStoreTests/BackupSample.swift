@@ -5,6 +5,8 @@ import ValetKeychainModel
 import ValetSealing
 import ValetSecretMemory
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// The path of a backup file beside no keychain, which goes with the object.

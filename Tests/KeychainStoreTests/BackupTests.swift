@@ -6,6 +6,8 @@ import ValetKeychainModel
 import ValetSealing
 import ValetSecretMemory
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 @Suite struct `A backup of a keychain` {

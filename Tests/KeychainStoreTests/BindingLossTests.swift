@@ -10,6 +10,8 @@ import ValetSystem
 import ValetTPM
 import ValetTestValues
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// spec/keys-and-states.md §5, state K: a TPM that is lost, or does not want.

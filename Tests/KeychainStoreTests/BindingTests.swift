@@ -9,6 +9,8 @@ import ValetLockState
 import ValetSystem
 import ValetTPM
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// spec/keys-and-states.md §2, rows D, T and Kpass; docs/FORMAT.md §4.8.
@@ -102,8 +104,8 @@ import ValetTPM
         try bound.forget()
         #expect(isWhole())
         let id = try #require(try store.status().keychainID)
-        let isShared = try store.withEngine("test") { (engine) throws(KeychainFailure) in
-            try engine.readFacts("test", .never).sharedLockState.isShared
+        let isShared = try store.perform(.keys, "test") { keys in
+            try keys.facts().sharedLockState.isShared
         }
         bound.swtpm.kill()
         store.close()

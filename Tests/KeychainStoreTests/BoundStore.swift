@@ -11,6 +11,8 @@ import ValetSystem
 import ValetTPM
 import ValetTestValues
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// A keychain with a TPM of its own, and something in between that counts what the TPM is asked.
@@ -85,8 +87,8 @@ final class BoundStore {
 
     /// Forgets everything, as the end of all programs and of the machine's run does.
     func forget() throws {
-        let id = try store.withEngine("test") { (engine) throws(KeychainFailure) in
-            try engine.readFacts("test", .never).settings.keychainID
+        let id = try store.perform(.keys, "test") { keys in
+            try keys.facts().settings.keychainID
         }
         store.close()
         try LockStates.store(of: id, at: store.location).lock(all: true)

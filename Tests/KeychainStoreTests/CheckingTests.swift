@@ -8,6 +8,8 @@ import ValetLockState
 import ValetSecretMemory
 import ValetSystem
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// A keychain with a passcode. No key of it stays in the kernel.
@@ -35,9 +37,9 @@ private final class LockableStore {
         try KeychainPasscode(bytes(text))
     }
 
-    func facts() throws -> KeychainFacts {
-        try store.withEngine("test") { (engine) throws(KeychainFailure) in
-            try engine.readFacts("test", Deadline(after: .seconds(5)))
+    func facts() throws -> KeychainHeader {
+        try store.perform(.keys, "test") { keys in
+            try keys.facts()
         }
     }
 

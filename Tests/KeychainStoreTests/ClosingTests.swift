@@ -6,6 +6,8 @@ import ValetDatabase
 import ValetKeychainModel
 import ValetSystem
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 @Suite struct `A keychain that several stores use` {

@@ -5,6 +5,8 @@ import ValetDatabase
 import ValetKeychainModel
 import ValetSystem
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 @Suite struct `A damaged item` {

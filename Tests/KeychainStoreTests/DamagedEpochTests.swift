@@ -7,6 +7,8 @@ import ValetKeychainModel
 import ValetSecretMemory
 import ValetSystem
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// docs/FORMAT.md §4.4: what the old keys do not open, nothing opens later.

@@ -4,6 +4,8 @@ import Foundation
 import Testing
 import ValetKeychainModel
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// spec/keys-and-states.md §5, state K and I, in the states that they are met in.

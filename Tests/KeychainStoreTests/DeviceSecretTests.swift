@@ -8,6 +8,8 @@ import ValetSealing
 import ValetSecretMemory
 import ValetSystem
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// docs/FORMAT.md §3.2.

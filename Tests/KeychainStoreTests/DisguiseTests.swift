@@ -3,6 +3,8 @@
 import Testing
 import ValetKeychainModel
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// Columns that nobody has vouched for before the names in the row are open.

@@ -12,6 +12,8 @@ import ValetSealing
 import ValetSecretMemory
 import ValetSystem
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// Keys that are published for another epoch than the database has: spec/keys-and-states.md §6.
@@ -34,23 +36,17 @@ import ValetSystem
     }
 
     /// The keys of the keychain as it is, and as it would be in a next epoch.
-    private func published(_ engine: Engine) throws -> Published {
-        let facts = try engine.readFacts(Self.operation, Deadline(after: .seconds(5)))
-        let change = try engine.change(
-            facts, .protector(engine.protector(of: facts, passcode, Self.operation, .seconds(5))),
-            to: NextEpoch(passcode: passcode, stretching: .lowest), Self.operation)
+    private func published(_ keys: KeyAccess) throws -> Published {
+        let facts = try keys.facts()
+        let change = try keys.change(
+            facts, .protector(keys.protector(of: facts, passcode)),
+            to: NextEpoch(passcode: passcode, stretching: .lowest))
         let new = try change.keybags(after: facts)
-        let opener = try engine.protector(of: facts, passcode, Self.operation, .seconds(5))
+        let opener = try keys.protector(of: facts, passcode)
         return Published(
             before: facts.published(try facts.unlock(with: opener)),
             after: new.published(try new.unlock(with: change.protector)),
             lockState: facts.sharedLockState)
-    }
-
-    private func withEngine<R>(_ body: (Engine) throws -> R) throws -> R {
-        try epochs.store.withEngine(Self.operation) { (engine) throws(KeychainFailure) in
-            try translating(Self.operation) { try body(engine) }
-        }
     }
 
     /// Lets readers in while `publish` has been done under the lock, and `undo` has not.
@@ -59,9 +55,9 @@ import ValetSystem
         _ undo: @escaping @Sendable (LockStateStore, [EpochKeys]) throws -> Void
     ) throws -> [String: String] {
         let answers = Mutex<[String: String]>([:])
-        try withEngine { engine in
-            let published = try published(engine)
-            let held = try engine.lock.acquire(before: Deadline(after: .seconds(5)))
+        try epochs.store.perform(.keys, Self.operation) { keys in
+            let published = try published(keys)
+            let held = try keys.keychain.pool.lock.acquire(before: Deadline(after: .seconds(5)))
             try publish(published)
             let group = DispatchGroup()
             for name in names {
@@ -121,18 +117,12 @@ import ValetSystem
     @Test func `are looked at twice before they count as locked`() throws {
         let other = ItemStore(KeychainLocation(folder: epochs.keychain.folder + "/."))
         let name = "\(ProtectionClass.afterFirstUnlock)"
-        try withEngine { engine in
+        try epochs.store.perform(.keys, Self.operation) { keys in
             var doubts = EpochDoubts()
-            let deadline = Deadline(after: .seconds(5))
-            let isBelieved = try engine.withReader(deadline) { (store) throws(KeychainFailure) in
-                try translating(Self.operation) {
-                    let transaction = try ReadTransaction(on: store.connection)
-                    _ = try engine.currentFacts(store)
-                    try other.removePasscode(passcode)
-                    let state = try engine.believed(engine.currentState(store), &doubts)
-                    _ = consume transaction
-                    return state != nil
-                }
+            let isBelieved = try keys.read { store in
+                _ = try keys.keychain.currentFacts(store)
+                try other.removePasscode(passcode)
+                return try keys.keychain.believed(keys.keychain.currentKeys(store), &doubts) != nil
             }
             #expect(!isBelieved)
         }
@@ -140,8 +130,8 @@ import ValetSystem
     }
 
     @Test func `count as locked if it never comes`() throws {
-        try withEngine { engine in
-            let published = try published(engine)
+        try epochs.store.perform(.keys, Self.operation) { keys in
+            let published = try published(keys)
             try published.lockState.lock(all: true)
             try published.lockState.publish(published.after, within: .none)
         }
@@ -214,20 +204,16 @@ import ValetSystem
     }
 
     @Test func `is gone on with by who has the keys of now, not those of before`() throws {
-        let stale = try epochs.store.withEngine("test") { (engine) throws(KeychainFailure) in
-            try engine.read("test", Deadline(after: .seconds(5))) { $1 }
-        }
+        let stale = try epochs.store.perform(.read, "test") { $0.keys }
         try epochs.finishEpoch()
         try epochs.beginEpoch(passcode)
         try epochs.add("new")
         try epochs.finishEpoch()
         try epochs.beginEpoch(passcode)
         let epochs = epochs
-        try epochs.store.withEngine("test") { (engine) throws(KeychainFailure) in
-            _ = try engine.write("test", Deadline(after: .seconds(5))) { _, _ in
-                // Another thread that was slow.
-                engine.lastKnownState = stale
-            }
+        _ = try epochs.store.perform(.write, "test") { _ in
+            // Another thread that was slow.
+            try epochs.store.perform(.keys, "test") { $0.keychain.lastKnownState = stale }
         }
         #expect(try epochs.store.status().quarantinedRowCount == 0)
         try epochs.finishEpoch()

@@ -7,6 +7,8 @@ import ValetKeychainModel
 import ValetSealing
 import ValetSecretMemory
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// What lies beside the device key while keys are changed, and what somebody put there.

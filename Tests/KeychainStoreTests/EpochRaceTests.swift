@@ -9,6 +9,8 @@ import ValetKeychainModel
 import ValetSecretMemory
 import ValetSystem
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// Readers and writers, on threads and on connections and keys of their own, beside who changes

@@ -6,6 +6,8 @@ import ValetKeychainModel
 import ValetSecretMemory
 import ValetSystem
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// Epoch changes in single steps.
@@ -17,23 +19,22 @@ extension EpochStore {
     /// - Returns: What the rest of it takes.
     @discardableResult
     func beginEpoch(_ passcode: KeychainPasscode? = nil) throws -> BegunEpoch {
-        let begun = try store.withEngine(Self.operation) { (engine) throws(KeychainFailure) in
-            let deadline = Deadline(after: .seconds(5))
-            let facts = try engine.readFacts(Self.operation, deadline)
-            let change = try engine.change(
+        let begun = try store.perform(.keys, Self.operation) { keys in
+            let facts = try keys.facts()
+            let change = try keys.change(
                 facts,
                 .protector(
-                    engine.protector(of: facts, passcode, Self.operation, .seconds(5))),
-                to: NextEpoch(passcode: passcode, stretching: .lowest), Self.operation)
-            return try engine.begin(change, after: facts, Self.operation, deadline)
+                    keys.protector(of: facts, passcode)),
+                to: NextEpoch(passcode: passcode, stretching: .lowest))
+            return try keys.begin(change, after: facts)
         }
         return try #require(begun)
     }
 
     /// Brings an epoch change to its end.
     func finishEpoch(_ begun: BegunEpoch? = nil) throws {
-        let isDone = try store.withEngine(Self.operation) { (engine) throws(KeychainFailure) in
-            try engine.finishEpochChange(before: .never, of: begun)
+        let isDone = try store.perform(.keys, Self.operation) { keys in
+            try EpochFinisher(keychain: keys.keychain).finish(before: .never, of: begun)
         }
         #expect(isDone)
         #expect(try !store.status().isRotating)
@@ -50,20 +51,16 @@ extension EpochStore {
 
     /// How many rows of service `service` there are under each epoch's keys, the older first.
     func rowCounts() throws -> [Int] {
-        try store.withEngine(Self.operation) { (engine) throws(KeychainFailure) in
-            try engine.read(Self.operation, Deadline(after: .seconds(5))) {
-                (store, state) throws(KeychainFailure) in
-                try translating(Self.operation) {
-                    var counts = [0, 0]
-                    let run = try store.all.start()
-                    while try run.step() {
-                        let row = try SealedRow(run)
-                        counts[state.isNewest(row.header) ? 1 : 0] += 1
-                    }
-                    return counts
-                }
+        let counts = try store.perform(.read, Self.operation) { snapshot in
+            var counts = [0, 0]
+            let run = try snapshot.store.all.start()
+            while try run.step() {
+                let row = try SealedRow(run)
+                counts[snapshot.state.isNewest(row.header) ? 1 : 0] += 1
             }
+            return counts
         }
+        return try #require(counts)
     }
 
     func items(_ query: ItemQuery, _ parts: ItemParts = [.attributes, .value]) throws

@@ -7,6 +7,8 @@ import ValetSealing
 import ValetSecretMemory
 import ValetTPM
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// A keychain whose keys are changed, in a temporary folder. No key of it stays in the kernel.

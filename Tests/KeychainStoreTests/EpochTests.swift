@@ -7,6 +7,8 @@ import ValetKeychainModel
 import ValetSecretMemory
 import ValetSystem
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 @Suite struct `New keys for a keychain` {
@@ -208,18 +210,17 @@ import ValetSystem
 
     @Test func `is not locked by who removed a passcode before it was set again`() throws {
         let epochs = epochs
-        try epochs.store.withEngine("test") { (engine) throws(KeychainFailure) in
-            try engine.lockWithoutPasscode("test", Deadline(after: .seconds(5)))
+        try epochs.store.perform(.keys, "test") { keys in
+            try keys.lockWithoutPasscode(Deadline(after: .seconds(5)))
         }
         #expect(try epochs.state() == .unlocked)
         // Setting one publishes under the lock of writers, and commits under it.
         let waited = epochs.code {
-            try epochs.store.withEngine("test") { (engine) throws(KeychainFailure) in
-                try translating("test") {
-                    let held = try engine.lock.acquire(before: Deadline(after: .seconds(5)))
-                    try engine.lockWithoutPasscode("test", .immediately)
-                    _ = consume held
-                }
+            try epochs.store.perform(.keys, "test") { keys in
+                let held = try keys.keychain.pool.lock.acquire(
+                    before: Deadline(after: .seconds(5)))
+                try keys.lockWithoutPasscode(.immediately)
+                _ = consume held
             }
         }
         #expect(waited == .timedOut)

@@ -7,6 +7,8 @@ import ValetKeychainModel
 import ValetSealing
 import ValetSystem
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// docs/FORMAT.md §7.

@@ -7,6 +7,8 @@ import ValetKeychainModel
 import ValetSealing
 import ValetSystem
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// Bytes that are changed in what follows from the rows: `doctor --repair-indexes`.

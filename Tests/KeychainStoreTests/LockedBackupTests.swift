@@ -4,6 +4,8 @@ import Foundation
 import Testing
 import ValetKeychainModel
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// docs/decisions/0018, 0019: half a backup of a locked keychain would be taken for one.

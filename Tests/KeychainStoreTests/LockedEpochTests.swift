@@ -9,6 +9,8 @@ import ValetLockState
 import ValetSealing
 import ValetSystem
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// A keychain with a passcode, limits, and an item of each class.
@@ -58,29 +60,27 @@ private struct Locked {
 
     /// The reading of this process, as it is for the keychain of now.
     func reading() throws -> LockReading {
-        try store.withEngine("look") { (engine) throws(KeychainFailure) in
-            try engine.readFacts("look", Deadline(after: .seconds(5))).lockReading
+        try store.perform(.keys, "look") { keys in
+            try keys.facts().lockReading
         }
     }
 
     /// Begins a change that is put back, with `body` in between.
     func putBack(_ body: (LockStateStore) throws -> Void) throws {
         let passcode = passcode
-        try store.withEngine("test") { (engine) throws(KeychainFailure) in
-            try translating("test") {
-                let facts = try engine.readFacts("test", Deadline(after: .seconds(5)))
-                let opener = try engine.protector(of: facts, passcode, "test", .seconds(5))
-                let next = NextEpoch(passcode: passcode, stretching: .lowest)
-                let change = try engine.change(facts, .protector(opener), to: next, "test")
-                let held = try engine.lock.acquire(before: Deadline(after: .seconds(5)))
-                let new = try change.keybags(after: facts)
-                let before = facts.lockReading
-                try new.publishUnlocking(
-                    before, of: facts, new.unlock(with: change.protector), since: nil)
-                try body(#require(facts.lockState))
-                try facts.putBack(before)
-                _ = consume held
-            }
+        try store.perform(.keys, "test") { keys in
+            let facts = try keys.facts()
+            let opener = try keys.protector(of: facts, passcode)
+            let next = NextEpoch(passcode: passcode, stretching: .lowest)
+            let change = try keys.change(facts, .protector(opener), to: next)
+            let held = try keys.keychain.pool.lock.acquire(before: Deadline(after: .seconds(5)))
+            let new = try change.keybags(after: facts)
+            let before = facts.lockReading
+            try new.publishUnlocking(
+                before, of: facts, new.unlock(with: change.protector), since: nil)
+            try body(#require(facts.lockState))
+            try facts.putBack(before)
+            _ = consume held
         }
     }
 }

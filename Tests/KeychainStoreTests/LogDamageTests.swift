@@ -6,6 +6,8 @@ import ValetDatabase
 import ValetKeychainModel
 import ValetSystem
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// docs/decisions/0016-damaged-log.md.
@@ -128,11 +130,9 @@ import ValetSystem
     /// A restart begins at the front, and what is behind has other salts.
     @Test func `is not seen in what an earlier round has left`() throws {
         try crash { _ in nil }
-        try store.withEngine("test") { (engine) throws(KeychainFailure) in
-            try translating("test") {
-                let writer = try engine.writer(Deadline(after: .seconds(5)))
-                try writer.connection.checkpoint(.passive)
-            }
+        try store.perform(.keys, "test") { keys in
+            let writer = try keys.keychain.pool.writer(Deadline(after: .seconds(5)))
+            try writer.connection.checkpoint(.passive)
         }
         try store.set(Addition(.generic("b"), value: .text("value of b")), for: keychain.caller)
         let again = ItemStore(KeychainLocation(folder: folder + "/."))

@@ -7,6 +7,8 @@ import ValetDatabase
 import ValetKeychainModel
 import ValetSystem
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// More items than one transaction deletes: docs/decisions/0051-many-items.md.

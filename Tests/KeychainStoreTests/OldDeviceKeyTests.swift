@@ -8,6 +8,8 @@ import ValetSealing
 import ValetSecretMemory
 import ValetSystem
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// docs/FORMAT.md §4.4, step 5: what is erased beside the device key, and what never is.
@@ -187,7 +189,7 @@ import ValetSystem
         }
         #expect(epochs.code { try epochs.finishEpoch() } == .incomplete)
         #expect(contents("device.key") == old && contents(own) == seen)
-        let mark = epochs.keychain.folder + "/" + Engine.erasePendingName
+        let mark = epochs.keychain.folder + "/" + OpenKeychain.erasePendingName
         #expect(FileManager.default.fileExists(atPath: mark))
         #expect(epochs.store.strayDeviceKeys().allSatisfy { $0.hint?.contains("erase it") != true })
         plant(own, new)

@@ -5,6 +5,8 @@ import ValetKeychainModel
 import ValetSealing
 import ValetSecretMemory
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// What a call for an item with a password comes to.

@@ -8,6 +8,8 @@ import ValetSealing
 import ValetSecretMemory
 import ValetSystem
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// docs/FORMAT.md §4.4: rows whose values are sealed to a pair of keys.
@@ -86,8 +88,8 @@ import ValetSystem
     @Test func `wait for the passcode when their change is left undone`() throws {
         try epochs.beginEpoch(first)
         try forget()
-        let isDone = try epochs.store.withEngine("test") { (engine) throws(KeychainFailure) in
-            try engine.finishEpochChange(before: .never)
+        let isDone = try epochs.store.perform(.keys, "test") { keys in
+            try EpochFinisher(keychain: keys.keychain).finish(before: .never)
         }
         #expect(!isDone)
         #expect(try epochs.store.status().isRotating)
@@ -105,15 +107,15 @@ import ValetSystem
     /// docs/FORMAT.md §4.7.
     @Test func `are not opened by what a change that stopped early has left`() throws {
         try epochs.beginEpoch(first)
-        let kept = try epochs.store.withEngine("test") { (engine) throws(KeychainFailure) in
-            engine.takeProofForResealing()
+        let kept = try epochs.store.perform(.keys, "test") { keys in
+            keys.keychain.takeProofForResealing()
         }
         #expect(kept == nil)
         #expect(
             epochs.code { try epochs.store.changePasscode(EpochStore.passcode("wrong"), to: first) }
                 == .authenticationFailed)
-        let after = try epochs.store.withEngine("test") { (engine) throws(KeychainFailure) in
-            engine.takeProofForResealing()
+        let after = try epochs.store.perform(.keys, "test") { keys in
+            keys.keychain.takeProofForResealing()
         }
         #expect(after == nil)
     }
@@ -131,8 +133,8 @@ import ValetSystem
     @Test func `are not opened by an unlock that failed`() throws {
         try epochs.beginEpoch(first)
         try forget()
-        let kept = try epochs.store.withEngine("test") { (engine) throws(KeychainFailure) in
-            let facts = try engine.readFacts("test", .never)
+        let kept = try epochs.store.perform(.keys, "test") { keys in
+            let facts = try keys.facts()
             // Keys of another keychain are not published.
             let elsewhere = LockStateStore(
                 keychainID: .random(),
@@ -140,15 +142,15 @@ import ValetSystem
             ) {
                 LockStateProvider(for: LockStateProvider.Circumstances())
             }
-            let failing = KeychainFacts(
+            let failing = KeychainHeader(
                 facts.settings, newest: facts.newest, older: facts.older, at: facts.location,
                 lockState: elsewhere)
-            let protector = try engine.protector(of: failing, first, "test", .seconds(5))
-            #expect(throws: KeychainFailure.self) {
-                _ = try engine.publish(
+            let protector = try keys.protector(of: failing, first)
+            #expect(throws: LockStateError.self) {
+                _ = try keys.publish(
                     failing, openedBy: protector, within: .none, since: nil, .never)
             }
-            return engine.takeProofForResealing()
+            return keys.keychain.takeProofForResealing()
         }
         #expect(kept == nil)
     }

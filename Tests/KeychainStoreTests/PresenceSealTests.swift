@@ -8,6 +8,8 @@ import ValetSealing
 import ValetSecretMemory
 import ValetSystem
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// docs/FORMAT.md §5.2: values that are sealed twice.
@@ -69,25 +71,21 @@ import ValetSystem
         let person = try epochs.add("3", EpochStore.accessControl(.userPresence))
         let finger = try epochs.fingerProof()
         let (bound, gated) = (try epochs.keychain.row(item), try epochs.keychain.row(person))
-        try epochs.store.withEngine("test") { (engine) throws(KeychainFailure) in
-            try engine.read("test", Deadline(after: .seconds(5))) {
-                (_, state) throws(KeychainFailure) in
-                #expect(state.isComplete)
-                try translating("test") {
-                    let cipher = try state.cipher(opening: bound.header)
-                    let parts = try ValueParts(bound)
-                    let secret = try #require(bound.secret)
-                    for proof in [nil, finger] {
-                        #expect(throws: RowFailure.needsPerson) {
-                            _ = try cipher.openValue(parts, secret.span, proof)
-                        }
-                    }
-                    // The gate of fingers is the program's: the key is open while unlocked.
-                    let other = try #require(gated.secret)
-                    let value = try cipher.openValue(ValueParts(gated), other.span, finger)
-                    #expect(value.array == Array("value of 3".utf8))
+        _ = try epochs.store.perform(.read, "test") { snapshot in
+            let state = snapshot.state
+            #expect(state.isComplete)
+            let cipher = try state.cipher(opening: bound.header)
+            let parts = try ValueParts(bound)
+            let secret = try #require(bound.secret)
+            for proof in [nil, finger] {
+                #expect(throws: RowFailure.needsPerson) {
+                    _ = try cipher.openValue(parts, secret.span, proof)
                 }
             }
+            // The gate of fingers is the program's: the key is open while unlocked.
+            let other = try #require(gated.secret)
+            let value = try cipher.openValue(ValueParts(gated), other.span, finger)
+            #expect(value.array == Array("value of 3".utf8))
         }
     }
 

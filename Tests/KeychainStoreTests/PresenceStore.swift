@@ -4,6 +4,8 @@ import Testing
 import ValetKeychainModel
 import ValetSecretMemory
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// What a call for an item that may need a person comes to.

@@ -6,6 +6,8 @@ import ValetKeybag
 import ValetKeychainModel
 import ValetSecretMemory
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// spec/secitem.md §10, as far as the store has to do with it.

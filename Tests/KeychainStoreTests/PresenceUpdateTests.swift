@@ -4,6 +4,8 @@ import Testing
 import ValetKeychainModel
 import ValetSecretMemory
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// spec/secitem.md §6, §10.4, §10.7.

@@ -7,6 +7,8 @@ import ValetSealing
 import ValetSecretMemory
 import ValetTestValues
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// docs/FORMAT.md §4.2, §5.2, §5.4, made by a program that knows nothing but that page.

@@ -12,6 +12,8 @@ import ValetSealing
 import ValetSecretMemory
 import ValetSystem
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// docs/FORMAT.md §4.6: new keys from the first transaction on.
@@ -39,21 +41,16 @@ import ValetSystem
     /// Does the transaction of a recovery and leaves it at that, as a kill would.
     private func beginRecovery(_ passcode: KeychainPasscode?) throws {
         let text = text.withBytes { SecretBytes(copying: $0) }
-        let hasBegun = try epochs.store.withEngine(Self.operation) {
-            (engine) throws(KeychainFailure) in
-            let deadline = Deadline(after: .seconds(5))
-            let facts = try engine.readFacts(Self.operation, deadline)
-            let key = try translating(Self.operation) {
-                try text.withBytes { bytes throws(KeybagError) in
-                    try RecoveryKey(parsing: bytes)
-                }
+        let hasBegun = try epochs.store.perform(.keys, Self.operation) { keys in
+            let facts = try keys.facts()
+            let key = try text.withBytes { bytes throws(KeybagError) in
+                try RecoveryKey(parsing: bytes)
             }
             let opener = RecoveryProtector(
-                key, deviceSecret: try engine.source.secret(of: facts, until: .immediately))
-            let change = try engine.change(
-                facts, .recovery(opener), to: NextEpoch(passcode: passcode, stretching: .lowest),
-                Self.operation)
-            return try engine.begin(change, after: facts, Self.operation, deadline) != nil
+                key, deviceSecret: try keys.source.secret(of: facts, until: .immediately))
+            let change = try keys.change(
+                facts, .recovery(opener), to: NextEpoch(passcode: passcode, stretching: .lowest))
+            return try keys.begin(change, after: facts) != nil
         }
         #expect(hasBegun)
     }
@@ -61,9 +58,8 @@ import ValetSystem
     /// The epochs of all keybags, the newest first.
     private var keybagEpochs: [UInt64] {
         get throws {
-            let facts = try epochs.store.withEngine(Self.operation) {
-                (engine) throws(KeychainFailure) in
-                try engine.readFacts(Self.operation, Deadline(after: .seconds(5)))
+            let facts = try epochs.store.perform(.keys, Self.operation) { keys in
+                try keys.facts()
             }
             return facts.keybags.map(\.epoch.rawValue)
         }

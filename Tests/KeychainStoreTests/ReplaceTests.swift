@@ -3,6 +3,8 @@
 import Testing
 import ValetKeychainModel
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 @Suite struct `Replacing what a query finds` {

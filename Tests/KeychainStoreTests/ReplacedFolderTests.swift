@@ -4,6 +4,8 @@ import Foundation
 import Testing
 import ValetKeychainModel
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// Two folders with a keychain each, of which one is at the path that a store has.

@@ -7,6 +7,8 @@ import ValetDatabase
 import ValetKeychainModel
 import ValetSystem
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// Set once, by any thread.
@@ -99,7 +101,7 @@ final class Counter: Sendable {
     @Test func `changes nothing when the damage comes between the two readings`() throws {
         let backup = try keychain.open(file)
         let directory = try PrivateDirectory.open(keychain.folder, creating: false)
-        let lock = LockFile(KeychainLocation.lockName, in: directory)
+        let lock = LockFile(KeychainFile.lock, in: directory)
         let held = try lock.acquire(before: Deadline(after: .seconds(5)))
         let isDone = Flag()
         let outcome = Mutex<KeychainFailure.Code?>(nil)

@@ -6,6 +6,8 @@ import ValetSealing
 import ValetSecretMemory
 import ValetTestValues
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// docs/FORMAT.md §6.4.

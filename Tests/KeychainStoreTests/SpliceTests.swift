@@ -3,6 +3,8 @@
 import Testing
 import ValetKeychainModel
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// What somebody without a key may try on the row of item 1; item 2 is another of its service.

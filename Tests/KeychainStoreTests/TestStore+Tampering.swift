@@ -7,6 +7,8 @@ import ValetKeychainModel
 import ValetSealing
 import ValetSystem
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// What an attacker without a key can do to the files.
@@ -15,7 +17,7 @@ extension TestStore {
     func tamper<R>(_ body: (Connection) throws -> R) throws -> R {
         let directory = try PrivateDirectory.open(folder, creating: false)
         let connection = try Connection(
-            to: KeychainLocation.databaseName, in: directory, for: .readWrite,
+            to: KeychainFile.database, in: directory, for: .readWrite,
             deadline: Deadline(after: .seconds(5)))
         let result = try body(connection)
         try connection.close()
@@ -79,15 +81,16 @@ extension TestStore {
 
 /// What a program can do that has the device key.
 extension TestStore {
-    /// Settings and keybag, with their keys.
-    func state() throws -> KeychainState {
+    /// The keys of every row.
+    func state() throws -> RowKeys {
         try tamper { connection in
-            let facts = try KeychainFacts.load(
-                from: StoreConnection(connection), at: store.location)
+            let facts = try KeychainHeader.load(
+                from: RowConnection(connection), at: store.location)
             let secret = try DeviceSecretSource(location: store.location)
                 .secret(of: facts, until: .immediately)
-            return try KeychainState(
-                facts, try facts.unlock(with: Protector(secret)), opened: nil)
+            return try OpenKeys(
+                facts, try facts.unlock(with: Protector(secret)), opened: nil
+            ).rows
         }
     }
 
@@ -95,8 +98,8 @@ extension TestStore {
     func rewriteSettings(_ change: (inout KeychainSettings) -> Void) throws {
         try tamper { connection in
             let source = DeviceSecretSource(location: store.location)
-            let facts = try KeychainFacts.load(
-                from: StoreConnection(connection), at: store.location)
+            let facts = try KeychainHeader.load(
+                from: RowConnection(connection), at: store.location)
             var (settings, locked) = (facts.settings, facts.newest)
             let secret = try source.secret(of: facts, until: .immediately)
             settings.stamp &+= 1

@@ -7,6 +7,8 @@ import ValetKeychainModel
 import ValetSecretMemory
 import ValetSystem
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// A keychain in a temporary folder, which goes with the object.

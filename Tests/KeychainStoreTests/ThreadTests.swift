@@ -6,6 +6,8 @@ import Testing
 import ValetKeychainModel
 import ValetTestValues
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 @Suite(.serialized) struct `Many threads` {

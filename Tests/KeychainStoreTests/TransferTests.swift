@@ -4,6 +4,8 @@ import Testing
 import ValetKeychainModel
 import ValetSecretMemory
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 @Suite struct `Moving items` {

@@ -7,6 +7,8 @@ import ValetSealing
 import ValetSecretMemory
 import ValetTestValues
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 /// The bytes of docs/FORMAT.md, made by a program that knows nothing but that page.

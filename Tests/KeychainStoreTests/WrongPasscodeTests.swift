@@ -4,6 +4,8 @@ import Synchronization
 import Testing
 import ValetKeychainModel
 
+@testable import ValetKeychainKeys
+@testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
 @Suite struct `Wrong passcodes` {
@@ -14,8 +16,8 @@ import ValetKeychainModel
     }
 
     private func wrongCount(_ epochs: EpochStore) throws -> Int {
-        try epochs.store.withEngine("test") { (engine) throws(KeychainFailure) in
-            engine.wrongPasscodes.count.load(ordering: .relaxed)
+        try epochs.store.perform(.keys, "test") { keys in
+            keys.keychain.wrongPasscodes.count.load(ordering: .relaxed)
         }
     }
 

@@ -4,6 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 import ValetKeychainModel
+import ValetKeychainRows
 import ValetKeychainStore
 import ValetSecretMemory
 import ValetSystem

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
+package import ValetKeychainKeys
 package import ValetKeychainModel
 package import ValetKeychainServices
 package import ValetKeychainStore

@@ -4,6 +4,7 @@ import Foundation
 import Synchronization
 import Valet
 import ValetCoreFoundationNames
+import ValetKeychainKeys
 import ValetKeychainModel
 import ValetKeychainServices
 import ValetKeychainStore

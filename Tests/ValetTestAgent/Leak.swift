@@ -3,6 +3,7 @@
 import Foundation
 import Synchronization
 import ValetCoreFoundationNames
+import ValetKeychainKeys
 import ValetKeychainModel
 import ValetKeychainServices
 import ValetKeychainStore

@@ -4,7 +4,9 @@ internal import Foundation
 internal import KeychainSwift
 internal import Security
 internal import Testing
+internal import ValetKeychainKeys
 internal import ValetKeychainModel
+import ValetKeychainRows
 internal import ValetKeychainServices
 internal import ValetKeychainStore
 internal import ValetSecretMemory

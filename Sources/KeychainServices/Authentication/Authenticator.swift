@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import ValetKeychainModel
+package import ValetKeychainRows
 package import ValetKeychainStore
 package import ValetSystem
 

@@ -2,6 +2,7 @@
 
 internal import Synchronization
 package import ValetKeychainModel
+package import ValetKeychainRows
 package import ValetKeychainStore
 package import ValetSecretMemory
 package import ValetSystem

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetKeychainModel
+internal import ValetKeychainRows
 internal import ValetKeychainStore
 internal import ValetSystem
 

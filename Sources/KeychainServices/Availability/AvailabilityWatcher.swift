@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Synchronization
+internal import ValetKeychainKeys
 internal import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSecretMemory
@@ -83,7 +84,7 @@ final class AvailabilityWatcher: Sendable {
 
     private func run(_ watch: LockStateWatch) {
         while let stores = storesToWatch() {
-            let canHear = watch.attend(to: stores)
+            let canHear = watch.attend(to: stores.map(\.location))
             let pauses = stores.map { look(at: $0, canHear: canHear) }
             watch.wait(atMost: pauses.min() ?? Self.pause)
         }

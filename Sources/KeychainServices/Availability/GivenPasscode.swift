@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Synchronization
+internal import ValetKeychainKeys
 internal import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSecretMemory

@@ -2,6 +2,7 @@
 
 public import Foundation
 package import ValetKeychainModel
+package import ValetKeychainRows
 package import ValetKeychainServices
 package import ValetKeychainStore
 internal import ValetSecretMemory

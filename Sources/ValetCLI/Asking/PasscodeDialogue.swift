@@ -2,6 +2,7 @@
 
 // Asks for passcodes and other secrets, judges the answers, and asks again.
 
+internal import ValetKeychainKeys
 internal import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSecretMemory

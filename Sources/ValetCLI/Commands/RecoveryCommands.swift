@@ -2,6 +2,7 @@
 
 // The verbs of `recovery`: create, use and revoke.
 
+internal import ValetKeychainKeys
 internal import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSecretMemory

@@ -3,6 +3,7 @@
 import Foundation
 import Testing
 import ValetKeychainModel
+import ValetKeychainRows
 import ValetKeychainStore
 import ValetSystem
 import ValetTestSupport

@@ -3,6 +3,7 @@
 import Foundation
 import Security
 import Testing
+import ValetKeychainKeys
 import ValetKeychainModel
 import ValetKeychainStore
 import ValetTestSupport

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import ValetKeychainKeys
 import ValetKeychainModel
+import ValetKeychainRows
 import ValetKeychainStore
 
 @testable import ValetKeychainServices

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ValetKeychainKeys
 import ValetKeychainModel
 import ValetKeychainStore
 import ValetSecretMemory
@@ -20,7 +21,7 @@ final class FakeKeychain: ItemAccess {
     /// How many damaged rows are set aside.
     var quarantinedRowCount = 0
     /// What a repair says.
-    var repair = IndexRepair(rowCount: 0, supersededCount: 0, lostProgramCount: 0)
+    var repair = IndexRepair()
     var requesters: [Requester] = []
     /// The passcode that takes `failure` away; nil where keys are shared.
     var passcode: String?

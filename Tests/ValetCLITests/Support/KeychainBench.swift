@@ -2,7 +2,9 @@
 
 import Foundation
 import Testing
+import ValetKeychainKeys
 import ValetKeychainModel
+import ValetKeychainRows
 import ValetKeychainServices
 import ValetKeychainStore
 import ValetSecretMemory

@@ -2,7 +2,9 @@
 
 internal import Foundation
 internal import Synchronization
+internal import ValetKeychainKeys
 internal import ValetKeychainModel
+import ValetKeychainRows
 internal import ValetKeychainServices
 internal import ValetKeychainStore
 internal import ValetSecItem

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+package import ValetKeybag
+package import ValetKeychainModel
+internal import ValetKeychainRows
+package import ValetSealing
+internal import ValetSecretMemory
+package import ValetSystem
+package import ValetTPM
+
+/// Secrets that a TPM keeps: docs/FORMAT.md §4.8.
+extension DeviceSecretSource {
+    private static let unsealing = "get the device key from the TPM"
+    private static let opening = "open the keychain with the TPM"
+    private static let binding = "bind the keychain to the TPM"
+
+    /// The device secret that the TPM gives out for `keybag`, or that it gave out before.
+    ///
+    /// - Throws: ``KeychainFailure``: `keyUnavailable` if the TPM is not the one, or not there;
+    ///   `timedOut`, `inputOutput`.
+    func unsealedSecret(
+        of keybag: LockedKeybag, until deadline: Deadline
+    ) throws(KeychainFailure) -> DeviceSecret {
+        if let known = kept.secret(keybag.deviceKeyID) { return known }
+        let bytes = try asking(Self.unsealing) { () throws(TPMError) in
+            let object = try SealedObject(parsing: keybag.tpmDeviceObject ?? [])
+            return try location.tpm.unsealDeviceSecret(object, until: deadline)
+        }
+        let secret: DeviceSecret = try Self.key(bytes, Self.unsealing)
+        guard secret.id == keybag.deviceKeyID else {
+            throw .wrongDeviceKey(Self.unsealing, path: location.tpm.place.path)
+        }
+        kept.keep(secret, of: keybag.protector)
+        return secret
+    }
+
+    /// What opens a keybag that needs the TPM and the passcode. Whether the passcode is right the
+    /// TPM tells, and counts wrong ones.
+    ///
+    /// - Parameter patience: How long to wait for the TPM, each of two times.
+    /// - Throws: ``KeychainFailure``: `authenticationFailed`, which says how many tries are left;
+    ///   as ``unsealedSecret(of:until:)``; `outOfMemory`.
+    package func protector(
+        of keybag: LockedKeybag, _ typed: KeychainPasscode, _ patience: Duration
+    ) throws(KeychainFailure) -> Protector {
+        let secret = try unsealedSecret(of: keybag, until: Deadline(after: patience))
+        let stored = keybag.tpmPasscodeObject ?? []
+        let passcode = try translating(Self.opening) {
+            try StretchedRecord(typed.passcode, opening: keybag)
+        }
+        let bytes = try asking(Self.opening) { () throws(TPMError) in
+            try location.tpm.unsealPasscodeSecret(
+                SealedObject(parsing: stored), authorization: passcode.authorization,
+                isForced: typed.isInsisting, until: Deadline(after: patience))
+        }
+        let unsealed: TPMPasscodeSecret = try Self.key(bytes, Self.opening)
+        do throws(KeybagError) {
+            return try Protector(secret, passcode: passcode, unsealed: unsealed, object: stored)
+        } catch {
+            throw KeychainFailure(translating: error, during: Self.opening)
+        }
+    }
+
+    /// Has the TPM seal a new device secret for the epoch after that of `keybag`.
+    ///
+    /// - Throws: ``KeychainFailure``: `keyUnavailable`, `timedOut`, `inputOutput`.
+    func newDeviceSecret(
+        _ next: NextEpoch, after keybag: LockedKeybag
+    ) throws(KeychainFailure) -> TPMHeldSecret {
+        let last = try registers(of: keybag)
+        let secret = DeviceSecret.random()
+        let bytes = secret.withBytes { SecretBytes(copying: $0) }
+        let object = try asking(Self.binding) { () throws(TPMError) in
+            try location.tpm.sealDeviceSecret(
+                bytes, boundTo: next.registers ?? last, until: Deadline(after: next.patience))
+        }
+        return TPMHeldSecret(secret: secret, object: object)
+    }
+
+    /// A new secret that the TPM gives out for the passcode of the next epoch; nil without one.
+    ///
+    /// - Throws: ``KeychainFailure``: `keyUnavailable`, `timedOut`, `inputOutput`, `outOfMemory`.
+    func newPasscodeShare(_ next: NextEpoch) throws(KeychainFailure) -> TPMPasscodeShare? {
+        guard let new = next.passcode else { return nil }
+        let passcode = try translating(Self.binding) {
+            try StretchedRecord(new.passcode, cost: next.stretching.cost())
+        }
+        let unsealed = TPMPasscodeSecret.random()
+        let object = try asking(Self.binding) { () throws(TPMError) in
+            try location.tpm.sealPasscodeSecret(
+                unsealed.withBytes { SecretBytes(copying: $0) },
+                authorization: passcode.authorization, until: Deadline(after: next.patience))
+        }
+        return TPMPasscodeShare(passcode: passcode, unsealed: unsealed, object: object)
+    }
+
+    /// A protector with what the TPM gives out from now on.
+    ///
+    /// - Throws: Nothing: what was just sealed is of the right form.
+    package func protector(
+        _ held: consuming TPMHeldSecret, _ share: consuming TPMPasscodeShare?
+    ) throws(KeychainFailure) -> Protector {
+        let object = held.object.bytes
+        do throws(KeybagError) {
+            switch consume share {
+            case .none:
+                kept.keep(held.secret, of: .device)
+                return try Protector(held.intoSecret(), object: object)
+            case .some(let share):
+                kept.keep(held.secret, of: .tpmAndPasscode)
+                return try share.protector(held.intoSecret(), object: object)
+            }
+        } catch {
+            throw KeychainFailure(translating: error, during: Self.binding)
+        }
+    }
+
+    /// The registers that the device secret of `keybag` is bound to; none without a TPM.
+    ///
+    /// - Throws: ``KeychainFailure/Code/keychainDamaged``.
+    package func registers(of keybag: LockedKeybag) throws(KeychainFailure) -> PCRSelection {
+        guard let object = keybag.tpmDeviceObject else { return .none }
+        return try asking(Self.binding) { () throws(TPMError) in
+            try SealedObject(parsing: object).pcrs
+        }
+    }
+
+    /// Whether this program could use the TPM if it is there: nobody has to help it first, and no
+    /// other try may do. What a TPM keeps is not lost before that is known.
+    package func canUseTPM(_ deadline: Deadline) -> Bool {
+        do throws(TPMError) {
+            _ = try location.tpm.status(until: deadline)
+            return true
+        } catch {
+            switch error.code {
+            case .notBuilt, .libraryMissing, .noPermission, .timedOut, .connectionLost: return false
+            default: return true
+            }
+        }
+    }
+
+    /// Runs `body`; what the TPM says is told in the words of `operation`.
+    func asking<R: ~Copyable>(
+        _ operation: String, _ body: () throws(TPMError) -> R
+    ) throws(KeychainFailure) -> R {
+        do throws(TPMError) {
+            return try body()
+        } catch {
+            throw KeychainFailure(error, during: operation, path: location.tpm.place.path)
+        }
+    }
+
+    /// What the TPM gave out, as a key.
+    ///
+    /// - Throws: ``KeychainFailure/Code/keyUnavailable`` if it is none.
+    static func key<P>(
+        _ bytes: consuming SecretBytes, _ operation: String
+    ) throws(KeychainFailure) -> SymmetricKey<P> {
+        do throws(SealingError) {
+            return try SymmetricKey(bytes)
+        } catch {
+            throw KeychainFailure(
+                .keyUnavailable, during: operation, message: "what the TPM gives out is no key",
+                hint: KeychainFailure.recoveryHint)
+        }
+    }
+}
+
+/// A device secret that a TPM gives out from now on.
+package struct TPMHeldSecret: ~Copyable {
+    /// The device secret itself.
+    package let secret: DeviceSecret
+    let object: SealedObject
+
+    consuming func intoSecret() -> DeviceSecret { secret }
+}
+
+/// What a TPM gives out for a passcode from now on.
+package struct TPMPasscodeShare: ~Copyable {
+    let passcode: StretchedRecord
+    let unsealed: TPMPasscodeSecret
+    let object: SealedObject
+
+    /// The protector that has the device secret, too.
+    package consuming func protector(
+        _ secret: consuming DeviceSecret, object deviceObject: [UInt8]
+    ) throws(KeybagError) -> Protector {
+        try Protector(
+            secret, passcode: passcode, unsealed: unsealed, object: object.bytes,
+            deviceObject: deviceObject)
+    }
+}
+
+/// The device secret that a TPM gave out last, for a process that needs it again: asking the TPM
+/// takes long. Of a keychain with a passcode only its id is kept, since nothing but the next unlock
+/// needs the secret.
+final class DeviceSecretCache: Sendable {
+    private struct Contents: ~Copyable {
+        var keyID: KeyID?
+        var secret: DeviceSecret?
+    }
+
+    private let contents = Mutex(Contents())
+
+    /// Whether the TPM gave out the secret of that id.
+    func knows(_ keyID: KeyID) -> Bool {
+        contents.withLock { $0.keyID == keyID }
+    }
+
+    /// Whether the secret of that id is here.
+    func has(_ keyID: KeyID) -> Bool {
+        contents.withLock { contents in
+            switch contents.secret {
+            case .none: false
+            case .some: contents.keyID == keyID
+            }
+        }
+    }
+
+    /// A copy of the secret of that id; nil if it is not here.
+    package func secret(_ keyID: KeyID) -> DeviceSecret? {
+        contents.withLock { contents in
+            guard contents.keyID == keyID else { return nil }
+            switch contents.secret {
+            case .none: return nil
+            case .some(let secret): return secret.copied
+            }
+        }
+    }
+
+    /// Keeps a secret of a keychain without a passcode, or the id of another.
+    func keep(_ secret: borrowing DeviceSecret, of protector: ProtectorKind) {
+        contents.withLock { contents in
+            contents.keyID = secret.id
+            contents.secret = nil
+            if protector == .device { contents.secret = secret.copied }
+        }
+    }
+}
+
+extension DeviceSecret {
+    /// The same key once more. It never is nil, since the bytes are those of a key.
+    fileprivate var copied: DeviceSecret? {
+        withBytes { bytes in try? DeviceSecret(copying: bytes) }
+    }
+}

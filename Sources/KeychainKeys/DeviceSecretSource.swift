@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeybag
+package import ValetKeychainModel
+internal import ValetKeychainRows
+package import ValetSealing
+package import ValetSystem
+internal import ValetTPM
+
+/// Where the device secret of a keychain is read from (docs/FORMAT.md §3).
+package struct DeviceSecretSource {
+    private static let operation = "read the device key"
+
+    /// The keychain whose device secret it is.
+    package let location: KeychainLocation
+    /// What a TPM gave out last.
+    let kept = DeviceSecretCache()
+
+    /// The source of the keychain at `location`.
+    package init(location: KeychainLocation) {
+        self.location = location
+    }
+
+    /// Which source a new keychain is given, and what holds the secret.
+    package var preferred: DeviceKeySource {
+        if location.deviceKeyPath != nil { return .keyFile }
+        if let path = location.credentialPath, GivenFile.exists(path) { return .credential }
+        return .ownFile
+    }
+
+    /// The path that messages name.
+    package func path(of source: DeviceKeySource) -> String? {
+        switch source {
+        case .ownFile: location.deviceFolder + "/" + KeychainFile.deviceKey
+        case .credential: location.credentialPath
+        case .keyFile: location.deviceKeyPath
+        case .tpm: location.tpm.place.path
+        }
+    }
+
+    /// Whether there is a `device.key`, whatever is in it.
+    func hasFile() throws(KeychainFailure) -> Bool {
+        do throws(SystemError) {
+            let folder = try PrivateDirectory.open(location.deviceFolder, creating: false)
+            return try folder.check(file: KeychainFile.deviceKey) != nil
+        } catch {
+            if error.code == .missing { return false }
+            throw KeychainFailure(error, during: Self.operation)
+        }
+    }
+
+    /// Reads the device secret of a keychain. Where a TPM has it that takes long, the first time.
+    ///
+    /// - Throws: ``KeychainFailure``: `incomplete` if `device.key` is gone, `keyUnavailable` if
+    ///   another source is not there or the secret is another keychain's, `keychainDamaged`,
+    ///   `newerFormat`, `insecureFiles`; with a TPM `timedOut`, `inputOutput`.
+    package func secret(
+        of facts: KeychainHeader, until deadline: Deadline
+    ) throws(KeychainFailure) -> DeviceSecret {
+        let source = facts.newest.deviceSource
+        guard source != .tpm else { return try unsealedSecret(of: facts.newest, until: deadline) }
+        let file = try file(of: facts.newest)
+        try check(file, isFor: facts.settings.keychainID, source)
+        return file.intoSecret()
+    }
+
+    /// Looks whether the device secret of a keychain is there.
+    ///
+    /// - Throws: As ``secret(of:until:)``; `keyUnavailable` also if it has another id.
+    package func check(_ facts: KeychainHeader, until deadline: Deadline) throws(KeychainFailure) {
+        let keyID = facts.newest.deviceKeyID
+        // A TPM that gave it out is not asked again.
+        if facts.isBoundToTPM, kept.knows(keyID) { return }
+        let secret = try secret(of: facts, until: deadline)
+        guard secret.id == keyID else {
+            throw .wrongDeviceKey(Self.operation, path: path(of: facts.newest.deviceSource))
+        }
+    }
+
+    /// - Throws: ``KeychainFailure/Code/keyUnavailable`` for a device key of another keychain.
+    package func check(
+        _ file: borrowing DeviceKeyFile, isFor keychainID: KeychainID, _ source: DeviceKeySource
+    ) throws(KeychainFailure) {
+        guard file.keychainID == nil || file.keychainID == keychainID else {
+            throw KeychainFailure(
+                .keyUnavailable, during: Self.operation,
+                message: "the device key belongs to another keychain", path: path(of: source),
+                hint: "put this keychain's own device key back")
+        }
+    }
+
+    /// The device key that has the id which `keybag` names, or else whatever is in its place.
+    private func file(of keybag: LockedKeybag) throws(KeychainFailure) -> DeviceKeyFile {
+        guard keybag.deviceSource == .ownFile else { return try given(by: keybag.deviceSource) }
+        do throws(KeychainFailure) {
+            let file = try given(by: .ownFile)
+            if file.secret.id == keybag.deviceKeyID { return file }
+        } catch {
+            // Being replaced, maybe.
+        }
+        // An epoch change that did not end leaves the new one under a name of its own.
+        do throws(KeychainFailure) {
+            return try given(by: .ownFile, name: Self.name(ofKey: keybag.deviceKeyID))
+        } catch {
+            guard error.code == .incomplete else { throw error }
+        }
+        // One that has ended meanwhile has given it the usual name.
+        return try given(by: .ownFile)
+    }
+
+    /// The name that the device key with that id has until it takes the place of the last.
+    static func name(ofKey keyID: KeyID) -> String {
+        "\(KeychainFile.deviceKey).\(keyID)"
+    }
+
+    /// Reads the device key of whatever keychain.
+    ///
+    /// - Throws: As ``secret(of:until:)``.
+    package func given(
+        by source: DeviceKeySource, name: String = KeychainFile.deviceKey
+    ) throws(KeychainFailure) -> DeviceKeyFile {
+        let parsed: Result<DeviceKeyFile, DeviceKeyFile.Flaw>
+        do throws(SystemError) {
+            parsed = try read(source, name)
+        } catch {
+            throw failure(error, source)
+        }
+        switch consume parsed {
+        case .failure(let flaw): throw failure(flaw, source)
+        case .success(let file): return file
+        }
+    }
+
+    private func read(
+        _ source: DeviceKeySource, _ name: String
+    ) throws(SystemError) -> Result<DeviceKeyFile, DeviceKeyFile.Flaw> {
+        if source == .ownFile {
+            let folder = try PrivateDirectory.open(location.deviceFolder, creating: false)
+            return try folder.withContents(
+                of: name, maxByteCount: DeviceKeyFile.byteCount
+            ) { bytes in
+                Result { () throws(DeviceKeyFile.Flaw) in try DeviceKeyFile(parsing: bytes) }
+            }
+        }
+        guard let path = path(of: source) else {
+            throw SystemError(.missing, during: Self.operation)
+        }
+        return try GivenFile.withContents(of: path, maxByteCount: DeviceKeyFile.byteCount) {
+            bytes in
+            Result { () throws(DeviceKeyFile.Flaw) in try DeviceKeyFile.given(bytes) }
+        }
+    }
+
+    private func failure(_ error: SystemError, _ source: DeviceKeySource) -> KeychainFailure {
+        switch (error.code, source) {
+        case (.missing, .ownFile):
+            KeychainFailure(
+                .incomplete, during: Self.operation,
+                message: "the keychain is there, its device key is not", path: path(of: source),
+                hint: "put device.key back from a copy, or run `valet recovery use`")
+        case (.missing, _):
+            KeychainFailure(
+                .keyUnavailable, during: Self.operation, path: path(of: source),
+                hint: source.remedy)
+        case (.tooLarge, _): failure(DeviceKeyFile.Flaw.malformed, source)
+        default: KeychainFailure(error, during: Self.operation)
+        }
+    }
+
+    private func failure(_ flaw: DeviceKeyFile.Flaw, _ source: DeviceKeySource) -> KeychainFailure {
+        switch flaw {
+        case .newer:
+            KeychainFailure(.newerFormat, during: Self.operation, path: path(of: source))
+        case .damaged, .malformed:
+            KeychainFailure(
+                source == .ownFile ? .keychainDamaged : .keyUnavailable, during: Self.operation,
+                message: flaw == .damaged
+                    ? "the device key is damaged" : "the file is not a device key",
+                path: path(of: source), hint: "put the device key back from a copy")
+        }
+    }
+}
+
+extension DeviceKeySource {
+    /// What helps when nothing is at this source.
+    fileprivate var remedy: String {
+        switch self {
+        case .ownFile: "put device.key back from a copy"
+        case .tpm: "make the TPM available, or run `valet recovery use`"
+        case .credential:
+            "start the program as the service that has the credential valet.device-key"
+        case .keyFile: "set VALET_DEVICE_KEY_FILE to the file that the keychain was made with"
+        }
+    }
+}
+
+extension DeviceKeyFile {
+    /// The secret alone.
+    consuming func intoSecret() -> DeviceSecret { secret }
+}
+
+extension DeviceSecretSource {
+    /// Makes sure that the file which `$VALET_DEVICE_KEY_FILE` names is not one of our own: those
+    /// are erased when the device secret comes from somewhere else.
+    ///
+    /// - Throws: ``KeychainFailure/Code/invalidRequest`` if it is; what keeps it from being told.
+    package func checkGivenFileIsElsewhere() throws(KeychainFailure) {
+        let operation = "take the device key from another file"
+        guard let path = location.deviceKeyPath else { return }
+        let isOwn: Bool
+        do throws(SystemError) {
+            isOwn = try isOwnDeviceKey(path)
+        } catch {
+            throw KeychainFailure(error, during: operation)
+        }
+        guard !isOwn else {
+            throw KeychainFailure(
+                .invalidRequest, during: operation,
+                message: "it is the keychain's own device key, which would be erased", path: path,
+                hint: "make another: head -c 32 /dev/urandom, in a file that only you can read")
+        }
+    }
+
+    private func isOwnDeviceKey(_ path: String) throws(SystemError) -> Bool {
+        guard let given = try GivenFile.identity(of: path) else { return false }
+        let folder: PrivateDirectory
+        do throws(SystemError) {
+            folder = try PrivateDirectory.open(location.deviceFolder, creating: false)
+        } catch {
+            guard error.code == .missing else { throw error }
+            return false
+        }
+        for name in try folder.names() where name.hasPrefix(KeychainFile.deviceKey) {
+            let own = try GivenFile.identity(of: folder.path(of: name))
+            if own?.isSameFile(as: given) == true { return true }
+        }
+        return false
+    }
+}

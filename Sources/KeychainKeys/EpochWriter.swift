@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetDatabase
+internal import ValetKeybag
+internal import ValetKeychainModel
+package import ValetKeychainRows
+internal import ValetSealing
+internal import ValetSecretMemory
+package import ValetSystem
+
+/// What an epoch change does inside its transactions: docs/FORMAT.md §4.4.
+package struct EpochWriter {
+    private static let batchRowCount = 128
+    private static let batchLookCount = 4096
+    private static let batchByteCount = 4 << 20
+
+    let writer: RowWriter
+    let header: KeychainHeader
+    /// The keys of both epochs.
+    package let state: RowKeys
+    /// Rows of its epochs stay as they are.
+    package var others: RowKeys?
+    /// What opens values that take a person; nil leaves their rows as they are.
+    package var proof: PresenceProof?
+
+    private var connection: Connection { writer.connection }
+
+    // Step 2.
+
+    /// Puts the keybags of ``state`` in the place of what is there, and seals anew what hangs on
+    /// them at once.
+    package func replaceKeybags(_ operation: String) throws {
+        try Self.replaceKeybags(by: header, connection)
+        try sealPrograms(operation)
+        if header.newest.protector == .device { try deleteItemsOfPasscode() }
+    }
+
+    /// Puts settings and keybags in the place of what is there.
+    package static func replaceKeybags(
+        by facts: KeychainHeader, _ connection: Connection
+    ) throws(SystemError) {
+        try Statement("DELETE FROM keychain", on: connection).execute()
+        try Statement("DELETE FROM keybag", on: connection).execute()
+        try facts.settings.insert(into: connection)
+        for keybag in facts.keybags { try keybag.insert(into: connection) }
+    }
+
+    /// Seals the record of programs under the newest epoch.
+    private func sealPrograms(_ operation: String) throws {
+        var records: [ProgramRecord] = []
+        let all = Statement("SELECT id, sealed FROM program", on: connection)
+        let run = try all.start()
+        while try run.step() {
+            let id: Digest = try run.fixedBytes(0)
+            // What cannot be read is noted anew when its program writes again.
+            let sealed = run.blob(1)
+            let record =
+                (try? state.open(program: sealed, id, in: state.older))
+                ?? (try? state.open(program: sealed, id))
+            if let record { records.append(record) }
+        }
+        try Statement("DELETE FROM program", on: connection).execute()
+        for record in Set(records) { try writer.insert(record, state, during: operation) }
+    }
+
+    /// Deletes the items that cannot be without a passcode: those of its class, and those that
+    /// need a person, whose pairs of keys end with it.
+    private func deleteItemsOfPasscode() throws {
+        let number = Int64(ProtectionClass.whenPasscodeSetThisDeviceOnly.rawValue)
+        let attributes = Statement(
+            """
+            DELETE FROM attribute WHERE number IN (
+                SELECT number FROM item WHERE protection = ?1 OR flags & 768 <> 0)
+            """, on: connection)
+        let items = Statement(
+            "DELETE FROM item WHERE protection = ?1 OR flags & 768 <> 0", on: connection)
+        for statement in [attributes, items] {
+            let run = try statement.start()
+            try run.bind(number, at: 1)
+            try run.finish()
+        }
+    }
+
+    // Steps 3 and 4.
+
+    /// Seals some rows of the older epoch anew, of those whose number is above `number`: as many
+    /// as keep nobody waiting for long.
+    ///
+    /// - Returns: How many were looked at, and the number up to which none is left; nil if that
+    ///   is all.
+    func sealRows(above number: Int64) throws -> (count: Int, next: Int64?) {
+        let access = RowTransaction(
+            writer: writer, state: state, now: Moment(nanoseconds: WallClock.nanoseconds),
+            operation: "change the keys", access: PersonAccess(.naming, proof: proof))
+        var (count, byteCount) = (0, 0)
+        var last = number
+        var rows: [FoundRow] = []
+        let next = Statement(
+            "SELECT * FROM item WHERE number > ?1 ORDER BY number", on: connection)
+        let run = try next.start()
+        try run.bind(number, at: 1)
+        while try run.step() {
+            guard rows.count < Self.batchRowCount, count < Self.batchLookCount,
+                byteCount < Self.batchByteCount
+            else {
+                for row in rows { try access.sealAnew(row) }
+                return (count, last)
+            }
+            let found = try FoundRow(run)
+            last = found.number
+            count += 1
+            if case .row(let row) = found {
+                if state.isNewest(row.header) || isLeft(row) { continue }
+                byteCount += row.secret?.count ?? 0
+            }
+            rows.append(found)
+        }
+        for row in rows { try access.sealAnew(row) }
+        return (count, nil)
+    }
+
+    /// Whether a row stays as it is: it is of other epochs, or waits for the passcode.
+    private func isLeft(_ row: SealedRow) -> Bool {
+        others?.knows(row.header) == true || (proof == nil && row.header.flags.presence != nil)
+    }
+
+    /// Seals all rows of the older epoch anew in one go.
+    func sealAllRows() throws {
+        var next: Int64? = .min
+        while let number = next { next = try sealRows(above: number).next }
+    }
+
+    /// Whether a row names a key of another epoch than the newest.
+    ///
+    /// - Parameter sealable: Whether to look at those alone that take nobody to be sealed anew.
+    func hasOlderRows(sealable: Bool = false) throws -> Bool {
+        let keyIDs = try ProtectionClass.allCases.compactMap {
+            try header.newest.keyID(of: $0)
+        }
+        // A keybag without a passcode has a key less: its parameter stays NULL.
+        let rows = Statement(
+            """
+            SELECT 1 FROM item WHERE key_id NOT IN (
+                ?1, ifnull(?2, ?1), ifnull(?3, ?1), ifnull(?4, ?1), ifnull(?5, ?1), ifnull(?6, ?1),
+                ifnull(?7, ?1)) AND (?8 = 0 OR flags & 768 = 0)
+            LIMIT 1
+            """, on: connection)
+        let run = try rows.start()
+        try run.bind(sealable ? 1 : 0, at: 8)
+        for (index, keyID) in keyIDs.enumerated() { try run.bind(keyID, at: Int32(index + 1)) }
+        return try run.step()
+    }
+
+    /// Deletes the keybag that gave way.
+    func dropOlderKeybag() throws {
+        let delete = Statement("DELETE FROM keybag WHERE epoch < ?1", on: connection)
+        let run = try delete.start()
+        try run.bind(Int64(header.settings.epoch.rawValue), at: 1)
+        try run.finish()
+        let stamp = Statement("UPDATE keychain SET stamp = ?1 WHERE one = 1", on: connection)
+        let update = try stamp.start()
+        try update.bind(Int64.random(in: .min ... .max), at: 1)
+        try update.finish()
+    }
+}
+
+extension RowTransaction {
+    /// Seals a row under the newest epoch; one that does not open is set aside.
+    fileprivate func sealAnew(_ found: FoundRow) throws {
+        guard case .row(let row) = found, let opened = try openIfSound(row) else {
+            return try quarantine(found)
+        }
+        // Sealed to a pair that is not open here.
+        guard !opened.isClosed else { return }
+        try moveToNewestEpoch(opened)
+    }
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetDatabase
+internal import ValetKeybag
+internal import ValetKeychainModel
+internal import ValetKeychainRows
+internal import ValetLockState
+internal import ValetSealing
+internal import ValetSecretMemory
+internal import ValetSystem
+internal import ValetTPM
+
+/// The start of an epoch change, from the check of every row to the transaction that begins it:
+/// docs/FORMAT.md §4.4, steps 1 and 2.
+extension KeyAccess {
+    // Rows that the change would have to set aside.
+
+    /// Opens everything in every row, as the change that `opener` is for will do. A recovery is
+    /// not kept from anything: there may be no other way to what is sound.
+    ///
+    /// - Returns: Whether the keychain is still the one that `facts` are of.
+    /// - Throws: ``KeychainFailure``: `damaged`, with their number, if rows do not open;
+    ///   `authenticationFailed` for a wrong passcode.
+    package func checkRows(
+        of facts: KeychainHeader, openedBy opener: borrowing KeychainOpener
+    ) throws -> Bool {
+        switch opener {
+        case .recovery: return true
+        case .protector(let protector):
+            let (state, proof) = try countingWrongPasscodes {
+                let opened = try facts.unlock(with: protector)
+                return (
+                    try OpenKeys(facts, opened, opened: nil), try facts.proof(with: protector)
+                )
+            }
+            guard let count = try damagedRowCount(state, proof) else { return false }
+            guard count == 0 else {
+                let items = count == 1 ? "1 item is" : "\(count) items are"
+                throw KeychainFailure(
+                    .damaged, during: operation, message: "\(items) damaged",
+                    hint: "`valet doctor` says more; `--skip-damaged` sets damaged items aside for "
+                        + "good")
+            }
+            return true
+        }
+    }
+
+    /// - Returns: nil if the keychain is not that of `state` any more.
+    private func damagedRowCount(_ state: OpenKeys, _ proof: PresenceProof) throws -> Int? {
+        try read { store -> Int? in
+            guard try keychain.currentFacts(store).settings == state.settings else { return nil }
+            var count = 0
+            let run = try store.all.start()
+            while try run.step() {
+                let found = try FoundRow(run)
+                if try unlessDamaged({ try state.rows.open(found, proof) }) == nil { count += 1 }
+            }
+            return count
+        }
+    }
+
+    // What an epoch change is made of. All that takes long is done here, before any lock is taken.
+
+    /// A change of the keychain that `facts` are of, made with `opener`.
+    ///
+    /// - Throws: ``KeychainFailure``: `keyUnavailable` if nothing is at the new source,
+    ///   `outOfMemory`.
+    package func change(
+        _ facts: KeychainHeader, _ opener: consuming KeychainOpener, to next: NextEpoch
+    ) throws -> EpochChange {
+        let source = next.source ?? facts.newest.deviceSource
+        let keychainID = facts.settings.keychainID
+        if source == .tpm {
+            let share = try self.source.newPasscodeShare(next)
+            let held = try self.source.newDeviceSecret(next, after: facts.newest)
+            return EpochChange(
+                opener: opener, protector: try self.source.protector(held, share),
+                deviceSource: source, deviceKey: nil, keepsRecoveryKey: next.keepsRecoveryKey,
+                unlocks: next.unlocks)
+        }
+        let file: DeviceKeyFile
+        if source == .ownFile {
+            file = DeviceKeyFile(keychainID: keychainID, secret: .random())
+        } else {
+            file = try self.source.given(by: source)
+            try self.source.check(file, isFor: keychainID, source)
+        }
+        let deviceKey = source == .ownFile ? try file.copied(operation) : nil
+        let protector = try Self.protector(file.intoSecret(), next)
+        return EpochChange(
+            opener: opener, protector: protector, deviceSource: source, deviceKey: deviceKey,
+            keepsRecoveryKey: next.keepsRecoveryKey, unlocks: next.unlocks)
+    }
+
+    private static func protector(
+        _ secret: consuming DeviceSecret, _ next: NextEpoch
+    ) throws -> Protector {
+        switch next.passcode {
+        case .none: return Protector(secret)
+        case .some(let new):
+            return try Protector(
+                secret, passcode: new.passcode, cost: next.stretching.cost())
+        }
+    }
+
+    /// Finishes an epoch change that was left undone, with what opens the keychain. A recovery
+    /// does so in its own transaction.
+    ///
+    /// - Returns: Whether there was one to finish: the keychain is another one then.
+    package func hasFinishedFirst(
+        _ facts: KeychainHeader, openedBy opener: borrowing KeychainOpener
+    ) throws -> Bool {
+        guard facts.older != nil else { return false }
+        switch opener {
+        case .recovery: return false
+        case .protector(let protector): try finishFirst(facts, openedBy: protector)
+        }
+        return true
+    }
+
+    /// Nothing is published for it: the keys are at hand, and the keychain may be locked.
+    private func finishFirst(
+        _ facts: KeychainHeader, openedBy opener: borrowing Protector
+    ) throws {
+        let begun = try countingWrongPasscodes {
+            let opened = try facts.unlock(with: opener)
+            return BegunEpoch(
+                keys: try OpenKeys(facts, opened, opened: nil),
+                proof: try facts.proof(with: opener))
+        }
+        _ = try EpochFinisher(keychain: keychain).finish(before: .never, of: begun)
+    }
+
+    // The transaction that begins it.
+
+    /// What the next epoch needs beyond twice what the keychain takes now.
+    private static let spareByteCount = 8 << 20
+
+    /// Begins the epoch that `change` describes; `facts` are what it was made from.
+    ///
+    /// - Returns: What the rest of the change takes; nil if it was not begun, because the keychain
+    ///   has changed in the meantime.
+    /// - Throws: ``KeychainFailure``: `timedOut`, `diskFull`, `readOnly`, `authenticationFailed`,
+    ///   `keychainDamaged`; nothing is changed then.
+    package func begin(
+        _ change: borrowing EpochChange, after facts: KeychainHeader
+    ) throws -> BegunEpoch? {
+        var before: LockReading?
+        try checkSpace()
+        // Begun or undone, keys were published.
+        defer { keychain.announceLockState() }
+        var begun: BegunEpoch?
+        let isWritten = try keychain.replaceKeys(of: facts, operation, deadline) { writer in
+            let new = try change.keybags(after: facts)
+            let opened = try new.unlock(with: change.protector)
+            try writeFiles(of: change)
+            // Old and new epoch, opened: what the transaction sees of them.
+            let state = try OpenKeys(new, opened, opened: nil)
+            try EpochWriter(writer: writer, header: new, state: state.rows)
+                .replaceKeybags(operation)
+            try sealOldest(of: facts, before: state, change, writer)
+            let reading = facts.lockReading
+            before = reading
+            if change.unlocks {
+                try new.publishUnlocking(reading, of: facts, opened, since: change.moment)
+            } else {
+                try new.publishInPlace(of: facts, opened)
+            }
+            begun = BegunEpoch(keys: state, proof: try new.proof(with: change.protector))
+        } onFailure: {
+            if let before { try facts.putBack(before) }
+        }
+        return isWritten ? begun : nil
+    }
+
+    /// A recovery of two epochs: there is no third in a database.
+    private func sealOldest(
+        of facts: KeychainHeader, before state: OpenKeys, _ change: borrowing EpochChange,
+        _ writer: RowWriter
+    ) throws {
+        guard let oldest = try change.keybagsOfOldest(of: facts, before: state.facts.newest) else {
+            return
+        }
+        let keys = try oldest.unlock(with: change.protector)
+        let bridge = try OpenKeys(oldest, keys, opened: nil)
+        let proof = try oldest.proof(with: change.protector)
+        try EpochWriter(
+            writer: writer, header: oldest, state: bridge.rows, others: state.rows, proof: proof
+        ).sealAllRows()
+    }
+
+    private func writeFiles(of change: borrowing EpochChange) throws {
+        // First: it is what leads to a device key that no keybag came to name.
+        try createMarker()
+        switch change.deviceKey {
+        case .none: return
+        case .some(let file):
+            let folder = try PrivateDirectory.open(keychain.location.deviceFolder, creating: true)
+            let encoded = file.encoded
+            let name = DeviceSecretSource.name(ofKey: file.secret.id)
+            try encoded.withBytes { (contents: Span<UInt8>) throws(SystemError) in
+                try folder.createFile(name, contents: contents)
+            }
+        }
+    }
+
+    private func createMarker() throws(SystemError) {
+        keychain.nextErasure = 0
+        guard try keychain.directory.check(file: OpenKeychain.erasePendingName) == nil else {
+            return
+        }
+        let nothing: [UInt8] = []
+        try keychain.directory.createFile(OpenKeychain.erasePendingName, contents: nothing.span)
+    }
+
+    private func checkSpace() throws {
+        let database =
+            try keychain.directory.check(file: KeychainFile.database)?.byteCount ?? 0
+        let needed = 2 * Int(database) + Self.spareByteCount
+        guard try keychain.directory.availableByteCount() >= needed else {
+            throw KeychainFailure(
+                .diskFull, during: operation,
+                message: "changing the keys takes \(needed >> 20) MiB of free space",
+                path: keychain.directory.path, hint: "make room on that disk first")
+        }
+    }
+}

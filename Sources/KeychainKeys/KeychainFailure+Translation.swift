@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+package import ValetBackup
+internal import ValetKeybag
+package import ValetKeychainModel
+internal import ValetKeychainRows
+internal import ValetLockState
+package import ValetSystem
+package import ValetTPM
+
+/// Runs `body` and turns what lower modules throw into a failure of `operation`.
+///
+/// - Throws: Nothing but ``KeychainFailure``, which passes through as it is.
+@inline(__always)
+package func translating<R: ~Copyable>(
+    _ operation: String, _ body: () throws -> R
+) throws(KeychainFailure) -> R {
+    do {
+        return try body()
+    } catch {
+        throw KeychainFailure(translating: error, during: operation)
+    }
+}
+
+extension KeychainFailure {
+    /// What an error of a lower module means for `operation`; a ``KeychainFailure`` stays as it is.
+    package init(translating error: any Error, during operation: String) {
+        switch error {
+        case let failure as KeychainFailure: self = failure
+        case let error as SystemError: self.init(error, during: operation)
+        case let error as KeybagError: self.init(error, during: operation)
+        case let error as BackupError: self.init(error, during: operation)
+        case RowFailure.locked: self = .locked(operation)
+        case RowFailure.needsPerson: self.init(.interactionNotAllowed, during: operation)
+        case is NewPasswordDemand:
+            self.init(
+                .interactionNotAllowed, during: operation,
+                message: "the item takes an application's password, and there is none",
+                hint: "remove the item first, or give the password with SecItemUpdate")
+        case is RowFailure: self.init(.damaged, during: operation, hint: Self.damageHint)
+        case let error as LockStateError:
+            self.init(.inputOutput, during: operation, message: "\(error)")
+        default: self.init(.internalFault, during: operation, message: "\(type(of: error))")
+        }
+    }
+
+    /// What a failure to open the keybag means for `operation`.
+    private init(_ error: KeybagError, during operation: String) {
+        switch error.code {
+        case .newer:
+            self.init(.newerFormat, during: operation, hint: "update this program")
+        case .wrongDeviceSecret: self = .wrongDeviceKey(operation)
+        case .needsProtector, .classUnavailable: self = .locked(operation)
+        case .wrongPasscode, .wrongRecoveryKey, .noRecoveryKey, .mistypedRecoveryKey,
+            .emptyPasscode, .passcodeTooLong:
+            self.init(.authenticationFailed, during: operation, message: error.explanation)
+        case .outOfMemory: self.init(.outOfMemory, during: operation)
+        case .malformed, .tampered:
+            self.init(
+                .keychainDamaged, during: operation,
+                message: "the keybag or the settings beside it were changed",
+                hint: "restore the keychain from a copy")
+        @unknown default: self.init(.keychainDamaged, during: operation)
+        }
+    }
+
+    static let damageHint = "run `valet doctor`"
+
+    /// What helps where the keychain is locked for this process.
+    package static var unlockHint: String { unlockHint(ofProcess: LockStates.areOfProcess) }
+
+    /// What helps where the keychain is locked.
+    ///
+    /// - Parameter ofProcess: Whether this process unlocks for itself alone.
+    package static func unlockHint(ofProcess: Bool) -> String {
+        guard ofProcess else { return "run `valet unlock`" }
+        return
+            "this process unlocks for itself: with `ValetKeychain.unlock(passcode:)`, or with what "
+            + "the descriptor gives whose number is in $VALET_PASSCODE_FD when it starts"
+    }
+
+    /// The device key is there, and has another id than the keybag names.
+    static func wrongDeviceKey(_ operation: String, path: String? = nil) -> KeychainFailure {
+        KeychainFailure(
+            .keyUnavailable, during: operation,
+            message: "the device key is not the one that this keychain was made with",
+            path: path, hint: "put this keychain's own device key back")
+    }
+
+    /// The class of an item is not available at this moment.
+    static func locked(_ operation: String) -> KeychainFailure {
+        KeychainFailure(.locked, during: operation, hint: unlockHint)
+    }
+}
+
+extension KeychainFailure {
+    /// What a failure of the files or of SQLite means for `operation`.
+    package init(_ error: SystemError, during operation: String) {
+        let failure = KeychainFailure(
+            error.code.meaning, during: operation, message: error.explanation(during: operation),
+            path: error.path,
+            hint: error.hint ?? error.hintOnDenial ?? error.code.usualHint)
+        self.init(failure, systemError: error.systemError ?? 0)
+    }
+}
+
+extension KeychainFailure {
+    /// Whether all that is known is that the keychain was replaced meanwhile.
+    var isOfReplacement: Bool {
+        code == .timedOut && message == SystemError.Code.replaced.reason
+    }
+}
+
+extension SystemError {
+    /// What happened in the course of `outer`, without the path: that has a property of its own.
+    fileprivate func explanation(during outer: String) -> String {
+        // The path says which file or folder, and that is all there is to a wrong one.
+        guard code.meaning != .insecureFiles, code != .replaced else { return code.reason }
+        let isToldByPath = path != nil && code.isAboutWholeFile
+        let step = operation.hasPrefix(outer) || isToldByPath ? "" : "\(operation): "
+        let number = sqliteCode.map { ", sqlite \($0)" } ?? ""
+        return "\(step)\(code.meaning.explanation)\(number)"
+    }
+}
+
+extension SystemError {
+    /// What helps where the kernel denied access.
+    fileprivate var hintOnDenial: String? {
+        guard code == .cannotOpen, systemError == EACCES || systemError == EPERM else { return nil }
+        return "let user \(geteuid()) read and write it"
+    }
+}
+
+extension SystemError.Code {
+    /// Whether it does not matter at which step it came to light.
+    fileprivate var isAboutWholeFile: Bool {
+        switch self {
+        case .cannotOpen, .missing, .readOnly: true
+        case .busy, .diskFull, .inputOutput, .outOfMemory, .corrupt, .notADatabase, .constraint,
+            .schemaMismatch, .wrongOwner, .wrongMode, .symbolicLink, .notARegularFile,
+            .notADirectory, .unsupportedFileSystem, .alreadyExists, .tooLarge, .misuse, .other,
+            .replaced:
+            false
+        }
+    }
+
+    fileprivate var meaning: KeychainFailure.Code {
+        switch self {
+        case .busy, .replaced: .timedOut
+        case .diskFull: .diskFull
+        case .readOnly: .readOnly
+        case .inputOutput, .cannotOpen, .missing: .inputOutput
+        case .outOfMemory: .outOfMemory
+        case .corrupt, .notADatabase, .schemaMismatch, .tooLarge: .keychainDamaged
+        case .wrongOwner, .wrongMode, .symbolicLink, .notARegularFile, .notADirectory:
+            .insecureFiles
+        case .unsupportedFileSystem: .unsupportedFileSystem
+        case .constraint, .alreadyExists, .misuse, .other: .internalFault
+        }
+    }
+
+    fileprivate var usualHint: String? {
+        switch self {
+        case .busy: "another process holds the keychain; `valet doctor` says more"
+        case .diskFull: "make room on the disk; nothing was changed"
+        case .readOnly: "make the keychain's folder writable, or set VALET_HOME to one that is"
+        case .corrupt, .notADatabase, .schemaMismatch: "run `valet doctor`"
+        default: nil
+        }
+    }
+}
+
+extension KeychainFailure {
+    /// What helps where a TPM never gives out the keychain's secrets again.
+    static let recoveryHint = "run `valet recovery use`"
+
+    /// What a failure of the TPM means for `operation`: the one place where it is decided.
+    ///
+    /// - Parameter path: The TPM's.
+    package init(_ error: TPMError, during operation: String, path: String) {
+        let failure = KeychainFailure(
+            Self.code(error.code), during: operation, message: Self.message(error.code), path: path,
+            hint: Self.hint(error))
+        self.init(failure, systemError: error.systemError)
+    }
+
+    private static func code(_ code: TPMError.Code) -> Code {
+        switch code {
+        case .wrongAuthorization: .authenticationFailed
+        case .timedOut: .timedOut
+        // Another try may do.
+        case .connectionLost, .full: .inputOutput
+        case .malformed: .keychainDamaged
+        case .notBuilt, .libraryMissing, .noDevice, .noPermission, .outOfOrder, .otherTPM, .damaged,
+            .policyFailed, .pcrsUnavailable, .tooFewTries, .lockedOut, .ownerAuthorizationNeeded,
+            .refused, .malformedAnswer:
+            .keyUnavailable
+        @unknown default: .keyUnavailable
+        }
+    }
+
+    private static func message(_ code: TPMError.Code) -> String {
+        switch code {
+        case .wrongAuthorization(.none): "wrong passcode"
+        case .wrongAuthorization(.some(let left)):
+            "wrong passcode: the TPM takes \(left == 1 ? "1 more try" : "\(left) more tries")"
+        case .tooFewTries(let left, let limit):
+            "the passcode was not tried: the TPM takes \(left) more of \(limit) tries"
+        default: code.explanation
+        }
+    }
+
+    private static func hint(_ error: TPMError) -> String? {
+        switch error.code {
+        case .otherTPM, .damaged, .outOfOrder, .refused, .malformedAnswer: recoveryHint
+        case .policyFailed: "start the machine as before, or " + recoveryHint
+        case .tooFewTries:
+            "wait until the TPM has forgiven some, or run `valet unlock --insist`: one wrong try "
+                + "more may lock the TPM"
+        default: error.hint
+        }
+    }
+}
+
+extension KeychainFailure {
+    /// What a failure of a backup file means for `operation`.
+    package init(_ error: BackupError, during operation: String) {
+        let failure = KeychainFailure(
+            error.code.meaning, during: operation, message: error.reason, path: error.path,
+            hint: error.hint)
+        self.init(failure, systemError: error.systemError ?? 0)
+    }
+}
+
+extension BackupError.Code {
+    fileprivate var meaning: KeychainFailure.Code {
+        switch self {
+        case .wrongPassphrase: .authenticationFailed
+        case .damaged, .truncated, .notABackup: .damaged
+        case .newer: .newerFormat
+        case .emptyPassphrase, .destinationExists, .unsuitablePath: .invalidRequest
+        case .missing, .denied, .tooLarge, .io: .inputOutput
+        case .diskFull: .diskFull
+        case .outOfMemory: .outOfMemory
+        case .notMigratable, .invalidItem: .internalFault
+        @unknown default: .internalFault
+        }
+    }
+}

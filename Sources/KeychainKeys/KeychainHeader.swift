@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetDatabase
+package import ValetKeybag
+internal import ValetKeychainModel
+package import ValetKeychainRows
+package import ValetLockState
+internal import ValetSealing
+internal import ValetSystem
+
+/// What a keychain says of itself without a key: its settings, and one keybag or two.
+///
+/// Valid for as long as the database shows the same stamp.
+package final class KeychainHeader: Sendable {
+    /// The one row of table `keychain`.
+    package let settings: KeychainSettings
+    /// Where the keychain is.
+    package let location: KeychainLocation
+    /// The keybag that new and changed rows are written under.
+    package let newest: LockedKeybag
+    /// The keybag of the epoch that gives way, while it does: docs/FORMAT.md §4.4.
+    package let older: LockedKeybag?
+    /// What opened keys have to fit, in rising order.
+    package let marks: [EpochMark]
+    /// Tells which keys are open; nil without a passcode.
+    package let lockState: LockStateStore?
+
+    /// - Parameter lockState: Where keys are published; nil for the one of this process.
+    package init(
+        _ settings: KeychainSettings, newest: LockedKeybag, older: LockedKeybag?,
+        at location: KeychainLocation, lockState given: LockStateStore? = nil
+    ) {
+        self.settings = settings
+        self.location = location
+        self.newest = newest
+        self.older = older
+        marks = [older, newest].compactMap { $0 }.map { keybag in
+            EpochMark(
+                epoch: keybag.epoch,
+                digest: keybag.digest(settings: settings.authenticatedBytes(of: keybag.epoch)))
+        }
+        lockState =
+            newest.protector == .device
+            ? nil : given ?? LockStates.store(of: settings.keychainID, at: location)
+    }
+
+    /// Where opened keys are shared, with or without a passcode.
+    package var sharedLockState: LockStateStore {
+        lockState ?? LockStates.store(of: settings.keychainID, at: location)
+    }
+
+    /// The keybags, the newest first.
+    package var keybags: [LockedKeybag] { [newest] + (older.map { [$0] } ?? []) }
+
+    /// Whether a TPM has the device secret.
+    package var isBoundToTPM: Bool { newest.deviceSource == .tpm }
+
+    /// Opens all keybags with one protector: both have the same while there are two.
+    ///
+    /// - Throws: As ``LockedKeybag/unlock(with:settings:)``.
+    package func unlock(
+        with protector: borrowing Protector
+    ) throws(KeybagError) -> [UnlockedKeybag] {
+        var opened: [UnlockedKeybag] = []
+        for keybag in keybags {
+            opened.append(
+                try keybag.unlock(
+                    with: protector, settings: settings.authenticatedBytes(of: keybag.epoch)))
+        }
+        return opened
+    }
+
+    /// The keys of `opened`, the newest first, in the form in which they are published.
+    func published(_ opened: [UnlockedKeybag]) -> [EpochKeys] {
+        zip(opened.reversed(), marks).map { EpochKeys($0, digest: $1.digest) }
+    }
+}
+
+extension KeychainHeader {
+    private static let operation = "open the keychain"
+
+    /// Reads settings and keybags; inside a transaction of the caller's.
+    ///
+    /// - Throws: ``KeychainFailure``: `newerFormat`, `keychainDamaged`.
+    static func load(
+        from store: RowConnection, at location: KeychainLocation
+    ) throws(KeychainFailure) -> KeychainHeader {
+        try translating(operation) {
+            let settings = try settings(from: store)
+            guard settings.isReadable else {
+                throw KeychainFailure(
+                    .newerFormat, during: operation, path: store.connection.path,
+                    hint: "update this program")
+            }
+            var keybags = try keybags(from: store)
+            guard let newest = keybags.popLast() else {
+                throw damaged(store, "the keybag is missing")
+            }
+            let older = keybags.popLast()
+            guard keybags.isEmpty, newest.epoch == settings.epoch,
+                older.map({ $0.isFollowed(by: newest) }) ?? true,
+                newest.keychainID == settings.keychainID
+            else { throw damaged(store, "the keybag is another keychain's") }
+            return KeychainHeader(settings, newest: newest, older: older, at: location)
+        }
+    }
+
+    /// In the order of their epochs.
+    private static func keybags(from store: RowConnection) throws -> [LockedKeybag] {
+        let run = try store.keybags.start()
+        var keybags: [LockedKeybag] = []
+        while try run.step() {
+            let keybag = try LockedKeybag(parsing: run.blob(1))
+            guard UInt64(exactly: run.int64(0)) == keybag.epoch.rawValue else {
+                throw damaged(store, "a keybag is in another's place")
+            }
+            keybags.append(keybag)
+        }
+        return keybags
+    }
+
+    private static func settings(
+        from store: RowConnection
+    ) throws(KeychainFailure) -> KeychainSettings {
+        try translating(operation) {
+            let run = try store.keychain.start()
+            guard try run.step() else { throw damaged(store, "the settings are missing") }
+            do throws(RowFailure) {
+                return try KeychainSettings(run)
+            } catch {
+                throw damaged(store, "the settings were changed")
+            }
+        }
+    }
+
+    private static func damaged(_ store: RowConnection, _ message: String) -> KeychainFailure {
+        KeychainFailure(
+            .keychainDamaged, during: operation, message: message, path: store.connection.path,
+            hint: KeychainFailure.damageHint)
+    }
+}
+
+extension LockedKeybag {
+    /// Whether `newer` is of the same keychain and the next epoch, and opened by the same.
+    fileprivate func isFollowed(by newer: LockedKeybag) -> Bool {
+        keychainID == newer.keychainID && epoch.rawValue + 1 == newer.epoch.rawValue
+            && protector == newer.protector && deviceKeyID == newer.deviceKeyID
+            && deviceSource == newer.deviceSource
+    }
+}
+
+/// Keys that are published in a transaction that has not been committed: docs/FORMAT.md §4.4. All
+/// of it under the lock of writers.
+extension KeychainHeader {
+    /// What is open; before the first unlock, if there is nothing to unlock.
+    package var lockReading: LockReading {
+        lockState?.current(expecting: marks) ?? .beforeFirstUnlock(.notUnlocked)
+    }
+
+    /// Publishes the keys of these facts as far as those of `old` are: what is locked stays so, and
+    /// what is unlocked keeps its limits.
+    ///
+    /// - Parameter opened: The keys, the newest first.
+    package func publishInPlace(of old: KeychainHeader, _ opened: [UnlockedKeybag])
+        throws(LockStateError)
+    {
+        try lockState?.replaceOpenKeys(expecting: old.marks, with: published(opened))
+    }
+
+    /// Publishes the keys of these facts and unlocks, without limits as an unlock without limits
+    /// does; an unlocked keychain keeps its own.
+    ///
+    /// - Parameters:
+    ///   - before: The ``lockReading`` of `old`.
+    ///   - opened: The keys, the newest first.
+    ///   - moment: From before the passcode was checked.
+    func publishUnlocking(
+        _ before: LockReading, of old: KeychainHeader, _ opened: [UnlockedKeybag],
+        since moment: LockMoment?
+    ) throws(LockStateError) {
+        switch before {
+        // A lock that comes now holds.
+        case .unlocked: try publishInPlace(of: old, opened)
+        case .locked, .beforeFirstUnlock, .unknown:
+            try lockState?.publish(published(opened), within: .none, since: moment)
+        }
+    }
+
+    /// Puts back what was published when these were the facts; a lock that came since holds.
+    ///
+    /// - Parameter before: The ``lockReading`` of that moment.
+    package func putBack(_ before: LockReading) throws(LockStateError) {
+        let lockState = sharedLockState
+        do throws(LockStateError) {
+            switch before {
+            case .unlocked(let opened):
+                do throws(LockStateError) {
+                    try lockState.replaceKeys(with: opened.epochs)
+                } catch {
+                    guard error.code == .notUnlocked else { throw error }
+                    try lockState.replaceFirstUnlockKeys(with: opened.epochs)
+                }
+            case .locked(let opened, _):
+                try lockState.lock(all: false)
+                try lockState.replaceFirstUnlockKeys(with: opened.epochs)
+            case .beforeFirstUnlock, .unknown: try lockState.lock(all: true)
+            }
+        } catch {
+            guard error.code == .notUnlocked else { throw error }
+        }
+    }
+}
+
+extension LockStateStore {
+    /// How often a lock can come between: from unlocked to locked, and from there to nothing. To
+    /// unlock takes the lock of writers.
+    private static let lockCount = 2
+
+    /// Puts keys in the place of those that are open, of the same scope; unlocks nothing.
+    ///
+    /// - Parameter marks: The epochs of the keys that are to give way.
+    func replaceOpenKeys(
+        expecting marks: [EpochMark], with keys: [EpochKeys]
+    ) throws(LockStateError) {
+        for _ in 0...Self.lockCount {
+            do throws(LockStateError) {
+                switch current(expecting: marks) {
+                case .unlocked: return try replaceKeys(with: keys)
+                case .locked: return try replaceFirstUnlockKeys(with: keys)
+                case .beforeFirstUnlock, .unknown: return
+                }
+            } catch {
+                guard error.code == .notUnlocked else { throw error }
+            }
+        }
+    }
+}
+
+extension KeychainHeader {
+    /// Opens the presence pairs of all epochs.
+    private func presenceKeys(
+        with protector: borrowing Protector
+    ) throws(KeybagError) -> [PresenceKeys] {
+        var opened: [PresenceKeys] = []
+        for keybag in keybags {
+            opened.append(
+                try keybag.presenceKeys(
+                    with: protector, settings: settings.authenticatedBytes(of: keybag.epoch)))
+        }
+        return opened
+    }
+
+    /// The proof that `protector` gives.
+    package func proof(
+        with protector: borrowing Protector
+    ) throws(KeybagError) -> PresenceProof {
+        PresenceProof(.passcode, keys: try presenceKeys(with: protector))
+    }
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+package import ValetKeychainModel
+package import ValetKeychainRows
+package import ValetSealing
+internal import ValetSecretMemory
+package import ValetSystem
+
+/// One call of ``ItemStore``: what it does, where, and until when.
+package struct StoreCall {
+    /// What the call does, in the words of its failures.
+    package let operation: String
+    /// Where the keychain is.
+    package let location: KeychainLocation
+    /// Until when the call may wait.
+    package let deadline: Deadline
+    /// The time, for an item's dates and a row's logical time.
+    package let now: Moment
+    /// The program that writes, to be put on record; nil records nothing.
+    package var program: ProgramRecord?
+    /// Whether to create a keychain if there is none.
+    package var isCreating = false
+    /// Whether the call is made again if the keychain was replaced in between. Only calls that read
+    /// or write items are. A read may see the old keychain for a tenth of a second longer. All
+    /// other calls look each time whether the keychain is in its place.
+    package var isRepeated = true
+    /// False for a lock, which ignores the settings of the process.
+    package var checksSettings = true
+
+    /// A call that reads or writes items, of a keychain that is there.
+    package init(
+        operation: String, location: KeychainLocation, deadline: Deadline, now: Moment
+    ) {
+        self.operation = operation
+        self.location = location
+        self.deadline = deadline
+        self.now = now
+    }
+}
+
+/// The open keychain of one process and one folder, opened by the first call that needs it.
+package final class KeychainSlot: Sendable {
+    private let keychain = Mutex<OpenKeychain?>(nil)
+    /// Calls that are under way; a fork in the middle of one leaves the child nothing to use.
+    private let activeCalls = Atomic<Int>(0)
+    /// The keychain that was open last.
+    private let last = Mutex<KeychainID?>(nil)
+    /// The setting is checked once: asking for the ids of the process takes longer than reading
+    /// an item.
+    private let hasCheckedSettings = Atomic<Bool>(false)
+    private let isUsable: Bool
+    private let openSlots: OpenSlots
+
+    fileprivate init(isUsable: Bool, countedIn openSlots: OpenSlots) {
+        self.isUsable = isUsable
+        self.openSlots = openSlots
+        openSlots.count.add(1, ordering: .sequentiallyConsistent)
+    }
+
+    deinit {
+        close()
+        openSlots.count.subtract(1, ordering: .sequentiallyConsistent)
+    }
+
+    /// The attempts of one call.
+    ///
+    /// - Throws: ``KeychainFailure/Code/internalFault`` in a child of `fork` that inherited calls.
+    package func attempts(_ call: StoreCall) throws(KeychainFailure) -> CallAttempts {
+        guard isUsable else {
+            throw KeychainFailure(
+                .internalFault, during: call.operation,
+                message: "the process was forked while another thread was using the keychain",
+                hint: "start a program with exec after fork, or fork before using threads")
+        }
+        return CallAttempts(self, call)
+    }
+
+    /// The keychain whose files are open, or were last; nil if nothing was read of them yet.
+    package var keychainID: KeychainID? {
+        if let keychain = keychain.withLock({ $0 }) { return keychain.keychainID }
+        return last.withLock { $0 }
+    }
+
+    /// Closes the connections; no call may be under way.
+    package func close() {
+        keychain.withLock { $0.take() }?.pool.close()
+    }
+
+    /// In a child of `fork`: closes what the parent had open.
+    ///
+    /// - Returns: false if the parent was in the middle of a call.
+    fileprivate func closeInherited() -> Bool {
+        guard isUsable, activeCalls.load(ordering: .sequentiallyConsistent) == 0,
+            let keychain = keychain.withLockIfAvailable({ $0 })
+        else { return false }
+        return keychain?.pool.closeInherited() ?? true
+    }
+
+    fileprivate func begin() { activeCalls.add(1, ordering: .sequentiallyConsistent) }
+
+    fileprivate func end() { activeCalls.subtract(1, ordering: .sequentiallyConsistent) }
+
+    /// The keychain that is open, opened for `call` if necessary; nil if there is none and none is
+    /// to be created.
+    fileprivate func current(_ call: StoreCall) throws -> OpenKeychain? {
+        if call.checksSettings, !hasCheckedSettings.load(ordering: .relaxed) {
+            try LockStates.checkSetting(during: call.operation)
+            hasCheckedSettings.store(true, ordering: .relaxed)
+        }
+        if let known = keychain.withLock({ $0 }) {
+            let pool = known.pool
+            let isInPlace = try call.isRepeated ? pool.wasInPlaceRecently() : pool.isInPlace()
+            if isInPlace { return known }
+            drop(known)
+        }
+        let creation = KeychainCreation(call.location, call.deadline)
+        let fresh = try call.isCreating ? creation.openOrCreate() : creation.open()
+        guard let fresh else { return nil }
+        // Of two threads that open at once the first wins: one set of connections per process.
+        let current = keychain.withLock { $0 }
+        if let current, try current.pool.isInPlace() { return current }
+        keychain.withLock { $0 = fresh }
+        return fresh
+    }
+
+    /// Forgets a keychain that was replaced. Its files are closed once the last call that uses it
+    /// has ended.
+    fileprivate func drop(_ replaced: OpenKeychain) {
+        let dropped = keychain.withLock { keychain in
+            guard keychain === replaced else { return OpenKeychain?.none }
+            return keychain.take()
+        }
+        if let keychainID = dropped?.keychainID { last.withLock { $0 = keychainID } }
+    }
+}
+
+/// The attempts of one call: the loop in each `perform` of ``ItemStore``.
+///
+/// If an attempt fails and the keychain was replaced in between, what failed says nothing about
+/// the keychain that is there now: the open keychain is dropped, and the call may be made again.
+package struct CallAttempts: ~Copyable {
+    private let slot: KeychainSlot
+    private let call: StoreCall
+    private var current: OpenKeychain?
+
+    /// How long to wait, in nanoseconds, before the keychain at the path is opened anew.
+    private static let pause: Int64 = 200_000
+
+    fileprivate init(_ slot: KeychainSlot, _ call: StoreCall) {
+        self.slot = slot
+        self.call = call
+        slot.begin()
+    }
+
+    deinit { slot.end() }
+
+    /// The keychain for the next attempt; nil if there is none and none is to be created.
+    package mutating func next() throws -> OpenKeychain? {
+        current = nil
+        current = try slot.current(call)
+        return current
+    }
+
+    /// Decides what becomes of an attempt that failed.
+    ///
+    /// - Throws: ``KeychainFailure``, unless the call is to be made again.
+    package func repeatUnlessFinal(_ error: any Error) throws(KeychainFailure) {
+        let failure = KeychainFailure(translating: error, during: call.operation)
+        if let current { try judge(failure, of: current) } else { try wait(failure) }
+    }
+
+    private func judge(
+        _ failure: KeychainFailure, of keychain: OpenKeychain
+    ) throws(KeychainFailure) {
+        let isOfAnother = failure.isOfReplacement || keychain.pool.isReplaced
+        guard isOfAnother || keychain.pool.hasLostFiles(failure) else {
+            throw keychain.reason(for: failure, call.deadline)
+        }
+        slot.drop(keychain)
+        let replaced = KeychainFailure(
+            SystemError(
+                .replaced, during: call.operation, path: call.location.folder, hint: "try again"),
+            during: call.operation)
+        guard call.isRepeated else { throw replaced }
+        try wait(replaced)
+    }
+
+    private func wait(_ failure: KeychainFailure) throws(KeychainFailure) {
+        guard failure.isOfReplacement, call.deadline.sleep(atMost: Self.pause) else {
+            throw failure
+        }
+    }
+}
+
+/// The slots of this process, one for each keychain that a store of it uses.
+///
+/// SQLite's locks belong to a process and a file, so that two sets of connections to one file must
+/// know of each other; and after a fork all that was inherited is closed before anything is opened.
+package final class KeychainRegistry: Sendable {
+    private struct Entry {
+        weak var slot: KeychainSlot?
+    }
+
+    private static let current = ProcessLocal<KeychainRegistry> { inherited in
+        KeychainRegistry(inherited: inherited)
+    }
+
+    /// By the bytes of the folder's path: two texts that Swift calls equal may be two folders.
+    private let slots = Mutex<[[UInt8]: Entry]>([:])
+    /// Slots whose connections may be open: those in ``slots``, and those that are just going.
+    private let openSlots = OpenSlots()
+    private let isUsable: Bool
+
+    private init(inherited: KeychainRegistry?) {
+        isUsable = inherited?.closeInherited() ?? true
+    }
+
+    /// The slot of the keychain in `folder`.
+    package static func slot(for folder: String) -> KeychainSlot {
+        current.value.slot(for: folder)
+    }
+
+    /// Closes the connections of every keychain; no call may be under way.
+    package static func closeAll() {
+        let slots = current.value.slots.withLock { $0.values.compactMap(\.slot) }
+        for slot in slots { slot.close() }
+    }
+
+    private func slot(for folder: String) -> KeychainSlot {
+        let folder = Array(folder.utf8)
+        return slots.withLock { slots in
+            if let slot = slots[folder]?.slot { return slot }
+            let slot = KeychainSlot(isUsable: isUsable, countedIn: openSlots)
+            slots = slots.filter { $0.value.slot != nil }
+            slots[folder] = Entry(slot: slot)
+            return slot
+        }
+    }
+
+    private func closeInherited() -> Bool {
+        guard isUsable, let inherited = slots.withLockIfAvailable({ $0 }) else { return false }
+        let reachable = inherited.values.compactMap(\.slot)
+        // A slot that was going away cannot be reached, and may have been closing its files.
+        guard reachable.count == openSlots.count.load(ordering: .sequentiallyConsistent) else {
+            return false
+        }
+        return reachable.allSatisfy { $0.closeInherited() }
+    }
+}
+
+/// How many slots there are, counted from before they open anything until all is closed.
+final class OpenSlots: Sendable {
+    let count = Atomic<Int>(0)
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+internal import ValetDatabase
+internal import ValetKeybag
+internal import ValetKeychainModel
+package import ValetKeychainRows
+package import ValetLockState
+package import ValetSealing
+package import ValetSystem
+
+/// A keychain that this process has open: its connections, and the keys that were last seen open.
+///
+/// ``ItemStore`` reaches it by `perform` alone, through ``KeychainSlot``. Its own transactions are
+/// in the files beside this one: `OpenKeychain+Transactions.swift`.
+package final class OpenKeychain: Sendable {
+    /// Where the keychain is.
+    package let location: KeychainLocation
+    /// The connections, and the lock of writers.
+    package let pool: ConnectionPool
+    /// Where the device secret comes from.
+    package let source: DeviceSecretSource
+    let wrongPasscodes = WrongPasscodes()
+    private let facts = Mutex<KeychainHeader?>(nil)
+    private let state = Mutex<OpenKeys?>(nil)
+    /// Up to which row number an epoch change is known to have come.
+    private let resealed = Atomic<Int64>(.min)
+    private let erasure = Atomic<Int64>(0)
+    private let opener = Mutex<PresenceProof?>(nil)
+
+    static let opening = "open the keychain"
+
+    init(_ location: KeychainLocation, _ pool: ConnectionPool) {
+        self.location = location
+        self.pool = pool
+        source = DeviceSecretSource(location: location)
+    }
+
+    /// The opened folder of the keychain.
+    package var directory: PrivateDirectory { pool.directory }
+
+    // What this process remembers.
+
+    /// What was last read of the keychain itself.
+    package var lastKnownFacts: KeychainHeader? {
+        get { facts.withLock { $0 } }
+        set { facts.withLock { $0 = newValue } }
+    }
+
+    /// Which keychain it is; nil before anything was read of it.
+    package var keychainID: KeychainID? { lastKnownFacts?.settings.keychainID }
+
+    /// What was last open.
+    package var lastKnownState: OpenKeys? {
+        get { state.withLock { $0 } }
+        set { state.withLock { $0 = newValue } }
+    }
+
+    /// Forgets every opened key that is not one of `keys`.
+    private func forgetKeys(but keys: OpenedKeys?) {
+        state.withLock { state in
+            if state?.isOpened(by: keys) == false { state = nil }
+        }
+        pool.forgetKeys { ($0 as? OpenKeys)?.isOpened(by: keys) == true }
+    }
+
+    /// When to look again whether old keys have to be erased, as ``Deadline/nanoseconds``: at the
+    /// first write, and after the keys have changed.
+    var nextErasure: Int64 {
+        get { erasure.load(ordering: .relaxed) }
+        set { erasure.store(newValue, ordering: .relaxed) }
+    }
+
+    /// The empty file that says that old keys are still to be erased.
+    static let erasePendingName = "erase.pending"
+
+    /// Whether old keys may still be on the disk.
+    package func isErasePending() throws(SystemError) -> Bool {
+        try directory.check(file: Self.erasePendingName) != nil
+    }
+
+    /// Keeps what opens values that require the user, from an unlock with the passcode to the end
+    /// of the epoch change that the unlock continues.
+    func keep(forResealing proof: PresenceProof?) {
+        opener.withLock { $0 = proof }
+    }
+
+    /// Hands over what was kept.
+    func takeProofForResealing() -> PresenceProof? {
+        opener.withLock { proof in
+            defer { proof = nil }
+            return proof
+        }
+    }
+
+    /// Up to which row number no row of the older epoch is left, as far as this process knows.
+    var resealedNumber: Int64 {
+        get { resealed.load(ordering: .relaxed) }
+        set { resealed.store(newValue, ordering: .relaxed) }
+    }
+
+    // What a transaction sees of the keychain.
+
+    /// What the transaction of `store` sees of the keychain itself.
+    ///
+    /// - Throws: ``KeychainFailure``: `newerFormat`, `keychainDamaged`; ``SystemError``.
+    package func currentFacts(_ store: RowConnection) throws -> KeychainHeader {
+        let run = try store.stamp.start()
+        let stamp: Int64? = try run.step() ? run.int64(0) : nil
+        if let known = lastKnownFacts, known.settings.stamp == stamp { return known }
+        let fresh = try KeychainHeader.load(from: store, at: location)
+        lastKnownFacts = fresh
+        nextErasure = 0
+        return fresh
+    }
+
+    /// The keys that are open for the transaction of `store`.
+    ///
+    /// - Throws: As ``currentFacts(_:)``; ``KeychainFailure``: `incomplete`, `keyUnavailable`.
+    package func currentKeys(_ store: RowConnection) throws -> CurrentKeys {
+        let facts = try currentFacts(store)
+        guard let lockState = facts.lockState else { return try keysWithoutPasscode(facts) }
+        switch lockReading(facts, of: lockState) {
+        case .unlocked(let keys): return .certain(try state(facts, keys))
+        case .locked(let keys, let cause):
+            // This was checked when the same keys were seen before.
+            let isKnown = cause != .otherEpoch && hasSeen(facts, keys)
+            let state = try state(facts, keys)
+            return isKnown ? .certain(state) : .doubtful(facts, state, cause)
+        case .beforeFirstUnlock(let cause): return .doubtful(facts, nil, cause)
+        case .unknown(let error):
+            throw KeychainFailure(.inputOutput, during: Self.opening, message: "\(error)")
+        }
+    }
+
+    /// The keys of a keychain that no process is changing, and whose TPM was asked if it has one.
+    ///
+    /// - Throws: ``KeychainFailure``: `locked`.
+    func settled(_ keys: CurrentKeys) throws(KeychainFailure) -> OpenKeys {
+        switch keys {
+        case .certain(let state), .doubtful(_, .some(let state), _): return state
+        case .doubtful(let facts, .none, let cause):
+            throw KeychainFailure(
+                .locked, during: Self.opening, message: cause.explanation,
+                hint: KeychainFailure.unlockHint(
+                    ofProcess: facts.lockState?.provider.place == .process))
+        case .sealed: throw .locked(Self.opening)
+        }
+    }
+
+    /// The cause behind `failure`. If the keychain is locked and its device key is missing, the
+    /// missing key is the cause: no passcode would help (spec/keys-and-states.md §5, state K).
+    func reason(for failure: KeychainFailure, _ deadline: Deadline) -> KeychainFailure {
+        guard failure.code == .locked, let facts = lastKnownFacts, facts.lockState != nil else {
+            return failure
+        }
+        do throws(KeychainFailure) {
+            try source.check(facts, until: deadline)
+            return failure
+        } catch {
+            // A busy TPM proves nothing.
+            guard !facts.isBoundToTPM || error.code == .keyUnavailable else { return failure }
+            // Keys that have changed since have another device key.
+            let now = try? readFacts(Deadline(after: .seconds(1)))
+            return now?.settings == facts.settings ? error : failure
+        }
+    }
+
+    /// Whether the keys that `state` holds are those that are open at this moment.
+    func isOpen(_ state: OpenKeys) -> Bool {
+        guard let lockState = state.facts.lockState else { return true }
+        if let opened = state.opened, lockState.isUnlocked(with: opened) { return true }
+        return lockReading(state.facts, of: lockState).keys === state.opened
+    }
+
+    /// What is open at this moment. Other keys are forgotten, except by calls that are using them:
+    /// a locked process keeps no keys.
+    package func lockReading(_ facts: KeychainHeader, of lockState: LockStateStore) -> LockReading {
+        let reading = lockState.current(expecting: facts.marks)
+        if case .unlocked = reading { return reading }
+        forgetKeys(but: reading.keys)
+        return reading
+    }
+
+    private func state(_ facts: KeychainHeader, _ keys: OpenedKeys) throws -> OpenKeys {
+        if let known = lastKnownState, hasSeen(facts, keys) { return known }
+        let opened = facts.keybags.compactMap { keys.keys(of: $0.epoch)?.keybag }
+        guard opened.count == facts.keybags.count else {
+            throw KeychainFailure.locked(Self.opening)
+        }
+        let fresh = try OpenKeys(facts, opened, opened: keys)
+        lastKnownState = fresh
+        return fresh
+    }
+
+    /// Whether the last state of this process is made of these.
+    private func hasSeen(_ facts: KeychainHeader, _ keys: OpenedKeys) -> Bool {
+        lastKnownState?.facts === facts && lastKnownState?.opened === keys
+    }
+
+    private func keysWithoutPasscode(_ facts: KeychainHeader) throws -> CurrentKeys {
+        if let known = lastKnownState, known.facts === facts { return .certain(known) }
+        let lockState = facts.sharedLockState
+        // There may have been a passcode, and keys that ended with it.
+        lockState.forget(before: facts.newest.epoch)
+        if facts.isBoundToTPM, !source.kept.has(facts.newest.deviceKeyID) {
+            // Another process may have asked the TPM already.
+            guard case .unlocked(let keys) = lockState.current(expecting: facts.marks) else {
+                return .sealed(facts)
+            }
+            return .certain(try state(facts, keys))
+        }
+        let protector = Protector(try source.secret(of: facts, until: .immediately))
+        let fresh = try OpenKeys(facts, try facts.unlock(with: protector), opened: nil)
+        lastKnownState = fresh
+        return .certain(fresh)
+    }
+
+    /// Tells watchers of the keychain that its lock state may have changed.
+    ///
+    /// The change itself is complete. Watchers also poll (``LockStateWatch``), so a missed
+    /// notification does no harm.
+    package func announceLockState() {
+        if !directory.isReadOnly, !pool.isReplaced {
+            try? directory.touch(KeychainFile.state)
+        }
+        LockStateWatch.wakeAll()
+    }
+}
+
+/// What a transaction sees of the keys that are open.
+package enum CurrentKeys {
+    case certain(OpenKeys)
+    /// Not everything is open, and an epoch change may be why: one that is under way and has
+    /// published keys that do not fit yet, or one that came after the transaction had begun and
+    /// took the keys away with the passcode. If neither is the case, the state is that of a locked
+    /// keychain, or nothing is open at all.
+    case doubtful(KeychainHeader, OpenKeys?, LockCause)
+    /// Nothing is open before a TPM has released the device secret, which is waited for outside of
+    /// transactions: ``OpenKeychain/unseal(_:_:)``.
+    case sealed(KeychainHeader)
+}
+
+/// What a reader has seen of a keychain that is not open to it, before it believes that.
+package struct EpochDoubts {
+    /// One change was begun and undone, and then another: after that the keys are the reason.
+    private static let limit = 3
+
+    private var stamp: Int64?
+    private var cause: LockCause?
+    /// How often in a row the same keychain was seen.
+    private var count = 0
+    /// Whether the reader has to wait for the end of a change, and not only to look again.
+    var needWait: Bool { cause == .otherEpoch }
+    /// The keychain whose device secret a TPM has to release first.
+    var sealed: KeychainHeader?
+
+    /// No doubts so far.
+    package init() {}
+
+    /// Whether an epoch change may be why not everything of `facts` is open.
+    ///
+    /// A reader that waited for the change then sees another keychain, or keys that fit this one.
+    /// One that sees the same keychain a second time knows that it belongs to the moment at which
+    /// its keys were missing.
+    package mutating func areExcused(by facts: KeychainHeader, _ cause: LockCause) -> Bool {
+        let isSame = stamp == facts.settings.stamp
+        let isConfirmed = isSame && self.cause == cause && cause != .otherEpoch
+        count = isSame ? count + 1 : 1
+        (stamp, self.cause) = (facts.settings.stamp, cause)
+        return !isConfirmed && count < Self.limit
+    }
+}

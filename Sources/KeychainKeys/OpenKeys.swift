@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeybag
+internal import ValetKeychainModel
+package import ValetKeychainRows
+internal import ValetLockState
+internal import ValetSealing
+
+/// The opened keys of a keychain, with the header that they belong to and where they came from.
+package final class OpenKeys: Sendable {
+    /// The settings and keybags that the keys belong to.
+    package let facts: KeychainHeader
+    /// What opens and seals rows.
+    package let rows: RowKeys
+    /// Where the keys came from; nil for a keychain without a passcode.
+    let opened: OpenedKeys?
+
+    /// The settings that the keys belong to.
+    package var settings: KeychainSettings { facts.settings }
+
+    /// - Parameters:
+    ///   - keys: Of each keybag of `facts`, the newest first.
+    ///   - opened: What `keys` were taken from, if others share it.
+    /// - Throws: ``KeybagError``: `malformed`, `newer`.
+    init(
+        _ facts: KeychainHeader, _ keys: [UnlockedKeybag], opened: OpenedKeys?
+    ) throws(KeybagError) {
+        self.facts = facts
+        self.opened = opened
+        let older: KeychainEpoch? =
+            if let old = facts.older { try KeychainEpoch(old, keys[1]) } else { nil }
+        var onUse: (@Sendable () -> Void)?
+        if let lockState = facts.lockState { onUse = { lockState.noteUse() } }
+        rows = RowKeys(
+            facts.settings.keychainID, newest: try KeychainEpoch(facts.newest, keys[0]),
+            older: older, onUse: onUse)
+    }
+
+    /// The same keys for `facts`, whose older epoch may have ended since; nil if the keys of
+    /// `facts` are others.
+    ///
+    /// - Throws: ``KeybagError``: `malformed`, `newer`.
+    func following(_ facts: KeychainHeader) throws(KeybagError) -> OpenKeys? {
+        if facts.settings == settings { return self }
+        // Equal digests: these keybags are the opened ones, unchanged.
+        guard facts.marks.allSatisfy(self.facts.marks.contains) else { return nil }
+        let own = [rows.newest, rows.older].compactMap { $0?.keys }
+        let keys = facts.keybags.compactMap { keybag in
+            own.first { $0.epoch == keybag.epoch }
+        }
+        return try OpenKeys(facts, keys, opened: nil)
+    }
+
+    /// Whether these are the keys that `keys` holds.
+    func isOpened(by keys: OpenedKeys?) -> Bool {
+        guard let keys else { return false }
+        return opened === keys
+    }
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import Synchronization
+internal import ValetDatabase
+package import ValetKeychainModel
+package import ValetSystem
+
+/// The names of a keychain's files: docs/FORMAT.md §2.
+package enum KeychainFile {
+    /// The SQLite database.
+    package static let database = "keychain.db"
+    /// The name that the database has until it is complete.
+    package static let newDatabase = "keychain.db.new"
+    /// The file whose lock every writer takes.
+    package static let lock = "keychain.lock"
+    /// Touched at each change of the lock state, which wakes watchers; it is empty.
+    package static let state = "keychain.state"
+    /// The device key, in the device folder.
+    package static let deviceKey = "device.key"
+}
+
+/// The connections of this process to one keychain: idle readers, one writer, and the lock that
+/// every writer of every process takes. ``OpenKeychain`` is the only user.
+package final class ConnectionPool: Sendable {
+    /// The path of the keychain's folder.
+    private let folder: String
+    /// The opened folder of the keychain.
+    package let directory: PrivateDirectory
+    /// The lock of writers.
+    package let lock: LockFile
+    private let identity: FileIdentity
+    private let readers = Mutex<[RowConnection]>([])
+    private let writer = Mutex<RowWriter?>(nil)
+    /// Whether the first connection has found the tables and the log to be sound.
+    private let isChecked = Atomic<Bool>(false)
+    /// When the database was last seen in its place, on the monotonic clock.
+    private let lastLook = Atomic<Int64>(.min)
+    /// How often readers have looked for it.
+    private let lookCount = Atomic<Int>(0)
+
+    private static let opening = "open the keychain"
+    /// Idle connections beyond this number are closed: as many as threads read at once.
+    private static let keptReaderCount = 8
+    /// The most that a connection keeps of the database in memory; unread pages cost nothing.
+    package static let cacheKibibytes = 32_000
+    /// In nanoseconds: for so long a read may see a database that was replaced.
+    private static let lookInterval: Int64 = 100_000_000
+    /// Replaying a log of this size takes about 1 ms.
+    private static let longLogByteCount = 1 << 20
+
+    /// The connections to the database that `identity` names, none of them open yet.
+    package init(
+        _ folder: String, _ directory: PrivateDirectory, _ identity: FileIdentity,
+        _ lock: LockFile
+    ) {
+        self.folder = folder
+        self.directory = directory
+        self.identity = identity
+        self.lock = lock
+    }
+
+    deinit {
+        close()
+    }
+
+    // Whether the files are still the keychain's.
+
+    /// Whether the path of the keychain still leads to the database that is open. It does not once
+    /// the folder, or a folder above it, was replaced. The next call then looks again at once.
+    package func isInPlace() throws(SystemError) -> Bool {
+        let isInPlace = try directory.isInPlace(KeychainFile.database, as: identity)
+        if !isInPlace { lastLook.store(.min, ordering: .relaxed) }
+        return isInPlace
+    }
+
+    /// Like ``isInPlace()``, but looks at most ten times a second.
+    package func wasInPlaceRecently() throws(SystemError) -> Bool {
+        let (now, last) = (Deadline.now, lastLook.load(ordering: .relaxed))
+        guard last == .min || now - last > Self.lookInterval else { return true }
+        guard try isInPlace() else { return false }
+        lookCount.add(1, ordering: .relaxed)
+        // The time before the look: the database may be replaced right after it.
+        lastLook.store(now, ordering: .relaxed)
+        return true
+    }
+
+    /// Whether the keychain is known to have been replaced.
+    package var isReplaced: Bool { (try? isInPlace()) == false }
+
+    /// Refuses to go on where the keychain was replaced.
+    package func checkPlace(during operation: String) throws(SystemError) {
+        guard try !isInPlace() else { return }
+        throw replaced(operation)
+    }
+
+    /// Whether `failure` may come from descriptors that other code in this process has closed.
+    package func hasLostFiles(_ failure: KeychainFailure) -> Bool {
+        switch failure.code {
+        case .inputOutput, .timedOut, .damaged, .keychainDamaged, .internalFault: break
+        default: return false
+        }
+        if failure.systemError == EBADF { return true }
+        let idle = readers.withLock { $0 } + (writer.withLock { $0 }.map { [$0.reading] } ?? [])
+        return !idle.allSatisfy(\.connection.isSound)
+    }
+
+    private func checkFiles(of connection: Connection) throws(SystemError) {
+        guard connection.isSound else { throw replaced(Self.opening) }
+    }
+
+    private func replaced(_ operation: String) -> SystemError {
+        SystemError(.replaced, during: operation, path: folder, hint: "try again")
+    }
+
+    // Reading.
+
+    /// Lends an idle connection, or opens one. ``giveBack(_:)`` ends the loan.
+    package func borrow(_ deadline: Deadline) throws -> RowConnection {
+        let idle = readers.withLock { $0.popLast() }
+        let reader = if let idle { idle } else { try open(deadline) }
+        reader.connection.deadline = deadline
+        let look = lookCount.load(ordering: .relaxed)
+        if reader.seenLook != look {
+            try checkFiles(of: reader.connection)
+            reader.seenLook = look
+        }
+        return reader
+    }
+
+    /// Ends the loan of a reader.
+    package func giveBack(_ reader: RowConnection) {
+        readers.withLock { idle in
+            if idle.count < Self.keptReaderCount { idle.append(reader) }
+        }
+    }
+
+    /// Makes idle readers forget the keys that they have seen and that are open no longer.
+    package func forgetKeys(unless isOpen: (any AnyObject & Sendable) -> Bool) {
+        readers.withLock { idle in
+            for reader in idle {
+                if let keys = reader.seenKeys, !isOpen(keys) { reader.forgetWhatWasSeen() }
+            }
+        }
+    }
+
+    // Writing.
+
+    /// Takes the lock of writers of a keychain that can be written and is in its place.
+    package func lockForWriting(
+        _ operation: String, _ deadline: Deadline
+    ) throws(SystemError) -> HeldLock {
+        guard !directory.isReadOnly else {
+            throw SystemError(.readOnly, during: "write", path: directory.path)
+        }
+        let held = try lock.acquire(before: deadline)
+        try checkPlace(during: operation)
+        return held
+    }
+
+    /// Waits until no process is changing epochs or writing.
+    ///
+    /// - Throws: ``SystemError``: `busy`.
+    package func awaitWriters(_ deadline: Deadline) throws(SystemError) {
+        guard !directory.isReadOnly else { return }
+        _ = try lock.acquire(before: deadline)
+    }
+
+    /// The connection that writes; the caller holds the lock.
+    package func writer(_ deadline: Deadline) throws -> RowWriter {
+        if let writer = writer.withLock({ $0 }) {
+            try checkFiles(of: writer.connection)
+            writer.connection.deadline = deadline
+            return writer
+        }
+        let new = RowWriter(try open(deadline).connection)
+        writer.withLock { $0 = new }
+        return new
+    }
+
+    private func open(_ deadline: Deadline) throws -> RowConnection {
+        let connection = try Connection(
+            to: KeychainFile.database, in: directory,
+            for: directory.isReadOnly ? .readOnly : .readWrite, deadline: deadline,
+            cacheKibibytes: Self.cacheKibibytes)
+        if !isChecked.load(ordering: .relaxed) {
+            try Schema.check(connection)
+            try LogDamage(directory).check(connection, Self.opening)
+            isChecked.store(true, ordering: .relaxed)
+        }
+        return RowConnection(connection)
+    }
+
+    // Closing.
+
+    /// Checkpoints the log and closes all connections; no call may be using them. Writes nothing
+    /// to a keychain that was replaced.
+    package func close() {
+        let idle = readers.withLock { $0.take() }
+        if let held = try? lock.acquire(before: .immediately, inPlace: false) {
+            let writer = writer.withLock { $0.take() }
+            if (try? isInPlace()) == true,
+                let last = writer?.connection ?? (hasLongLog ? idle.first?.connection : nil),
+                last.isSound
+            {
+                last.deadline = .immediately
+                // If the log is not checkpointed now, the next writer does it.
+                if (try? last.checkpoint(.truncate)) != nil {
+                    try? last.lengthenLog(to: Connection.reservedLogByteCount)
+                }
+            }
+            try? writer?.connection.close()
+            _ = consume held
+        }
+        for reader in idle { try? reader.connection.close() }
+    }
+
+    /// Whether a program that was killed has left a long log, which slows every program that
+    /// starts. A process that has only read then checkpoints it, too.
+    private var hasLongLog: Bool {
+        guard !directory.isReadOnly else { return false }
+        let log = try? directory.check(file: KeychainFile.database + "-wal")
+        return log.map { $0.byteCount >= Self.longLogByteCount } ?? false
+    }
+
+    /// In a child of `fork`: closes what was inherited, so that SQLite's table of open files is
+    /// empty when the child opens them itself. The parent's connections are not affected.
+    ///
+    /// - Returns: false if a thread of the parent was using a connection.
+    package func closeInherited() -> Bool {
+        let writers = writer.withLockIfAvailable { $0.take() }
+        let idle = readers.withLockIfAvailable { $0.take() }
+        guard let writers, let idle else { return false }
+        for store in idle + (writers.map { [$0.reading] } ?? []) {
+            do {
+                try store.connection.close()
+            } catch {
+                return false
+            }
+        }
+        return true
+    }
+}
+
+/// The length of the log's file. Its room lets commits be cheap, and lets items be removed where
+/// the disk is full.
+extension ConnectionPool {
+    /// The log is checkpointed when it has so many pages: the more, the more often a page that has
+    /// changed again is written to the database only once.
+    private static let checkpointFrameCount = 1000
+    /// A write of fewer pages has no use for the room.
+    private static let busyFrameCount = 16
+    /// Where there is less, the log gets only the room that it needs.
+    private static let spaceForLog = 64 << 20
+    /// Where there is less, the log must not grow if that can be helped.
+    private static let tightSpace = 8 << 20
+
+    /// Restarts the log where the disk is full or nearly so: the room that its file has is then
+    /// room for this transaction, which may be one that removes items.
+    package func makeRoomInLog(_ writer: RowWriter) {
+        guard let space = try? directory.availableByteCount(), space < Self.tightSpace else {
+            return
+        }
+        _ = try? writer.connection.checkpoint(.passive)
+    }
+
+    /// After a commit: keeps the log's file at the length at which commits are cheap, and its
+    /// contents short.
+    package func tendLog(_ writer: RowWriter) {
+        // The transaction is already durable, so failures here are left to the next writer.
+        let frameCount = writer.connection.walFrameCount
+        if !writer.hasReserveInLog {
+            writer.hasReserveInLog = true
+            try? writer.connection.lengthenLog(to: Connection.reservedLogByteCount)
+        }
+        if !writer.hasRoomInLog, frameCount >= Self.busyFrameCount {
+            writer.hasRoomInLog = true
+            if let space = try? directory.availableByteCount(), space >= Self.spaceForLog {
+                try? writer.connection.lengthenLog(to: Connection.keptLogByteCount)
+            }
+        }
+        if frameCount >= Self.checkpointFrameCount {
+            // Another program may have shortened the log since.
+            writer.hasRoomInLog = false
+            writer.hasReserveInLog = false
+            _ = try? writer.connection.checkpoint(.passive)
+        }
+    }
+}
+
+extension Array {
+    /// The elements, leaving none.
+    fileprivate mutating func take() -> [Element] {
+        defer { self = [] }
+        return self
+    }
+}

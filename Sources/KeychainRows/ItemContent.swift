@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeybag
+package import ValetKeychainModel
+
+/// Everything about an item that is sealed, except its value.
+package struct ItemContent: Hashable {
+    /// The group that the item is in.
+    package var accessGroup: AccessGroup
+    /// What was set, defaults of the primary key, and both dates.
+    package var attributes: [Attribute: AttributeValue]
+    /// The size of the value in bytes; nil for an item without one.
+    package var valueByteCount: Int?
+
+    /// The tag of the value's size in part B.
+    static let valueByteCountTag: UInt8 = 64
+
+    /// The content of an item that is to be written.
+    package init(
+        accessGroup: AccessGroup, attributes: [Attribute: AttributeValue], valueByteCount: Int?
+    ) {
+        self.accessGroup = accessGroup
+        self.attributes = attributes
+        self.valueByteCount = valueByteCount
+    }
+
+    /// The plaintext of part A: access group and primary key.
+    package func names(_ itemClass: ItemClass) -> AttributeList {
+        var list = AttributeList(reservingCapacity: 4)
+        list.set(.text(accessGroup.rawValue), for: Attribute.accessGroup.tag)
+        for attribute in itemClass.primaryKeyAttributes {
+            guard let value = attributes[attribute], value != attribute.defaultValue else {
+                continue
+            }
+            list.set(value, for: attribute.tag)
+        }
+        return list
+    }
+
+    /// The plaintext of part B: all other attributes and the value's size.
+    package func details(_ itemClass: ItemClass) -> AttributeList {
+        var list = AttributeList(reservingCapacity: attributes.count)
+        let names = itemClass.primaryKeyAttributes
+        for (attribute, value) in attributes where !names.contains(attribute) {
+            list.set(value, for: attribute.tag)
+        }
+        if let valueByteCount {
+            list.set(.number(Int64(valueByteCount)), for: Self.valueByteCountTag)
+        }
+        return list
+    }
+
+    /// Puts both parts together again.
+    ///
+    /// - Throws: ``RowFailure/content`` if a part holds what does not belong there.
+    package init(
+        _ itemClass: ItemClass, names: AttributeList, details: AttributeList
+    ) throws(RowFailure) {
+        try self.init(itemClass, names: names)
+        for entry in details.entries {
+            if entry.tag == Self.valueByteCountTag {
+                guard case .number(let number) = entry.value,
+                    let size = Int(exactly: number), size >= 0
+                else { throw .content }
+                valueByteCount = size
+            } else {
+                guard let attribute = Attribute(tag: entry.tag), attribute.exists(in: itemClass),
+                    attribute != .accessGroup,
+                    !itemClass.primaryKeyAttributes.contains(attribute)
+                else { throw .content }
+                attributes[attribute] = entry.value
+            }
+        }
+    }
+
+    /// What part A alone tells.
+    package init(_ itemClass: ItemClass, names: AttributeList) throws(RowFailure) {
+        guard case .text(let group)? = names[Attribute.accessGroup.tag] else {
+            throw .content
+        }
+        accessGroup = AccessGroup(group)
+        attributes = [:]
+        let allowed = itemClass.primaryKeyAttributes
+        for entry in names.entries where entry.tag != Attribute.accessGroup.tag {
+            guard let attribute = Attribute(tag: entry.tag), allowed.contains(attribute) else {
+                throw .content
+            }
+            attributes[attribute] = entry.value
+        }
+        for attribute in allowed
+        where attributes[attribute] == nil && !Attribute.variants.contains(attribute) {
+            attributes[attribute] = attribute.defaultValue
+        }
+        valueByteCount = nil
+    }
+}
+
+extension AccessControl {
+    /// The pair of keys to which values of such items are sealed; nil for items that need nobody.
+    /// docs/FORMAT.md §5.4.
+    var presencePair: PresencePair? {
+        if demand.isNothing { return nil }
+        return demand.needsPasscode ? .passcode : .person
+    }
+
+    /// The attribute of an item that has it.
+    package var attributeValue: AttributeValue { .accessControl(encoded) }
+}
+
+extension ItemContent {
+    /// The access control; nil for an item without one.
+    ///
+    /// - Throws: ``RowFailure/content`` for bytes that are none.
+    package var accessControl: AccessControl? {
+        get throws(RowFailure) {
+            guard let value = attributes[.accessControl] else { return nil }
+            guard case .accessControl(let bytes) = value,
+                let accessControl = AccessControl(encoded: bytes)
+            else { throw .content }
+            return accessControl
+        }
+    }
+
+    /// Checks that a row says of its item what the item's access control says.
+    ///
+    /// - Throws: ``RowFailure/content``.
+    func checkAccessControl(_ header: RowHeader) throws(RowFailure) {
+        guard let accessControl = try accessControl else {
+            guard !header.flags.isGuarded else { throw .content }
+            return
+        }
+        guard accessControl.protectionClass == header.protectionClass,
+            accessControl.presencePair == header.flags.presence,
+            accessControl.takesPassword == header.flags.contains(.password)
+        else { throw .content }
+    }
+}

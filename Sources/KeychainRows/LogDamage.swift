@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetDatabase
+internal import ValetKeychainModel
+package import ValetSystem
+
+/// Commits that are lost because the log was damaged: docs/decisions/0016-damaged-log.md. The first
+/// connection of a process looks for them, and `valet doctor --discard-log` gives them up.
+package struct LogDamage {
+    private let directory: PrivateDirectory
+
+    /// The log in the folder of a keychain.
+    package init(_ directory: PrivateDirectory) {
+        self.directory = directory
+    }
+
+    private static let logName = KeychainFile.database + "-wal"
+    private static let keptLogName = logName + ".damaged"
+
+    /// Refuses a database whose log has commits that SQLite does not see: the next write would go
+    /// over them.
+    ///
+    /// - Throws: ``KeychainFailure/Code/keychainDamaged``.
+    package func check(_ connection: Connection, _ operation: String) throws {
+        guard let log = try DamagedLog.find(on: connection) else { return }
+        let count = log.intactFrameCount
+        throw KeychainFailure(
+            .keychainDamaged, during: operation,
+            message: "the log is damaged: what was stored after its frame \(count) is missing",
+            path: directory.path(of: Self.logName),
+            hint: "put the folder back from a copy; or `valet doctor --discard-log`, which keeps "
+                + "the log under another name and goes on without what is missing")
+    }
+
+    /// Goes on without the commits that a damaged log has lost, and keeps the log as it is.
+    ///
+    /// - Parameter lock: The lock of writers.
+    /// - Returns: Where the log is kept; nil if it is not damaged, and nothing was done.
+    package func discard(
+        _ lock: LockFile, _ operation: String, _ deadline: Deadline
+    ) throws -> String? {
+        let held = try lock.acquire(before: deadline)
+        let connection = try Connection(
+            to: KeychainFile.database, in: directory, for: .readWrite, deadline: deadline)
+        try Schema.check(connection)
+        let log = try DamagedLog.find(on: connection)
+        if let log {
+            try keep(try log.contents(), operation)
+            try connection.checkpoint(.truncate)
+        }
+        try connection.close()
+        _ = consume held
+        return log != nil ? directory.path(of: Self.keptLogName) : nil
+    }
+
+    /// Keeps the log, unless a program that was killed after that has kept the same one.
+    private func keep(_ log: [UInt8], _ operation: String) throws {
+        guard try directory.check(file: Self.keptLogName) != nil else {
+            return try directory.createFile(Self.keptLogName, contents: log.span)
+        }
+        guard try isKept(log) else {
+            throw KeychainFailure(
+                .inputOutput, during: operation, message: "a damaged log is kept already",
+                path: directory.path(of: Self.keptLogName), hint: "move it away, and try again")
+        }
+    }
+
+    /// Whether the log that is kept is this one.
+    private func isKept(_ log: [UInt8]) throws(SystemError) -> Bool {
+        do throws(SystemError) {
+            return try directory.withContents(of: Self.keptLogName, maxByteCount: log.count) {
+                (kept) in
+                kept.count == log.count && kept.indices.allSatisfy { kept[$0] == log[$0] }
+            }
+        } catch {
+            guard error.code == .tooLarge else { throw error }
+            return false
+        }
+    }
+
+    /// Where a discarded log is kept; nil for none.
+    package func keptPath() throws(SystemError) -> String? {
+        guard try directory.check(file: Self.keptLogName) != nil else { return nil }
+        return directory.path(of: Self.keptLogName)
+    }
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+package import ValetKeybag
+package import ValetKeychainModel
+package import ValetSealing
+
+/// The keys that open and seal the rows of a keychain, of one epoch or of two.
+///
+/// Valid for as long as the database shows the same stamp, and the lock state the same keys.
+package final class RowKeys: Sendable {
+    /// The keychain that every sealed part is bound to.
+    package let keychainID: KeychainID
+    /// The epoch that is written under.
+    package let newest: KeychainEpoch
+    /// The epoch before it, while rows of it are left. They are still read.
+    package let older: KeychainEpoch?
+    /// Runs at each use of a key that a lock takes away.
+    private let onUse: (@Sendable () -> Void)?
+    /// Programs that are known to be on record.
+    private let recordedPrograms = Mutex<Set<ProgramRecord>>([])
+
+    /// The opened keys of one epoch or of two.
+    package init(
+        _ keychainID: KeychainID, newest: KeychainEpoch, older: KeychainEpoch?,
+        onUse: (@Sendable () -> Void)?
+    ) {
+        self.keychainID = keychainID
+        self.newest = newest
+        self.older = older
+        self.onUse = onUse
+    }
+
+    /// Whether all keys that there are are open.
+    package var isComplete: Bool { newest.isComplete && older?.isComplete != false }
+
+    /// Hashes what is written.
+    package var hasher: IndexHasher { newest.hasher }
+
+    /// Hashes what is searched: rows are found by the hashes of their own epoch.
+    package var hashers: [IndexHasher] {
+        guard let older else { return [newest.hasher] }
+        return [newest.hasher, older.hasher]
+    }
+
+    /// What seals rows of `protectionClass`.
+    ///
+    /// - Throws: ``RowFailure/locked``; ``KeychainFailure/Code/passcodeNotSet`` for the class that
+    ///   needs a passcode.
+    package func cipher(
+        _ protectionClass: ProtectionClass, during operation: String
+    ) throws -> ItemCipher {
+        guard let keys = newest.keys.keys(of: protectionClass) else {
+            guard !newest.hasKey(of: protectionClass) else { throw RowFailure.locked }
+            throw KeychainFailure(
+                .passcodeNotSet, during: operation,
+                hint: "set one with `valet passcode set`; other accessibilities need none")
+        }
+        noteUse(of: protectionClass)
+        return ItemCipher(
+            keychainID: keychainID, keys: keys, recipients: newest.recipients)
+    }
+
+    /// What opens the row of `header`.
+    ///
+    /// - Throws: ``RowFailure``: `seal` for a row that names no key of this keychain, `locked` for
+    ///   one whose key is not open.
+    package func cipher(opening header: RowHeader) throws(RowFailure) -> ItemCipher {
+        let cipher = try cipher(examining: header)
+        noteUse(of: header.protectionClass)
+        return cipher
+    }
+
+    /// As ``cipher(opening:)``, for maintenance of the keychain: that does not count as its use.
+    package func cipher(examining header: RowHeader) throws(RowFailure) -> ItemCipher {
+        guard let epoch = epoch(of: header) else { throw .seal }
+        guard let keys = epoch.keys.keys(of: header.protectionClass) else { throw .locked }
+        return ItemCipher(
+            keychainID: keychainID, keys: keys, recipients: epoch.recipients)
+    }
+
+    /// Keeps an unlocked keychain from locking itself: docs/decisions/0020-auto-lock.md.
+    private func noteUse(of protectionClass: ProtectionClass) {
+        if protectionClass.scope == .whileUnlocked { onUse?() }
+    }
+
+    /// The epoch whose key the row of `header` names.
+    private func epoch(of header: RowHeader) -> KeychainEpoch? {
+        if newest.isNamed(by: header) { return newest }
+        guard let older, older.isNamed(by: header) else { return nil }
+        return older
+    }
+
+    /// Whether the row of `header` names a key of one of these epochs.
+    package func knows(_ header: RowHeader) -> Bool { epoch(of: header) != nil }
+
+    /// What the row of `header` is found by.
+    package func hasher(of header: RowHeader) -> IndexHasher {
+        epoch(of: header)?.hasher ?? newest.hasher
+    }
+
+    /// Whether the row of `header` was written under the epoch that is written under now.
+    package func isNewest(_ header: RowHeader) -> Bool { newest.isNamed(by: header) }
+
+    /// Whether this process has seen the program on record.
+    func hasRecorded(_ program: ProgramRecord) -> Bool {
+        recordedPrograms.withLock { $0.contains(program) }
+    }
+
+    func remember(_ program: ProgramRecord) {
+        recordedPrograms.withLock { _ = $0.insert(program) }
+    }
+}
+
+/// The opened keys of one epoch, and the ids of those that are not open.
+package struct KeychainEpoch: Sendable {
+    /// The opened class keys.
+    package let keys: UnlockedKeybag
+    /// Hashes names under this epoch's index key.
+    package let hasher: IndexHasher
+    /// The public halves of the presence pairs; none where there are no pairs.
+    package let recipients: [PresencePair: Recipient]
+    /// By the number of the class.
+    private let keyIDs: [KeyID?]
+
+    /// - Throws: ``KeybagError``: `malformed`, `newer`.
+    package init(_ locked: LockedKeybag, _ keys: UnlockedKeybag) throws(KeybagError) {
+        self.keys = keys
+        hasher = IndexHasher(keys)
+        var ids = [KeyID?](repeating: nil, count: 1 + ProtectionClass.allCases.count)
+        for protectionClass in ProtectionClass.allCases {
+            ids[Int(protectionClass.rawValue)] = try locked.keyID(of: protectionClass)
+        }
+        keyIDs = ids
+        var recipients: [PresencePair: Recipient] = [:]
+        for pair in PresencePair.allCases {
+            guard let publicKey = try locked.publicKey(of: pair) else { continue }
+            recipients[pair] = Recipient(
+                publicKey, keychainID: locked.keychainID, epoch: locked.epoch)
+        }
+        self.recipients = recipients
+    }
+
+    /// Whether there is a key of that class, open or not.
+    package func hasKey(of protectionClass: ProtectionClass) -> Bool {
+        keyIDs[Int(protectionClass.rawValue)] != nil
+    }
+
+    /// Whether every key that there is is open.
+    package var isComplete: Bool {
+        ProtectionClass.allCases.allSatisfy { !hasKey(of: $0) || keys.keys(of: $0) != nil }
+    }
+
+    /// Whether `header` names the key of its class in this epoch.
+    func isNamed(by header: RowHeader) -> Bool {
+        keyIDs[Int(header.protectionClass.rawValue)] == header.keyID
+    }
+}
+
+extension RowKeys {
+    /// Opens everything in a row; but for a value that takes a proof which is not here.
+    package func open(_ row: SealedRow, _ proof: PresenceProof?) throws(RowFailure) -> OpenedRow {
+        let cipher = try cipher(opening: row.header)
+        let content = try cipher.openContent(row)
+        guard let secret = row.secret else { return OpenedRow(row: row, content: content) }
+        do throws(RowFailure) {
+            let value = try cipher.openValue(ValueParts(row), secret.span, proof)
+            try cipher.check(value, row.header, content)
+            return OpenedRow(row: row, content: content, value: value)
+        } catch {
+            guard error == .needsPerson else { throw error }
+            return OpenedRow(row: row, content: content, isClosed: true)
+        }
+    }
+
+    /// Opens everything in a row whose columns are sound.
+    package func open(
+        _ found: FoundRow, _ proof: PresenceProof?
+    ) throws(RowFailure) -> OpenedRow {
+        guard case .row(let row) = found else { throw .column }
+        return try open(row, proof)
+    }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainKeys
+package import ValetKeychainModel
+internal import ValetKeychainRows
+
+/// The application on whose behalf a call is made.
+package struct Caller: Hashable, Sendable {
+    /// The name that the application's own group has, too.
+    package let applicationIdentifier: String
+    /// The groups it may use; the first is where its items go by default.
+    package let accessGroups: [AccessGroup]
+    /// The program's path, recorded with the identifier so that `doctor` can tell when another
+    /// program goes by the same name; nil when the caller acts for another program.
+    package let executablePath: String?
+    /// What to do to get a group that is missing, for people.
+    package var groupHint: String?
+
+    /// A caller; without groups of its own it has the one named like the application.
+    package init(
+        applicationIdentifier: String, accessGroups: [AccessGroup] = [],
+        executablePath: String? = nil, groupHint: String? = nil
+    ) {
+        self.applicationIdentifier = applicationIdentifier
+        self.accessGroups =
+            accessGroups.isEmpty ? [AccessGroup(applicationIdentifier)] : accessGroups
+        self.executablePath = executablePath
+        self.groupHint = groupHint
+    }
+}
+
+/// spec/secitem.md §5.2.
+extension Caller {
+    /// The groups that a search covers.
+    ///
+    /// - Throws: ``KeychainFailure/Code/missingEntitlement`` for a group that the caller lacks.
+    package func groups(
+        searching group: AccessGroup?, during operation: String
+    ) throws(KeychainFailure) -> [AccessGroup] {
+        guard let group else { return accessGroups }
+        guard group == .token || accessGroups.contains(group) else {
+            throw missing(group, during: operation)
+        }
+        return [group]
+    }
+
+    /// The groups that a call may change items of: at least one.
+    ///
+    /// - Throws: ``KeychainFailure/Code/missingEntitlement`` for a group that the caller lacks, and
+    ///   for a caller that has none to change.
+    package func groups(
+        changing group: AccessGroup?, during operation: String
+    ) throws(KeychainFailure) -> [AccessGroup] {
+        // A caller without a group to write to has nothing to change (spec/secitem.md §5.1).
+        let first = try self.group(writing: group, during: operation)
+        return group == nil ? accessGroups.filter { $0 != .token } : [first]
+    }
+
+    /// The group that a new or moved item goes to.
+    ///
+    /// - Throws: ``KeychainFailure/Code/missingEntitlement`` for a group that the caller lacks.
+    package func group(
+        writing group: AccessGroup?, during operation: String
+    ) throws(KeychainFailure) -> AccessGroup {
+        guard let group = group ?? accessGroups.first(where: { $0 != .token }) else {
+            throw KeychainFailure(.missingEntitlement, during: operation)
+        }
+        guard group != .token, accessGroups.contains(group) else {
+            throw missing(group, during: operation)
+        }
+        return group
+    }
+
+    private func missing(_ group: AccessGroup, during operation: String) -> KeychainFailure {
+        KeychainFailure(
+            .missingEntitlement, during: operation,
+            message: "\(applicationIdentifier) does not have the access group \(group.rawValue)",
+            hint: groupHint)
+    }
+}
+
+extension Caller {
+    /// The program that writes on the caller's behalf; nil if the caller acts for another one.
+    var program: ProgramRecord? {
+        executablePath.map {
+            ProgramRecord(applicationIdentifier: applicationIdentifier, path: $0)
+        }
+    }
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeybag
+package import ValetKeychainKeys
+internal import ValetKeychainModel
+package import ValetKeychainRows
+internal import ValetSealing
+internal import ValetSecretMemory
+internal import ValetSystem
+
+/// Keeps items: the rules of spec/secitem.md over rows that are sealed.
+///
+/// One object per keychain and process is enough, and more do no harm; the files are closed when
+/// the last one is dropped. All calls may be made from
+/// every thread; each is done by its deadline. Errors are ``KeychainFailure``, of the model, so
+/// that a system's own keychain can report in the same words.
+package final class ItemStore: Sendable {
+    /// Where the keychain's files are.
+    package let location: KeychainLocation
+    /// How long a call waits for other processes, all in all.
+    package let timeLimit: Duration
+    /// How much work it is to be to try a passcode that is set now.
+    package let stretching: PasscodeStretching
+    let slot: ProcessLocal<KeychainSlot>
+    private let clock: @Sendable () -> Int64
+
+    /// The largest value that an item can have: 16 MiB.
+    package static let maximalValueByteCount = 16 << 20
+
+    /// The keychain at `location`, which need not exist; nothing is opened before it is needed.
+    ///
+    /// - Parameters:
+    ///   - stretching: How much work it is to be to try a passcode that is set.
+    ///   - clock: Nanoseconds since 1970, for dates.
+    package init(
+        _ location: KeychainLocation, timeLimit: Duration = .seconds(5),
+        stretching: PasscodeStretching = .calibrated,
+        clock: @escaping @Sendable () -> Int64 = { WallClock.nanoseconds }
+    ) {
+        self.location = location
+        self.timeLimit = timeLimit
+        self.stretching = stretching
+        self.clock = clock
+        slot = ProcessLocal { _ in KeychainRegistry.slot(for: location.folder) }
+    }
+
+    /// Takes over the log and closes the files, so that the next program finds little to do.
+    ///
+    /// For programs that end; nothing else may be using the store. It may be used again.
+    package func close() {
+        slot.value.close()
+    }
+
+    /// As ``close()``, for every keychain that this process has open.
+    package static func closeAll() {
+        KeychainRegistry.closeAll()
+    }
+
+    /// The same keychain, as it is where `$VALET_DEVICE_KEY_FILE` names `path`.
+    ///
+    /// Both share opened files: close this one first.
+    package func takingDeviceKey(from path: String) -> ItemStore {
+        ItemStore(
+            KeychainLocation(location, deviceKeyPath: path), timeLimit: timeLimit,
+            stretching: stretching, clock: clock)
+    }
+
+    /// The keychain that this process has seen last at this place; nil if none.
+    var lastKnownKeychainID: KeychainID? { slot.value.keychainID }
+
+    /// The time, for an item's dates and a row's logical time.
+    var now: Moment { Moment(nanoseconds: clock()) }
+}
+
+/// The one way into the keychain. Every call opens it, waits, translates errors and checks the
+/// level that this process requires in one of these; and every call is made again if the keychain
+/// is replaced while it runs, except where it says otherwise.
+extension ItemStore {
+    /// A read transaction.
+    enum Reading { case read }
+    /// A read of one item by its name, which is a transaction of its own.
+    enum LookingUp { case lookUp }
+    /// A write transaction; `create` makes a keychain if there is none.
+    enum Writing { case write, create }
+    /// A look at the keychain itself, opened or not.
+    enum Inspecting { case inspect }
+    /// Work on keys, which is never made again. A `lock` ignores the settings of the process.
+    enum Keying { case keys, lock }
+    /// A change of keys; `create` makes a keychain if there is none.
+    enum ChangingKeys { case changeKeys, createKeys }
+
+    /// Runs `body` in one read transaction; nil if there is no keychain.
+    func perform<R>(
+        _: Reading, _ operation: String, _ body: (inout RowSnapshot) throws -> R
+    ) throws(KeychainFailure) -> R? {
+        let call = call(operation)
+        var attempts = try slot.value.attempts(call)
+        while true {
+            do {
+                guard let keychain = try attempts.next() else { return nil }
+                return try keychain.read(call, body)
+            } catch { try attempts.repeatUnlessFinal(error) }
+        }
+    }
+
+    /// Runs `body`, whose first statement begins a transaction; nil if there is no keychain.
+    ///
+    /// - Parameter body: Returns nil if the keys it was given do not belong to what it reads; it
+    ///   runs again then.
+    func perform<R>(
+        _: LookingUp, _ operation: String, _ body: (RowConnection, RowKeys) throws -> R?
+    ) throws(KeychainFailure) -> R? {
+        let call = call(operation)
+        var attempts = try slot.value.attempts(call)
+        while true {
+            do {
+                guard let keychain = try attempts.next() else { return nil }
+                return try keychain.lookUp(call, body)
+            } catch { try attempts.repeatUnlessFinal(error) }
+        }
+    }
+
+    /// Runs `body` in one write transaction, all or nothing; nil if there is no keychain.
+    ///
+    /// - Parameter caller: Whose program is recorded when it writes for the first time.
+    func perform<R>(
+        _ kind: Writing, _ operation: String, for caller: Caller? = nil,
+        _ body: (RowTransaction) throws -> R
+    ) throws(KeychainFailure) -> R? {
+        var call = call(operation)
+        call.program = caller?.program
+        call.isCreating = kind == .create
+        if call.isCreating { try checkLevelOfNew(operation) }
+        var attempts = try slot.value.attempts(call)
+        while true {
+            do {
+                guard let keychain = try attempts.next() else { return nil }
+                return try keychain.write(call, body)
+            } catch { try attempts.repeatUnlessFinal(error) }
+        }
+    }
+
+    /// Runs `body` with the keychain itself; nil if there is none.
+    func perform<R>(
+        _: Inspecting, _ operation: String, _ body: (KeyAccess) throws -> R
+    ) throws(KeychainFailure) -> R? {
+        let call = call(operation)
+        var attempts = try slot.value.attempts(call)
+        while true {
+            do {
+                guard let keychain = try attempts.next() else { return nil }
+                return try body(KeyAccess(keychain, operation, timeLimit, before: call.deadline))
+            } catch { try attempts.repeatUnlessFinal(error) }
+        }
+    }
+
+    /// Runs `body` with the keychain itself. Each of its steps has a deadline of its own, because
+    /// stretching a passcode and asking a TPM take long.
+    ///
+    /// - Throws: ``KeychainFailure/Code/itemNotFound`` if there is no keychain.
+    func perform<R>(
+        _ kind: Keying, _ operation: String, _ body: (KeyAccess) throws -> R
+    ) throws(KeychainFailure) -> R {
+        var call = call(operation)
+        call.isRepeated = false
+        call.checksSettings = kind != .lock
+        return try perform(call, body)
+    }
+
+    /// Runs `body` with the keychain as it is, and again if its keys were changed in between.
+    ///
+    /// - Parameter body: Returns nil if the keychain is not the one that it was given.
+    /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `timedOut`.
+    func perform<R>(
+        _ kind: ChangingKeys, _ operation: String,
+        _ body: (KeyAccess, KeychainHeader) throws -> R?
+    ) throws(KeychainFailure) -> R {
+        // A program that changes the keys each time is not waited for.
+        for _ in 0..<3 {
+            var call = call(operation)
+            call.isRepeated = false
+            call.isCreating = kind == .createKeys
+            let result: R? = try perform(call) { keys in
+                let facts = try keys.facts()
+                return try keys.unlessChanged(facts) { try body(keys, facts) }
+            }
+            if let result { return result }
+        }
+        throw KeychainFailure(
+            .timedOut, during: operation, message: "its keys were changed again and again")
+    }
+
+    private func perform<R>(
+        _ call: StoreCall, _ body: (KeyAccess) throws -> R
+    ) throws(KeychainFailure) -> R {
+        var attempts = try slot.value.attempts(call)
+        while true {
+            do {
+                guard let keychain = try attempts.next() else {
+                    throw KeychainFailure(
+                        .itemNotFound, during: call.operation, message: "there is no keychain yet",
+                        path: location.folder)
+                }
+                return try body(KeyAccess(keychain, call.operation, timeLimit, before: nil))
+            } catch { try attempts.repeatUnlessFinal(error) }
+        }
+    }
+
+    private func call(_ operation: String) -> StoreCall {
+        StoreCall(
+            operation: operation, location: location, deadline: Deadline(after: timeLimit), now: now
+        )
+    }
+
+    /// Refuses to make a keychain of a level that the process does not accept.
+    ///
+    /// - Throws: ``KeychainFailure/Code/insufficientProtection``; what keeps the keychain from
+    ///   being opened.
+    private func checkLevelOfNew(_ operation: String) throws(KeychainFailure) {
+        guard RequiredLevel.isSet else { return }
+        guard try perform(.inspect, operation, { _ in true }) == nil else { return }
+        let source = DeviceSecretSource(location: location).preferred
+        try RequiredLevel.check(
+            source == .ownFile ? .file : .credential, operation,
+            hint: "make the keychain first, with `valet passcode set`")
+    }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeybag
+internal import ValetKeychainKeys
+package import ValetKeychainModel
+package import ValetKeychainRows
+internal import ValetLockState
+internal import ValetSealing
+package import ValetSecretMemory
+internal import ValetSystem
+
+/// Proofs of what a person gave: spec/secitem.md §10.
+extension ItemStore {
+    private static let proving = "authenticate"
+
+    /// The proof that the passcode gives. Takes as long as the passcode is stretched;
+    /// does not unlock the keychain.
+    ///
+    /// - Parameter typed: The bytes that were typed, without the end of the line; copied.
+    /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong passcode, after a pause
+    ///   that grows; `passcodeNotSet`, `itemNotFound` if there is no keychain, `invalidRequest` for
+    ///   no bytes or too many, `keyUnavailable`, `incomplete`, `timedOut`, `outOfMemory`.
+    package func presenceProof(
+        passcode typed: borrowing SecretBytes
+    ) throws(KeychainFailure) -> PresenceProof {
+        let passcode = try KeychainPasscode(typed.withBytes { SecretBytes(copying: $0) })
+        return try perform(.changeKeys, Self.proving) { keys, facts in
+            try facts.requirePasscode(Self.proving)
+            let protector = try keys.protector(of: facts, passcode)
+            return try keys.countingWrongPasscodes { try facts.proof(with: protector) }
+        }
+    }
+
+    /// The proof of somebody whose finger has just matched. That it has is the caller's to know:
+    /// nothing that a finger gives opens anything.
+    ///
+    /// - Parameter enrolment: What ``Authenticator``s say of the fingers that were enrolled then.
+    /// - Throws: ``KeychainFailure``: `locked` unless the keychain is unlocked, `passcodeNotSet`,
+    ///   `itemNotFound` if there is no keychain, `keyUnavailable`, `incomplete`, `timedOut`.
+    package func presenceProof(
+        fingerprint enrolment: [UInt8]
+    ) throws(KeychainFailure) -> PresenceProof {
+        let keys = try perform(.read, Self.proving) { snapshot in
+            let facts = snapshot.keys.facts
+            try facts.requirePasscode(Self.proving)
+            return try snapshot.state.personKeys(of: facts)
+        }
+        guard let keys else { throw KeychainFailure(.itemNotFound, during: Self.proving) }
+        return PresenceProof(.fingerprint, enrolments: [enrolment], keys: keys)
+    }
+
+    /// Whether a proof belongs to this keychain's present keys. After a change of keys it does not,
+    /// and its holder has to ask the user again. Returns true if the keychain is unreadable.
+    package func isCurrent(_ proof: PresenceProof) -> Bool {
+        let isCurrent = try? perform(.keys, Self.proving) { keys in
+            let facts = try keys.facts()
+            return proof.keys.contains {
+                $0.keychainID == facts.settings.keychainID && $0.epoch == facts.newest.epoch
+            }
+        }
+        return isCurrent ?? true
+    }
+}
+
+extension KeychainHeader {
+    fileprivate func requirePasscode(_ operation: String) throws(KeychainFailure) {
+        guard lockState == nil else { return }
+        throw KeychainFailure(
+            .passcodeNotSet, during: operation, message: "there is no passcode",
+            hint: "set one with `valet passcode set`")
+    }
+}
+
+extension RowKeys {
+    /// The pairs `person` of all epochs.
+    ///
+    /// - Throws: ``RowFailure/locked``; ``KeybagError`` if a pair is not that of its keybag.
+    fileprivate func personKeys(of facts: KeychainHeader) throws -> [PresenceKeys] {
+        var opened: [PresenceKeys] = []
+        for (epoch, keybag) in zip(epochs, facts.keybags) {
+            guard try keybag.publicKey(of: .person) != nil else { continue }
+            guard let keys = try keybag.personKeys(of: epoch.keys) else {
+                throw RowFailure.locked
+            }
+            opened.append(keys)
+        }
+        return opened
+    }
+
+    /// The epochs, the newest first.
+    private var epochs: [KeychainEpoch] { [newest] + (older.map { [$0] } ?? []) }
+}

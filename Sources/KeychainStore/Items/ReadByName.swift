@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The fast path: the value of one item by its name, in one statement that also tells whether the
+// keys at hand are still the right ones. `KeychainSession` uses it for every `get`.
+
+internal import ValetDatabase
+internal import ValetKeychainKeys
+package import ValetKeychainModel
+package import ValetKeychainRows
+internal import ValetSealing
+package import ValetSecretMemory
+internal import ValetSystem
+
+extension ItemStore {
+    /// The value of the item of that name: the fast path, one statement and one opening.
+    ///
+    /// - Returns: nil for an item without a value.
+    /// - Throws: As ``copy(_:_:for:)``.
+    package func value(
+        of name: PasswordName, for caller: Caller
+    ) throws(KeychainFailure) -> SecretValue? {
+        try value(of: name, for: caller, PersonAccess(.demanding)).get(Self.reading)
+    }
+
+    /// As the other, for a call that may bring a proof.
+    package func value(
+        of name: PasswordName, for caller: Caller, _ access: PersonAccess
+    ) throws(KeychainFailure) -> Answer<SecretValue?> {
+        if case .value(let value) = try find(name, opening: true, caller, access.proof) {
+            return .done(value)
+        }
+        // The item may have a view hint or a token, or may need a person.
+        return try value(of: name.query, for: caller, access)
+    }
+
+    /// Whether there is an item of that name; opens nothing that it need not open.
+    package func contains(
+        _ name: PasswordName, for caller: Caller
+    ) throws(KeychainFailure) -> Bool {
+        try contains(name, for: caller, enrolment: .unknown).get(Self.reading)
+    }
+
+    /// As the other, for a call that may know which fingers are enrolled.
+    package func contains(
+        _ name: PasswordName, for caller: Caller, enrolment: PersonAccess.Enrolment
+    ) throws(KeychainFailure) -> Answer<Bool> {
+        if case .value = try find(name, opening: false, caller, nil) { return .done(true) }
+        return try contains(name.query, for: caller, enrolment: enrolment)
+    }
+
+    private func find(
+        _ name: PasswordName, opening: Bool, _ caller: Caller, _ proof: PresenceProof?
+    ) throws(KeychainFailure) -> NamedValue {
+        let groups =
+            name.service.accessGroup == nil
+            ? caller.accessGroups
+            : try caller.groups(searching: name.service.accessGroup, during: Self.reading)
+        let found = try perform(.lookUp, Self.reading) { store, state in
+            var found: NamedValue? = .absent
+            for group in groups {
+                found = try ValueLookup(name, group, state, opening: opening, proof).run(store)
+                guard case .absent? = found else { break }
+            }
+            return found
+        }
+        return found ?? .absent
+    }
+}
+
+/// What a read by name came to.
+enum NamedValue {
+    /// The value; nil for an item without one, and if it was not to be opened.
+    case value(SecretValue?)
+    case absent
+    /// The item needs a person or a password, and was not opened.
+    case needsPerson
+}
+
+/// One attempt to read the value of the item with a given name in one group.
+private struct ValueLookup {
+    private let name: PasswordName
+    private let group: AccessGroup
+    private let state: RowKeys
+    /// Whether to open the value, or only to tell whether it is there.
+    private let opening: Bool
+    /// What opens a value that it has opened before.
+    private let proof: PresenceProof?
+
+    init(
+        _ name: PasswordName, _ group: AccessGroup, _ state: RowKeys, opening: Bool,
+        _ proof: PresenceProof?
+    ) {
+        self.name = name
+        self.group = group
+        self.state = state
+        self.opening = opening
+        self.proof = proof
+    }
+
+    /// - Returns: nil if the keychain's settings or keys have changed since they were read.
+    func run(_ store: RowConnection) throws -> NamedValue? {
+        let newest = try run(store, state.hasher)
+        guard case .absent? = newest, let older = state.older else { return newest }
+        return try run(store, older.hasher)
+    }
+
+    private func run(_ store: RowConnection, _ hasher: IndexHasher) throws -> NamedValue? {
+        let service = hasher.place(of: name.service, in: group)
+        if let row = store.rowCache.row(name.account, service) {
+            let run = try store.anything.start()
+            guard try run.step(), try store.isCurrent() else { return nil }
+            guard fits(row.header) else { return .absent }
+            guard opening || row.header.flags.presence == nil else {
+                return .needsPerson
+            }
+            return opening ? try open(row) : .value(try check(row.header))
+        }
+        let place = service.place(of: name.account)
+        let run = try store.value.start()
+        try run.bind(place.group, at: 1)
+        try run.bind(place.place, at: 2)
+        try run.bind(place.primaryKey, at: 3)
+        let isThere = try run.step()
+        guard try store.isCurrent() else { return nil }
+        guard isThere else { return .absent }
+        let header = try RowHeader(value: run, primaryKey: place.primaryKey)
+        guard fits(header) else { return .absent }
+        guard !header.flags.isGuarded || (mayOpen(header) && !run.isNull(8)) else {
+            return .needsPerson
+        }
+        guard opening else { return .value(try check(header)) }
+        guard !run.isNull(8) else {
+            return .value(try nothing(header, run))
+        }
+        guard SpareMemory.has(3, copiesOf: run.byteCount(8)) else {
+            throw SystemError(.outOfMemory, during: "read an item")
+        }
+        let row = ValueRow(
+            header: header, names: try run.tag(6), details: try run.tag(7), secret: run.blob(8))
+        store.rowCache.add(row, name.account, service)
+        return try open(row)
+    }
+
+    private func fits(_ header: RowHeader) -> Bool {
+        !header.flags.contains(.tombstone)
+            && header.protectionClass == name.service.protectionClass
+    }
+
+    /// Whether a value that takes more than the key of its class may be opened here: it is not
+    /// cached, and takes the long way, if it takes a password.
+    private func mayOpen(_ header: RowHeader) -> Bool {
+        opening && proof != nil && !header.flags.contains(.password)
+    }
+
+    /// An item that is not opened still has to be one that could be.
+    private func check(_ header: RowHeader) throws(RowFailure) -> SecretValue? {
+        _ = try state.cipher(opening: header)
+        return nil
+    }
+
+    private func open(_ row: ValueRow) throws(RowFailure) -> NamedValue {
+        let cipher = try state.cipher(opening: row.header)
+        if row.header.flags.presence != nil {
+            // What an item demands is read once for each proof, where all of it is opened.
+            guard let tag = ValueTag(of: row.secret), proof?.hasGranted(tag) == true
+            else { return .needsPerson }
+        }
+        let parts = ValueParts(header: row.header, names: row.names, details: row.details)
+        return .value(try cipher.openValue(parts, row.secret.span, proof))
+    }
+
+    /// An item without a value: its details say so, or the value was taken away.
+    private func nothing(
+        _ header: RowHeader, _ run: borrowing Statement.Run
+    ) throws(RowFailure) -> SecretValue? {
+        try state.cipher(opening: header).checkHasNoValue(
+            header, names: run.blob(6), details: run.blob(7))
+        return nil
+    }
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainKeys
+package import ValetKeychainModel
+internal import ValetKeychainRows
+package import ValetSecretMemory
+
+/// An item as a caller has read it.
+package struct ItemVersion: Hashable, Sendable {
+    /// Names the item.
+    package let reference: PersistentReference
+    /// Every change of an item changes it.
+    package let modificationDate: Double?
+
+    /// The version that has this date.
+    package init(_ reference: PersistentReference, modificationDate: Double?) {
+        self.reference = reference
+        self.modificationDate = modificationDate
+    }
+}
+
+/// What a migration does: all of it, or nothing.
+package struct ItemTransfer: Sendable {
+    /// An item that keeps its name and gets another protection class or access control.
+    package struct Change: Sendable {
+        /// The item as it is.
+        package let version: ItemVersion
+        /// Has the new class and access control.
+        package let item: NewItem
+        /// The value as it was read. It is written only if the item's own takes a proof or a
+        /// password to open.
+        package let value: SecretValue?
+
+        /// A change of that version.
+        package init(_ version: ItemVersion, to item: NewItem, value: SecretValue?) {
+            self.version = version
+            self.item = item
+            self.value = value
+        }
+
+        fileprivate var changes: ItemChanges {
+            var changes = ItemChanges()
+            changes.accessControl = item.accessControl
+            // A class alone takes the place of class and access control.
+            if item.accessControl == nil { changes.protectionClass = item.protectionClass }
+            return changes
+        }
+    }
+
+    /// Items to add.
+    package var additions: [Addition]
+    /// Items to change where they are.
+    package var changes: [Change]
+    /// Items to delete.
+    package var deletions: [ItemVersion]
+
+    /// What is to be done.
+    package init(
+        additions: [Addition] = [], changes: [Change] = [], deletions: [ItemVersion] = []
+    ) {
+        self.additions = additions
+        self.changes = changes
+        self.deletions = deletions
+    }
+}
+
+extension ItemStore {
+    /// Changes, adds and deletes items in one transaction, or does nothing.
+    ///
+    /// An item that is changed keeps its value, its attributes and its persistent reference.
+    ///
+    /// - Throws: As ``add(_:for:)``; `itemNotFound` if an item to be changed or deleted is gone, or
+    ///   is not the version that was read; `damaged` if it cannot be read; `locked`.
+    package func perform(
+        _ transfer: ItemTransfer, for caller: Caller
+    ) throws(KeychainFailure) {
+        let operation = "move items"
+        _ = try perform(.create, operation, for: caller) { access in
+            for change in transfer.changes { try access.perform(change, for: caller) }
+            for addition in transfer.additions {
+                do {
+                    _ = try access.add(addition, for: caller)
+                } catch is AuthenticationDemand {
+                    throw KeychainFailure(.duplicateItem, during: operation)
+                }
+            }
+            for version in transfer.deletions {
+                try access.deleteItem(try access.open(version, for: caller).row)
+            }
+        }
+    }
+}
+
+extension RowTransaction {
+    fileprivate func perform(_ change: ItemTransfer.Change, for caller: Caller) throws {
+        let match = try open(change.version, for: caller)
+        let item = change.item
+        // An unavailable class is reported by what makes it unavailable: no passcode, or the lock.
+        _ = try state.cipher(item.protectionClass, during: operation)
+        if let accessControl = item.accessControl {
+            let flags = match.row.header.flags
+            try check(accessControl, isSynchronizable: flags.contains(.synchronizable))
+        }
+        guard match.isClosed || match.isBoxed else {
+            return try update(match, change.changes, value: nil)
+        }
+        // The value was opened with a proof or a password before this call. Without it the item
+        // would lose it.
+        guard let value = change.value else { throw RowFailure.needsPerson }
+        try update(match, change.changes, value: value)
+    }
+
+    /// Opens an item that is as it was read. So a value that another process has stored since then
+    /// is neither deleted nor overwritten.
+    fileprivate func open(_ version: ItemVersion, for caller: Caller) throws -> OpenedRow {
+        let groups = try caller.groups(changing: nil, during: operation)
+        let query = ItemQuery(version.reference)
+        guard let found = try state.find(query, groups, store).first else {
+            throw KeychainFailure(.itemNotFound, during: operation)
+        }
+        guard case .row(let row) = found else { throw RowFailure.column }
+        let opened = try open(row)
+        guard opened.content.modificationDate == version.modificationDate else {
+            throw KeychainFailure(
+                .itemNotFound, during: operation,
+                message: "an item was changed while it was being moved",
+                hint: "nothing was moved: do it again")
+        }
+        return opened
+    }
+}
+
+/// Storing under a name that may lead to several items, or to one of another protection class.
+extension ItemStore {
+    /// Gives the item that `query` finds the value and the protection class of `addition`, or adds
+    /// it; deletes what else `query` finds. All in one transaction.
+    ///
+    /// The item that is there keeps its group, attributes and persistent reference, and becomes
+    /// synchronizable if the addition is. Of several the first that is as synchronizable as the
+    /// addition stays. Damaged items are none; one in the place of an addition goes to quarantine.
+    ///
+    /// - Throws: ``KeychainFailure``: `missingEntitlement`, `valueTooLarge`, `passcodeNotSet`;
+    ///   `locked` also if an item that is found is.
+    package func replace(
+        _ query: ItemQuery, with addition: Addition, for caller: Caller
+    ) throws(KeychainFailure) {
+        _ = try perform(.create, "set an item", for: caller) { access in
+            try access.replace(query, with: addition, for: caller)
+        }
+    }
+}
+
+extension RowTransaction {
+    fileprivate func replace(
+        _ query: ItemQuery, with addition: Addition, for caller: Caller
+    ) throws {
+        let item = addition.item
+        let groups = try caller.groups(changing: query.accessGroup, during: operation)
+        try check(addition.value)
+        // An unavailable class is reported before what is there: spec/secitem.md §3.10.
+        _ = try state.cipher(item.protectionClass, during: operation)
+        var matches = try openSound(query, groups)
+        let isAlike = { (match: OpenedRow) in
+            match.row.header.flags.contains(.synchronizable) == item.isSynchronizable
+        }
+        guard let chosen = matches.firstIndex(where: isAlike) ?? matches.indices.first else {
+            _ = try add(addition, for: caller)
+            return
+        }
+        let target = matches.remove(at: chosen)
+        for other in matches { try deleteItem(other.row) }
+        let changes = ItemChanges(
+            isSynchronizable: item.isSynchronizable ? true : nil,
+            protectionClass: item.protectionClass)
+        try update(target, changes, value: addition.value)
+    }
+
+    /// Opens the rows that match, without damaged ones.
+    private func openSound(
+        _ query: ItemQuery, _ groups: [AccessGroup]
+    ) throws -> [OpenedRow] {
+        var matches: [OpenedRow] = []
+        for case .row(let row) in try state.find(query, groups, store) {
+            guard let opened = try openIfSound(row) else { continue }
+            if try query.fits(opened.content) { matches.append(opened) }
+        }
+        return matches
+    }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainKeys
+package import ValetKeychainModel
+internal import ValetKeychainRows
+internal import ValetSystem
+
+/// A walk over the items that match a query, some at a time: for queries that match many.
+///
+/// No transaction is open between two steps, so a caller may take its time. It keeps eight bytes
+/// for each row. What changes during the walk may be seen as before or as after; what is added may
+/// be missed.
+package struct ItemWalk: Sendable {
+    let query: ItemQuery
+    let groups: [AccessGroup]
+    /// The rows that come into question.
+    var numbers: [Int64]
+    var position = 0
+    /// Set when rows that matched are damaged; they are not among the items.
+    package fileprivate(set) var damage: KeychainFailure?
+
+    /// Whether every row was looked at.
+    package var isAtEnd: Bool { position >= numbers.count }
+}
+
+extension ItemStore {
+    private static let walking = "list items"
+    private static let stepRowCount = 1000
+    private static let stepByteCount = 4 << 20
+
+    /// A walk over the items that match; ``next(of:)`` takes the steps.
+    ///
+    /// - Throws: ``KeychainFailure``: `missingEntitlement`.
+    package func walk(
+        _ query: ItemQuery, for caller: Caller
+    ) throws(KeychainFailure) -> ItemWalk {
+        try walk(query, for: caller, changing: false)
+    }
+
+    /// As the other; `changing` for items that are to be changed.
+    func walk(
+        _ query: ItemQuery, for caller: Caller, changing: Bool
+    ) throws(KeychainFailure) -> ItemWalk {
+        let groups =
+            changing
+            ? try caller.groups(changing: query.accessGroup, during: Self.walking)
+            : try caller.groups(searching: query.accessGroup, during: Self.walking)
+        let numbers = try perform(.read, Self.walking) { snapshot in
+            guard query.reference == nil, !query.namesPrimaryKey else {
+                return try snapshot.state.find(query, groups, snapshot.store).map(\.number)
+            }
+            return try snapshot.state.candidates(query, groups, snapshot.store)
+        }
+        return ItemWalk(query: query, groups: groups, numbers: numbers ?? [])
+    }
+
+    /// The next items with their attributes and without their values, in the order of
+    /// ``copy(_:_:for:)``. None need be found before the walk's end. Asks nobody: items that need a
+    /// person are among them, and those that are bound to other fingers.
+    ///
+    /// - Throws: ``KeychainFailure/Code/locked`` if an item is; the step may be taken again.
+    package func next(of walk: inout ItemWalk) throws(KeychainFailure) -> [StoredItem] {
+        let query = walk.query
+        // Whether the fingers are still the same is not asked: what is there is shown.
+        let access = PersonAccess(.naming, enrolment: .known([]))
+        let found = try step(of: &walk, Self.walking) { (rows, state) in
+            [
+                try RowOpener(query: query, parts: .attributes, state: state, access: access)
+                    .open(rows)
+            ]
+        }.first
+        walk.damage = walk.damage ?? found?.damage
+        return found?.items ?? []
+    }
+
+    /// Takes a step: `body` gets the rows, outside of the transaction that has read them.
+    func step<R>(
+        of walk: inout ItemWalk, _ operation: String,
+        _ body: ([FoundRow], RowKeys) throws -> [R]
+    ) throws(KeychainFailure) -> [R] {
+        let before = walk
+        let step = try perform(.read, operation) { snapshot in
+            let (rows, end) = try Self.rows(of: before, snapshot.state, snapshot.store)
+            snapshot.end()
+            return (try body(rows, snapshot.state), end)
+        }
+        walk.position = step?.1 ?? walk.numbers.count
+        return step?.0 ?? []
+    }
+
+    /// The rows of a step, and the position behind it.
+    private static func rows(
+        of walk: ItemWalk, _ state: RowKeys, _ store: RowConnection
+    ) throws(SystemError) -> (rows: [FoundRow], end: Int) {
+        let searches = state.searches(walk.query, walk.groups)
+        var (rows, byteCount, position) = ([FoundRow](), 0, walk.position)
+        let end = min(walk.numbers.count, walk.position + stepRowCount)
+        while position < end, byteCount < stepByteCount {
+            if let row = try state.find(walk.numbers[position], by: searches, store) {
+                rows.append(row)
+                byteCount += row.byteCount
+            }
+            position += 1
+        }
+        return (rows, position)
+    }
+}
+
+extension FoundRow {
+    /// About how much memory the row takes.
+    fileprivate var byteCount: Int {
+        guard case .row(let row) = self else { return 0 }
+        return row.names.count + row.details.count + (row.secret?.count ?? 0)
+    }
+}

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetDatabase
+internal import ValetKeybag
+internal import ValetKeychainKeys
+package import ValetKeychainModel
+internal import ValetKeychainRows
+internal import ValetLockState
+internal import ValetSealing
+internal import ValetSecretMemory
+internal import ValetSystem
+internal import ValetTPM
+
+extension ItemStore {
+    private static let diagnosing = "examine the keychain"
+
+    /// Checks files, database, keys and every row, and changes nothing.
+    ///
+    /// Reads the whole keychain; the last finding that keeps it from working comes last.
+    package func diagnose() -> [Finding] {
+        var findings: [Finding] = []
+        do throws(KeychainFailure) {
+            let isThere = try perform(.inspect, Self.diagnosing) { keys in
+                try KeychainExamination(keys: keys).run(into: &findings)
+                findings.append(.memory)
+                return true
+            }
+            if isThere == nil {
+                findings.append(
+                    Finding(
+                        .fine, "there is no keychain yet; the first write creates one",
+                        path: location.folder))
+            }
+        } catch {
+            let last = Finding(error)
+            if error.code == .insecureFiles {
+                findings += location.refusedFiles(during: Self.diagnosing).map(Finding.init)
+            }
+            // What keeps the keys away may have been found already.
+            findings.removeAll { $0.message == last.message && $0.path == last.path }
+            findings.append(last)
+        }
+        return findings
+    }
+}
+
+extension ItemStore {
+    /// Goes on without what a damaged log has lost, and keeps the log as it is.
+    ///
+    /// - Returns: Where it is kept; nil if the log is not damaged, and nothing was done.
+    /// - Throws: ``KeychainFailure``: `timedOut`, `diskFull`, `readOnly`, `inputOutput` also where
+    ///   a log is kept already; `itemNotFound` if there is no keychain.
+    package func discardDamagedLog() throws(KeychainFailure) -> String? {
+        try perform(.keys, "discard the log") { keys in
+            let pool = keys.keychain.pool
+            return try LogDamage(pool.directory).discard(pool.lock, keys.operation, keys.deadline)
+        }
+    }
+
+    /// What a change of keys could not erase: what has the name of a device key and is in the way
+    /// or of no use.
+    package func strayDeviceKeys() -> [Finding] {
+        do throws(KeychainFailure) {
+            return try perform(.keys, Self.diagnosing) { keys in
+                let found = try KeychainExamination(keys: keys).strayKeys(keys.facts())
+                return found.filter { $0.severity != .fine }
+            }
+        } catch {
+            return [Finding(error)]
+        }
+    }
+}
+
+extension Finding {
+    /// What a failure of the examination itself tells.
+    init(_ failure: KeychainFailure) {
+        let severity: Severity =
+            switch failure.code {
+            case .damaged, .keychainDamaged: .damage
+            case .locked: .warning
+            default: .broken
+            }
+        self.init(severity, failure.message, path: failure.path, hint: Self.hint(for: failure))
+    }
+
+    /// What helps. The reader of this has run `doctor` already.
+    private static func hint(for failure: KeychainFailure) -> String? {
+        guard let hint = failure.hint, hint.hasPart("`valet doctor`") else { return failure.hint }
+        switch failure.code {
+        case .damaged, .keychainDamaged: return KeychainFailure.restoreHint
+        case .timedOut: return "end the other process, or wait until it has ended, and try again"
+        case .inputOutput: return "look at the disk"
+        default: return nil
+        }
+    }
+}
+
+/// What `doctor` looks at, and what it says: files, database, keys, readers and, in
+/// ``RowExamination``, every row. Changes nothing.
+struct KeychainExamination {
+    let keys: KeyAccess
+    private var directory: PrivateDirectory { keys.keychain.directory }
+
+    /// Examines files, database, keys and rows.
+    ///
+    /// - Parameter findings: Has what was found also where this throws.
+    func run(into findings: inout [Finding]) throws {
+        var found = try examineFiles()
+        let problems = try keys.read { try $0.connection.integrityProblems() }
+        found += problems.prefix(20).map { Finding(.damage, "database: \($0)", path: path) }
+        if problems.isEmpty { found.append(Finding(.fine, "the database is sound", path: path)) }
+        findings = found
+        findings += try examineKeys()
+        findings += try examineRows()
+        guard !problems.isEmpty else { return }
+        findings.append(
+            Finding(
+                .damage, "the rows of the database can be read, its structure is damaged",
+                path: path,
+                hint: KeychainFailure.repairHint + ", or changes nothing if items are lost"))
+    }
+
+    private func examineRows() throws -> [Finding] {
+        let call = StoreCall(
+            operation: keys.operation, location: keys.keychain.location, deadline: keys.deadline,
+            now: Moment(nanoseconds: WallClock.nanoseconds))
+        return try keys.keychain.read(call) { snapshot in
+            try RowExamination(state: snapshot.state).examine(snapshot.store)
+        }
+    }
+
+    private var path: String { directory.path(of: KeychainFile.database) }
+
+    private func examineFiles() throws -> [Finding] {
+        var findings = [
+            Finding(
+                .fine, "owner and permissions of folder and files are right",
+                path: directory.path)
+        ]
+        for suffix in ["", "-wal", "-shm"] {
+            _ = try directory.check(file: KeychainFile.database + suffix)
+        }
+        _ = try directory.check(file: KeychainFile.lock)
+        for name in try directory.names() where name.hasPrefix(KeychainFile.newDatabase) {
+            findings.append(
+                Finding(
+                    .warning, "left over from a creation that did not end",
+                    path: directory.path(of: name), hint: "remove it"))
+        }
+        if let path = try LogDamage(directory).keptPath() {
+            findings.append(
+                Finding(
+                    .warning, "a damaged log is kept, with keys of its time", path: path,
+                    hint: "write anew what is missing; then remove this file"))
+        }
+        findings += readerFindings()
+        if directory.isReadOnly {
+            findings.append(
+                Finding(.warning, "the file system can only be read", path: directory.path))
+        }
+        return findings
+    }
+
+    // Keys: docs/FORMAT.md §4.4.
+
+    /// Where opened keys lie, what a change of keys left undone, and what it left behind.
+    private func examineKeys() throws -> [Finding] {
+        let facts = try keys.facts()
+        var findings: [Finding] = []
+        if let provider = facts.lockState?.provider {
+            let place = provider.place == .kernel ? "kernel" : "process"
+            findings.append(
+                Finding(.fine, "opened keys lie in the \(place): \(provider.reason)"))
+        }
+        findings += facts.sharedLockState.findings().map { finding in
+            Finding(
+                .warning, finding,
+                hint: "find out which program did that; `valet lock --all` removes them")
+        }
+        if try facts.newest.recoveryPublicKey != nil {
+            findings.append(Finding(.fine, "a recovery key opens the keychain"))
+        }
+        findings += try changeFindings(facts) + strayKeys(facts)
+        findings += tpmFindings(facts)
+        return findings + deviceKeyFindings(facts)
+    }
+
+    /// An unlocked keychain works without its device key, until it is to be unlocked again.
+    private func deviceKeyFindings(_ facts: KeychainHeader) -> [Finding] {
+        guard facts.lockState != nil else { return [] }
+        do throws(KeychainFailure) {
+            try keys.source.check(facts, until: keys.deadline)
+            return []
+        } catch {
+            return [Finding(error)]
+        }
+    }
+
+    private func changeFindings(_ facts: KeychainHeader) throws -> [Finding] {
+        if facts.older != nil {
+            return [
+                Finding(
+                    .warning, "a change of keys has not come to its end",
+                    hint: facts.lockState == nil
+                        ? "the next change of an item goes on with it"
+                        : KeychainFailure.unlockHint)
+            ]
+        }
+        guard try keys.keychain.isErasePending() else { return [] }
+        return [
+            Finding(
+                .warning, "old keys may still be on the disk",
+                hint: "end programs that read the keychain for long; then change an item")
+        ]
+    }
+
+    // Readers.
+
+    /// How long a reader may take before anybody is told, in nanoseconds.
+    private static let patience: Int64 = 200_000_000
+
+    /// The processes that keep the log from being shortened: those that are stopped in the middle
+    /// of reading, and those that go on reading while the log is long. While one reads, whatever
+    /// is written makes the log longer.
+    private func readerFindings() -> [Finding] {
+        let first = directory.readers(of: KeychainFile.database)
+        guard !first.isEmpty else { return [] }
+        _ = Deadline.never.sleep(atMost: Self.patience)
+        let log = try? directory.check(file: KeychainFile.database + "-wal")
+        let byteCount = log?.byteCount ?? 0
+        let isLong = byteCount > 2 * Int64(Connection.keptLogByteCount)
+        return directory.readers(of: KeychainFile.database).filter { reader in
+            first.contains { $0.process == reader.process } && (reader.isStopped || isLong)
+        }.map { Self.finding($0, byteCount, directory.path(of: KeychainFile.database)) }
+    }
+
+    private static func finding(
+        _ reader: DatabaseReader, _ byteCount: Int64, _ path: String
+    ) -> Finding {
+        let name = reader.program.isEmpty ? "" : " (\(reader.program))"
+        let state = reader.isStopped ? "is stopped while it reads" : "is reading"
+        let advice = reader.isStopped ? "let it go on, `kill -CONT \(reader.process)`," : "wait,"
+        return Finding(
+            .warning,
+            "process \(reader.process)\(name) \(state): the log, which has \(byteCount) bytes, "
+                + "grows with each write until it is done",
+            path: path + "-wal", hint: "\(advice) or end it, `kill \(reader.process)`")
+    }
+
+    // Device keys that nothing needs, and other files that have their names.
+
+    /// What `doctor` says of each of them.
+    func strayKeys(_ facts: KeychainHeader) throws -> [Finding] {
+        guard let folder = try DeviceKeyFolder(keys.keychain.location, facts) else { return [] }
+        let isFile = facts.newest.deviceSource == .ownFile
+        // While it is nowhere to be seen, whatever there is may be all that there is of it.
+        let isSeen = try !isFile || folder.hasKey(facts.newest.deviceKeyID)
+        // The last one keeps its name until a change of keys has come to its end.
+        let isChanging = try facts.older != nil || keys.keychain.isErasePending()
+        return try folder.names().compactMap { name in
+            let isUsual = name == KeychainFile.deviceKey
+            switch try folder.entry(name) {
+            case nil, .inUse: return nil
+            case .outdated, .remnant:
+                let isWaiting = isUsual && isChanging
+                return isSeen && !isWaiting ? Finding(outdated: name, in: folder) : nil
+            case .foreign(let owner):
+                // Where it lies it is in nobody's way, but for this.
+                return Finding(
+                    of: owner, at: folder.path(of: name), inTheWay: isUsual && isFile)
+            case .strange(let reason):
+                return isSeen ? Finding(strange: reason, at: folder.path(of: name)) : nil
+            }
+        }
+    }
+
+    // The TPM.
+
+    /// What `doctor` says of the TPM that a keychain is bound to.
+    private func tpmFindings(_ facts: KeychainHeader) -> [Finding] {
+        guard facts.isBoundToTPM else { return [] }
+        let path = keys.keychain.location.tpm.place.path
+        do throws(TPMError) {
+            let tpm = TPMSummary(try keys.keychain.location.tpm.status(until: keys.deadline))
+            let hasPasscode = facts.newest.level == .tpmAndPasscode
+            return [
+                tpm.tries(path), tpm.lockout(path, hasPasscode: hasPasscode),
+                tpm.storageRootKey(path),
+            ] + registers(facts, path)
+        } catch {
+            return [Finding(KeychainFailure(error, during: "look at the TPM", path: path))]
+        }
+    }
+
+    private func registers(_ facts: KeychainHeader, _ path: String) -> [Finding] {
+        guard let pcrs = try? keys.source.registers(of: facts.newest), !pcrs.isEmpty else {
+            return []
+        }
+        let numbers = pcrs.numbers.map(String.init).joined(separator: ", ")
+        return [
+            Finding(.fine, "the device key is bound to PCRs of the TPM: \(numbers)", path: path)
+        ]
+    }
+}
+
+extension Finding {
+    fileprivate init(outdated name: String, in folder: DeviceKeyFolder) {
+        let path = folder.path(of: name)
+        guard DeviceKeyFolder.isOurs(name) else {
+            self.init(
+                .warning, "an old device key of this keychain, under a name that somebody gave it",
+                path: path,
+                hint: "erase it (shred -u), unless a copy of the keychain is to be read with it")
+            return
+        }
+        self.init(
+            .warning, "a device key that nothing needs: a change of keys did not come", path: path,
+            hint: "`valet rotate` removes it")
+    }
+
+    fileprivate init(strange reason: String, at path: String) {
+        self.init(
+            .warning, "it has the name of a device key and is left alone: \(reason)", path: path,
+            hint: "move it away; erase it if it may be an old device key (shred -u)")
+    }
+
+    fileprivate init(of owner: KeychainID, at path: String, inTheWay isInTheWay: Bool) {
+        let message = "it is the device key of another keychain (\(owner)), and is left alone"
+        guard isInTheWay else {
+            self.init(.fine, message, path: path)
+            return
+        }
+        self.init(
+            .warning, message, path: path,
+            hint: "move it to where that keychain looks for it; never erase it unseen")
+    }
+}
+
+extension TPMSummary {
+    fileprivate func tries(_ path: String) -> Finding {
+        let state = "\(triesLeft) of \(tryLimit) wrong passcodes"
+        guard !isLockedOut else {
+            return Finding(
+                .warning, "the TPM takes no passcodes, because too many were wrong", path: path,
+                hint: "wait: it forgives one each \(recoveryInterval.components.seconds) s")
+        }
+        let isLow = 2 * triesLeft < tryLimit
+        return Finding(
+            isLow ? .warning : .fine, "the TPM takes \(state) before it takes none", path: path,
+            hint: isLow
+                ? "wait: it forgives one each \(recoveryInterval.components.seconds) s" : nil)
+    }
+
+    fileprivate func lockout(_ path: String, hasPasscode: Bool) -> Finding {
+        guard isLockoutResettable else {
+            return Finding(.fine, "the TPM's lockout authorization is set", path: path)
+        }
+        return Finding(
+            hasPasscode ? .warning : .fine,
+            "the TPM's lockout authorization is empty: anybody who starts another system on this "
+                + "machine can reset the count of wrong passcodes",
+            path: path, hint: hasPasscode ? Self.lockoutHint : nil)
+    }
+
+    /// How to have the TPM limit guesses. The value goes through a file, not an argument.
+    package static let lockoutHint =
+        "set it with `tpm2_changeauth -c lockout file:PATH`, and keep what is in that file"
+
+    fileprivate func storageRootKey(_ path: String) -> Finding {
+        Finding(
+            .fine,
+            hasPersistentStorageRootKey
+                ? "the TPM keeps its storage root key"
+                : "the TPM makes its storage root key for each use", path: path)
+    }
+}
+
+extension Finding {
+    /// Whether the memory that programs of this user keep secrets in stays out of the swap. How
+    /// full it was is a matter of each program.
+    static var memory: Finding {
+        guard let failure = SecretArena.failure, failure.code != .full else {
+            return Finding(.fine, "the memory for secrets is guarded, and not swapped out")
+        }
+        return Finding(
+            .warning, "secrets may be swapped out: \(failure)",
+            hint: "allow 1 MiB of locked memory (`ulimit -l`, or LimitMEMLOCK= of a service), or "
+                + "encrypt the swap")
+    }
+}

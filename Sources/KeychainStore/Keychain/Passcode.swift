@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeybag
+package import ValetKeychainKeys
+package import ValetKeychainModel
+internal import ValetKeychainRows
+internal import ValetLockState
+internal import ValetSealing
+internal import ValetSecretMemory
+internal import ValetSystem
+internal import ValetTPM
+
+/// New keys for a keychain: spec/keys-and-states.md §5, §6.
+extension ItemStore {
+    /// Sets the first passcode; the keychain, which is made if there is none, is unlocked then.
+    ///
+    /// - Returns: How many damaged rows were set aside.
+    /// - Throws: ``KeychainFailure``: `duplicateItem` if there is a passcode already; `damaged`,
+    ///   with their number, if items are and `options` do not skip them: nothing is changed then;
+    ///   `diskFull`, `timedOut`, `incomplete`, `keyUnavailable`.
+    @discardableResult
+    package func setPasscode(
+        _ new: KeychainPasscode, _ options: EpochOptions = EpochOptions()
+    ) throws(KeychainFailure) -> Int {
+        let operation = "set the passcode"
+        let next = NextEpoch(passcode: new, stretching: stretching, patience: timeLimit)
+        return try countingRowsSetAside(operation) { () throws(KeychainFailure) in
+            try changeKeys(.createKeys, operation, options, to: { _ in next }) { keys, facts in
+                guard facts.lockState == nil else {
+                    // A missing device key is reported first: spec/keys-and-states.md §5.
+                    try keys.source.check(facts, until: keys.deadline)
+                    throw KeychainFailure(
+                        .duplicateItem, during: operation, message: "a passcode is set already",
+                        hint: "change it with `valet passcode change`")
+                }
+                return .protector(try keys.protector(of: facts, nil))
+            }
+        }
+    }
+
+    /// Changes the passcode; the keychain is unlocked then.
+    ///
+    /// - Returns: How many damaged rows were set aside.
+    /// - Throws: ``KeychainFailure``: `passcodeNotSet`, `authenticationFailed` for a wrong one,
+    ///   and as ``setPasscode(_:_:)``.
+    @discardableResult
+    package func changePasscode(
+        _ old: KeychainPasscode, to new: KeychainPasscode,
+        _ options: EpochOptions = EpochOptions()
+    ) throws(KeychainFailure) -> Int {
+        try replacePasscode(old, by: new, "change the passcode", options)
+    }
+
+    /// Removes the passcode, and with it every item that cannot be without one.
+    ///
+    /// - Returns: How many damaged rows were set aside.
+    /// - Throws: As ``changePasscode(_:to:_:)``.
+    @discardableResult
+    package func removePasscode(
+        _ old: KeychainPasscode, _ options: EpochOptions = EpochOptions()
+    ) throws(KeychainFailure) -> Int {
+        let operation = "remove the passcode"
+        let count = try replacePasscode(old, by: nil, operation, options)
+        try lockStateAfterRemoval(operation)
+        return count
+    }
+
+    private func replacePasscode(
+        _ old: KeychainPasscode, by new: KeychainPasscode?, _ operation: String,
+        _ options: EpochOptions
+    ) throws(KeychainFailure) -> Int {
+        let next = NextEpoch(passcode: new, stretching: stretching, patience: timeLimit)
+        return try countingRowsSetAside(operation) { () throws(KeychainFailure) in
+            try changeKeys(.changeKeys, operation, options, to: { _ in next }) { keys, facts in
+                guard facts.lockState != nil else {
+                    throw KeychainFailure(
+                        .passcodeNotSet, during: operation, message: "there is no passcode",
+                        hint: "set one with `valet passcode set`")
+                }
+                return .protector(try keys.protector(of: facts, old))
+            }
+        }
+    }
+
+    /// Begins a new epoch with the same passcode, or none. A locked keychain stays locked.
+    ///
+    /// - Parameters:
+    ///   - passcode: The one that is set, if one is.
+    ///   - revokingRecoveryKey: Whether the recovery key is to open the keychain no longer.
+    ///   - place: Where the device secret is to come from; nil leaves it where it is.
+    ///   - pcrs: With a move to a TPM, the numbers of its registers that must be as they are now
+    ///     for it to give out the device secret; nil for none.
+    /// - Returns: How many damaged rows were set aside.
+    /// - Throws: ``KeychainFailure``: `invalidRequest` for a register beyond 23, or without a TPM;
+    ///   `interactionNotAllowed` if a passcode is needed, `authenticationFailed` for a wrong one;
+    ///   and as ``setPasscode(_:_:)``.
+    @discardableResult
+    package func rotateKeys(
+        _ passcode: KeychainPasscode?, revokingRecoveryKey: Bool = false,
+        movingDeviceKeyTo place: DeviceKeySource? = nil, boundTo pcrs: [Int]? = nil,
+        _ options: EpochOptions = EpochOptions()
+    ) throws(KeychainFailure) -> Int {
+        let operation = "change the keys"
+        let registers = try Self.registers(pcrs, at: place, operation)
+        return try countingRowsSetAside(operation) { () throws(KeychainFailure) in
+            try changeKeys(.changeKeys, operation, options) { facts in
+                var next = NextEpoch(
+                    passcode: facts.lockState == nil ? nil : passcode, stretching: stretching,
+                    patience: timeLimit)
+                next.keepsRecoveryKey = !revokingRecoveryKey
+                next.unlocks = false
+                next.source = place
+                next.registers = registers
+                return next
+            } openedBy: { keys, facts in
+                if place == .keyFile { try keys.source.checkGivenFileIsElsewhere() }
+                return .protector(try keys.protector(of: facts, passcode))
+            }
+        }
+    }
+
+    private static func registers(
+        _ numbers: [Int]?, at place: DeviceKeySource?, _ operation: String
+    ) throws(KeychainFailure) -> PCRSelection? {
+        guard let numbers else { return place == .tpm ? PCRSelection.none : nil }
+        guard place == .tpm, let registers = PCRSelection(numbers) else {
+            throw KeychainFailure(
+                .invalidRequest, during: operation,
+                message: "PCRs are numbers from 0 to 23, of a TPM that the key is bound to")
+        }
+        return registers
+    }
+
+    /// Prepares a change, begins it and finishes it. A change that was left undone is finished
+    /// first.
+    ///
+    /// - Parameters:
+    ///   - next: What is wanted of the next epoch.
+    ///   - open: Gives what opens the keychain as it is.
+    func changeKeys(
+        _ kind: ChangingKeys, _ operation: String, _ options: EpochOptions,
+        to next: (KeychainHeader) -> NextEpoch,
+        openedBy open: (KeyAccess, KeychainHeader) throws -> KeychainOpener
+    ) throws(KeychainFailure) {
+        let begun: BegunEpoch = try perform(kind, operation) { keys, facts in
+            let moment = try keys.moment(of: facts)
+            let opener = try open(keys, facts)
+            // Rows that the old keys do not open now are lost once those are erased.
+            if !options.skipsDamaged {
+                guard try keys.checkRows(of: facts, openedBy: opener) else { return nil }
+            }
+            // Before anything is prepared: it would be made of keys that are gone then.
+            guard try !keys.hasFinishedFirst(facts, openedBy: opener) else { return nil }
+            var change = try keys.change(facts, opener, to: next(facts))
+            change.moment = moment
+            return try keys.countingWrongPasscodes { try keys.begin(change, after: facts) }
+        }
+        do throws(KeychainFailure) {
+            try finish(begun, operation, options.progress)
+        } catch {
+            throw KeychainFailure(error, adding: Self.unfinished)
+        }
+    }
+
+    /// What a failure says that comes when there is no way back.
+    private static let unfinished =
+        "the new keys are in force, and a new passcode with them, but not every item is sealed "
+        + "anew yet: the next call that changes an item goes on with it"
+
+    private func finish(
+        _ begun: BegunEpoch, _ operation: String, _ progress: EpochOptions.Progress
+    ) throws(KeychainFailure) {
+        try perform(.keys, operation) { keys in
+            let total = try keys.rowCount()
+            let isDone = try EpochFinisher(keychain: keys.keychain).finish(
+                before: .never, of: begun
+            ) { progress(min($0, total), total) }
+            if isDone { progress(total, total) }
+        }
+    }
+
+    /// Keys that were published are of no use without a passcode.
+    func lockStateAfterRemoval(_ operation: String) throws(KeychainFailure) {
+        try perform(.keys, operation) { try $0.lockWithoutPasscode($0.deadline) }
+    }
+}

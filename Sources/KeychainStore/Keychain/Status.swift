@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetDatabase
+internal import ValetKeybag
+internal import ValetKeychainKeys
+package import ValetKeychainModel
+internal import ValetKeychainRows
+internal import ValetLockState
+internal import ValetSealing
+internal import ValetSystem
+internal import ValetTPM
+
+extension ItemStore {
+    private static let inspecting = "read the keychain's status"
+
+    /// What there is to know about the keychain; creates nothing, opens no item.
+    ///
+    /// A keychain that is incomplete or whose key is missing has a status, too.
+    /// - Throws: ``KeychainFailure`` if the files cannot be read.
+    package func status() throws(KeychainFailure) -> KeychainStatus {
+        var status = KeychainStatus(
+            state: .absent, folder: location.folder, isReadOnly: false)
+        do throws(KeychainFailure) {
+            _ = try perform(.inspect, Self.inspecting) { keys in
+                var doubts = EpochDoubts()
+                while try !keys.describe(in: &status, &doubts) {
+                    try keys.keychain.awaitChange(keys.operation, keys.deadline, &doubts)
+                }
+            }
+        } catch {
+            switch error.code {
+            case .incomplete: status.state = .incomplete
+            case .keyUnavailable: status.state = .keyUnavailable
+            default: throw error
+            }
+        }
+        if status.deviceKeySource == .tpm { status.tpm = try? tpmSummary() }
+        return status
+    }
+}
+
+extension KeyAccess {
+    /// Fills in what is known without a key, then tries the key.
+    ///
+    /// - Returns: Whether that was all: not while the epoch changes, nor before the TPM was asked.
+    fileprivate func describe(
+        in status: inout KeychainStatus, _ doubts: inout EpochDoubts
+    ) throws -> Bool {
+        status.isReadOnly = keychain.directory.isReadOnly
+        var facts = status
+        let opened = try read { store in
+            let known = try keychain.currentFacts(store)
+            try describe(known, store, in: &facts)
+            return Result { try state(known, store, &doubts) }
+        }
+        status = facts
+        guard let state = try opened.get() else { return false }
+        status.state = state
+        if state == .unlocked, let limits = keychain.lastKnownFacts?.lockState?.unlockPeriod?.limits
+        {
+            status.remaining = limits.remaining
+            status.autoLock = limits.idle
+        }
+        return true
+    }
+
+    private func describe(
+        _ known: KeychainHeader, _ store: RowConnection, in status: inout KeychainStatus
+    ) throws {
+        let (settings, keybag) = (known.settings, known.newest)
+        status.keychainID = settings.keychainID.description
+        status.formatVersion = Int(settings.format)
+        status.epoch = settings.epoch.rawValue
+        status.level = keybag.level
+        status.deviceKeyPath = source.path(of: keybag.deviceSource)
+        status.deviceKeySource = keybag.deviceSource
+        status.pcrs = try source.registers(of: keybag).numbers
+        try status.count(in: store.connection, hasPasscode: known.lockState != nil)
+        status.fileByteCount = try byteCount()
+        status.isRotating = known.older != nil
+        status.recoveryPublicKey = try keybag.recoveryPublicKey?.bytes
+        status.isErasePending = try keychain.isErasePending()
+        status.lockStateProvider = known.lockState.map { "\($0.provider.place.rawValue)" }
+        status.lockStateReason = known.lockState?.provider.reason
+        let findings = known.sharedLockState.findings()
+        status.lockStateWarning = findings.isEmpty ? nil : findings.joined(separator: "; ")
+    }
+
+    /// - Returns: nil while the epoch changes, and before the TPM was asked.
+    private func state(
+        _ facts: KeychainHeader, _ store: RowConnection, _ doubts: inout EpochDoubts
+    ) throws -> LockState? {
+        guard let lockState = facts.lockState else {
+            return try keychain.believed(keychain.currentKeys(store), &doubts) == nil
+                ? nil : .noPasscode
+        }
+        // Not needed while unlocked, but next time.
+        try source.check(facts, until: deadline)
+        let reading = keychain.lockReading(facts, of: lockState)
+        if let cause = reading.cause, doubts.areExcused(by: facts, cause) { return nil }
+        switch reading {
+        case .unlocked: return .unlocked
+        case .locked: return .locked
+        case .beforeFirstUnlock: return .beforeFirstUnlock
+        case .unknown(let error):
+            throw KeychainFailure(
+                .inputOutput, during: operation, message: "\(error)")
+        }
+    }
+
+    /// The size of the database and its log.
+    private func byteCount() throws(SystemError) -> Int64 {
+        let log = try keychain.directory.check(file: KeychainFile.database + "-wal")
+        let database = try keychain.directory.check(file: KeychainFile.database)
+        return (database?.byteCount ?? 0) + (log?.byteCount ?? 0)
+    }
+}
+
+extension KeychainStatus {
+    fileprivate mutating func count(
+        in connection: Connection, hasPasscode: Bool
+    ) throws(SystemError) {
+        let counts = try connection.itemCounts()
+        itemCount = counts.values.reduce(0, +)
+        quarantinedRowCount = try connection.count(.quarantinedRows)
+        guard hasPasscode else { return }
+        passcodeBoundCount = counts[1] ?? 0
+        fingerprintGatedCount = counts[2] ?? 0
+    }
+}
+
+extension Connection {
+    enum Counted {
+        case items, allRows, quarantinedRows
+    }
+
+    /// How many items there are of each presence kind, 0 for none; reads all rows. The flags:
+    /// docs/FORMAT.md §5.
+    fileprivate func itemCounts() throws(SystemError) -> [Int64: Int] {
+        let statement = Statement(
+            """
+            SELECT flags >> 8 & 3, count(*) FROM item WHERE flags & 2 = 0 GROUP BY flags >> 8 & 3
+            """, on: self)
+        var counts: [Int64: Int] = [:]
+        let run = try statement.start()
+        while try run.step() { counts[run.int64(0)] = Int(run.int64(1)) }
+        return counts
+    }
+
+    /// How many rows there are; reads all of them.
+    func count(_ counted: Counted) throws(SystemError) -> Int {
+        let statement =
+            switch counted {
+            case .items:
+                Statement("SELECT count(*) FROM item WHERE flags & 2 = 0", on: self)
+            case .allRows: Statement("SELECT count(*) FROM item", on: self)
+            case .quarantinedRows: Statement("SELECT count(*) FROM quarantine", on: self)
+            }
+        let run = try statement.start()
+        return try run.step() ? Int(run.int64(0)) : 0
+    }
+}
+
+/// What becomes of damaged rows when keys are changed: docs/FORMAT.md §4.4.
+extension ItemStore {
+    /// Runs `body`, which changes keys.
+    ///
+    /// - Parameter expected: Rows that are known to go, and are not counted.
+    /// - Returns: How many rows were set aside meanwhile.
+    func countingRowsSetAside(
+        _ operation: String, but expected: RowKinds? = nil,
+        _ body: () throws(KeychainFailure) -> Void
+    ) throws(KeychainFailure) -> Int {
+        let before = try quarantinedRowCount(but: expected, operation)
+        try body()
+        return max(0, try quarantinedRowCount(but: expected, operation) - before)
+    }
+
+    /// Removes for good the damaged rows that were set aside.
+    ///
+    /// - Returns: How many.
+    /// - Throws: ``KeychainFailure``: `timedOut`, `readOnly`, `diskFull`; nothing is removed then.
+    package func clearQuarantine() throws(KeychainFailure) -> Int {
+        let operation = "remove what was set aside"
+        return try perform(.write, operation) { access in
+            let connection = access.store.connection
+            let count = try connection.count(.quarantinedRows)
+            try Statement("DELETE FROM quarantine", on: connection).start().finish()
+            return count
+        } ?? 0
+    }
+
+    private func quarantinedRowCount(
+        but expected: RowKinds?, _ operation: String
+    ) throws(KeychainFailure) -> Int {
+        try perform(.inspect, operation) { try $0.quarantinedRowCount(but: expected) } ?? 0
+    }
+
+    /// The failure of a call that found no item: one that was set aside cannot be found either.
+    func notFound(_ operation: String) -> KeychainFailure {
+        let missing = KeychainFailure(.itemNotFound, during: operation)
+        // The answer does not hang on the hint.
+        let count = try? perform(.inspect, operation) { keys in
+            try keys.read { store in
+                let run = try store.quarantined.start()
+                return try run.step() ? Int(run.int64(0)) : 0
+            }
+        }
+        guard let count, count > 0 else { return missing }
+        let items = count == 1 ? "1 damaged item was" : "\(count) damaged items were"
+        return KeychainFailure(
+            missing, hint: "\(items) set aside, and it may be among them: `valet doctor` says more")
+    }
+}
