@@ -28,7 +28,8 @@ package struct DeviceKeyFile: ~Copyable {
         case malformed, newer, damaged
     }
 
-    /// Parses what somebody else keeps: the file, or the 32 bytes of a secret alone.
+    /// Parses a device key that this library does not write: the file, or a bare secret of 32
+    /// bytes.
     package static func given(_ bytes: Span<UInt8>) throws(Flaw) -> DeviceKeyFile {
         guard bytes.count == DeviceSecret.byteCount else {
             return try DeviceKeyFile(parsing: bytes)

@@ -156,7 +156,7 @@ package struct DeviceKeyFolder {
 }
 
 extension DeviceKeyFile.Flaw {
-    /// Why something that has the name of a device key is none.
+    /// Why a file with the name of a device key is not one.
     fileprivate var reason: String {
         switch self {
         case .malformed: "it is not a device key"

@@ -126,8 +126,8 @@ extension DeviceSecretSource {
         }
     }
 
-    /// Whether this program could use the TPM if it is there: nobody has to help it first, and no
-    /// other try may do. What a TPM keeps is not lost before that is known.
+    /// Whether this program could use the TPM if it is there: no administrator has to help it
+    /// first, and no other try may do. What a TPM keeps is not lost before that is known.
     package func canUseTPM(_ deadline: Deadline) -> Bool {
         do throws(TPMError) {
             _ = try location.tpm.status(until: deadline)
@@ -140,7 +140,7 @@ extension DeviceSecretSource {
         }
     }
 
-    /// Runs `body`; what the TPM says is told in the words of `operation`.
+    /// Runs `body`, and turns a failure of the TPM into one of `operation`.
     func asking<R: ~Copyable>(
         _ operation: String, _ body: () throws(TPMError) -> R
     ) throws(KeychainFailure) -> R {
@@ -153,7 +153,7 @@ extension DeviceSecretSource {
 
     /// What the TPM gave out, as a key.
     ///
-    /// - Throws: ``KeychainFailure/Code/keyUnavailable`` if it is none.
+    /// - Throws: ``KeychainFailure/Code/keyUnavailable`` if it is not a key.
     static func key<P>(
         _ bytes: consuming SecretBytes, _ operation: String
     ) throws(KeychainFailure) -> SymmetricKey<P> {

@@ -104,7 +104,7 @@ package struct DeviceSecretSource {
         } catch {
             guard error.code == .incomplete else { throw error }
         }
-        // One that has ended meanwhile has given it the usual name.
+        // A change that has ended since has given it the usual name.
         return try given(by: .ownFile)
     }
 

@@ -82,7 +82,7 @@ package struct EpochChange: ~Copyable {
     /// From before the passcode was checked: a lock that came since holds.
     package var moment: LockMoment?
 
-    /// The keybags after the change: of the next epoch, and of the one that gives way.
+    /// The keybags after the change: of the next epoch, and of the one before it.
     ///
     /// - Throws: As ``LockedKeybag/unlock(with:settings:)``; `malformed` after the last epoch that
     ///   a database can name.
@@ -131,7 +131,7 @@ package struct EpochChange: ~Copyable {
     }
 }
 
-/// An epoch change that somebody has begun, with what the rest of it takes. It lives as long as the
+/// An epoch change that was begun, with what the rest of it takes. It lives as long as the
 /// call that began it: docs/FORMAT.md §4.7.
 package struct BegunEpoch {
     /// The opened keys of both epochs: the keychain may be locked.

@@ -29,7 +29,8 @@ package struct EpochFinisher {
     /// Goes on with an epoch change for as long as `deadline` allows.
     ///
     /// - Parameters:
-    ///   - begun: What the caller has begun; nil for what somebody else has left, and an unlock.
+    ///   - begun: What the caller has begun; nil for a change that another call left, and an
+    ///     unlock.
     ///   - progress: Is told how many rows were looked at.
     /// - Returns: Whether nothing is left to be done.
     /// - Throws: ``KeychainFailure``: `locked`, `timedOut`, `diskFull`, `inputOutput`; what was
@@ -85,8 +86,8 @@ package struct EpochFinisher {
         }
     }
 
-    /// After somebody's write: one batch of an epoch change that nobody else may finish. Whatever
-    /// becomes of it, the write is done, and the next one tries again.
+    /// After a write: one batch of an epoch change that no other call may finish. If it fails, the
+    /// write is done all the same, and the next one tries again.
     ///
     /// - Parameter state: What the write has seen. Other threads may have seen something else
     ///   since, or before, and rows of keys that a state does not know look damaged to it.
@@ -96,7 +97,7 @@ package struct EpochFinisher {
         let isChanging = state.rows.older != nil
         if !isChanging, keychain.resealedNumber == .max { keychain.resealedNumber = .min }
         if isChanging {
-            // The next unlock with the passcode does the rest: nobody waits for that.
+            // The next unlock with the passcode does the rest.
             guard keychain.resealedNumber < .max else { return 0 }
             guard state.rows.isComplete, (try? sealBatch(writer, state)) == true else {
                 return Self.pause
@@ -135,13 +136,13 @@ package struct EpochFinisher {
 
     /// Erases what the last epoch left.
     ///
-    /// - Returns: Whether nothing is left to be done: not while somebody reads what was before.
+    /// - Returns: Whether nothing is left to be done: not while a reader still uses the old rows.
     /// - Throws: ``KeychainFailure``: `timedOut`, `diskFull`, `inputOutput`.
     private func erase(_ deadline: Deadline) throws(KeychainFailure) -> Bool {
         try translating("erase old keys") {
             guard !pool.directory.isReadOnly, try keychain.isErasePending() else { return true }
             let held = try pool.lock.acquire(before: deadline)
-            // Somebody may have been quicker.
+            // Another process may have been quicker.
             guard try pool.isInPlace(), try keychain.isErasePending() else { return true }
             let writer = try pool.writer(deadline)
             let isErased = try erase(writer)
@@ -151,7 +152,7 @@ package struct EpochFinisher {
     }
 
     /// Whether a write should see to it that old keys are erased: when it has not been looked
-    /// for, and now and then while somebody is in the way.
+    /// for, and now and then while a reader is in the way.
     func mayEraseNow() -> Bool {
         let next = keychain.nextErasure
         guard next < .max else { return false }
@@ -183,8 +184,8 @@ package struct EpochFinisher {
         return facts
     }
 
-    /// Takes the keys of older epochs out of the lock state, if they are in it. Nobody changes
-    /// epochs now: what does not fit is of use to nobody.
+    /// Takes the keys of older epochs out of the lock state, if they are in it. No process
+    /// changes epochs now, so keys that do not fit are of no use.
     private func publishNewest(_ facts: KeychainHeader) throws {
         defer { keychain.announceLockState() }
         guard let lockState = facts.lockState else {
@@ -200,7 +201,7 @@ package struct EpochFinisher {
         try lockState.replaceOpenKeys(expecting: facts.marks, with: [newest])
     }
 
-    /// - Returns: false if somebody still reads from the log.
+    /// - Returns: false if a process still reads from the log.
     private func cutLog(_ writer: RowWriter) throws -> Bool {
         let connection = writer.connection
         let deadline = connection.deadline
@@ -264,7 +265,7 @@ extension EpochWriter {
             try dropOlderKeybag()
             return .done
         }
-        // Somebody may have left rows below where this began.
+        // Another process may have left rows below where this began.
         let isToBeginAgain = try hasOlderRows(sealable: true)
         return isToBeginAgain ? .sealed(count: outcome.count, next: .min) : .waitsForPasscode
     }

@@ -27,15 +27,14 @@ package struct EpochWriter {
 
     // Step 2.
 
-    /// Puts the keybags of ``state`` in the place of what is there, and seals anew what hangs on
-    /// them at once.
+    /// Replaces the keybags by those of ``header``, and seals anew at once what depends on them.
     package func replaceKeybags(_ operation: String) throws {
         try Self.replaceKeybags(by: header, connection)
         try sealPrograms(operation)
         if header.newest.protector == .device { try deleteItemsOfPasscode() }
     }
 
-    /// Puts settings and keybags in the place of what is there.
+    /// Replaces settings and keybags.
     package static func replaceKeybags(
         by facts: KeychainHeader, _ connection: Connection
     ) throws(SystemError) {
@@ -84,7 +83,7 @@ package struct EpochWriter {
     // Steps 3 and 4.
 
     /// Seals some rows of the older epoch anew, of those whose number is above `number`: as many
-    /// as keep nobody waiting for long.
+    /// as keep no other writer waiting for long.
     ///
     /// - Returns: How many were looked at, and the number up to which none is left; nil if that
     ///   is all.
@@ -132,7 +131,7 @@ package struct EpochWriter {
 
     /// Whether a row names a key of another epoch than the newest.
     ///
-    /// - Parameter sealable: Whether to look at those alone that take nobody to be sealed anew.
+    /// - Parameter sealable: Whether to look only at rows that can be sealed anew without the user.
     func hasOlderRows(sealable: Bool = false) throws -> Bool {
         let keyIDs = try ProtectionClass.allCases.compactMap {
             try header.newest.keyID(of: $0)

@@ -189,8 +189,8 @@ struct KeychainCreation {
         _ directory: PrivateDirectory, _ lock: LockFile
     ) throws(KeychainFailure) -> OpenKeychain {
         try translating(Self.creating) {
-            // Empty since the log was taken over; they would be strangers to the new name. And a
-            // log that an earlier database left behind would be taken for this one's.
+            // The checkpoint has emptied both files, and SQLite would not find them under the new
+            // name. A log of an earlier database would be taken for this one's.
             for database in [KeychainFile.newDatabase, KeychainFile.database] {
                 for name in [database + "-wal", database + "-shm"]
                 where try directory.check(file: name) != nil { try directory.remove(name) }

@@ -51,7 +51,7 @@ extension KeychainFailure {
         case .newer:
             self.init(.newerFormat, during: operation, hint: "update this program")
         case .wrongDeviceSecret: self = .wrongDeviceKey(operation)
-        case .needsProtector, .classUnavailable: self = .locked(operation)
+        case .needsProtector: self = .locked(operation)
         case .wrongPasscode, .wrongRecoveryKey, .noRecoveryKey, .mistypedRecoveryKey,
             .emptyPasscode, .passcodeTooLong:
             self.init(.authenticationFailed, during: operation, message: error.explanation)
@@ -106,7 +106,7 @@ extension KeychainFailure {
 }
 
 extension KeychainFailure {
-    /// Whether all that is known is that the keychain was replaced meanwhile.
+    /// Whether the failure says only that the keychain was replaced during the call.
     var isOfReplacement: Bool {
         code == .timedOut && message == SystemError.Code.replaced.reason
     }

@@ -18,7 +18,7 @@ package final class KeychainHeader: Sendable {
     package let location: KeychainLocation
     /// The keybag that new and changed rows are written under.
     package let newest: LockedKeybag
-    /// The keybag of the epoch that gives way, while it does: docs/FORMAT.md §4.4.
+    /// The keybag of the epoch before, while rows of it are left: docs/FORMAT.md §4.4.
     package let older: LockedKeybag?
     /// What opened keys have to fit, in rising order.
     package let marks: [EpochMark]
@@ -218,7 +218,7 @@ extension LockStateStore {
 
     /// Puts keys in the place of those that are open, of the same scope; unlocks nothing.
     ///
-    /// - Parameter marks: The epochs of the keys that are to give way.
+    /// - Parameter marks: The epochs of the keys that are replaced.
     func replaceOpenKeys(
         expecting marks: [EpochMark], with keys: [EpochKeys]
     ) throws(LockStateError) {

@@ -17,7 +17,7 @@ package struct KeychainLocation: Hashable, Sendable {
     /// The file that `$VALET_DEVICE_KEY_FILE` names.
     package let deviceKeyPath: String?
     /// The TPM of keychains that are bound to one. Code alone can name another one than the
-    /// machine's: an environment could name one that notes what it is told.
+    /// machine's: an environment could name one that records what it is asked.
     package let tpm: TPMDevice
 
     /// A keychain in `folder`, with its device key in the folder `device` inside.
@@ -137,7 +137,7 @@ package struct KeychainLocation: Hashable, Sendable {
     }
 }
 
-/// What nobody but the keychain itself may write, or even open.
+/// Files and folders that only the keychain itself may write, or even open.
 extension KeychainLocation {
     /// Refuses a file in one of the keychain's folders, whatever its name.
     ///

@@ -8,7 +8,7 @@ internal import ValetSealing
 package import ValetSecretMemory
 internal import ValetSystem
 
-/// A passcode that somebody typed, from 1 to 1,024 bytes; it lies in guarded memory, and is wiped
+/// A passcode as it was typed, from 1 to 1,024 bytes; it lies in guarded memory, and is wiped
 /// with its last owner.
 package final class KeychainPasscode: Sendable {
     let passcode: Passcode

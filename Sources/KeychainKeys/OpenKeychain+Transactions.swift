@@ -195,7 +195,7 @@ extension OpenKeychain {
             // The folder may still be replaced between this look and the commit.
             try pool.checkPlace(during: call.operation)
             try transaction.commit()
-            // A keychain that was replaced meanwhile does not have what was committed.
+            // A keychain that was replaced since does not have what was committed.
             if pool.isReplaced { try pool.checkPlace(during: call.operation) }
             pool.tendLog(writer)
             let pause = isOfItems ? EpochFinisher(keychain: self).goOn(writer, state) : 0
@@ -250,7 +250,7 @@ extension OpenKeychain {
             try? onFailure()
             throw error
         }
-        // A keychain that was replaced meanwhile does not have what was committed.
+        // A keychain that was replaced since does not have what was committed.
         if pool.isReplaced { try pool.checkPlace(during: operation) }
         _ = consume held
         return true

@@ -41,7 +41,7 @@ package struct AccountScan {
         return numbers.sorted().ranges
     }
 
-    /// The header of the row that `run` is at; nil for a row that is none of the service's items.
+    /// The header of the row that `run` is at; nil for a row of other items.
     package func header(_ run: borrowing Statement.Run) throws(RowFailure) -> RowHeader? {
         let header = try RowHeader(run)
         guard header.protectionClass == protectionClass,
@@ -50,8 +50,8 @@ package struct AccountScan {
         return header
     }
 
-    /// Makes sure that a row without a ``header(_:)`` is none of the service's items: what it says
-    /// of itself counts once its names have opened, or while they cannot be.
+    /// Makes sure that a row without a ``header(_:)`` is not an item of the service: what the row
+    /// says of itself counts once its names have opened, or while its key is locked.
     ///
     /// - Throws: ``RowFailure`` if it was changed.
     package func checkStranger(_ run: borrowing Statement.Run) throws(RowFailure) {

@@ -19,7 +19,7 @@ extension RowTransaction {
     }
 
     /// Which passwords an update of `matches` needs that are not here; nil for none. What opens
-    /// comes first, so that nobody is asked for a new password in vain.
+    /// comes first, so that no user is asked for a new password in vain.
     package func passwordDemand(
         _ matches: [OpenedRow], _ changes: ItemChanges, value: SecretValue?
     ) throws(RowFailure) -> PasswordDemand? {
@@ -150,7 +150,7 @@ package final class StretchedPassword: Sendable {
 
     /// Stretches a new password, with a new salt.
     ///
-    /// - Throws: As the other initialiser.
+    /// - Throws: Like `init(_:for:)`.
     package convenience init(
         new typed: borrowing SecretBytes, _ stretching: PasscodeStretching
     ) throws(KeychainFailure) {

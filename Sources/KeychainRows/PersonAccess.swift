@@ -13,13 +13,13 @@ package struct PersonAccess: Sendable {
         case demanding
         /// It is left out where there is no proof that suffices.
         case skipping
-        /// It is there like any other, but for its value: for calls that never ask anybody.
+        /// It is there like any other, but for its value: for calls that never ask the user.
         case naming
     }
 
     /// Which fingers are enrolled.
     package enum Enrolment: Hashable, Sendable {
-        /// Nobody has looked. An item that is bound to fingers is demanded until somebody has.
+        /// Not known. An item that is bound to fingers is demanded until the caller knows.
         case unknown
         /// What an ``Authenticator`` said of each reader that has fingers.
         case known([[UInt8]])
@@ -107,7 +107,7 @@ extension RowTransaction {
     /// Checks that an item may get an access control (spec/secitem.md §10.3, §10.6).
     ///
     /// - Throws: ``KeychainFailure``: `invalidRequest` for a synchronizable item,
-    ///   `passcodeNotSet`, `authenticationFailed` if nobody could ever meet it.
+    ///   `passcodeNotSet`, `authenticationFailed` if it can never be met.
     package func check(
         _ accessControl: AccessControl, isSynchronizable: Bool
     ) throws(KeychainFailure) {

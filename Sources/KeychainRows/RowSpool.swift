@@ -7,8 +7,8 @@ internal import ValetSystem
 
 /// All rows as one moment had them, sealed as they are, read in one short transaction.
 ///
-/// What takes long then, be it that somebody stops the program, keeps no transaction open: while
-/// one is, nobody can shorten the log (https://www.sqlite.org/wal.html, §6).
+/// Whatever takes long afterwards, even a stopped program, keeps no transaction open: an open one
+/// would keep every process from shortening the log (https://www.sqlite.org/wal.html, §6).
 package final class RowSpool {
     /// What stays in memory; the rest is in a file without a name.
     private static let memoryByteCount = 32 << 20

@@ -146,7 +146,7 @@ package struct RowTransaction {
     }
 
     /// Writes an item over its own row under the keys of the newest epoch. Nothing about the item
-    /// changes, so that nobody has to be told.
+    /// changes, so that no watcher has to be notified.
     package func moveToNewestEpoch(_ opened: OpenedRow) throws {
         let old = opened.row
         let item = hashed(opened.content, old.header.itemClass, old.header.flags)
@@ -273,7 +273,7 @@ package struct RowTransaction {
         max(now.logicalTime, try following(logicalTime))
     }
 
-    /// - Throws: ``RowFailure/column`` for a number that nobody has counted up to.
+    /// - Throws: ``RowFailure/column`` for a number that no count can reach.
     private func following(_ number: Int64) throws(RowFailure) -> Int64 {
         guard number < .max else { throw .column }
         return number + 1

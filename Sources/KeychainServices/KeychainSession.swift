@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Synchronization
-package import ValetKeychainModel
 internal import ValetKeychainKeys
+package import ValetKeychainModel
 package import ValetKeychainRows
 package import ValetKeychainStore
 package import ValetSecretMemory

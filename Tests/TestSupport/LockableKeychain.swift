@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-package import ValetKeychainKeys
+internal import ValetKeychainKeys
 package import ValetKeychainModel
+import ValetKeychainRows
 package import ValetKeychainServices
 package import ValetKeychainStore
 package import ValetSecretMemory

@@ -6,6 +6,7 @@ import Valet
 import ValetCoreFoundationNames
 import ValetKeychainKeys
 import ValetKeychainModel
+import ValetKeychainRows
 import ValetKeychainServices
 import ValetKeychainStore
 import ValetSecItem

@@ -5,6 +5,7 @@ import Synchronization
 import ValetCoreFoundationNames
 import ValetKeychainKeys
 import ValetKeychainModel
+import ValetKeychainRows
 import ValetKeychainServices
 import ValetKeychainStore
 import ValetSecItem

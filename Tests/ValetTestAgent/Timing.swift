@@ -2,6 +2,7 @@
 
 import ValetKeychainKeys
 import ValetKeychainModel
+import ValetKeychainRows
 import ValetKeychainServices
 import ValetKeychainStore
 import ValetSecretMemory

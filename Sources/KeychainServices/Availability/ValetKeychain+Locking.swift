@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import ValetKeychainModel
 internal import ValetKeychainKeys
+public import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSecretMemory
 

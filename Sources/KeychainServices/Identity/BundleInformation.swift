@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetKeychainKeys
 package import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSystem
-internal import ValetKeychainKeys
 
 /// What an application says about itself in the `Info.plist` from which Foundation makes
 /// `Bundle.main`. ``IdentityResolver`` reads it; `valet entitlements init` writes it.

@@ -41,13 +41,13 @@ extension ItemStore {
         }
     }
 
-    /// As the other; under ``PersonAccess/Rule/demanding`` an item that has the primary key and
-    /// needs a person takes a proof before it is called a duplicate (spec/secitem.md §10.4).
+    /// Like ``add(_:for:)``; under ``PersonAccess/Rule/demanding`` an item that has the primary key
+    /// and needs a person takes a proof before it is called a duplicate (spec/secitem.md §10.4).
     ///
     /// An item that is bound to fingers which are enrolled no longer is replaced.
-    /// - Throws: As the other; `authenticationFailed` for an access control that nobody can meet,
-    ///   or that is to be bound to fingers and is not; `invalidRequest` for one of a synchronizable
-    ///   item; `passcodeNotSet` for one that needs a person, without a passcode.
+    /// - Throws: Like ``add(_:for:)``; `authenticationFailed` for an access control that cannot be
+    ///   met, or that is to be bound to fingers and is not; `invalidRequest` for one of a
+    ///   synchronizable item; `passcodeNotSet` for one that needs a person, without a passcode.
     package func add(
         _ addition: Addition, for caller: Caller, _ person: PersonAccess
     ) throws(KeychainFailure) -> Answer<StoredItem> {
@@ -205,7 +205,7 @@ extension RowTransaction {
             logicalTime: row.logicalTime, modificationDate: opened.content.modificationDate)
     }
 
-    /// Before anything is written: whether somebody has to be asked for a password, and not in
+    /// Before anything is written: whether the user has to be asked for a password, and not in
     /// vain, because of an item that is there.
     ///
     /// - Throws: ``NewPasswordDemand``; ``KeychainFailure/Code/duplicateItem``.
@@ -260,7 +260,7 @@ extension Moment {
     /// The modification date of what is written now in the place of what was modified `last`: the
     /// present, or a millisecond after `last` if the clock seems to stand still (spec/secitem.md
     /// §2.5). A date that is more than a second ahead is a mistake of the clock then or now, and
-    /// is not kept alive: what came after what is told by the logical time.
+    /// is not continued: the logical time orders the writes.
     func date(after last: Double?) -> Double {
         guard let last, last >= date, last - date < 1 else { return date }
         return last + 0.001

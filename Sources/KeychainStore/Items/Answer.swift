@@ -14,7 +14,7 @@ package enum Answer<Result: Sendable>: Sendable {
     /// Nothing was done: these passwords are needed first.
     case passwordRequired(PasswordDemand)
 
-    /// The result, where there is nobody to ask.
+    /// The result, where no user can be asked.
     ///
     /// - Throws: ``KeychainFailure/Code/interactionNotAllowed``.
     func get(_ operation: String) throws(KeychainFailure) -> Result {

@@ -50,7 +50,7 @@ extension ItemStore {
         try copy(query, parts, for: caller, PersonAccess(.demanding)).get(Self.copying)
     }
 
-    /// As the other, for a call that may bring a proof.
+    /// Like `copy(_:_:for:)`, for a call that may bring a proof.
     ///
     /// Values of items that need a person are not given out under ``PersonAccess/Rule/naming``:
     /// do not ask for them.
@@ -75,7 +75,7 @@ extension ItemStore {
         return .done(found)
     }
 
-    /// Whether an item matches; opens nothing that it need not open, and needs nobody.
+    /// Whether an item matches; opens nothing that it need not open, and needs no user.
     ///
     /// - Throws: `interactionNotAllowed` for an item that is bound to fingers.
     package func contains(
@@ -84,10 +84,10 @@ extension ItemStore {
         try contains(query, for: caller, enrolment: .unknown).get(Self.copying)
     }
 
-    /// As the other, for a call that may know which fingers are enrolled.
+    /// Like `contains(_:for:)`, for a call that may know which fingers are enrolled.
     ///
     /// An item that is bound to fingers is there until ``PersonAccess/enrolment`` says that others
-    /// are enrolled: a caller that does not know is told to look.
+    /// are enrolled. A caller that does not know gets the demand to look.
     package func contains(
         _ query: ItemQuery, for caller: Caller, enrolment: PersonAccess.Enrolment
     ) throws(KeychainFailure) -> Answer<Bool> {
@@ -116,7 +116,7 @@ extension ItemStore {
         try value(of: query, for: caller, PersonAccess(.demanding)).get(Self.reading)
     }
 
-    /// As the other, for a call that may bring a proof.
+    /// Like `value(of:for:)`, for a call that may bring a proof.
     package func value(
         of query: ItemQuery, for caller: Caller, _ access: PersonAccess
     ) throws(KeychainFailure) -> Answer<SecretValue?> {

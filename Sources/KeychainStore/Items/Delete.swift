@@ -12,7 +12,7 @@ extension ItemStore {
     /// Deletes every item that matches.
     ///
     /// All or none, if no more than 1,000 rows come into question. More are deleted in batches
-    /// that are whole each, so that others can write meanwhile: docs/decisions/0051. A crash then
+    /// that are whole each, so that others can write in between: docs/decisions/0051. A crash then
     /// leaves items that a second call deletes; a failure says how many are gone. An item that is
     /// added during the call may stay.
     ///
@@ -68,7 +68,7 @@ extension RowTransaction {
     ///
     /// - Returns: Whether it matches after all.
     func delete(_ found: FoundRow, _ query: ItemQuery) throws -> Bool {
-        // A row whose columns are damaged may be anybody's: `doctor` deals with it.
+        // A row whose columns are damaged may belong to any application: `doctor` deals with it.
         guard case .row(let row) = found else { return false }
         if query.hasUnindexedFilter {
             guard try query.fits(open(row).content) else { return false }

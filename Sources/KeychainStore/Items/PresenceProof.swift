@@ -31,7 +31,7 @@ extension ItemStore {
         }
     }
 
-    /// The proof of somebody whose finger has just matched. That it has is the caller's to know:
+    /// The proof of a user whose finger has just matched. The caller has to know that it has:
     /// nothing that a finger gives opens anything.
     ///
     /// - Parameter enrolment: What ``Authenticator``s say of the fingers that were enrolled then.

@@ -22,7 +22,7 @@ extension ItemStore {
         try value(of: name, for: caller, PersonAccess(.demanding)).get(Self.reading)
     }
 
-    /// As the other, for a call that may bring a proof.
+    /// Like ``value(of:for:)``, for a call that may bring a proof.
     package func value(
         of name: PasswordName, for caller: Caller, _ access: PersonAccess
     ) throws(KeychainFailure) -> Answer<SecretValue?> {
@@ -40,7 +40,7 @@ extension ItemStore {
         try contains(name, for: caller, enrolment: .unknown).get(Self.reading)
     }
 
-    /// As the other, for a call that may know which fingers are enrolled.
+    /// Like ``contains(_:for:)``, for a call that may know which fingers are enrolled.
     package func contains(
         _ name: PasswordName, for caller: Caller, enrolment: PersonAccess.Enrolment
     ) throws(KeychainFailure) -> Answer<Bool> {

@@ -77,7 +77,7 @@ extension ItemStore {
     }
 
     /// Looks again, and tells what has become of the items since. Names are opened of those alone
-    /// that were written; what is locked is told when it can be read.
+    /// that were written; a locked item is reported when it can be read.
     ///
     /// - Throws: As ``snapshot(of:for:)``; `snapshot` is what it was then.
     package func changes(

@@ -157,7 +157,7 @@ extension RowTransaction {
         let item = addition.item
         let groups = try caller.groups(changing: query.accessGroup, during: operation)
         try check(addition.value)
-        // An unavailable class is reported before what is there: spec/secitem.md §3.10.
+        // An unavailable class is reported before a match: spec/secitem.md §3.10.
         _ = try state.cipher(item.protectionClass, during: operation)
         var matches = try openSound(query, groups)
         let isAlike = { (match: OpenedRow) in

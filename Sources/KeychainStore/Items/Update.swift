@@ -25,10 +25,10 @@ extension ItemStore {
         return try self.update(update, for: caller, PersonAccess(.demanding)).get(Self.updating)
     }
 
-    /// As the other, for a call that may bring a proof: an item that needs a person is changed by
-    /// who has one, whatever is changed.
+    /// Like `update(_:_:value:for:)`, for a call that may bring a proof, which every change of
+    /// an item that needs a person takes.
     ///
-    /// - Throws: As the other; for a new access control, as ``add(_:for:_:)``.
+    /// - Throws: Like `update(_:_:value:for:)`; for a new access control, as ``add(_:for:_:)``.
     package func update(
         _ update: ItemUpdate, for caller: Caller, _ person: PersonAccess
     ) throws(KeychainFailure) -> Answer<Int> {

@@ -37,7 +37,7 @@ extension ItemStore {
         try walk(query, for: caller, changing: false)
     }
 
-    /// As the other; `changing` for items that are to be changed.
+    /// Like `walk(_:for:)`; `changing` for items that are to be changed.
     func walk(
         _ query: ItemQuery, for caller: Caller, changing: Bool
     ) throws(KeychainFailure) -> ItemWalk {
@@ -55,13 +55,13 @@ extension ItemStore {
     }
 
     /// The next items with their attributes and without their values, in the order of
-    /// ``copy(_:_:for:)``. None need be found before the walk's end. Asks nobody: items that need a
-    /// person are among them, and those that are bound to other fingers.
+    /// ``copy(_:_:for:)``. None need be found before the walk's end. Asks no user: items that need
+    /// a person are among them, and those that are bound to other fingers.
     ///
     /// - Throws: ``KeychainFailure/Code/locked`` if an item is; the step may be taken again.
     package func next(of walk: inout ItemWalk) throws(KeychainFailure) -> [StoredItem] {
         let query = walk.query
-        // Whether the fingers are still the same is not asked: what is there is shown.
+        // A list shows every item, so it does not matter which fingers are enrolled now.
         let access = PersonAccess(.naming, enrolment: .known([]))
         let found = try step(of: &walk, Self.walking) { (rows, state) in
             [

@@ -18,7 +18,7 @@ extension ItemStore {
         Passcode.characterCount(of: passphrase) < Passcode.shortCharacterCount
     }
 
-    /// Finds out, before anybody is asked for a passphrase, whether a backup could be made.
+    /// Finds out, before the user is asked for a passphrase, whether a backup could be made.
     ///
     /// - Throws: As ``backUp(_:passphrase:)``, but for what only the reading of all items tells.
     package func checkBackup(_ request: BackupRequest) throws(KeychainFailure) {
@@ -38,8 +38,8 @@ extension ItemStore {
     ///
     /// Puts all rows aside, sealed, in one read transaction, and goes on without it: while one is
     /// open, the log of a keychain that others write to cannot be shortened. Writers go on
-    /// meanwhile. Every row is opened, so that none is left out because somebody changed its class
-    /// or took it for deleted.
+    /// meanwhile. Every row is opened, so that no item is left out because an attacker changed its
+    /// class or took it for deleted.
     ///
     /// - Parameter passphrase: 1 byte or more, taken as they are.
     /// - Throws: ``KeychainFailure``: `locked` unless all classes that may leave the device are

@@ -216,7 +216,7 @@ struct KeychainExamination {
 
     // Readers.
 
-    /// How long a reader may take before anybody is told, in nanoseconds.
+    /// A reader that takes no longer is not reported, in nanoseconds.
     private static let patience: Int64 = 200_000_000
 
     /// The processes that keep the log from being shortened: those that are stopped in the middle
@@ -265,7 +265,8 @@ struct KeychainExamination {
                 let isWaiting = isUsual && isChanging
                 return isSeen && !isWaiting ? Finding(outdated: name, in: folder) : nil
             case .foreign(let owner):
-                // Where it lies it is in nobody's way, but for this.
+                // It is harmless where it lies, unless it has the name that this keychain's key
+                // needs.
                 return Finding(
                     of: owner, at: folder.path(of: name), inTheWay: isUsual && isFile)
             case .strange(let reason):

@@ -30,9 +30,9 @@ package struct KeychainStatus: Sendable {
     package var formatVersion: Int?
     /// The generation of keys; nil while there is no keychain.
     package var epoch: UInt64?
-    /// Whether one generation of keys is giving way to the next.
+    /// Whether rows of an older generation of keys are left.
     package var isRotating = false
-    /// Whether old keys may still be on the disk, because somebody reads what was before.
+    /// Whether old keys may still be on the disk, because a reader still uses the old rows.
     package var isErasePending = false
     /// The public half of the recovery key that opens the keychain; nil if there is none. It is
     /// not authenticated here: use it to notice another key, and for nothing else.
@@ -41,7 +41,7 @@ package struct KeychainStatus: Sendable {
     package var lockStateProvider: String?
     /// Why they lie there; nil without a passcode.
     package var lockStateReason: String?
-    /// What somebody has done to opened keys in the kernel, in words; nil if nothing.
+    /// How another program has changed opened keys in the kernel, in words; nil if it has not.
     package var lockStateWarning: String?
     /// How long the keychain stays unlocked however much it is used; nil for no end, and unless it
     /// is unlocked.
@@ -75,7 +75,7 @@ package struct Finding: Sendable {
     package enum Severity: String, CaseIterable, Sendable {
         /// As it should be.
         case fine
-        /// Works, but somebody should know.
+        /// Works, but the user should know.
         case warning
         /// Keeps the keychain from working.
         case broken

@@ -176,7 +176,7 @@ extension KeyAccess {
 package struct LostItems: Hashable, Sendable {
     /// How many items there are of it.
     package let count: Int
-    /// How many of them open with the passcode alone, or ask for somebody.
+    /// How many of them open with the passcode alone, or need the user.
     package let needingPasscodeCount: Int
 
     /// How many of them may not leave the device, whose key is lost.

@@ -99,7 +99,7 @@ extension ItemStore {
     ///
     /// The file is read to its end before anything else is done, and again, item by item, inside
     /// one write transaction. So memory holds one item at a time, and the log grows by what is
-    /// restored; other writers wait meanwhile, until their deadlines.
+    /// restored; other writers wait, until their deadlines.
     ///
     /// Dates stay as they are in the backup. An item that takes the place of another keeps that
     /// one's persistent reference.
@@ -193,7 +193,7 @@ private struct RestorePass {
         let predecessor = try access.makeWay(
             for: new, item.properties.itemClass,
             isSynchronizable: item.properties.isSynchronizable)
-        // It is as old as it was in the backup, so that it gives way to what is newer elsewhere.
+        // The row keeps the time of the backup, so that a newer version elsewhere wins.
         var then = access
         then.now = Moment(date: access.now.date, logicalTime: time(of: item))
         _ = try then.insert(
@@ -228,7 +228,7 @@ extension RestorePolicy {
         case .replace: true
         case .skipExisting: false
         // A time that no clock here can have written tells nothing beside one that it can: a clock
-        // was wrong, and nobody knows when that was.
+        // was wrong, and there is no telling when.
         case .keepNewer: new > old && (new <= now.latestPlausible || old > now.latestPlausible)
         }
     }

@@ -166,7 +166,7 @@ extension ItemStore {
     /// Runs `body`, which changes keys.
     ///
     /// - Parameter expected: Rows that are known to go, and are not counted.
-    /// - Returns: How many rows were set aside meanwhile.
+    /// - Returns: How many rows were set aside by it.
     func countingRowsSetAside(
         _ operation: String, but expected: RowKinds? = nil,
         _ body: () throws(KeychainFailure) -> Void

@@ -2,6 +2,7 @@
 
 // The verbs of `device`: status, bind and unbind.
 
+internal import ValetKeychainKeys
 internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore
