@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Citations lead somewhere: documents, their sections and decisions. Yields (line, rule, message).
+"""Citations lead somewhere: documents, their sections, decisions, and files of code that documents
+name. Yields (line, rule, message).
 
 A section (§) belongs to the document with numbered sections that was named last in the file. In a
 document with numbered sections it belongs to that one, unless another is named before it on its
@@ -18,6 +19,7 @@ _CITED = re.compile(
     r"|(?P<foreign>\bRFC \d+|https?://\S+|\bTCG\b|\bTPM 2\.0|\bISO/IEC|\bFIPS \d+|man \d)"
     r"|\b[Dd]ecisions? (?P<decision>\d+)"
     r"|§(?P<section>\d+(?:\.\d+)*)")
+_FILE = re.compile(r"`([\w./+-]+\.(?:swift|py))`")
 
 
 class Library:
@@ -27,6 +29,9 @@ class Library:
         self._root, self._headings = root, {}
         folder = os.path.join(root, "docs/decisions")
         self.decisions = {int(name[:4]) for name in _names(folder) if name[:4].isdigit()}
+        # Each file by its path, and by every shorter end of it.
+        self.files = {"/".join(parts[start:]) for parts in _paths(root)
+                      for start in range(len(parts))}
 
     def path(self, name, citing):
         """Where the document is that `citing` calls `name`; None if there is none."""
@@ -50,6 +55,9 @@ def check(path, text, library):
     own = path if path.endswith(".md") and library.headings(path) else None
     document, foreign = own, -2
     for line, content in enumerate(text.splitlines(), 1):
+        for name in _FILE.findall(content) if path.endswith(".md") else ():
+            if name not in library.files:
+                yield line, "citation", f"there is no file {name}"
         document = own or document
         if not _HINT.search(content):
             continue
@@ -74,6 +82,14 @@ def _section(line, section, document, library):
         yield line, "citation", f"§{section} of which document? name it before"
     elif section not in library.headings(document):
         yield line, "citation", f"{document} has no §{section}"
+
+
+def _paths(root):
+    """The parts of the path of each file of code."""
+    for top in ("Sources", "Tests", "scripts"):
+        for where, _, files in os.walk(os.path.join(root, top)):
+            for name in files:
+                yield os.path.relpath(os.path.join(where, name), root).split(os.sep)
 
 
 def _names(folder):
