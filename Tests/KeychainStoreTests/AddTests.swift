@@ -11,7 +11,7 @@ import ValetKeychainModel
 @Suite struct `Adding an item` {
     let keychain = TestStore()
 
-    @Test func `makes it readable`() throws {
+    @Test func `An added item can be read`() throws {
         let added = try keychain.add(.generic("a"), "secret")
         #expect(try keychain.value(.exact("a")) == "secret")
         let read = try #require(try keychain.item(.exact("a")))
@@ -22,7 +22,7 @@ import ValetKeychainModel
         #expect(!read.isSynchronizable)
     }
 
-    @Test func `answers with all but the value`() throws {
+    @Test func `Adding an item returns everything but the value`() throws {
         let added = try keychain.add(.generic("a"), "secret")
         #expect(added.value == nil)
         #expect(added.valueByteCount == 6)
@@ -32,7 +32,7 @@ import ValetKeychainModel
             ])
     }
 
-    @Test func `fills in what makes an item unique`() throws {
+    @Test func `Adding an item fills in the attributes that make it unique`() throws {
         try keychain.add(NewItem(.genericPassword, attributes: [:]), "g")
         try keychain.add(NewItem(.internetPassword, attributes: [:]), "i")
         let generic = try #require(try keychain.item(ItemQuery(.genericPassword)))
@@ -48,7 +48,7 @@ import ValetKeychainModel
         #expect(failure { try keychain.add(again) } == .duplicateItem)
     }
 
-    @Test func `refuses a second one of the same key`() throws {
+    @Test func `Adding an item with a taken key is refused`() throws {
         try keychain.add(.generic("a"), "first")
         let second = NewItem.generic("a", [.label: .text("other")], as: .afterFirstUnlock)
         #expect(failure { try keychain.add(second, "second") } == .duplicateItem)
@@ -61,7 +61,9 @@ import ValetKeychainModel
             [.account: .text("b")], [.service: .text("b")], [.syncViewHint: .text("b")],
             [.tokenID: .text("b")],
         ] as [[Attribute: AttributeValue]])
-    func `takes another generic password`(_ change: [Attribute: AttributeValue]) throws {
+    func `Adding a different generic password succeeds`(_ change: [Attribute: AttributeValue])
+        throws
+    {
         try keychain.add(.generic("a"))
         try keychain.add(.generic("a", change))
         #expect(try keychain.items(.generic()).count == 2)
@@ -73,7 +75,9 @@ import ValetKeychainModel
             [.protocol: .text("http")], [.authenticationType: .text("form")], [.port: .number(1)],
             [.path: .text("/")], [.syncViewHint: .text("b")], [.tokenID: .text("b")],
         ] as [[Attribute: AttributeValue]])
-    func `takes another internet password`(_ change: [Attribute: AttributeValue]) throws {
+    func `Adding a different internet password succeeds`(_ change: [Attribute: AttributeValue])
+        throws
+    {
         try keychain.add(.internet("a"))
         try keychain.add(.internet("a", change))
         #expect(try keychain.items(ItemQuery(.internetPassword)).count == 2)
@@ -86,12 +90,13 @@ import ValetKeychainModel
             [.comment: .text("b")], [.creator: .number(1)], [.type: .number(1)],
             [.isInvisible: .number(1)], [.isNegative: .number(1)], [.alias: .text("b")],
         ] as [[Attribute: AttributeValue]])
-    func `compares nothing but the key`(_ change: [Attribute: AttributeValue]) throws {
+    func `Adding an item compares nothing but its key`(_ change: [Attribute: AttributeValue]) throws
+    {
         try keychain.add(.generic("a"))
         #expect(failure { try keychain.add(.generic("a", change)) } == .duplicateItem)
     }
 
-    @Test func `compares text and data by their bytes`() throws {
+    @Test func `Adding an item compares text and data by their bytes`() throws {
         try keychain.add(.generic("a"))
         let sameBytes = NewItem.generic("a", [.account: .bytes([0x61])])
         #expect(failure { try keychain.add(sameBytes) } == .duplicateItem)
@@ -100,7 +105,9 @@ import ValetKeychainModel
         #expect(failure { try keychain.add(sameNumber) } == .duplicateItem)
     }
 
-    @Test func `keeps classes, groups and both kinds of synchronizing apart`() throws {
+    @Test func `Equal keys may be added in different classes, groups and kinds of synchronization`()
+        throws
+    {
         try keychain.add(.generic("a", service: ""))
         try keychain.add(NewItem(.internetPassword, attributes: [.account: .text("a")]))
         try keychain.add(.generic("a", service: "").inGroup("two"))
@@ -108,7 +115,7 @@ import ValetKeychainModel
         #expect(try keychain.items(.generic()).count == 3)
     }
 
-    @Test func `takes its own time for the dates`() throws {
+    @Test func `An added item gets the current time for its dates`() throws {
         let item = NewItem.generic("a", [.creationDate: .date(1), .modificationDate: .date(2)])
         let added = try keychain.add(item)
         let now = Double(keychain.clock.nanoseconds) / 1e9 - 978_307_200
@@ -117,7 +124,7 @@ import ValetKeychainModel
     }
 
     @Test(arguments: ProtectionClass.allCases.dropLast())
-    func `keeps the protection class`(_ protectionClass: ProtectionClass) throws {
+    func `An added item keeps its protection class`(_ protectionClass: ProtectionClass) throws {
         try keychain.add(.generic("a", as: protectionClass), "v")
         let item = try #require(try keychain.item(.exact("a")))
         #expect(item.protectionClass == protectionClass)
@@ -129,7 +136,7 @@ import ValetKeychainModel
         #expect(failure { _ = try keychain.value(query) } == .itemNotFound)
     }
 
-    @Test func `needs a passcode for the class that is named after it`() throws {
+    @Test func `Adding an item of the passcode class requires a passcode`() throws {
         let item = NewItem.generic("a", as: .whenPasscodeSetThisDeviceOnly)
         #expect(failure { try keychain.add(item) } == .passcodeNotSet)
         #expect(failure { try keychain.set(item, "v") } == .passcodeNotSet)
@@ -138,7 +145,7 @@ import ValetKeychainModel
         #expect(failure { try keychain.add(item) } == .passcodeNotSet)
     }
 
-    @Test func `creates the keychain and searching does not`() throws {
+    @Test func `Adding an item creates the keychain, and searching does not`() throws {
         #expect(failure { _ = try keychain.value(.exact("a")) } == .itemNotFound)
         #expect(failure { try keychain.delete(.exact("a")) } == .itemNotFound)
         #expect(failure { try keychain.update(.exact("a"), ItemChanges()) } == .itemNotFound)
@@ -151,13 +158,13 @@ import ValetKeychainModel
 @Suite struct `Setting an item` {
     let keychain = TestStore()
 
-    @Test func `adds it where there is none`() throws {
+    @Test func `Setting an item adds it if it is missing`() throws {
         try keychain.set(.generic("a", [.label: .text("l")]), "v")
         #expect(try keychain.item(.exact("a"))?.attributes[.label] == .text("l"))
         #expect(try keychain.value(.exact("a")) == "v")
     }
 
-    @Test func `changes the value and nothing else`() throws {
+    @Test func `Setting an item changes the value and nothing else`() throws {
         let added = try keychain.add(.generic("a", [.label: .text("l")]), "old")
         keychain.clock.advance(seconds: 5)
         try keychain.set(.generic("a", [.label: .text("ignored"), .comment: .text("x")]), "new")
@@ -170,21 +177,21 @@ import ValetKeychainModel
         #expect(item.date(.modificationDate) == added.date(.modificationDate).map { $0 + 5 })
     }
 
-    @Test func `refuses an item of another protection class`() throws {
+    @Test func `Setting an item of another protection class is refused`() throws {
         try keychain.add(.generic("a"), "old")
         let item = NewItem.generic("a", as: .afterFirstUnlock)
         #expect(failure { try keychain.set(item, "new") } == .duplicateItem)
         #expect(try keychain.value(.exact("a")) == "old")
     }
 
-    @Test func `takes the value away if there is none to set`() throws {
+    @Test func `Setting an item without a value removes its value`() throws {
         try keychain.add(.generic("a"), "old")
         try keychain.store.set(Addition(.generic("a"), value: nil), for: keychain.caller)
         #expect(try keychain.value(.exact("a")) == nil)
         #expect(try keychain.item(.exact("a"))?.valueByteCount == nil)
     }
 
-    @Test func `goes over a tombstone`() throws {
+    @Test func `Setting an item replaces a tombstone`() throws {
         let old = try keychain.add(.generic("a", isSynchronizable: true))
         try keychain.delete(.exact("a", .any))
         try keychain.set(.generic("a", isSynchronizable: true), "new")

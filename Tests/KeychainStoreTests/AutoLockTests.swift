@@ -64,7 +64,7 @@ import ValetSystem
     }
 
     @Test(arguments: Use.allCases)
-    func `is made longer by a use`(_ kind: Use) throws {
+    func `A use prolongs an unlock with an idle time`(_ kind: Use) throws {
         let end = try unlock(autoLock: .seconds(16))
         try use(kind)
         let opened = try store.perform(.keys, "look") { $0.keychain.lastKnownState?.opened }
@@ -81,7 +81,9 @@ import ValetSystem
     }
 
     @Test(arguments: Question.allCases)
-    func `is over though somebody asks all the time`(_ kind: Question) throws {
+    func `Asking for the state does not prolong an unlock with an idle time`(_ kind: Question)
+        throws
+    {
         let end = try unlock(autoLock: .milliseconds(1_500))
         while true {
             try ask(kind)
@@ -96,7 +98,7 @@ import ValetSystem
         #expect(try keychain.value("afterFirstUnlock") == "value of afterFirstUnlock")
     }
 
-    @Test func `goes on without being made longer while others write`() throws {
+    @Test func `An unlock with an idle time continues while others write`() throws {
         let end = try unlock(autoLock: .seconds(16))
         let isShared = try store.status().lockStateProvider == "kernel"
         try store.perform(.keys, "write") { keys in
@@ -117,7 +119,7 @@ import ValetSystem
         #expect(try keychain.state() == .unlocked)
     }
 
-    @Test func `keeps its limits when the keys change`() throws {
+    @Test func `A change of keys keeps the limits of an unlock`() throws {
         _ = try unlock(for: .seconds(7_200), autoLock: .seconds(3_600))
         try store.rotateKeys(EpochStore.passcode("correct"))
         let status = try store.status()
@@ -128,7 +130,7 @@ import ValetSystem
         #expect(keychain.readable(of: ["whenUnlocked"]) == ["whenUnlocked"])
     }
 
-    @Test func `gives way to the next unlock`() throws {
+    @Test func `A new unlock replaces the idle time of the one before`() throws {
         _ = try unlock(for: .seconds(7_200), autoLock: .seconds(3_600))
         try store.unlock(EpochStore.passcode("correct"))
         let status = try store.status()
@@ -139,11 +141,11 @@ import ValetSystem
 }
 
 @Suite struct `What helps where the keychain is locked` {
-    @Test func `is the command where the state is shared`() {
+    @Test func `In a shared state the hint of a locked keychain is the command`() {
         #expect(KeychainFailure.unlockHint(ofProcess: false) == "run `valet unlock`")
     }
 
-    @Test func `is the process itself where it has its own state`() {
+    @Test func `In a state of its own the hint of a locked keychain is the process itself`() {
         let hint = KeychainFailure.unlockHint(ofProcess: true)
         #expect(hint.contains("ValetKeychain.unlock(passcode:)"))
         #expect(hint.contains("$VALET_PASSCODE_FD"))

@@ -13,7 +13,7 @@ import ValetSecretMemory
 @Suite struct `A backup of a keychain` {
     let file = BackupPath()
 
-    @Test func `has all that may leave, and counts what may not`() throws {
+    @Test func `A backup has every item that may leave the device and counts the others`() throws {
         let keychain = try TestStore.withEverything()
         let report = try keychain.backUp(to: file)
         #expect(
@@ -34,7 +34,7 @@ import ValetSecretMemory
             ])
     }
 
-    @Test func `says where it is from`() throws {
+    @Test func `A backup names its origin`() throws {
         let keychain = TestStore()
         try keychain.add(.generic("a"))
         try keychain.backUp(to: file)
@@ -43,7 +43,7 @@ import ValetSecretMemory
         #expect(backup.date == Double(keychain.clock.nanoseconds / 1_000_000) / 1000 - 978_307_200)
     }
 
-    @Test func `keeps neither names nor values in the clear`() throws {
+    @Test func `A backup file contains no names and no values in the clear`() throws {
         let keychain = TestStore()
         let canaries = ["canary-account", "canary-service", "canary-label", "canary-value"]
         try keychain.add(
@@ -54,7 +54,7 @@ import ValetSecretMemory
         for canary in canaries + ["canary"] { #expect(!text.contains(canary)) }
     }
 
-    @Test func `is of one moment while others write`() throws {
+    @Test func `A backup is of one moment while others write`() throws {
         let keychain = TestStore()
         for number in 0..<20 { try keychain.add(.generic("\(number)")) }
         let writing = keychain.otherProcess()
@@ -81,7 +81,7 @@ import ValetSecretMemory
         }
     }
 
-    @Test func `does not open for another passphrase`() throws {
+    @Test func `A backup refuses another passphrase`() throws {
         let keychain = TestStore()
         try keychain.add(.generic("a"))
         try keychain.backUp(to: file)
@@ -94,7 +94,7 @@ import ValetSecretMemory
         #expect(error?.path == file.path)
     }
 
-    @Test func `takes no empty passphrase`() throws {
+    @Test func `A backup refuses an empty passphrase`() throws {
         let keychain = TestStore()
         try keychain.add(.generic("a"))
         let error = #expect(throws: KeychainFailure.self) {
@@ -107,7 +107,9 @@ import ValetSecretMemory
     }
 
     @Test(arguments: [("1234567", true), ("12345678", false), ("ÄÖÜ", true)])
-    func `tells a short passphrase by its characters`(_ text: String, _ isShort: Bool) {
+    func `A short backup passphrase is recognised by its characters`(
+        _ text: String, _ isShort: Bool
+    ) {
         #expect(ItemStore.isShort(passphrase: BackupPath.secret(text)) == isShort)
     }
 }
@@ -127,7 +129,7 @@ import ValetSecretMemory
     ]
 
     @Test(arguments: damages)
-    func `names the number of damaged items`(_ sql: StaticString) throws {
+    func `A backup of damaged items fails and names their number`(_ sql: StaticString) throws {
         let keychain = TestStore()
         for account in ["a", "b", "c"] { try keychain.add(.generic(account)) }
         for account in ["a", "c"] {
@@ -143,7 +145,7 @@ import ValetSecretMemory
         #expect(try keychain.open(file).verify() == 1)
     }
 
-    @Test func `leaves the file that was there`() throws {
+    @Test func `A failed backup leaves the existing file unchanged`() throws {
         let keychain = TestStore()
         let item = try keychain.add(.generic("a"))
         try keychain.backUp(to: file)
@@ -158,7 +160,7 @@ import ValetSecretMemory
         #expect(try file.bytes == before)
     }
 
-    @Test func `is one of no keychain`() throws {
+    @Test func `A backup without a keychain fails`() throws {
         let keychain = TestStore()
         let error = #expect(throws: KeychainFailure.self) { try keychain.backUp(to: file) }
         #expect(error?.code == .itemNotFound)
@@ -166,7 +168,7 @@ import ValetSecretMemory
     }
 
     @Test(arguments: ["/keychain.db", "/backup", "/device/device.key", "/../{name}/x"])
-    func `would lie among the keychain's own files`(_ place: String) throws {
+    func `A backup among the keychain's own files is refused`(_ place: String) throws {
         let keychain = TestStore()
         try keychain.add(.generic("a"))
         let name = keychain.folder.split(separator: "/").last.map(String.init) ?? ""
@@ -181,7 +183,9 @@ import ValetSecretMemory
     }
 
     @Test(arguments: [("", KeychainFailure.Code.inputOutput), ("/a", .inputOutput)])
-    func `has no folder to go to`(_ suffix: String, _ code: KeychainFailure.Code) throws {
+    func `A backup into a missing folder fails`(_ suffix: String, _ code: KeychainFailure.Code)
+        throws
+    {
         let keychain = TestStore()
         try keychain.add(.generic("a"))
         let request = BackupRequest(path: TestStore.newFolder() + suffix + "/file")
@@ -194,7 +198,7 @@ import ValetSecretMemory
 
 @Suite struct `A file that is no backup` {
     @Test(arguments: ["keychain.db", "keychain.db-wal", "keychain.lock"])
-    func `is not even opened when it is the keychain's own`(_ name: String) throws {
+    func `The keychain's own files are not opened as a backup`(_ name: String) throws {
         let keychain = TestStore()
         try keychain.add(.generic("a"))
         let link = BackupPath()
@@ -208,7 +212,7 @@ import ValetSecretMemory
         }
     }
 
-    @Test func `is refused`() throws {
+    @Test func `A file that is not a backup is refused`() throws {
         let file = BackupPath()
         try file.write(Array("a letter to my aunt".utf8))
         let error = #expect(throws: KeychainFailure.self) {

@@ -24,18 +24,18 @@ import ValetSecretMemory
             items.map { Addition($0, value: .text($1)) }, for: keychain.caller)
     }
 
-    @Test func `are set, and read, and what is not there is missing`() throws {
+    @Test func `Several items are set and read together, and missing ones are missing`() throws {
         try set([(.generic("a"), "1"), (.generic("b"), "2")])
         try set([(.generic("b"), "3"), (.generic("c"), "4")])
         #expect(try values(["a", "b", "c", "d"]) == ["a": "1", "b": "3", "c": "4"])
         #expect(try values([]) == [:])
     }
 
-    @Test func `are none where there is no keychain`() throws {
+    @Test func `Without a keychain several items are all missing`() throws {
         #expect(try values(["a"]) == [:])
     }
 
-    @Test func `are all as they were if one cannot be set`() throws {
+    @Test func `Several items remain unchanged if one of them cannot be set`() throws {
         try set([(.generic("a"), "1")])
         let items = [
             Addition(.generic("a"), value: .text("2")), Addition(.generic("b"), value: .text("2")),
@@ -48,7 +48,7 @@ import ValetSecretMemory
         #expect(try values(["a", "b"]) == ["a": "1"])
     }
 
-    @Test func `are not read if one of them is damaged`() throws {
+    @Test func `Several items are not read if one of them is damaged`() throws {
         try set([(.generic("a"), "1"), (.generic("b"), "2")])
         try keychain.tamper("UPDATE item SET secret = randomblob(length(secret)) WHERE number = 1")
         let failure = #expect(throws: KeychainFailure.self) { _ = try values(["a", "b"]) }

@@ -36,7 +36,7 @@ import ValetTestValues
 
     private func readable() -> Set<String> { bound.epochs.readable(of: Array(Self.names)) }
 
-    @Test func `says how many tries are left, and then for how long there are none`() throws {
+    @Test func `A bound keychain reports the tries that its TPM has left and its lockout`() throws {
         try store.setPasscode(passcode)
         try bound.bind(passcode)
         try bound.forget()
@@ -78,7 +78,9 @@ import ValetTestValues
     }
 
     @Test(arguments: Loss.allCases)
-    func `leads to the recovery key, which brings back what may migrate`(_ loss: Loss) throws {
+    func `A keychain that lost its TPM names the recovery key, which restores what may migrate`(
+        _ loss: Loss
+    ) throws {
         let key = try store.createRecoveryKey(nil)
         try bound.bind()
         try bound.forget()
@@ -98,7 +100,7 @@ import ValetTestValues
         #expect(readable() == Self.migratable)
     }
 
-    @Test func `is bound to the next one by a recovery that says so`() throws {
+    @Test func `A recovery binds the keychain to the next TPM on request`() throws {
         try store.setPasscode(passcode)
         let key = try store.createRecoveryKey(passcode)
         try bound.bind(passcode)
@@ -112,7 +114,7 @@ import ValetTestValues
         #expect(readable() == Self.migratable)
     }
 
-    @Test func `loses nothing in a recovery while the TPM is there`() throws {
+    @Test func `A recovery loses nothing while the TPM is there`() throws {
         try store.setPasscode(passcode)
         let key = try store.createRecoveryKey(passcode)
         try bound.bind(passcode)
@@ -123,7 +125,7 @@ import ValetTestValues
     }
 
     /// That it is another TPM is believed of one that answers to the end.
-    @Test func `loses nothing in a recovery while nobody knows what the TPM is`() throws {
+    @Test func `A recovery loses nothing while the TPM's identity is unknown`() throws {
         let key = try store.createRecoveryKey(nil)
         try bound.bind()
         try bound.forget()
@@ -141,7 +143,7 @@ import ValetTestValues
         #expect(readable() == Self.migratable)
     }
 
-    @Test func `is waited for no longer than the call may take`() throws {
+    @Test func `A bound keychain waits for its TPM until the deadline of the call`() throws {
         let bound = try BoundStore(timeLimit: .milliseconds(500))
         try bound.epochs.add("item")
         #expect(bound.epochs.code { try bound.bindPatiently() } == nil)
@@ -153,7 +155,7 @@ import ValetTestValues
         #expect(try bound.epochs.value("item") == "value of item")
     }
 
-    @Test func `that goes away in the middle is an error of input and output`() throws {
+    @Test func `A TPM that disappears during a call is an input or output error`() throws {
         try bound.bind()
         try bound.forget()
         bound.answer { $0 > 2 ? .hangUp : .pass }
@@ -163,7 +165,7 @@ import ValetTestValues
     }
 
     /// A program that may not use the TPM is told so, and loses nothing.
-    @Test func `is not given up where its libraries are missing`() throws {
+    @Test func `A bound keychain is not given up if TPM libraries are missing`() throws {
         let key = try store.createRecoveryKey(nil)
         try bound.bind()
         try bound.forget()
@@ -180,7 +182,9 @@ import ValetTestValues
         #expect(readable() == Self.names)
     }
 
-    @Test func `leaves old keys or new ones, wherever it goes away`() throws {
+    @Test func `A change of keys leaves the old or the new ones wherever the TPM disappears`()
+        throws
+    {
         try store.setPasscode(passcode)
         try store.lock()
         var binds = 0
@@ -206,7 +210,7 @@ import ValetTestValues
 /// Where there is no TPM to use: these need none.
 @Suite struct `Binding to a TPM that is not there` {
     @Test(.enabled(if: TPMDevice.isBuilt, "needs the trait TPM"))
-    func `fails with what helps, and changes nothing`() throws {
+    func `Binding to a missing TPM fails with a hint and changes nothing`() throws {
         let epochs = EpochStore(tpm: TPMDevice(.device(path: "/dev/no-such-tpm")))
         try epochs.add("item")
         let status = try epochs.store.status()

@@ -45,7 +45,7 @@ import ValetTPM
         #expect(try bound.epochs.delete(.exact("guarded")) == 1)
     }
 
-    @Test func `has its items, and no device key on the disk`() throws {
+    @Test func `A keychain bound to a TPM has its items and no device key on the disk`() throws {
         try bound.bind()
         let status = try store.status()
         #expect(status.level == .tpm && status.deviceKeySource == .tpm && status.epoch == 2)
@@ -56,7 +56,7 @@ import ValetTPM
         #expect(isWhole())
     }
 
-    @Test func `is nothing without the TPM, and itself again with it`() throws {
+    @Test func `A bound keychain is closed without its TPM and open again with it`() throws {
         try bound.bind()
         try bound.forget()
         bound.swtpm.kill()
@@ -68,7 +68,7 @@ import ValetTPM
         #expect(try store.status().itemCount == Self.names.count)
     }
 
-    @Test func `asks the TPM once for a whole process`() throws {
+    @Test func `A process asks the TPM of its keychain once`() throws {
         try bound.bind()
         try bound.forget()
         #expect(isWhole())
@@ -81,7 +81,7 @@ import ValetTPM
         #expect(isWhole())
     }
 
-    @Test func `does not ask the TPM while others wait for the lock`() throws {
+    @Test func `A process does not ask the TPM while others wait for the lock`() throws {
         try bound.bind()
         try bound.forget()
         let folder = bound.epochs.keychain.folder
@@ -99,7 +99,9 @@ import ValetTPM
         #expect(try bound.epochs.value("written first") == "value of written first")
     }
 
-    @Test func `is open to the next program without the TPM, where keys are shared`() throws {
+    @Test func `Where keys are shared the next program opens a bound keychain without its TPM`()
+        throws
+    {
         try bound.bind()
         try bound.forget()
         #expect(isWhole())
@@ -117,7 +119,7 @@ import ValetTPM
         try bound.swtpm.start()
     }
 
-    @Test func `binds the passcode that it has`() throws {
+    @Test func `Binding a keychain binds its passcode`() throws {
         try store.setPasscode(passcode)
         try bound.epochs.addItems([.whenPasscodeSetThisDeviceOnly])
         try bound.bind(passcode)
@@ -131,7 +133,7 @@ import ValetTPM
         #expect(bound.epochs.readable(of: names) == Set(names))
     }
 
-    @Test func `is read without the TPM while it is unlocked`() throws {
+    @Test func `An unlocked bound keychain is read without its TPM`() throws {
         try store.setPasscode(passcode)
         try bound.bind(passcode)
         try bound.forget()
@@ -150,7 +152,7 @@ import ValetTPM
         #expect(try bound.epochs.value("afterFirstUnlock") == "value of afterFirstUnlock")
     }
 
-    @Test func `stays bound whatever becomes of the passcode`() throws {
+    @Test func `A keychain stays bound whatever becomes of its passcode`() throws {
         try bound.bind(pcrs: [16])
         try store.setPasscode(passcode)
         #expect(try store.status().level == .tpmAndPasscode)
@@ -172,7 +174,7 @@ import ValetTPM
     }
 
     @Test(arguments: [false, true])
-    func `is a keychain with a file again once it is unbound`(_ hasPasscode: Bool) throws {
+    func `An unbound keychain has its device key in a file again`(_ hasPasscode: Bool) throws {
         if hasPasscode { try store.setPasscode(passcode) }
         let given = hasPasscode ? passcode : nil
         try bound.bind(given)
@@ -185,7 +187,7 @@ import ValetTPM
         #expect(isWhole())
     }
 
-    @Test func `is bound to how the machine was started, if that is wanted`() throws {
+    @Test func `A keychain is bound to platform registers on request`() throws {
         try bound.bind(pcrs: [16])
         try bound.forget()
         #expect(isWhole())
@@ -196,7 +198,7 @@ import ValetTPM
         #expect(failure?.hint?.contains("valet recovery use") == true)
     }
 
-    @Test func `refuses registers that there are not, or without a TPM`() throws {
+    @Test func `Binding refuses registers that are missing, or registers without a TPM`() throws {
         #expect(bound.epochs.code { try bound.bind(pcrs: [24]) } == .invalidRequest)
         #expect(
             bound.epochs.code {
@@ -205,7 +207,7 @@ import ValetTPM
         #expect(try store.status().epoch == 1)
     }
 
-    @Test func `says what it is bound to`() throws {
+    @Test func `A bound keychain says what it is bound to`() throws {
         try bound.bind(pcrs: [16, 7])
         let status = try store.status()
         #expect(status.pcrs == [7, 16])
@@ -220,7 +222,7 @@ import ValetTPM
         #expect(store.diagnose().filter { $0.severity == .broken }.count == 1)
     }
 
-    @Test func `is bound to the storage root key that the machine keeps`() throws {
+    @Test func `A keychain is bound to the storage root key of the machine`() throws {
         try RawTPM(bound.swtpm.socket).persistStorageKey()
         try bound.bind()
         #expect(try store.status().tpm?.hasPersistentStorageRootKey == true)

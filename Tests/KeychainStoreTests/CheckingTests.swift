@@ -59,7 +59,7 @@ private final class LockableStore {
 
     init() throws { lockable = try LockableStore() }
 
-    @Test func `tells the passcode from another, and unlocks nothing`() throws {
+    @Test func `Checking a passcode recognises it and unlocks nothing`() throws {
         try store.lock(all: true)
         let (right, wrong) = (
             try LockableStore.passcode("right"), try LockableStore.passcode("wrong")
@@ -71,7 +71,7 @@ private final class LockableStore {
         #expect(try store.status().state == .beforeFirstUnlock)
     }
 
-    @Test func `finds no passcode where there is none`() throws {
+    @Test func `Checking a passcode reports that none is set`() throws {
         try store.removePasscode(LockableStore.passcode("right"))
         let passcode = try LockableStore.passcode("right")
         #expect(
@@ -79,7 +79,7 @@ private final class LockableStore {
                 == .passcodeNotSet)
     }
 
-    @Test func `tells the recovery key from others and from none`() throws {
+    @Test func `Checking a recovery key recognises it and reports that there is none`() throws {
         let typed = LockableStore.bytes("V1")
         func message(_ text: borrowing SecretBytes) -> String? {
             do throws(KeychainFailure) {
@@ -98,7 +98,7 @@ private final class LockableStore {
         #expect(message(new) == "there is no recovery key")
     }
 
-    @Test func `counts the items that need the passcode`() throws {
+    @Test func `The items that need the passcode are counted`() throws {
         #expect(try store.itemsThatNeedPasscode() == 0)
         _ = try store.add(
             Addition(.generic("b", as: .whenPasscodeSetThisDeviceOnly), value: .text("v")),
@@ -106,7 +106,7 @@ private final class LockableStore {
         #expect(try store.itemsThatNeedPasscode() == 1)
     }
 
-    @Test func `misses the device key`() throws {
+    @Test func `Checking a passcode reports a missing device key`() throws {
         #expect(lockable.code { () throws(KeychainFailure) in try store.checkDeviceKey() } == nil)
         try FileManager.default.removeItem(atPath: store.location.deviceFolder + "/device.key")
         #expect(
@@ -128,15 +128,15 @@ private final class LockableStore {
         }
     }
 
-    @Test func `are there while nothing was removed`() throws {
+    @Test func `Opened keys remain while the passcode is not removed`() throws {
         #expect(try remains { _ in })
     }
 
-    @Test func `are gone after it was removed`() throws {
+    @Test func `Opened keys end when the passcode is removed`() throws {
         #expect(try !remains { try $0.removePasscode(LockableStore.passcode("right")) })
     }
 
-    @Test func `are gone after a recovery that sets none`() throws {
+    @Test func `Opened keys end with a recovery that sets no passcode`() throws {
         let remains = try remains { store in
             let key = try store.createRecoveryKey(LockableStore.passcode("right"))
             try store.recover(with: key, settingPasscode: nil)
@@ -146,7 +146,9 @@ private final class LockableStore {
 }
 
 @Suite struct `Binding a keychain to its own device key` {
-    @Test func `is refused when it is rotated or recovered, and nothing is lost`() throws {
+    @Test func `A keychain refuses its own device key file as the given key and loses nothing`()
+        throws
+    {
         let keychain = TestStore()
         let own = keychain.folder + "/device/device.key"
         let location = KeychainLocation(

@@ -24,7 +24,7 @@ import ValetSystem
         }.filter { $0.contains(folder) }
     }
 
-    @Test func `is closed when the last of them goes`() throws {
+    @Test func `A keychain that several stores use is closed with the last one`() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         var stores = [makeStore(), makeStore()]
         for store in stores {
@@ -40,7 +40,7 @@ import ValetSystem
     }
 
     /// What a program that was killed leaves behind would have to be read by every one that starts.
-    @Test func `has a long log taken over by one of them that has only read`() throws {
+    @Test func `A store that has only read checkpoints a long log`() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let writer = makeStore()
         try writer.set(Addition(.generic("a"), value: .text("v")), for: caller)

@@ -25,7 +25,7 @@ import ValetSystem
     }
 
     @Test(arguments: damages)
-    func `is reported beside those that are found`(_ sql: StaticString) throws {
+    func `A damaged item is reported beside the items that are found`(_ sql: StaticString) throws {
         try keychain.tamper(sql, item.parameter)
         let found = try keychain.store.copy(.generic(), .attributes, for: keychain.caller)
         #expect(found.items.compactMap(\.account) == ["b"])
@@ -34,7 +34,7 @@ import ValetSystem
     }
 
     @Test(arguments: damages)
-    func `is an error where nothing else is found`(_ sql: StaticString) throws {
+    func `A damaged item is an error if nothing else is found`(_ sql: StaticString) throws {
         try keychain.tamper(sql, item.parameter)
         #expect(failure { _ = try keychain.value(.exact("a")) } == .damaged)
         #expect(failure { _ = try keychain.items(.exact("a")) } == .damaged)
@@ -43,7 +43,7 @@ import ValetSystem
     }
 
     @Test(arguments: damages)
-    func `does not count towards a limit`(_ sql: StaticString) throws {
+    func `A damaged item does not count towards a limit`(_ sql: StaticString) throws {
         try keychain.tamper(sql, item.parameter)
         var query = ItemQuery.generic()
         query.limit = 1
@@ -51,7 +51,7 @@ import ValetSystem
     }
 
     @Test(arguments: damages)
-    func `is set aside by what takes its place`(_ sql: StaticString) throws {
+    func `A new item sets the damaged one in its place aside`(_ sql: StaticString) throws {
         try keychain.tamper(sql, item.parameter)
         try keychain.set(.generic("a", [.label: .text("l")]), "new")
         #expect(try keychain.value(.exact("a")) == "new")
@@ -63,7 +63,7 @@ import ValetSystem
     }
 
     @Test(arguments: damages)
-    func `gives way to an item that is added or updated`(_ sql: StaticString) throws {
+    func `A damaged item is replaced by an added or updated one`(_ sql: StaticString) throws {
         try keychain.tamper(sql, item.parameter)
         let changes = ItemChanges(attributes: [.account: .text("a")])
         try keychain.update(.exact("b"), changes, "moved")
@@ -73,7 +73,7 @@ import ValetSystem
         #expect(keychain.damage() == [])
     }
 
-    @Test func `is kept in quarantine as it was`() throws {
+    @Test func `A damaged item is kept in quarantine unchanged`() throws {
         try keychain.tamper(Self.damages[0], item.parameter)
         let row = try keychain.row(item)
         try keychain.set(.generic("a"), "new")
@@ -96,7 +96,7 @@ import ValetSystem
         #expect(kept.logicalTime == row.logicalTime)
     }
 
-    @Test func `is spoken of until it is removed from quarantine`() throws {
+    @Test func `A damaged item is reported until it is removed from quarantine`() throws {
         #expect(try keychain.store.clearQuarantine() == 0)
         try keychain.tamper(Self.damages[0], item.parameter)
         try keychain.set(.generic("a"), "new")
@@ -119,14 +119,14 @@ import ValetSystem
         }
     }
 
-    @Test func `is deleted by its name`() throws {
+    @Test func `A damaged item can be deleted by its name`() throws {
         try keychain.tamper(Self.damages[0], item.parameter)
         #expect(try keychain.delete(.exact("a")) == 1)
         #expect(try keychain.accounts(.generic()) == ["b"])
         #expect(keychain.damage() == [])
     }
 
-    @Test func `with columns of its own is left to doctor`() throws {
+    @Test func `Doctor reports an item with unknown columns`() throws {
         try keychain.tamper(Self.damages[1], item.parameter)
         #expect(failure { try keychain.delete(.exact("a")) } == .itemNotFound)
         #expect(try keychain.delete(ItemQuery(.genericPassword)) == 1)
@@ -134,7 +134,7 @@ import ValetSystem
     }
 
     @Test(arguments: damages)
-    func `is not updated, nor are others with it`(_ sql: StaticString) throws {
+    func `An update changes no item if one is damaged`(_ sql: StaticString) throws {
         try keychain.tamper(sql, item.parameter)
         #expect(failure { try keychain.update(.exact("a"), ItemChanges(), "x") } == .damaged)
         #expect(failure { try keychain.update(.generic(), ItemChanges(), "x") } == .damaged)
@@ -143,7 +143,7 @@ import ValetSystem
     }
 
     @Test(arguments: damages)
-    func `leaves no tombstone`(_ sql: StaticString) throws {
+    func `A deleted damaged item leaves no tombstone`(_ sql: StaticString) throws {
         let item = try keychain.add(.generic("s", isSynchronizable: true))
         try keychain.tamper(
             "UPDATE item SET details = zeroblob(72) WHERE number = ?1", item.parameter)
@@ -151,7 +151,7 @@ import ValetSystem
         #expect(try keychain.rows().allSatisfy { !$0.header.flags.contains(.tombstone) })
     }
 
-    @Test func `that was a tombstone gives way, too`() throws {
+    @Test func `A damaged tombstone is replaced, too`() throws {
         try keychain.add(.generic("s", isSynchronizable: true))
         try keychain.delete(.exact("s", .any))
         try keychain.tamper("UPDATE item SET details = zeroblob(72) WHERE flags = ?1", 3)
@@ -171,7 +171,7 @@ import ValetSystem
         other = try keychain.add(.generic("b", [.label: .text("b")]), "value of b")
     }
 
-    @Test func `that is gone hides an item, and doctor says so`() throws {
+    @Test func `A missing search entry hides an item, and doctor reports it`() throws {
         try keychain.tamper("DELETE FROM attribute WHERE number = ?1", item.parameter)
         #expect(try keychain.items(.generic([.label: .text("a")])).isEmpty)
         #expect(try keychain.value(.exact("a")) == "value of a")
@@ -182,7 +182,7 @@ import ValetSystem
         #expect(keychain.damage() == [])
     }
 
-    @Test func `that leads to another item does not pass it off`() throws {
+    @Test func `A search entry for another item does not present it as the wanted one`() throws {
         try keychain.tamper(
             """
             INSERT INTO attribute SELECT hash, ?2 FROM attribute WHERE number = ?1
@@ -194,7 +194,7 @@ import ValetSystem
     }
 
     /// Both the entry and the row say so, but what is sealed does not.
-    @Test func `that the row agrees with does not pass an item off`() throws {
+    @Test func `A search entry that its row confirms does not present a wrong item`() throws {
         try keychain.tamper(
             "INSERT INTO attribute SELECT hash, ?2 FROM attribute WHERE number = ?1",
             item.parameter, other.parameter)
@@ -210,13 +210,13 @@ import ValetSystem
         #expect(found.damage?.code == .damaged)
     }
 
-    @Test func `that leads nowhere is found by doctor`() throws {
+    @Test func `A search entry that leads nowhere is found by doctor`() throws {
         try keychain.tamper("INSERT INTO attribute VALUES (zeroblob(32), ?1)", 77)
         #expect(!keychain.damage().isEmpty)
         #expect(try keychain.accounts(.generic()) == ["a", "b"])
     }
 
-    @Test func `that was left over is in nobody's way`() throws {
+    @Test func `A leftover search entry disturbs no call`() throws {
         try keychain.tamper("UPDATE item SET hashes = NULL WHERE number = ?1", other.parameter)
         try keychain.delete(.exact("b"))
         // The next item takes the number of the last one.
@@ -230,7 +230,7 @@ import ValetSystem
     let keychain = TestStore()
 
     @Test(arguments: [Int64.max, .min, -1, 0])
-    func `is no row's number`(_ number: Int64) throws {
+    func `The last number is not given to a row`(_ number: Int64) throws {
         let item = try keychain.add(.generic("a"))
         try keychain.tamper(
             "UPDATE item SET number = ?2 WHERE number = ?1", item.parameter, .number(number))
@@ -240,7 +240,7 @@ import ValetSystem
     }
 
     @Test(arguments: [Int64.max, .min, -1])
-    func `is no row's change number`(_ number: Int64) throws {
+    func `The last change number is not given to a row`(_ number: Int64) throws {
         try keychain.add(.generic("a", isSynchronizable: true))
         try keychain.tamper("UPDATE item SET change_number = ?1", .number(number))
         _ = failure { try keychain.add(.generic("b", isSynchronizable: true)) }
@@ -248,14 +248,14 @@ import ValetSystem
     }
 
     @Test(arguments: [Int64.max, .min, -1])
-    func `is no row's logical time`(_ number: Int64) throws {
+    func `The last logical time is not given to a row`(_ number: Int64) throws {
         try keychain.add(.generic("a"))
         try keychain.tamper("UPDATE item SET logical_time = ?1", .number(number))
         _ = failure { try keychain.update(.exact("a"), ItemChanges()) }
         #expect(try keychain.value(.exact("a")) == "value")
     }
 
-    @Test func `is no row's version`() throws {
+    @Test func `The last version is not given to a row`() throws {
         try keychain.add(.generic("a"))
         try keychain.tamper("UPDATE item SET version = ?1", .number(.max))
         #expect(failure { try keychain.update(.exact("a"), ItemChanges()) } == .damaged)

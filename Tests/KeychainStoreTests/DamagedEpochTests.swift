@@ -73,7 +73,9 @@ import ValetSystem
     }
 
     @Test(arguments: Change.allCases, damages)
-    func `is refused, and changes nothing`(_ change: Change, _ damage: StaticString) throws {
+    func `A change of keys refuses damaged items and changes nothing`(
+        _ change: Change, _ damage: StaticString
+    ) throws {
         let numbers = try prepare(change)
         let before = try epochs.keychain.rows()
         let (epoch, names) = (try epochs.store.status().epoch, try files)
@@ -107,7 +109,9 @@ import ValetSystem
     }
 
     @Test(arguments: Change.allCases)
-    func `goes on where it is told to, and says how many it set aside`(_ change: Change) throws {
+    func `A change of keys continues on request and counts the items that it set aside`(
+        _ change: Change
+    ) throws {
         let numbers = try prepare(change)
         try epochs.add("c")
         for (number, damage) in zip(numbers, Self.damages) {
@@ -130,12 +134,12 @@ import ValetSystem
         #expect(words.count == 1 && words.allSatisfy { $0.contains("or the keys changed") })
     }
 
-    @Test func `has no hint for a miss where nothing was set aside`() throws {
+    @Test func `A missing item has no hint if nothing was set aside`() throws {
         try epochs.add("a")
         #expect(failure { _ = try epochs.value("b") }?.hint == nil)
     }
 
-    @Test func `is refused before one that was left undone goes on`() throws {
+    @Test func `Damaged items are refused before an unfinished change of keys continues`() throws {
         let numbers = try prepare(.rotating)
         try epochs.beginEpoch()
         try epochs.keychain.tamper(Self.damages[2], .number(numbers[0]))
@@ -146,7 +150,7 @@ import ValetSystem
         #expect(try epochs.store.status().epoch == 3)
     }
 
-    @Test func `sets aside what is damaged once it has begun`() throws {
+    @Test func `A change of keys that has begun sets damaged items aside`() throws {
         let numbers = try prepare(.rotating)
         try epochs.beginEpoch()
         try epochs.keychain.tamper(Self.damages[2], .number(numbers[0]))
@@ -156,7 +160,7 @@ import ValetSystem
         #expect(missing.hint?.contains("1 damaged item was set aside") == true)
     }
 
-    @Test func `is refused for values that take a person, too`() throws {
+    @Test func `A change of keys refuses damaged items that need the user`() throws {
         try epochs.store.setPasscode(first.get())
         let item = try epochs.add(
             EpochStore.item("guarded", EpochStore.accessControl(.userPresence)), "value")
@@ -167,7 +171,7 @@ import ValetSystem
     }
 
     @Test(arguments: [true, false])
-    func `is not refused to a recovery, which counts those that it did not announce`(
+    func `A recovery accepts damaged items and counts those that it did not announce`(
         hasDeviceKey: Bool
     ) throws {
         try epochs.store.setPasscode(first.get())

@@ -11,7 +11,7 @@ import ValetKeychainModel
 @Suite struct `Deleting items` {
     let keychain = TestStore()
 
-    @Test func `deletes every item that matches`() throws {
+    @Test func `Deleting removes every item that matches`() throws {
         for name in ["a", "b"] { try keychain.add(.generic(name, service: "s")) }
         try keychain.add(.generic("c", service: "t"))
         let query = ItemQuery(.genericPassword, attributes: [.service: .text("s")])
@@ -19,14 +19,14 @@ import ValetKeychainModel
         #expect(try keychain.accounts(.generic()) == ["c"])
     }
 
-    @Test func `says when nothing matches`() throws {
+    @Test func `Deleting reports that nothing matches`() throws {
         try keychain.add(.generic("a"))
         #expect(failure { try keychain.delete(.exact("b")) } == .itemNotFound)
         try keychain.delete(.exact("a"))
         #expect(failure { try keychain.delete(.exact("a")) } == .itemNotFound)
     }
 
-    @Test func `of a class takes all local items of all groups`() throws {
+    @Test func `Deleting a class removes the local items of all groups`() throws {
         try keychain.add(.generic("a"))
         try keychain.add(.generic("b").inGroup("two"))
         try keychain.add(.generic("c", isSynchronizable: true))
@@ -36,14 +36,14 @@ import ValetKeychainModel
         #expect(try keychain.accounts(ItemQuery(.internetPassword)) == ["d"])
     }
 
-    @Test func `compares the protection class`() throws {
+    @Test func `Deleting compares the protection class`() throws {
         try keychain.add(.generic("a"))
         var query = ItemQuery.exact("a")
         query.protectionClass = .afterFirstUnlock
         #expect(failure { try keychain.delete(query) } == .itemNotFound)
     }
 
-    @Test func `leaves nothing of a local item`() throws {
+    @Test func `Deleting leaves nothing of a local item`() throws {
         try keychain.add(.generic("a", [.label: .text("l")]))
         try keychain.delete(.exact("a"))
         #expect(try keychain.number("SELECT count(*) FROM item") == 0)
@@ -59,7 +59,7 @@ import ValetKeychainModel
         try keychain.rows().filter { $0.header.flags.contains(.tombstone) }
     }
 
-    @Test func `stays in its place, unseen`() throws {
+    @Test func `The tombstone of a synchronized item stays in its place, unseen`() throws {
         let row = try keychain.row(keychain.add(.generic("a", isSynchronizable: true)))
         try keychain.delete(.exact("a", .any))
         let tombstone = try #require(try tombstones().first)
@@ -73,13 +73,14 @@ import ValetKeychainModel
         #expect(keychain.damage() == [])
     }
 
-    @Test func `is not found by the item's reference`() throws {
+    @Test func `The tombstone of a synchronized item is not found by the item's reference`() throws
+    {
         let item = try keychain.add(.generic("a", isSynchronizable: true))
         try keychain.delete(.exact("a", .any))
         #expect(try keychain.items(ItemQuery(item.reference)).isEmpty)
     }
 
-    @Test func `keeps the primary key and the dates`() throws {
+    @Test func `The tombstone of a synchronized item keeps the primary key and the dates`() throws {
         let more: [Attribute: AttributeValue] = [.label: .text("l"), .syncViewHint: .text("h")]
         try keychain.add(.generic("a", more, isSynchronizable: true))
         try keychain.delete(.exact("a", .any))
@@ -94,7 +95,7 @@ import ValetKeychainModel
     }
 
     @Test(arguments: [1, 0, -3600])
-    func `gives way to a new item that is later`(_ seconds: Double) throws {
+    func `A later new item replaces a tombstone`(_ seconds: Double) throws {
         let old = try keychain.add(.generic("a", isSynchronizable: true), "old")
         let oldTime = try keychain.row(old).logicalTime
         keychain.clock.advance(seconds: seconds)
@@ -114,7 +115,7 @@ import ValetKeychainModel
         #expect(try keychain.value(.exact("a", .synchronizedOnly)) == "new")
     }
 
-    @Test func `is left where an update takes the item away`() throws {
+    @Test func `An update that makes a synchronized item local leaves a tombstone`() throws {
         let item = try keychain.add(.generic("a", isSynchronizable: true), "v")
         try keychain.update(.exact("a", .any), ItemChanges(isSynchronizable: false))
         #expect(try tombstones().count == 1)
@@ -124,7 +125,7 @@ import ValetKeychainModel
         #expect(keychain.damage() == [])
     }
 
-    @Test func `is left where an update changes the key`() throws {
+    @Test func `An update that changes the key of a synchronized item leaves a tombstone`() throws {
         try keychain.add(.generic("a", isSynchronizable: true), "v")
         let changes = ItemChanges(attributes: [.account: .text("b")])
         try keychain.update(.exact("a", .any), changes)
@@ -132,7 +133,7 @@ import ValetKeychainModel
         #expect(try keychain.value(.exact("b", .synchronizedOnly)) == "v")
     }
 
-    @Test func `gives way to an update, which is later`() throws {
+    @Test func `A later update replaces a tombstone`() throws {
         try keychain.add(.generic("a", isSynchronizable: true))
         try keychain.delete(.exact("a", .any))
         let tombstone = try #require(try tombstones().first)
@@ -146,7 +147,7 @@ import ValetKeychainModel
         #expect(try keychain.item(.exact("a", .synchronizedOnly))?.reference == item.reference)
     }
 
-    @Test func `is not left by a local item`() throws {
+    @Test func `A local item leaves no tombstone`() throws {
         try keychain.add(.generic("a"))
         try keychain.delete(.exact("a"))
         #expect(try tombstones().isEmpty)
@@ -157,7 +158,7 @@ import ValetKeychainModel
 @Suite struct `Synchronized items` {
     let keychain = TestStore()
 
-    @Test func `are found if they are asked for`() throws {
+    @Test func `Synchronized items are found on request`() throws {
         try keychain.add(.generic("local"))
         try keychain.add(.generic("synced", isSynchronizable: true))
         #expect(try keychain.accounts(.generic([:], .localOnly)) == ["local"])
@@ -165,7 +166,7 @@ import ValetKeychainModel
         #expect(try keychain.accounts(.generic([:], .any)) == ["local", "synced"])
     }
 
-    @Test func `may have the same key as local ones`() throws {
+    @Test func `Synchronized items may have the same key as local ones`() throws {
         try keychain.add(.generic("a"), "local")
         try keychain.add(.generic("a", isSynchronizable: true), "synced")
         #expect(try keychain.value(.exact("a", .localOnly)) == "local")
@@ -175,13 +176,13 @@ import ValetKeychainModel
         #expect(failure { try keychain.update(.exact("a"), changes) } == .duplicateItem)
     }
 
-    @Test func `may be of a class that never leaves the device`() throws {
+    @Test func `Synchronized items may be of a class that never leaves the device`() throws {
         let item = NewItem.generic("a", isSynchronizable: true, as: .whenUnlockedThisDeviceOnly)
         try keychain.add(item, "v")
         #expect(try keychain.value(.exact("a", .synchronizedOnly)) == "v")
     }
 
-    @Test func `have a change number that rises with every write of any`() throws {
+    @Test func `The change number of synchronized items rises with every write`() throws {
         var numbers: [Int64] = []
         func note(_ item: StoredItem) throws {
             numbers.append(try #require(try keychain.row(item).changeNumber))

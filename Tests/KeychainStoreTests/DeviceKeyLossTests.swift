@@ -56,7 +56,9 @@ import ValetKeychainModel
     }
 
     @Test(arguments: Loss.allCases)
-    func `has no use for a passcode that was not set`(_ loss: Loss) throws {
+    func `Without its device key a keychain does not ask for a passcode that was never set`(
+        _ loss: Loss
+    ) throws {
         try prepare(loss, hasPasscode: false)
         try lose(loss)
         for (name, protectionClass) in [
@@ -66,7 +68,7 @@ import ValetKeychainModel
     }
 
     @Test(arguments: Loss.allCases)
-    func `says so before the first unlock`(_ loss: Loss) throws {
+    func `Without its device key a keychain says so before the first unlock`(_ loss: Loss) throws {
         try prepare(loss)
         try epochs.store.lock(all: true)
         try lose(loss)
@@ -78,7 +80,9 @@ import ValetKeychainModel
     }
 
     @Test(arguments: Loss.allCases)
-    func `says so where it is locked, and gives what is open`(_ loss: Loss) throws {
+    func `Without its device key a locked keychain says so and reads what is open`(_ loss: Loss)
+        throws
+    {
         try prepare(loss)
         try lose(loss)
         #expect(codes(Self.lockable, as: .whenUnlocked) == [loss.code.rawValue])
@@ -88,7 +92,7 @@ import ValetKeychainModel
     }
 
     @Test(arguments: Loss.allCases)
-    func `gives everything while it is unlocked`(_ loss: Loss) throws {
+    func `Without its device key an unlocked keychain reads everything`(_ loss: Loss) throws {
         try prepare(loss)
         try epochs.store.unlock(passcode)
         try lose(loss)
@@ -98,7 +102,7 @@ import ValetKeychainModel
         #expect(try epochs.state() == loss.state)
     }
 
-    @Test func `is locked again when the device key returns`() throws {
+    @Test func `A keychain is locked again when its device key returns`() throws {
         try prepare(.removed)
         let path = epochs.keychain.folder + "/device/device.key"
         try FileManager.default.moveItem(atPath: path, toPath: path + "-kept")

@@ -49,7 +49,7 @@ import ValetSystem
     }
 
     @Test(arguments: Way.allCases)
-    func `may be 32 bytes`(_ way: Way) throws {
+    func `A given device secret may be 32 bytes`(_ way: Way) throws {
         try folder.write(secret(), name(way))
         let location = try location([way])
         try add(location)
@@ -63,7 +63,7 @@ import ValetSystem
 
     /// The device key of one keychain, which its host now keeps, makes a keychain of that id.
     @Test(arguments: Way.allCases)
-    func `may be a whole device key`(_ way: Way) throws {
+    func `A given device secret may be a complete device key file`(_ way: Way) throws {
         let file = DeviceKeyFile(keychainID: .random(), secret: .random())
         try folder.write(file.encoded.withBytes { [UInt8](copying: $0) }, name(way))
         let location = try location([way])
@@ -75,7 +75,7 @@ import ValetSystem
     }
 
     @Test(arguments: Way.allCases, [0, 1, 31, 33, 64, 121, 122, 123, 4096])
-    func `has one of two sizes`(_ way: Way, _ byteCount: Int) throws {
+    func `A given device secret of another size is refused`(_ way: Way, _ byteCount: Int) throws {
         try folder.write(secret(byteCount), name(way))
         let location = try location([way])
         #expect(failure { try add(location) } == .keyUnavailable)
@@ -83,7 +83,7 @@ import ValetSystem
     }
 
     @Test(arguments: Way.allCases, [0o644, 0o604, 0o602, 0o640])
-    func `is no one else's to read`(_ way: Way, _ mode: Int) throws {
+    func `A given device secret that others may read is refused`(_ way: Way, _ mode: Int) throws {
         try folder.write(secret(), name(way), mode: mode)
         let location = try location([way])
         // A service manager lets a group of its choice read what belongs to root.
@@ -92,7 +92,7 @@ import ValetSystem
     }
 
     @Test(arguments: Way.allCases)
-    func `is looked for where the keychain says and nowhere else`(_ way: Way) throws {
+    func `A given device secret is looked for only where the keychain says`(_ way: Way) throws {
         let bytes = secret()
         for way in Way.allCases { try folder.write(bytes, name(way)) }
         try add(location([way]))
@@ -105,7 +105,7 @@ import ValetSystem
     }
 
     @Test(arguments: Way.allCases)
-    func `has to be the right one`(_ way: Way) throws {
+    func `A wrong device secret is refused`(_ way: Way) throws {
         try folder.write(secret(), name(way))
         let location = try location([way])
         try add(location)
@@ -118,7 +118,8 @@ import ValetSystem
         #expect(failure { _ = try value(location) } == .keyUnavailable)
     }
 
-    @Test func `by path outranks a credential, and both outrank a file`() throws {
+    @Test func `A path to a device secret outranks a credential, and both outrank the file`() throws
+    {
         try folder.write(secret(), "key")
         try folder.write(secret(), "valet.device-key")
         try add(location([.credential, .path]))
@@ -127,7 +128,7 @@ import ValetSystem
         #expect(!folder.has("other/device"))
     }
 
-    @Test func `that a service does not have is replaced by a file`() throws {
+    @Test func `A device secret that a service lacks is replaced by the file`() throws {
         let location = try location([.credential])
         try add(location)
         #expect(folder.has("home/device/device.key"))
@@ -135,7 +136,7 @@ import ValetSystem
         #expect(try value(location) == "v")
     }
 
-    @Test func `that is named has to be there`() throws {
+    @Test func `A device secret that is named has to exist`() throws {
         let location = try location([.path])
         #expect(failure { try add(location) } == .keyUnavailable)
         #expect(!folder.has("home/keychain.db"))
@@ -207,7 +208,7 @@ private final class TestFolder: Sendable {
             ["HOME": "/h", "STATE_DIRECTORY": ""],
             "/h/.local/share/valet", "/h/.local/state/valet"),
     ])
-    func `follows the variables`(_ row: Row) throws {
+    func `The keychain's place follows the environment`(_ row: Row) throws {
         let location = try KeychainLocation(Environment(row.variables))
         #expect(location.folder == row.folder)
         #expect(location.deviceFolder == row.device)
@@ -219,13 +220,13 @@ private final class TestFolder: Sendable {
             [:], ["HOME": ""], ["HOME": "home"], ["XDG_DATA_HOME": "/d"], ["VALET_HOME": ""],
             ["STATE_DIRECTORY": "x"],
         ] as [[String: String]])
-    func `is unknown without an absolute path`(_ variables: [String: String]) {
+    func `Without an absolute path the keychain's place is unknown`(_ variables: [String: String]) {
         let code = failure { _ = try KeychainLocation(Environment(variables)) }
         #expect(code == .noHome)
     }
 
     @Test(arguments: ["v", "./v", "../v", "~/v", " /v"])
-    func `is not another one where VALET_HOME is a relative path`(_ value: String) {
+    func `A relative VALET_HOME does not lead to another keychain`(_ value: String) {
         let environment = Environment(["HOME": "/h", "VALET_HOME": value])
         let error = #expect(throws: KeychainFailure.self) { try KeychainLocation(environment) }
         #expect(error?.code == .invalidRequest && error?.path == value)
@@ -234,19 +235,22 @@ private final class TestFolder: Sendable {
     }
 
     @Test(arguments: [("/run/credentials/x", "/run/credentials/x/valet.device-key"), ("x", nil)])
-    func `has a credential beside it`(_ folder: String, _ path: String?) throws {
+    func `The keychain's place has a credential beside it`(_ folder: String, _ path: String?) throws
+    {
         let environment = Environment(["HOME": "/h", "CREDENTIALS_DIRECTORY": folder])
         #expect(try KeychainLocation(environment).credentialPath == path)
     }
 
     @Test(arguments: [("/k", "/k"), ("/k/", "/k"), ("", nil)] as [(String, String?)])
-    func `has a device key that was named`(_ value: String, _ path: String?) throws {
+    func `The keychain's place has the device key that was named`(_ value: String, _ path: String?)
+        throws
+    {
         let environment = Environment(["HOME": "/h", "VALET_DEVICE_KEY_FILE": value])
         #expect(try KeychainLocation(environment).deviceKeyPath == path)
     }
 
     @Test(arguments: ["k", "./k", "../k", "~/k", " /k"])
-    func `is not known with a device key that is not named by an absolute path`(
+    func `With a relative path to the device key the keychain's place is unknown`(
         _ value: String
     ) {
         let environment = Environment(["HOME": "/h", "VALET_DEVICE_KEY_FILE": value])
@@ -256,7 +260,7 @@ private final class TestFolder: Sendable {
         #expect(error?.hint?.contains("whole path") == true)
     }
 
-    @Test func `is the user's for a program with more rights`() throws {
+    @Test func `A program with more rights takes the keychain's place from its user`() throws {
         let variables = [
             "HOME": "/evil", "VALET_HOME": "/evil", "STATE_DIRECTORY": "/evil",
             "XDG_DATA_HOME": "/evil", "XDG_STATE_HOME": "/evil", "CREDENTIALS_DIRECTORY": "/evil",

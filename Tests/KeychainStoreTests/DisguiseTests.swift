@@ -55,7 +55,9 @@ import ValetKeychainModel
     }()
 
     @Test(arguments: Disguise.all)
-    func `is damaged, whatever leads to it`(_ disguise: Disguise) throws {
+    func `A row with another sort of item is damaged whatever leads to it`(_ disguise: Disguise)
+        throws
+    {
         try keychain.tamper(disguise.sql, one.parameter)
         for query in Self.queries + [ItemQuery(one.reference)] {
             #expect(failure { _ = try keychain.items(query) } == .damaged)
@@ -66,7 +68,9 @@ import ValetKeychainModel
     }
 
     @Test(arguments: Disguise.all)
-    func `is reported where several are asked for`(_ disguise: Disguise) throws {
+    func `A row with another sort of item is reported in a search for several`(_ disguise: Disguise)
+        throws
+    {
         try keychain.tamper(disguise.sql, one.parameter)
         for attributes: [Attribute: AttributeValue] in [[:], [.service: .text("service")]] {
             var query = ItemQuery.generic(attributes, .localOnly)
@@ -84,7 +88,7 @@ import ValetKeychainModel
         #expect(several == .damaged)
     }
 
-    @Test func `is one if its names say so`() throws {
+    @Test func `A row with another sort of item counts as one if its names say so`() throws {
         try keychain.add(.generic("other", as: .afterFirstUnlock))
         try keychain.add(.generic("synchronized", isSynchronizable: true))
         try keychain.add(.generic("gone", isSynchronizable: true))
@@ -116,7 +120,10 @@ import ValetKeychainModel
     }
 
     /// What is locked cannot be looked into, and items of other classes are no reason to ask.
-    @Test func `is believed while its key is away, and found out after`() throws {
+    @Test
+    func `A row with another sort of item in a locked keychain is found out after the unlock`()
+        throws
+    {
         try store.setPasscode(EpochStore.passcode("the passcode"))
         try epochs.addItems([.whenUnlocked, .afterFirstUnlock])
         try store.lock(all: false)

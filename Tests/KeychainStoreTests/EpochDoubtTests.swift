@@ -87,7 +87,8 @@ import ValetSystem
         return answers.withLock { $0 }
     }
 
-    @Test func `are waited for while the keychain is unlocked`() throws {
+    @Test func `An unlocked keychain waits for the keys of an epoch that is about to begin`() throws
+    {
         let names = ProtectionClass.allCases.map { "\($0)" }
         let answers = try readers(of: names) { published in
             // As a process sees it that remembers nothing.
@@ -99,7 +100,7 @@ import ValetSystem
         #expect(answers == Dictionary(uniqueKeysWithValues: names.map { ($0, "value of \($0)") }))
     }
 
-    @Test func `are waited for while it is locked`() throws {
+    @Test func `A locked keychain waits for the keys of an epoch that is about to begin`() throws {
         try epochs.store.lock()
         let open = ProtectionClass.allCases.filter { !EpochStore.lockable.contains($0) }
             .map { "\($0)" }
@@ -114,7 +115,7 @@ import ValetSystem
     }
 
     /// What a reader sees began before its passcode was removed, and its keys go meanwhile.
-    @Test func `are looked at twice before they count as locked`() throws {
+    @Test func `Keys of a new epoch are read twice before they count as locked`() throws {
         let other = ItemStore(KeychainLocation(folder: epochs.keychain.folder + "/."))
         let name = "\(ProtectionClass.afterFirstUnlock)"
         try epochs.store.perform(.keys, Self.operation) { keys in
@@ -129,7 +130,7 @@ import ValetSystem
         #expect(try epochs.value(name) == "value of \(name)")
     }
 
-    @Test func `count as locked if it never comes`() throws {
+    @Test func `Keys of an epoch that never begins count as locked`() throws {
         try epochs.store.perform(.keys, Self.operation) { keys in
             let published = try published(keys)
             try published.lockState.lock(all: true)
@@ -163,7 +164,7 @@ import ValetSystem
         try epochs.beginEpoch(passcode)
     }
 
-    @Test func `is no reason to lose what is open`() throws {
+    @Test func `An unfinished change of keys does not close what is open`() throws {
         #expect(epochs.readable(of: Self.names) == Set(Self.names))
         epochs.store.close()
         #expect(epochs.readable(of: Self.names) == Set(Self.names))
@@ -174,7 +175,9 @@ import ValetSystem
         }
     }
 
-    @Test func `waits while the keychain is locked, and lets others write`() throws {
+    @Test func `An unfinished change of keys waits in a locked keychain and lets others write`()
+        throws
+    {
         try epochs.store.lock()
         let name = "\(ProtectionClass.afterFirstUnlock)"
         try epochs.set(.generic(name, as: .afterFirstUnlock), "value of \(name)")
@@ -192,7 +195,7 @@ import ValetSystem
         #expect(try epochs.store.status().quarantinedRowCount == 0)
     }
 
-    @Test func `comes to its end before another is prepared`() throws {
+    @Test func `An unfinished change of keys ends before another is prepared`() throws {
         try epochs.addFillers(forWrites: 2)
         // The next change has no device key to be made with.
         let next = epochs.code {
@@ -203,7 +206,7 @@ import ValetSystem
         #expect(epochs.readable(of: Self.names) == Set(Self.names))
     }
 
-    @Test func `is gone on with by who has the keys of now, not those of before`() throws {
+    @Test func `An unfinished change of keys is continued with the present keys only`() throws {
         let stale = try epochs.store.perform(.read, "test") { $0.keys }
         try epochs.finishEpoch()
         try epochs.beginEpoch(passcode)

@@ -37,7 +37,9 @@ import ValetSecretMemory
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
     }
 
-    @Test func `is tidied by the next write after a change that did not come`() throws {
+    @Test func `The next write cleans the device key folder after a change of keys that failed`()
+        throws
+    {
         try plant("device.key.0123456789abcdef0123456789abcdef")
         try mark()
         epochs.store.close()
@@ -46,14 +48,14 @@ import ValetSecretMemory
         #expect(try !epochs.store.status().isErasePending)
     }
 
-    @Test func `keeps what has another name`() throws {
+    @Test func `The device key folder keeps files with other names`() throws {
         try plant("device.keys")
         try plant("notes")
         try epochs.store.rotateKeys(nil)
         #expect(try names == ["device.key", "device.keys", "notes"])
     }
 
-    @Test func `is not followed out of by a link`() throws {
+    @Test func `A link in the device key folder is not followed`() throws {
         let outside = TestStore.newFolder()
         #expect(FileManager.default.createFile(atPath: outside, contents: Data("mine".utf8)))
         defer { try? FileManager.default.removeItem(atPath: outside) }
@@ -91,7 +93,7 @@ import ValetSecretMemory
     }
 
     @Test(arguments: Foreign.allCases)
-    func `may hold what is not ours, and no change of keys fails for it`(
+    func `A change of keys ignores foreign files in the device key folder`(
         _ foreign: Foreign
     ) throws {
         let path = try plant(foreign)
@@ -109,7 +111,7 @@ import ValetSecretMemory
         #expect(strays().isEmpty)
     }
 
-    @Test func `may hold what is not ours in the place of the device key`() throws {
+    @Test func `A foreign file in the place of the device key is reported`() throws {
         try epochs.store.rotateKeys(nil)
         let file = try DeviceSecretSource(location: epochs.store.location).given(by: .ownFile)
         let own = DeviceSecretSource.name(ofKey: file.secret.id)
@@ -126,7 +128,7 @@ import ValetSecretMemory
         #expect(strays().map(\.path) == [folder + "/device.key"])
     }
 
-    @Test func `leads to the device key while it has the name of its own`() throws {
+    @Test func `A device key under the name of its id is found`() throws {
         try epochs.store.rotateKeys(nil)
         let file = try DeviceSecretSource(location: epochs.store.location).given(by: .ownFile)
         let name = DeviceSecretSource.name(ofKey: file.secret.id)
@@ -140,7 +142,7 @@ import ValetSecretMemory
         #expect(try names == ["device.key"])
     }
 
-    @Test func `says which device key is unsafe`() throws {
+    @Test func `An unsafe device key is named`() throws {
         try epochs.store.rotateKeys(nil)
         let file = try DeviceSecretSource(location: epochs.store.location).given(by: .ownFile)
         let path = folder + "/" + DeviceSecretSource.name(ofKey: file.secret.id)

@@ -147,7 +147,9 @@ import ValetSystem
         "label: locked", "others: locked", "status: locked",
     ]
 
-    @Test func `a lock and an unlock are told from each other, and from nothing else`() throws {
+    @Test func `A concurrent reader distinguishes a lock from an unlock and sees nothing else`()
+        throws
+    {
         try epochs.store.setPasscode(passcode)
         try addItems()
         let epochs = epochs
@@ -164,7 +166,7 @@ import ValetSystem
         #expect(kinds.isSuperset(of: ["lockable by name: v", "lockable by name: locked"]))
     }
 
-    @Test func `new keys are noticed by nobody`() throws {
+    @Test func `Concurrent readers do not notice new keys`() throws {
         try addItems()
         let epochs = epochs
         let kinds = try withReaders {
@@ -175,7 +177,9 @@ import ValetSystem
         #expect(epochs.keychain.damage() == [])
     }
 
-    @Test func `a passcode that is set, changed and removed is noticed by nobody`() throws {
+    @Test func `Concurrent readers do not notice a passcode that is set, changed and removed`()
+        throws
+    {
         try addItems()
         let epochs = epochs
         let kinds = try withReaders {
@@ -190,7 +194,7 @@ import ValetSystem
         #expect(epochs.keychain.damage() == [])
     }
 
-    @Test func `a passcode that is changed while locked takes away nothing that is open`() throws {
+    @Test func `Changing the passcode of a locked keychain closes nothing that is open`() throws {
         try epochs.store.setPasscode(passcode)
         try addItems()
         let epochs = epochs
@@ -204,7 +208,7 @@ import ValetSystem
         #expect(kinds.subtracting(expected) == [])
     }
 
-    @Test func `what was acknowledged is there when the keys have changed`() throws {
+    @Test func `Every acknowledged write is there after a concurrent change of keys`() throws {
         try addItems()
         try epochs.store.setPasscode(passcode)
         let epochs = epochs

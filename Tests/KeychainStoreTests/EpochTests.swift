@@ -20,7 +20,7 @@ import ValetSystem
         $0 != .whenPasscodeSetThisDeviceOnly
     }
 
-    @Test func `keep every item when a passcode is set, changed and removed`() throws {
+    @Test func `Every item remains when a passcode is set, changed and removed`() throws {
         try epochs.addItems(Self.withoutPasscode)
         try epochs.store.setPasscode(first.get())
         #expect(try epochs.state() == .unlocked)
@@ -37,14 +37,14 @@ import ValetSystem
         #expect(epochs.store.diagnose().allSatisfy { $0.severity == .fine })
     }
 
-    @Test func `are made for a keychain that did not exist`() throws {
+    @Test func `Setting a passcode creates a missing keychain`() throws {
         try epochs.store.setPasscode(first.get())
         #expect(try epochs.state() == .unlocked)
         try epochs.add("a")
         #expect(try epochs.value("a") == "value of a")
     }
 
-    @Test func `have a device key of their own, under the usual name`() throws {
+    @Test func `New keys have their own device key under the usual name`() throws {
         try epochs.add("a")
         let path = epochs.keychain.folder + "/device"
         let old = try Data(contentsOf: URL(fileURLWithPath: path + "/device.key"))
@@ -56,7 +56,7 @@ import ValetSystem
         #expect(try epochs.store.status().epoch == 2)
     }
 
-    @Test func `leave the device key in use alone when another file has its next name`() throws {
+    @Test func `New keys leave the device key alone if another file has their name`() throws {
         try epochs.add("a")
         let folder = URL(fileURLWithPath: epochs.keychain.folder)
         let path = folder.appendingPathComponent("device/device.key")
@@ -80,7 +80,8 @@ import ValetSystem
         #expect(try epochs.value("a") == "value of a")
     }
 
-    @Test func `say that they are in force when they stop on the way`() throws {
+    @Test func `A change of keys that stops on the way says that the new keys are in force`() throws
+    {
         try epochs.addItems(Self.withoutPasscode)
         // More than one batch of them.
         for number in 0..<130 { try epochs.add("\(number)") }
@@ -105,7 +106,8 @@ import ValetSystem
         #expect(status.epoch == 3 && !status.isRotating && !status.isErasePending)
     }
 
-    @Test func `take what the machine can spare to try a passcode, unless told otherwise`() {
+    @Test func `New keys take the passcode cost that the machine can spare, unless told otherwise`()
+    {
         let store = ItemStore(KeychainLocation(folder: epochs.keychain.folder))
         guard case .calibrated = store.stretching else {
             Issue.record("\(store.stretching)")
@@ -113,7 +115,7 @@ import ValetSystem
         }
     }
 
-    @Test func `are refused to a wrong passcode, and change nothing`() throws {
+    @Test func `New keys refuse a wrong passcode and change nothing`() throws {
         try epochs.add("a")
         try epochs.store.setPasscode(first.get())
         #expect(
@@ -127,7 +129,7 @@ import ValetSystem
         #expect(try epochs.value("a") == "value of a")
     }
 
-    @Test func `need a passcode to be changed or removed`() throws {
+    @Test func `A passcode must exist to be changed or removed`() throws {
         try epochs.add("a")
         #expect(
             epochs.code { try epochs.store.changePasscode(first.get(), to: second.get()) }
@@ -136,7 +138,7 @@ import ValetSystem
         #expect(epochs.code { try epochs.store.lock() } == .passcodeNotSet)
     }
 
-    @Test func `follow rows of every kind`() throws {
+    @Test func `Rows of every kind follow a change of keys`() throws {
         let keychain = epochs.keychain
         try keychain.add(.internet("i", [.label: .text("l"), .path: .text("/p")]))
         try keychain.add(.generic("s", [.syncViewHint: .text("h")], isSynchronizable: true))
@@ -170,7 +172,7 @@ import ValetSystem
         try epochs.addItems(ProtectionClass.allCases)
     }
 
-    @Test func `gives what stays open when it is locked, and all when it is unlocked`() throws {
+    @Test func `A locked keychain reads what stays open, and everything once unlocked`() throws {
         try epochs.store.lock()
         #expect(try epochs.state() == .locked)
         #expect(epochs.readable(of: Self.names) == Set(Self.open))
@@ -179,7 +181,7 @@ import ValetSystem
         #expect(epochs.readable(of: Self.names) == Set(Self.names))
     }
 
-    @Test func `gives nothing before the first unlock`() throws {
+    @Test func `A keychain before its first unlock reads nothing`() throws {
         try epochs.store.lock(all: true)
         #expect(try epochs.state() == .beforeFirstUnlock)
         for name in Self.names + ["missing"] {
@@ -190,14 +192,14 @@ import ValetSystem
         #expect(epochs.readable(of: Self.names) == Set(Self.names))
     }
 
-    @Test func `stays locked for a wrong passcode`() throws {
+    @Test func `A wrong passcode leaves the keychain locked`() throws {
         try epochs.store.lock()
         let wrong = try EpochStore.passcode("the passcodf")
         #expect(epochs.code { try epochs.store.unlock(wrong) } == .authenticationFailed)
         #expect(try epochs.state() == .locked)
     }
 
-    @Test func `locks itself when its time is over`() throws {
+    @Test func `A keychain locks itself after the time of its unlock`() throws {
         try epochs.store.unlock(passcode, for: .milliseconds(1))
         var attempts = 0
         while try epochs.state() == .unlocked, attempts < 1000 {
@@ -208,7 +210,7 @@ import ValetSystem
         #expect(epochs.code { _ = try epochs.value("\(ProtectionClass.whenUnlocked)") } == .locked)
     }
 
-    @Test func `is not locked by who removed a passcode before it was set again`() throws {
+    @Test func `A removed passcode does not lock the keychain that got a new one`() throws {
         let epochs = epochs
         try epochs.store.perform(.keys, "test") { keys in
             try keys.lockWithoutPasscode(Deadline(after: .seconds(5)))
@@ -227,7 +229,7 @@ import ValetSystem
         #expect(try epochs.state() == .unlocked)
     }
 
-    @Test func `says that an item is missing while it is locked`() throws {
+    @Test func `A locked keychain says that an item is missing`() throws {
         try epochs.store.lock()
         #expect(epochs.code { _ = try epochs.value("missing") } == .itemNotFound)
     }
@@ -239,7 +241,7 @@ import ValetSystem
     static let migratable = ProtectionClass.allCases.filter { !$0.isThisDeviceOnly }
         .map { "\($0)" }
 
-    @Test func `comes back without its passcode`() throws {
+    @Test func `A recovery key restores a keychain without its passcode`() throws {
         try epochs.store.setPasscode(try EpochStore.passcode("forgotten"))
         try epochs.addItems(ProtectionClass.allCases)
         let text = try epochs.store.createRecoveryKey(EpochStore.passcode("forgotten"))
@@ -259,7 +261,7 @@ import ValetSystem
         try epochs.store.unlock(new)
     }
 
-    @Test func `comes back without its device key`() throws {
+    @Test func `A recovery key restores a keychain without its device key`() throws {
         try epochs.addItems(
             ProtectionClass.allCases.filter { $0 != .whenPasscodeSetThisDeviceOnly })
         let text = try epochs.store.createRecoveryKey(nil)
@@ -274,7 +276,7 @@ import ValetSystem
         #expect(try epochs.store.status().quarantinedRowCount == 3)
     }
 
-    @Test func `is not given up for a device key that others may read`() throws {
+    @Test func `A recovery does not give up a device key that others may read`() throws {
         try epochs.add("a", as: .whenUnlockedThisDeviceOnly)
         let text = try epochs.store.createRecoveryKey(nil)
         let path = epochs.keychain.folder + "/device/device.key"
@@ -287,7 +289,7 @@ import ValetSystem
         #expect(try epochs.value("a") == "value of a")
     }
 
-    @Test func `is not opened by a key that was revoked, or is another's`() throws {
+    @Test func `A revoked or foreign recovery key does not open a keychain`() throws {
         try epochs.add("a")
         let text = try epochs.store.createRecoveryKey(nil)
         let other = EpochStore()

@@ -41,35 +41,35 @@ import ValetSystem
         check(isReadable: isReadable, isWritable: isWritable)
     }
 
-    @Test func `that demands nothing is read and written`() throws {
+    @Test func `A keychain of a later version that demands nothing is read and written`() throws {
         try keychain.rewriteSettings { _ in }
         checkBoth(isReadable: true, isWritable: true)
     }
 
     @Test(arguments: [2, Int64(UInt32.max)])
-    func `that demands a later writer is read`(_ version: Int64) throws {
+    func `A keychain that demands a later writer is read`(_ version: Int64) throws {
         try keychain.rewriteSettings { $0.minWriter = version }
         checkBoth(isReadable: true, isWritable: false)
     }
 
     @Test(arguments: [32, 33, 62])
-    func `with a feature for writers is read`(_ bit: Int64) throws {
+    func `A keychain with an unknown feature for writers is read`(_ bit: Int64) throws {
         try keychain.rewriteSettings { $0.features = 1 << bit }
         checkBoth(isReadable: true, isWritable: false)
     }
 
     @Test(arguments: [0, 1, 31])
-    func `with a feature for readers is not read`(_ bit: Int64) throws {
+    func `A keychain with an unknown feature for readers is not read`(_ bit: Int64) throws {
         try keychain.rewriteSettings { $0.features = 1 << bit }
         checkBoth(isReadable: false, isWritable: false)
     }
 
-    @Test func `that demands a later reader is not read`() throws {
+    @Test func `A keychain that demands a later reader is not read`() throws {
         try keychain.rewriteSettings { $0.minReader = 2 }
         checkBoth(isReadable: false, isWritable: false)
     }
 
-    @Test func `in another format is not read`() throws {
+    @Test func `A keychain in another format is not read`() throws {
         try keychain.rewriteSettings { $0.format = 2 }
         checkBoth(isReadable: false, isWritable: false)
     }
@@ -86,7 +86,7 @@ import ValetSystem
         check(isReadable: false, isWritable: false)
     }
 
-    @Test func `keeps what it had`() throws {
+    @Test func `A keychain of a later version keeps its settings`() throws {
         try keychain.rewriteSettings { $0.minWriter = 2 }
         #expect(failure { try keychain.delete(.exact("a")) } == .newerFormat)
         try keychain.rewriteSettings { $0.minWriter = 1 }
@@ -115,7 +115,7 @@ import ValetSystem
             "DELETE FROM keychain", "DELETE FROM keybag", "UPDATE keybag SET epoch = 2",
             "UPDATE keybag SET bytes = x''", "UPDATE keybag SET bytes = substr(bytes, 2)",
         ] as [StaticString])
-    func `are damage`(_ sql: StaticString) throws {
+    func `Changed settings are damage`(_ sql: StaticString) throws {
         try keychain.tamper(sql)
         keychain.reopen()
         #expect(failure { _ = try keychain.value(.exact("a")) } == .keychainDamaged)
@@ -124,14 +124,14 @@ import ValetSystem
     }
 
     /// A later version raised it; somebody would like an old program to write all the same.
-    @Test func `do not undo what a later version demands`() throws {
+    @Test func `Changed settings do not undo the demand of a later version`() throws {
         try keychain.rewriteSettings { $0.minWriter = 2 }
         try keychain.tamper("UPDATE keychain SET min_writer = 2 - 4294967296")
         keychain.reopen()
         #expect(failure { try keychain.add(.generic("b")) } == .keychainDamaged)
     }
 
-    @Test func `are not looked at again under the same stamp`() throws {
+    @Test func `Settings under the same stamp are not read again`() throws {
         _ = try keychain.value(.exact("a"))
         try keychain.tamper("UPDATE keychain SET stamp = stamp + 1")
         #expect(try keychain.value(.exact("a")) == "v")
@@ -153,7 +153,7 @@ import ValetSystem
         }
     }
 
-    @Test func `sees every write`() throws {
+    @Test func `Another process sees every write`() throws {
         #expect(try value("a") == "v")
         try keychain.set(.generic("a"), "new")
         #expect(try value("a") == "new")
@@ -162,7 +162,7 @@ import ValetSystem
         other.close()
     }
 
-    @Test func `is believed in nothing that it has not seen`() throws {
+    @Test func `Another process relies on nothing that it has not read itself`() throws {
         #expect(try value("a") == "v")
         try keychain.rewriteSettings { $0.minWriter = 2 }
         let addition = Addition(.generic("b"), value: nil)
@@ -173,7 +173,7 @@ import ValetSystem
         other.close()
     }
 
-    @Test func `with the keybag of another keychain is stopped`() throws {
+    @Test func `A process that meets the keybag of another keychain stops`() throws {
         let stranger = TestStore()
         try stranger.add(.generic("a"), "stranger")
         let keybag = try stranger.tamper { connection in

@@ -91,7 +91,9 @@ import ValetSystem
 
     /// The first bytes are the page's header, the last ones are in a cell.
     @Test(arguments: everything, [0, 1, 3, 4, 5, 7, 9, 12, 4095, 4080, 4060])
-    func `is whole again once it is repaired`(_ name: String, _ offset: Int) throws {
+    func `A repair makes a keychain with a damaged index whole`(_ name: String, _ offset: Int)
+        throws
+    {
         keychain.reopen()
         let page = try #require(try pages(of: name).last)
         try flip(page: page, offset: offset)
@@ -109,7 +111,7 @@ import ValetSystem
     }
 
     @Test(arguments: everything)
-    func `is whole again when all its pages were overwritten`(_ name: String) throws {
+    func `A repair makes a keychain with overwritten index pages whole`(_ name: String) throws {
         keychain.reopen()
         for page in try pages(of: name) {
             for offset in stride(from: 0, to: 4096, by: 64) {
@@ -122,7 +124,9 @@ import ValetSystem
     }
 
     @Test(arguments: everything, Array(0..<32) + [3930, 3981, 4060, 4095])
-    func `acknowledges nothing that its own read refuses`(_ name: String, _ offset: Int) throws {
+    func `A keychain with a damaged index acknowledges no write that its own read refuses`(
+        _ name: String, _ offset: Int
+    ) throws {
         keychain.reopen()
         for page in try pages(of: name) { try flip(page: page, offset: offset) }
         for number in 0..<Self.itemCount where number % 3 == 0 {
@@ -143,7 +147,7 @@ import ValetSystem
         }
     }
 
-    @Test func `is read by name without its search entries`() throws {
+    @Test func `A keychain without search entries is read by name`() throws {
         keychain.reopen()
         for page in try pages(of: "attribute") { try flip(page: page, offset: 0) }
         #expect(try keychain.value(.exact("a1")) == "v1")
@@ -153,7 +157,9 @@ import ValetSystem
         #expect(try keychain.value(named: "a1") == "v1")
     }
 
-    @Test func `does not write over an item that a wrong entry leads to`() throws {
+    @Test func `A keychain with a wrong search entry does not overwrite the item it leads to`()
+        throws
+    {
         // The entry of one item gets the number of another.
         let (one, two) = (try keychain.item(.exact("a1")), try keychain.item(.exact("a2")))
         let (first, second) = (try #require(one), try #require(two))
@@ -168,7 +174,7 @@ import ValetSystem
         #expect(try keychain.store.status().quarantinedRowCount == 0)
     }
 
-    @Test func `sets the older of two rows of one item aside`() throws {
+    @Test func `A repair sets the older of two rows of one item aside`() throws {
         // The index forgets an item, which is then stored again.
         try hide("a1")
         try keychain.set(.generic("a1"), "newer")
@@ -182,7 +188,7 @@ import ValetSystem
     }
 
     @Test(arguments: [0, 1, 3, 4, 5, 8, 9, 11])
-    func `is left as it is when rows themselves are lost`(_ offset: Int) throws {
+    func `A repair is refused if rows themselves are lost`(_ offset: Int) throws {
         keychain.reopen()
         let pages = try pages(of: "item")
         for page in [pages[0], pages[pages.count / 2]] {
@@ -204,7 +210,7 @@ import ValetSystem
         }
     }
 
-    @Test func `refuses a table that shows fewer rows than there are`() throws {
+    @Test func `A repair refuses a table that shows fewer rows than exist`() throws {
         keychain.reopen()
         let pages = try pages(of: "item")
         // The count of cells in a leaf.
@@ -212,7 +218,7 @@ import ValetSystem
         #expect(failure { _ = try keychain.store.repairIndexes() } == .keychainDamaged)
     }
 
-    @Test func `keeps rows that do not open as they are`() throws {
+    @Test func `A repair keeps rows that do not open unchanged`() throws {
         let item = try #require(try keychain.item(.exact("a1")))
         try keychain.tamper(
             "UPDATE item SET details = zeroblob(72) WHERE number = ?1", item.parameter)
@@ -227,7 +233,7 @@ import ValetSystem
         #expect(failure { _ = try keychain.value(named: "a1") } == .damaged)
     }
 
-    @Test func `is repaired beside programs that have it open`() throws {
+    @Test func `A repair works beside programs that have the keychain open`() throws {
         let other = keychain.otherProcess()
         _ = try other.contains(.exact("a1"), for: keychain.caller)
         #expect(try keychain.store.repairIndexes().rowCount == Self.itemCount + 1)
@@ -238,7 +244,7 @@ import ValetSystem
         other.close()
     }
 
-    @Test func `is not repaired while it is locked, and nothing changes`() throws {
+    @Test func `A repair is refused while the keychain is locked, and nothing changes`() throws {
         let epochs = EpochStore()
         let passcode = try EpochStore.passcode("the passcode")
         try epochs.store.setPasscode(passcode)

@@ -35,7 +35,9 @@ import ValetKeychainModel
     private func lock(_ cell: Cell) throws { try epochs.store.lock(all: !cell.isAfterFirstUnlock) }
 
     @Test(arguments: cells)
-    func `are refused whole, whatever the class of its items`(_ cell: Cell) throws {
+    func `Backup and restore of a locked keychain are refused whatever the class of its items`(
+        _ cell: Cell
+    ) throws {
         try epochs.add("a", as: cell.protectionClass)
         try epochs.keychain.backUp(to: file)
         let before = try file.bytes
@@ -58,7 +60,7 @@ import ValetKeychainModel
     }
 
     @Test(arguments: [RestorePolicy.keepNewer, .skipExisting], [true, false])
-    func `are refused, however they are to go about it`(
+    func `Backup and restore of a locked keychain are refused in every mode`(
         _ policy: RestorePolicy, _ isDryRun: Bool
     ) throws {
         try epochs.add("a")
@@ -68,7 +70,7 @@ import ValetKeychainModel
         #expect(restore == .locked)
     }
 
-    @Test func `read what they have to know of the file`() throws {
+    @Test func `A restore into a locked keychain reads what it needs of the file`() throws {
         try epochs.add("a")
         try epochs.keychain.backUp(to: file)
         try epochs.store.lock(all: true)
@@ -98,7 +100,7 @@ import ValetKeychainModel
         #expect(counts[0] > 2 && counts[1] >= 1, "\(counts)")
     }
 
-    @Test func `find every item once`() throws {
+    @Test func `A backup during a change of keys has every item once`() throws {
         let count = try #require(try epochs.store.status().itemCount)
         try beginEpoch()
         #expect(try epochs.keychain.backUp(to: file).itemCount == count)
@@ -110,7 +112,7 @@ import ValetKeychainModel
         #expect(Set(["a", "b", "c"]).isSubset(of: names))
     }
 
-    @Test func `write under the new keys, over items of either epoch`() throws {
+    @Test func `A restore during a change of keys writes under the new keys`() throws {
         try epochs.keychain.backUp(to: file)
         try epochs.delete(.exact("c"))
         try beginEpoch()
@@ -127,7 +129,7 @@ import ValetKeychainModel
         #expect(epochs.keychain.damage() == [])
     }
 
-    @Test func `leave what is there to the change of keys`() throws {
+    @Test func `A restore during a change of keys leaves other items to the change`() throws {
         try epochs.keychain.backUp(to: file)
         try beginEpoch()
         let counts = try epochs.rowCounts()
@@ -138,7 +140,7 @@ import ValetKeychainModel
         #expect(epochs.keychain.damage() == [])
     }
 
-    @Test func `are refused while it is locked`() throws {
+    @Test func `Backup and restore during a change of keys are refused while locked`() throws {
         try epochs.keychain.backUp(to: file)
         try beginEpoch()
         try epochs.store.lock()

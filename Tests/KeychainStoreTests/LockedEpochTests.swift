@@ -95,7 +95,9 @@ private struct Locked {
     }
 
     @Test(arguments: [Locked.Change.rotation, .revocation])
-    private func `leave it locked, with what was open`(_ change: Locked.Change) throws {
+    private func `New keys leave a locked keychain locked with what was open`(
+        _ change: Locked.Change
+    ) throws {
         try store.lock()
         try locked.make(change)
         let status = try store.status()
@@ -109,7 +111,7 @@ private struct Locked {
         try locked.expectWhole()
     }
 
-    @Test func `leave it locked when its device key comes from elsewhere, too`() throws {
+    @Test func `New keys leave a locked keychain locked with a device key from elsewhere`() throws {
         try store.lock()
         try locked.make(.binding)
         let bound = store.takingDeviceKey(from: epochs.keychain.folder + "/given.key")
@@ -122,7 +124,8 @@ private struct Locked {
     }
 
     @Test(arguments: [Locked.Change.rotation, .revocation])
-    private func `leave it as it is before the first unlock`(_ change: Locked.Change) throws {
+    private func `New keys leave a keychain before its first unlock`(_ change: Locked.Change) throws
+    {
         try store.lock(all: true)
         try locked.make(change)
         #expect(try store.status().epoch == 3)
@@ -131,7 +134,7 @@ private struct Locked {
         try locked.expectWhole()
     }
 
-    @Test func `leave the limits of an unlocked one as they are`() throws {
+    @Test func `New keys keep the limits of an unlock`() throws {
         try locked.make(.rotation)
         let status = try store.status()
         #expect(status.state == .unlocked && status.autoLock == .seconds(1_800))
@@ -139,7 +142,7 @@ private struct Locked {
         try locked.expectWhole()
     }
 
-    @Test func `come to their end though somebody locks meanwhile`() throws {
+    @Test func `New keys are completed although the keychain is locked during the change`() throws {
         try epochs.addFillers(forWrites: 3)
         var count = 0
         let options = EpochOptions { _, _ in
@@ -153,7 +156,7 @@ private struct Locked {
         try locked.expectWhole()
     }
 
-    @Test func `unlock nothing to end a change before them`() throws {
+    @Test func `New keys unlock nothing to finish an earlier change`() throws {
         try epochs.addFillers(forWrites: 2)
         try epochs.beginEpoch(locked.passcode)
         try store.lock()
@@ -167,7 +170,8 @@ private struct Locked {
         try locked.expectWhole()
     }
 
-    @Test func `are refused to a wrong passcode, which unlocks nothing`() throws {
+    @Test func `New keys for a locked keychain refuse a wrong passcode and unlock nothing`() throws
+    {
         try store.lock()
         let wrong = try EpochStore.passcode("wrong")
         #expect(epochs.code { try store.rotateKeys(wrong) } == .authenticationFailed)
@@ -175,7 +179,7 @@ private struct Locked {
         #expect(epochs.readable(of: Locked.names) == Set(Locked.open))
     }
 
-    @Test func `take the keys before them out of what stays open`() throws {
+    @Test func `New keys remove the earlier ones from what stays open`() throws {
         try store.lock()
         try locked.make(.rotation)
         let keys = try #require(try locked.reading().keys)
@@ -191,28 +195,29 @@ private struct Locked {
         locked = try Locked()
     }
 
-    @Test func `leave an unlocked keychain unlocked within its limits`() throws {
+    @Test func `New keys that fail leave an unlocked keychain unlocked within its limits`() throws {
         try locked.putBack { _ in }
         #expect(try epochs.state() == .unlocked)
         #expect(try locked.store.status().autoLock == .seconds(1_800))
         #expect(epochs.readable(of: Locked.names) == Set(Locked.names))
     }
 
-    @Test func `leave a locked keychain locked, with what was open`() throws {
+    @Test func `New keys that fail leave a locked keychain locked with what was open`() throws {
         try locked.store.lock()
         try locked.putBack { _ in }
         #expect(try epochs.state() == .locked)
         #expect(epochs.readable(of: Locked.names) == Set(Locked.open))
     }
 
-    @Test func `do not undo a lock that came meanwhile`() throws {
+    @Test func `New keys that fail do not undo a lock during the change`() throws {
         try locked.putBack { try $0.lock(all: false) }
         #expect(try epochs.state() == .locked)
         #expect(epochs.readable(of: Locked.names) == Set(Locked.open))
     }
 
     @Test(arguments: [true, false])
-    func `do not undo a lock of all that came meanwhile`(_ wasUnlocked: Bool) throws {
+    func `New keys that fail do not undo a full lock during the change`(_ wasUnlocked: Bool) throws
+    {
         if !wasUnlocked { try locked.store.lock() }
         try locked.putBack { try $0.lock(all: true) }
         #expect(try epochs.state() == .beforeFirstUnlock)

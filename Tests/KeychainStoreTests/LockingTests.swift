@@ -66,7 +66,9 @@ import ValetKeychainModel
     }
 
     @Test(arguments: Fault.allCases)
-    func `takes its keys away all the same, and says so`(_ fault: Fault) throws {
+    func `Locking a keychain with unreadable files takes its keys away and says so`(_ fault: Fault)
+        throws
+    {
         // Nothing is remembered of it but what its device key says.
         store.close()
         try with(fault) {
@@ -79,13 +81,13 @@ import ValetKeychainModel
         #expect(try epochs.value("afterFirstUnlock") == "value of afterFirstUnlock")
     }
 
-    @Test func `takes all its keys away if that is asked for`() throws {
+    @Test func `A full lock of a keychain with unreadable files takes all its keys away`() throws {
         store.close()
         try with(.mode) { #expect(fail(true)?.code == .insecureFiles) }
         #expect(try epochs.state() == .beforeFirstUnlock)
     }
 
-    @Test func `goes by what the process knows when nothing is there any more`() throws {
+    @Test func `Locking without any files uses what the process knows`() throws {
         #expect(try epochs.state() == .unlocked)
         try without(database) {
             try without(epochs.keychain.folder + "/device") {
@@ -99,7 +101,7 @@ import ValetKeychainModel
         #expect(try epochs.state() == .locked)
     }
 
-    @Test func `is refused as ever where there is none`() throws {
+    @Test func `Locking a missing keychain is refused`() throws {
         let none = ItemStore(KeychainLocation(folder: epochs.keychain.folder + "/none"))
         let failure = #expect(throws: KeychainFailure.self) { try none.lock(all: true) }
         #expect(failure?.code == .itemNotFound)
@@ -109,7 +111,7 @@ import ValetKeychainModel
 
     /// Programs with keys of their own share none; they lock when the mark in the page changes.
     @Test(arguments: [false, true])
-    func `changes the mark though no keys are shared`(_ all: Bool) throws {
+    func `Locking changes the mark even if no keys are shared`(_ all: Bool) throws {
         func marks() throws -> Data {
             let file = URL(fileURLWithPath: epochs.keychain.folder + "/keychain.lock")
             return try Data(contentsOf: file)[(all ? 16 : 32)..<48]

@@ -68,7 +68,7 @@ import ValetSystem
         #expect(throws: KeychainFailure.self, performing: body)
     }
 
-    @Test func `is what loses something: without one all is there`() throws {
+    @Test func `Without a flipped byte a log loses nothing`() throws {
         try crash { _ in nil }
         #expect(try accounts() == Self.accounts)
         #expect(store.diagnose().allSatisfy { $0.severity == .fine })
@@ -77,7 +77,7 @@ import ValetSystem
     }
 
     @Test(arguments: [0, 0.3, 0.5, 0.8], places)
-    func `is found before anything is read or written`(
+    func `A flipped byte in a log is found before any read or write`(
         _ fraction: Double, _ offset: Int
     ) throws {
         try crash { Self.place(Int(Double($0) * fraction), offset) }
@@ -101,12 +101,12 @@ import ValetSystem
     }
 
     @Test(arguments: [0, 7, 18, 31])
-    func `is found in its header`(_ offset: Int) throws {
+    func `A flipped byte in the header of a log is found`(_ offset: Int) throws {
         try crash { _ in offset }
         #expect(refusal { _ = try accounts() }?.code == .keychainDamaged)
     }
 
-    @Test func `is given up when somebody asks for it, and kept`() throws {
+    @Test func `A damaged log is discarded on request and kept beside the keychain`() throws {
         try crash { Self.place($0 / 2, 100) }
         let damaged = try Data(contentsOf: log)
         let kept = try #require(try store.discardDamagedLog())
@@ -122,13 +122,13 @@ import ValetSystem
     }
 
     /// It looks like a transaction that a power cut ended.
-    @Test func `is not told from a power cut in the last transaction`() throws {
+    @Test func `A flipped byte in the last transaction of a log looks like a power cut`() throws {
         try crash { Self.place($0 - 1, 100) }
         #expect(try accounts() == Self.accounts.dropLast())
     }
 
     /// A restart begins at the front, and what is behind has other salts.
-    @Test func `is not seen in what an earlier round has left`() throws {
+    @Test func `A flipped byte in the rest of an earlier log is not noticed`() throws {
         try crash { _ in nil }
         try store.perform(.keys, "test") { keys in
             let writer = try keys.keychain.pool.writer(Deadline(after: .seconds(5)))

@@ -37,7 +37,7 @@ import ValetSystem
         try keychain.number("SELECT count(*) FROM item WHERE flags & 2 = 0")
     }
 
-    @Test func `deletes all that match and nothing else`() throws {
+    @Test func `Deleting many items deletes every match and nothing else`() throws {
         try fill()
         try keychain.add(.generic("a1", service: "other"))
         #expect(try keychain.delete(query) == Self.count)
@@ -47,14 +47,14 @@ import ValetSystem
         #expect(keychain.damage() == [])
     }
 
-    @Test func `deletes what a search entry leads to`() throws {
+    @Test func `Deleting many items deletes what a search entry leads to`() throws {
         try fill(2 * Self.count)
         #expect(try keychain.delete(.generic([.label: .text("l1")])) == Self.count)
         #expect(try itemCount() == Int64(Self.count))
         #expect(keychain.damage() == [])
     }
 
-    @Test func `compares what has no hash in every row`() throws {
+    @Test func `Deleting many items compares in every row what has no hash`() throws {
         try fill()
         let item = try #require(try keychain.item(.exact("a7", service: "many")))
         let date = try #require(item.date(.creationDate))
@@ -66,7 +66,7 @@ import ValetSystem
         #expect(try keychain.accounts(query) == ["later"])
     }
 
-    @Test func `leaves a tombstone for each synchronizable item`() throws {
+    @Test func `Deleting many items leaves a tombstone for each synchronizable one`() throws {
         try fill(isSynchronizable: true)
         #expect(try keychain.delete(query) == Self.count)
         #expect(try itemCount() == 0)
@@ -75,7 +75,7 @@ import ValetSystem
         #expect(keychain.damage() == [])
     }
 
-    @Test func `leaves damaged rows in place`() throws {
+    @Test func `Deleting many items leaves damaged rows in place`() throws {
         try fill()
         let item = try #require(try keychain.item(.exact("a7", service: "many")))
         try keychain.tamper("UPDATE item SET protection = 99 WHERE number = ?1", item.parameter)
@@ -84,7 +84,9 @@ import ValetSystem
     }
 
     @Test(arguments: [false, true])
-    func `deletes nothing where a row has to be opened and is locked`(_ isFiltered: Bool) throws {
+    func `Deleting many items deletes nothing if a row has to be opened and is locked`(
+        _ isFiltered: Bool
+    ) throws {
         try epochs.store.setPasscode(EpochStore.passcode("the passcode"))
         try fill(isSynchronizable: !isFiltered)
         try epochs.store.lock(all: false)
@@ -94,7 +96,7 @@ import ValetSystem
         #expect(try itemCount() == Int64(Self.count))
     }
 
-    @Test func `needs no key where nothing has to be opened`() throws {
+    @Test func `Deleting many items needs no key if nothing has to be opened`() throws {
         try epochs.store.setPasscode(EpochStore.passcode("the passcode"))
         try fill()
         try epochs.store.lock(all: false)
@@ -104,7 +106,9 @@ import ValetSystem
         #expect(try itemCount() == 0)
     }
 
-    @Test func `says how many are gone when it fails, and goes on when called again`() throws {
+    @Test func `Deleting many items reports how many are gone when it fails, and continues later`()
+        throws
+    {
         try fill()
         _ = try keychain.store.contains(query, for: keychain.caller)
         // The second batch fails as a whole: 1,000 rows are gone by then.
@@ -127,7 +131,9 @@ import ValetSystem
         #expect(keychain.damage() == [])
     }
 
-    @Test func `lets others write in between, and keeps what they add`() throws {
+    @Test func `Deleting many items lets others write between batches and keeps their items`()
+        throws
+    {
         try fill(3 * Self.count)
         let other = keychain.otherProcess()
         defer { other.close() }
@@ -179,14 +185,15 @@ import ValetSystem
     ]
 
     @Test(arguments: queries)
-    func `gives what a search gives, in its order`(_ query: ItemQuery) throws {
+    func `A walk over many items gives what a search gives, in its order`(_ query: ItemQuery) throws
+    {
         try fill(2500)
         let items = try all(query)
         #expect(items.map(\.reference) == (try keychain.items(query, .attributes)).map(\.reference))
         #expect(items.allSatisfy { $0.value == nil })
     }
 
-    @Test func `holds no transaction between two steps`() throws {
+    @Test func `A walk over many items holds no transaction between two steps`() throws {
         try fill(2500)
         var walk = try keychain.store.walk(.generic(), for: keychain.caller)
         _ = try keychain.store.next(of: &walk)
@@ -199,7 +206,7 @@ import ValetSystem
         #expect(isEmptied)
     }
 
-    @Test func `goes on after items that were deleted meanwhile`() throws {
+    @Test func `A walk over many items continues after items that were deleted`() throws {
         try fill(2500)
         var walk = try keychain.store.walk(.generic(), for: keychain.caller)
         let first = try keychain.store.next(of: &walk)
@@ -210,7 +217,7 @@ import ValetSystem
         #expect(Set((first + others).map(\.reference)).count == first.count + others.count)
     }
 
-    @Test func `tells of damaged rows at its end`() throws {
+    @Test func `A walk over many items reports damaged rows at its end`() throws {
         try fill(1500)
         let item = try #require(try keychain.item(.exact("a7")))
         try keychain.tamper("UPDATE item SET protection = 99 WHERE number = ?1", item.parameter)

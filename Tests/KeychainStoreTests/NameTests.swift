@@ -21,7 +21,7 @@ import ValetSecretMemory
             protectionClass: protectionClass)
     }
 
-    @Test func `gives what a search gives`() throws {
+    @Test func `Reading by name returns what a search returns`() throws {
         try keychain.add(.generic("a"), "va")
         try keychain.add(.generic("a", service: "other"), "vo")
         try keychain.add(.generic("a", isSynchronizable: true), "vs")
@@ -43,7 +43,7 @@ import ValetSecretMemory
         }
     }
 
-    @Test func `sees every change at once`() throws {
+    @Test func `Reading by name sees every change at once`() throws {
         #expect(failure { _ = try keychain.value(named: "a") } == .itemNotFound)
         try keychain.add(.generic("a"), "1")
         #expect(try keychain.value(named: "a") == "1")
@@ -58,7 +58,8 @@ import ValetSecretMemory
 
     /// spec/secitem.md §2.1: names compare byte by byte, and are not normalised.
     @Test(arguments: [("é", "e\u{301}"), ("a\u{323}\u{307}", "a\u{307}\u{323}"), ("A", "a")])
-    func `keeps names apart that look alike`(_ one: String, _ two: String) throws {
+    func `Reading by name distinguishes names that look alike`(_ one: String, _ two: String) throws
+    {
         try keychain.add(.generic(one), "1")
         #expect(try keychain.value(named: one) == "1")
         #expect(failure { _ = try keychain.value(named: two) } == .itemNotFound)
@@ -73,7 +74,7 @@ import ValetSecretMemory
         }
     }
 
-    @Test func `keeps groups apart that look alike`() throws {
+    @Test func `Reading by name distinguishes groups that look alike`() throws {
         let item = NewItem.generic("a").inGroup("é")
         let (store, value) = (keychain.store, SecretValue.text("v"))
         let composed = Caller(applicationIdentifier: "x", accessGroups: ["é"])
@@ -85,21 +86,21 @@ import ValetSecretMemory
                 == .missingEntitlement)
     }
 
-    @Test func `finds items with a view hint or a token`() throws {
+    @Test func `Reading by name finds items with a view hint or a token`() throws {
         try keychain.add(.generic("a", [.tokenID: .text("t")]), "v")
         #expect(try keychain.value(named: "a") == "v")
         try keychain.add(.generic("a"), "plain")
         #expect(try keychain.value(named: "a") == "plain")
     }
 
-    @Test func `tells empty from none`() throws {
+    @Test func `Reading by name distinguishes an empty value from none`() throws {
         try keychain.add(.generic("empty"), "")
         try keychain.add(.generic("none"), nil)
         #expect(try keychain.value(named: "empty") == "")
         #expect(try keychain.value(named: "none") == nil)
     }
 
-    @Test func `tells whether there is one`() throws {
+    @Test func `Reading by name tells whether there is an item`() throws {
         try keychain.add(.generic("a"), "v")
         try keychain.add(.generic("h", [.syncViewHint: .text("h")]))
         let (store, caller) = (keychain.store, keychain.caller)
@@ -112,7 +113,7 @@ import ValetSecretMemory
         #expect(failure { _ = try store.contains(foreign, for: caller) } == .missingEntitlement)
     }
 
-    @Test func `never shows a tombstone`() throws {
+    @Test func `Reading by name never shows a tombstone`() throws {
         try keychain.add(.generic("a", isSynchronizable: true))
         try keychain.delete(.exact("a", .any))
         #expect(
@@ -122,7 +123,7 @@ import ValetSecretMemory
         #expect(try !keychain.store.contains(name, for: keychain.caller))
     }
 
-    @Test func `lists the accounts of a service`() throws {
+    @Test func `Listing by name gives the accounts of a service`() throws {
         let names = ["b", "a", "é", "e\u{301}", ""]
         for name in names { try keychain.add(.generic(name)) }
         try keychain.add(.generic("x", service: "other"))
@@ -137,7 +138,7 @@ import ValetSecretMemory
         #expect(none.accounts.isEmpty)
     }
 
-    @Test func `lists accounts whose rows lie scattered`() throws {
+    @Test func `Listing by name gives accounts whose rows are scattered`() throws {
         var expected: [AttributeValue] = []
         for number in 0..<40 {
             try keychain.add(.generic("\(number)", service: number % 5 == 0 ? "other" : "service"))
@@ -152,7 +153,7 @@ import ValetSecretMemory
     }
 
     /// An attacker may number rows as no writer does.
-    @Test func `lists what it can beside a row with the last number`() throws {
+    @Test func `Listing by name works beside a row with the last number`() throws {
         for name in ["a", "b", "c"] { try keychain.add(.generic(name)) }
         try keychain.tamper("UPDATE item SET number = 9223372036854775807 WHERE number = 2")
         try keychain.tamper("UPDATE item SET number = -9223372036854775808 WHERE number = 1")
@@ -162,7 +163,7 @@ import ValetSecretMemory
     }
 
     @Test(arguments: DamageOfNames.allCases)
-    func `lists the accounts that it can and says that there are others`(
+    func `Listing by name gives the readable accounts and says that there are others`(
         _ damage: DamageOfNames
     ) throws {
         let item = try keychain.add(.generic("a"))

@@ -60,7 +60,7 @@ import ValetSystem
 
     // What nobody but us may have written.
 
-    @Test func `is erased where it is an old one of ours`() throws {
+    @Test func `An old device key of this keychain is erased`() throws {
         let old = try outdatedKey()
         plant("device.key." + Self.number, old)
         plant("device.key.\(Self.number).new-12ab", old)
@@ -71,7 +71,7 @@ import ValetSystem
         #expect(try epochs.value("a") == "value of a")
     }
 
-    @Test func `is erased where writing or erasing it did not come to its end`() throws {
+    @Test func `An old device key that was partly written or erased is erased`() throws {
         let key = try #require(contents("device.key"))
         plant("device.key." + Self.number, Data(count: 122))
         plant("device.key.\(Self.number).new-1", key.prefix(60))
@@ -83,7 +83,7 @@ import ValetSystem
 
     // What somebody else may need.
 
-    @Test func `stays where somebody gave it that name`() throws {
+    @Test func `A device key file that the user renamed stays`() throws {
         let old = try outdatedKey()
         for name in ["device.key.bak", "device.key.\(Self.number).bak", "device.key."] {
             plant(name, old)
@@ -98,7 +98,7 @@ import ValetSystem
     }
 
     @Test(arguments: ["device.key.notes", "device.key." + number])
-    func `stays where it is no device key`(_ name: String) throws {
+    func `A file that is not a device key stays`(_ name: String) throws {
         let key = try #require(contents("device.key"))
         var damaged = key
         damaged[50] ^= 1
@@ -114,7 +114,7 @@ import ValetSystem
         }
     }
 
-    @Test func `stays where another keychain has its device key in the same folder`() throws {
+    @Test func `The device key of another keychain in the same folder stays`() throws {
         let given = folder + "/given"
         plant("given", Data((0..<32).map { UInt8($0) }))
         epochs.store.close()
@@ -136,7 +136,7 @@ import ValetSystem
         #expect(try bound.value(of: .exact("a"), for: epochs.caller) != nil)
     }
 
-    @Test func `stays where it took the place of ours and the recovery key helped`() throws {
+    @Test func `An old device key stays if the recovery key replaced it`() throws {
         let text = try epochs.store.createRecoveryKey(nil)
         let (key, owner) = try Self.foreignKey()
         plant("device.key", key)
@@ -166,7 +166,7 @@ import ValetSystem
     }
 
     @Test(arguments: Sight.allCases)
-    func `stays while the device key in use is not to be seen`(_ sight: Sight) throws {
+    func `An old device key stays while the present one is invisible`(_ sight: Sight) throws {
         let old = try #require(contents("device.key"))
         try epochs.beginEpoch()
         // This process has the keys, and goes on with them.
@@ -200,7 +200,7 @@ import ValetSystem
         #expect(epochs.readable(of: ["a", "b", "c"]) == ["a", "b", "c"])
     }
 
-    @Test func `takes no other away on its way to its place`() throws {
+    @Test func `A new device key replaces no other file`() throws {
         let old = try #require(contents("device.key"))
         try epochs.beginEpoch()
         let oldID = old[26..<42].map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
@@ -213,7 +213,7 @@ import ValetSystem
         #expect(try epochs.value("a") == "value of a")
     }
 
-    @Test func `is not called of no use while the one in use is damaged`() throws {
+    @Test func `An old device key is not called useless while the present one is damaged`() throws {
         var key = try #require(contents("device.key"))
         key[50] ^= 1
         plant("device.key", key)

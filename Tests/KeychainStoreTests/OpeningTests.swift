@@ -29,7 +29,7 @@ import ValetSystem
         try FileManager.default.moveItem(atPath: path(name), toPath: path(other))
     }
 
-    @Test func `made its files private`() throws {
+    @Test func `Opening a keychain makes its files private`() throws {
         for (name, mode) in [
             ("", 0o700), ("device", 0o700), ("keychain.db", 0o600), ("device/device.key", 0o600),
             ("keychain.lock", 0o600),
@@ -39,7 +39,7 @@ import ValetSystem
         }
     }
 
-    @Test func `is marked as docs/FORMAT.md §2 says`() throws {
+    @Test func `A new keychain has the marks of its format`() throws {
         #expect(try keychain.number("PRAGMA application_id") == 0x5641_4C54)
         #expect(try keychain.number("PRAGMA user_version") == 1)
         #expect(try keychain.number("PRAGMA page_size") == 4096)
@@ -53,7 +53,7 @@ import ValetSystem
             "CREATE VIEW v AS SELECT * FROM item", "DROP TABLE quarantine",
             "ALTER TABLE program RENAME COLUMN sealed TO sealee",
         ] as [StaticString])
-    func `refuses a schema that differs`(_ sql: StaticString) throws {
+    func `Opening a keychain refuses a schema that differs`(_ sql: StaticString) throws {
         try keychain.tamper(sql)
         #expect(failure { _ = try keychain.value(.exact("a")) } == .keychainDamaged)
         #expect(failure { try keychain.add(.generic("b")) } == .keychainDamaged)
@@ -62,7 +62,9 @@ import ValetSystem
 
     /// spec/keys-and-states.md §8, case 10.
     @Test(arguments: ["keychain.db", "device/device.key"])
-    func `creates nothing while one of the two files is missing`(_ name: String) throws {
+    func `Opening a keychain creates nothing while one of its two files is missing`(_ name: String)
+        throws
+    {
         try move(name, to: "away")
         let before = files
         #expect(failure { _ = try keychain.value(.exact("a")) } == .incomplete)
@@ -79,7 +81,7 @@ import ValetSystem
         #expect(try keychain.value(.exact("a")) == "v")
     }
 
-    @Test func `takes an empty database for none`() throws {
+    @Test func `Opening a keychain treats an empty database as none`() throws {
         for suffix in ["-wal", "-shm"] {
             try? FileManager.default.removeItem(atPath: path("keychain.db" + suffix))
         }
@@ -92,7 +94,7 @@ import ValetSystem
     }
 
     /// docs/FORMAT.md §2.1: the process ended between steps 3 and 4.
-    @Test func `finishes a creation that was interrupted`() throws {
+    @Test func `Opening a keychain finishes its interrupted creation`() throws {
         let wal = path("keychain.db-wal")
         // Nothing but the room that it keeps.
         #expect(try Data(contentsOf: URL(fileURLWithPath: wal)).allSatisfy { $0 == 0 })
@@ -104,7 +106,7 @@ import ValetSystem
         #expect(!files.contains("keychain.db.new"))
     }
 
-    @Test func `does not finish a creation that is another key's`() throws {
+    @Test func `Opening a keychain does not finish a creation under another key`() throws {
         let stranger = TestStore()
         try stranger.add(.generic("a"))
         stranger.store.close()
@@ -120,7 +122,9 @@ import ValetSystem
     }
 
     /// spec/keys-and-states.md §8, case 9.
-    @Test func `refuses another keychain's device key and changes nothing`() throws {
+    @Test func `Opening a keychain refuses the device key of another one and changes nothing`()
+        throws
+    {
         let stranger = TestStore()
         try stranger.add(.generic("a"))
         try move("device/device.key", to: "away")
@@ -139,7 +143,7 @@ import ValetSystem
     }
 
     @Test(arguments: [0, 10, 42, 121])
-    func `refuses a device key that was changed`(_ offset: Int) throws {
+    func `Opening a keychain refuses a changed device key`(_ offset: Int) throws {
         let url = URL(fileURLWithPath: path("device/device.key"))
         var bytes = try Data(contentsOf: url)
         bytes[offset] ^= 1
@@ -151,7 +155,7 @@ import ValetSystem
     }
 
     @Test(arguments: ["keychain.db", "device/device.key", "device", ""])
-    func `refuses files that others may read`(_ name: String) throws {
+    func `Opening a keychain refuses files that others may read`(_ name: String) throws {
         let isFolder = !name.contains(".")
         try FileManager.default.setAttributes(
             [.posixPermissions: isFolder ? 0o755 : 0o644], ofItemAtPath: path(name))
@@ -159,7 +163,7 @@ import ValetSystem
         #expect(failure { try keychain.add(.generic("b")) } == .insecureFiles)
     }
 
-    @Test func `says once what is wrong with a file`() throws {
+    @Test func `Opening a keychain reports once what is wrong with a file`() throws {
         try FileManager.default.setAttributes(
             [.posixPermissions: 0o750], ofItemAtPath: keychain.folder)
         let error = #expect(throws: KeychainFailure.self) { try keychain.add(.generic("b")) }
@@ -171,7 +175,7 @@ import ValetSystem
         #expect(error?.hint == "chmod 700 \(keychain.folder)")
     }
 
-    @Test func `refuses a file that is no database`() throws {
+    @Test func `Opening a keychain refuses a file that is not a database`() throws {
         for suffix in ["-wal", "-shm"] {
             try? FileManager.default.removeItem(atPath: path("keychain.db" + suffix))
         }
@@ -182,7 +186,7 @@ import ValetSystem
         #expect(!keychain.damage().isEmpty)
     }
 
-    @Test func `sees a keychain that was put in its place`() throws {
+    @Test func `An opened keychain notices that another took its place`() throws {
         #expect(try keychain.value(.exact("a")) == "v")
         let other = TestStore()
         try other.add(.generic("a"), "other")
@@ -196,7 +200,7 @@ import ValetSystem
         #expect(try keychain.value(.exact("a")) == "other")
     }
 
-    @Test func `tells about itself`() throws {
+    @Test func `An opened keychain describes itself`() throws {
         try keychain.add(.generic("b", isSynchronizable: true))
         try keychain.delete(.exact("b", .any))
         let status = try keychain.store.status()
@@ -222,7 +226,7 @@ import ValetSystem
         _ = try keychain.store.add(Addition(.generic(account), value: nil), for: caller)
     }
 
-    @Test func `has each program once`() throws {
+    @Test func `The record of programs has each program once`() throws {
         for account in ["a", "b", "c"] { try write(account, "/usr/bin/one") }
         keychain.reopen()
         try write("d", "/usr/bin/one")
@@ -230,7 +234,7 @@ import ValetSystem
         #expect(keychain.store.diagnose().allSatisfy { $0.severity == .fine })
     }
 
-    @Test func `warns of two programs of one name`() throws {
+    @Test func `The record of programs warns of two programs with one name`() throws {
         try write("a", "/usr/bin/one")
         try write("b", "/usr/bin/two")
         let warnings = keychain.store.diagnose().filter { $0.severity == .warning }
@@ -243,7 +247,7 @@ import ValetSystem
             "UPDATE program SET sealed = zeroblob(72)", "UPDATE program SET id = zeroblob(32)",
             "UPDATE program SET id = x'00'",
         ] as [StaticString])
-    func `is examined`(_ sql: StaticString) throws {
+    func `The record of programs is checked by doctor`(_ sql: StaticString) throws {
         try write("a", "/usr/bin/one")
         try keychain.tamper(sql)
         #expect(keychain.damage().count == 1)

@@ -14,7 +14,7 @@ import ValetSecretMemory
 @Suite struct `An item with an application's password` {
     private let epochs = EpochStore()
 
-    @Test func `opens with its password alone`() throws {
+    @Test func `A sealed item opens with its application password alone`() throws {
         try epochs.addSealed("a", under: "own")
         #expect(try epochs.open("a") == .value("value of a"))
         #expect(try epochs.open("a", nil) == .locked(1))
@@ -29,7 +29,7 @@ import ValetSecretMemory
     }
 
     /// The fast path opens no box, and gives none out for a value.
-    @Test func `is read by its name with its password`() throws {
+    @Test func `A sealed item is read by name with its application password`() throws {
         try epochs.addSealed("a")
         let service = PasswordService(
             service: "service", accessGroup: nil, isSynchronizable: false,
@@ -54,7 +54,9 @@ import ValetSecretMemory
             } == .interactionNotAllowed)
     }
 
-    @Test func `is found, listed and deleted without one`() throws {
+    @Test func `A sealed item is found, listed and deleted without its application password`()
+        throws
+    {
         let item = try epochs.addSealed("a")
         #expect(item.valueByteCount == 10)
         #expect(try epochs.store.contains(.exact("a"), for: epochs.caller))
@@ -65,7 +67,7 @@ import ValetSecretMemory
         #expect(try epochs.open("a") == .failed(.itemNotFound))
     }
 
-    @Test func `is added with a password alone, but for one without a value`() throws {
+    @Test func `Adding a sealed item requires a password, but not without a value`() throws {
         let accessControl = try EpochStore.accessControl(.applicationPassword)
         func add(_ account: String, _ value: String?) -> Sealed {
             let addition = Addition(
@@ -84,7 +86,7 @@ import ValetSecretMemory
         #expect(epochs.update("a", to: "value") == .new)
     }
 
-    @Test func `takes a person, too, where one is demanded`() throws {
+    @Test func `A sealed item that requires the user needs password and proof`() throws {
         try epochs.store.setPasscode(EpochStore.passcode(EpochStore.typed))
         let joined: [AccessControl.Constraints] = [
             .devicePasscode, .userPresence, [.biometryAny, .or, .devicePasscode],
@@ -105,7 +107,7 @@ import ValetSecretMemory
         }
     }
 
-    @Test func `keeps its box through every change of keys, and without a passcode`() throws {
+    @Test func `A sealed item keeps its box through every change of keys`() throws {
         let item = try epochs.addSealed("a")
         let box = try epochs.box(item)
         try epochs.store.rotateKeys(nil)
@@ -125,20 +127,20 @@ import ValetSecretMemory
         #expect(epochs.keychain.damage().isEmpty)
     }
 
-    @Test func `is not in a backup, and is counted`() throws {
+    @Test func `A sealed item is left out of a backup and counted`() throws {
         try epochs.addSealed("a")
         try epochs.keychain.add(.generic("b"))
         let report = try epochs.keychain.backUp(to: BackupPath())
         #expect(report.accessControlledCount == 1 && report.itemCount == 1)
     }
 
-    @Test func `is not synchronizable`() throws {
+    @Test func `A sealed item cannot be synchronizable`() throws {
         var item = EpochStore.item("a", try EpochStore.accessControl(.applicationPassword))
         item.isSynchronizable = true
         #expect(epochs.code { try epochs.keychain.add(item) } == .invalidRequest)
     }
 
-    @Test func `is told of by doctor, and not opened`() throws {
+    @Test func `Doctor reports a sealed item without opening it`() throws {
         try epochs.addSealed("a")
         let messages = epochs.store.diagnose().map(\.message)
         #expect(
@@ -147,7 +149,7 @@ import ValetSecretMemory
     }
 
     /// Where no password can be had, nothing is stored without one, and nothing is lost.
-    @Test func `is not overwritten where nobody gives a password`() throws {
+    @Test func `A sealed item is not overwritten without a password`() throws {
         try epochs.addSealed("a")
         let item = EpochStore.item("a", nil)
         #expect(epochs.code { try epochs.keychain.set(item, "second") } == .interactionNotAllowed)
@@ -158,7 +160,7 @@ import ValetSecretMemory
         #expect(try epochs.open("a") == .value("value of a"))
     }
 
-    @Test func `is moved with the value that was read`() throws {
+    @Test func `A sealed item is moved with the value that was read`() throws {
         let item = try epochs.addSealed("a")
         let version = ItemVersion(item.reference, modificationDate: item.date(.modificationDate))
         let target = NewItem.generic("a", as: .afterFirstUnlock)
@@ -191,7 +193,7 @@ import ValetSecretMemory
         return changes
     }
 
-    @Test func `needs none for other attributes, and keeps the box under another name`() throws {
+    @Test func `Updating attributes of a sealed item needs no password and keeps the box`() throws {
         let item = try epochs.addSealed("a")
         let box = try epochs.box(item)
         let renamed = ItemChanges(attributes: [.account: .text("b"), .label: .text("label")])
@@ -201,7 +203,7 @@ import ValetSecretMemory
         #expect(try epochs.open("b") == .value("value of a"))
     }
 
-    @Test func `seals a new value under the password that the old one has`() throws {
+    @Test func `Updating the value of a sealed item keeps its password`() throws {
         let item = try epochs.addSealed("a")
         let box = try epochs.box(item)
         #expect(epochs.update("a", to: "second") == .locked(1))
@@ -214,7 +216,7 @@ import ValetSecretMemory
         #expect(second.prefix(58) == box.prefix(58) && second[58..<82] != box[58..<82])
     }
 
-    @Test func `takes another password with the access control`() throws {
+    @Test func `Updating a sealed item with an access control gives it another password`() throws {
         try epochs.addSealed("a")
         let changes = try changes(.applicationPassword)
         #expect(epochs.update("a", changes, to: "second") == .new)
@@ -223,7 +225,7 @@ import ValetSecretMemory
         #expect(try epochs.open("a", "x") == .value("second"))
     }
 
-    @Test func `gives an item a password, and takes it away again`() throws {
+    @Test func `An update seals an item and removes the seal again`() throws {
         try epochs.add("a")
         let changes = try changes(.applicationPassword)
         #expect(epochs.update("a", changes) == .new)
@@ -238,14 +240,14 @@ import ValetSecretMemory
         #expect(try epochs.value("a") == "value of a")
     }
 
-    @Test func `needs no password for a value without one in its place`() throws {
+    @Test func `Replacing no value by a value needs no password`() throws {
         try epochs.addSealed("a")
         let plain = ItemChanges(protectionClass: .whenUnlocked)
         #expect(epochs.update("a", plain, to: "second") == .value(nil))
         #expect(try epochs.value("a") == "second")
     }
 
-    @Test func `changes all items or none`() throws {
+    @Test func `An update of several sealed items changes all or none`() throws {
         try epochs.addSealed("a", under: "own")
         try epochs.addSealed("b", under: "other")
         let update = ItemUpdate(
@@ -281,7 +283,7 @@ import ValetSecretMemory
     ]
 
     @Test(arguments: fields.indices)
-    func `is wrong or damaged with a field changed`(_ index: Int) throws {
+    func `A box with a changed field is damaged, or its password is wrong`(_ index: Int) throws {
         let (name, offset, outcome) = Self.fields[index]
         let item = try epochs.addSealed("a")
         var box = try epochs.box(item)
@@ -291,7 +293,7 @@ import ValetSecretMemory
         #expect(try epochs.open("a") == outcome, "\(name)")
     }
 
-    @Test func `is damaged with another length`() throws {
+    @Test func `A box of another length is damaged`() throws {
         let item = try epochs.addSealed("a")
         let box = try epochs.box(item)
         for changed in [box.dropLast(), box + [0], []] {
@@ -303,7 +305,7 @@ import ValetSecretMemory
         #expect(try epochs.open("a") == .value("value of a"))
     }
 
-    @Test func `opens in no other row`() throws {
+    @Test func `A box does not open in another row`() throws {
         let (one, two) = (try epochs.addSealed("a"), try epochs.addSealed("b"))
         try epochs.rewrite(two, box: try epochs.box(one))
         #expect(try epochs.open("b") == .locked(1))
@@ -326,7 +328,7 @@ import ValetSecretMemory
     ]
 
     @Test(arguments: splices.indices)
-    func `The box of an application's password is damaged by a splice`(_ index: Int) throws {
+    func `A box with parts of another one is damaged`(_ index: Int) throws {
         let item = try epochs.addSealed("a")
         try epochs.addSealed("b")
         try epochs.keychain.tamper(Self.splices[index].sql, item.parameter)
@@ -335,7 +337,7 @@ import ValetSecretMemory
         #expect(!epochs.keychain.damage().isEmpty)
     }
 
-    @Test func `has another key for each item of one password`() throws {
+    @Test func `Items with one application password have different box keys`() throws {
         let password = try EpochStore.newPassword("own")
         let boxes = try ["a", "b"].map { account in
             var access = PersonAccess(.demanding)
@@ -353,12 +355,12 @@ import ValetSecretMemory
     }
 
     @Test(arguments: [0, 1025])
-    func `is made of no password that is empty or too long`(_ count: Int) throws {
+    func `A box refuses an empty or overlong password`(_ count: Int) throws {
         let text = String(repeating: "x", count: count)
         #expect(epochs.code { _ = try EpochStore.newPassword(text) } == .invalidRequest)
     }
 
-    @Test func `holds values of every size`() throws {
+    @Test func `A box holds values of every size`() throws {
         let password = try EpochStore.newPassword("own")
         let item = BoxedItem(keychainID: .random(), itemID: [UInt8](repeating: 1, count: 16))
         for count in [0, 1, 926, 927, 70_000] {

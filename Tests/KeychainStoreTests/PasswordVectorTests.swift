@@ -14,7 +14,7 @@ import ValetTestValues
 /// docs/FORMAT.md §5.5, made by a program that knows nothing but that page.
 @Suite struct `The vectors of items with a password` {
     @Test(arguments: try Vector.all("password"))
-    func `open with the password`(_ vector: Vector) throws {
+    func `The vectors of items with an application password open with it`(_ vector: Vector) throws {
         let opened: Opened
         do {
             opened = try Opened(vector)

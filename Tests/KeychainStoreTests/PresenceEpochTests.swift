@@ -54,13 +54,13 @@ import ValetSystem
         epochs.store.close()
     }
 
-    @Test func `follow a change of passcode`() throws {
+    @Test func `Items that need the user follow a change of passcode`() throws {
         try epochs.store.changePasscode(first, to: EpochStore.passcode(Self.second))
         #expect(try !epochs.store.status().isRotating)
         try expectAll(Self.second)
     }
 
-    @Test func `follow a rotation, and need a new proof`() throws {
+    @Test func `Items that need the user follow a rotation and need a new proof`() throws {
         let old = try epochs.passcodeProof()
         try epochs.store.rotateKeys(first)
         #expect(try !epochs.store.status().isRotating)
@@ -69,7 +69,7 @@ import ValetSystem
     }
 
     /// Between the transaction that begins an epoch and the rows.
-    @Test func `are read in both epochs`() throws {
+    @Test func `Items that need the user are read in both epochs`() throws {
         let old = try epochs.passcodeProof()
         let begun = try epochs.beginEpoch(first)
         try epochs.add(
@@ -85,7 +85,9 @@ import ValetSystem
     }
 
     /// A kill after the first transaction: only the passcode can finish it.
-    @Test func `wait for the passcode when their change is left undone`() throws {
+    @Test func `Items that need the user wait for the passcode after an unfinished change of keys`()
+        throws
+    {
         try epochs.beginEpoch(first)
         try forget()
         let isDone = try epochs.store.perform(.keys, "test") { keys in
@@ -105,7 +107,10 @@ import ValetSystem
     }
 
     /// docs/FORMAT.md §4.7.
-    @Test func `are not opened by what a change that stopped early has left`() throws {
+    @Test
+    func `A change of keys that stopped early leaves nothing that opens items that need the user`()
+        throws
+    {
         try epochs.beginEpoch(first)
         let kept = try epochs.store.perform(.keys, "test") { keys in
             keys.keychain.takeProofForResealing()
@@ -120,7 +125,7 @@ import ValetSystem
         #expect(after == nil)
     }
 
-    @Test func `wait for the passcode in a locked keychain, too`() throws {
+    @Test func `Items that need the user wait for the passcode in a locked keychain`() throws {
         try epochs.beginEpoch(first)
         try epochs.store.lock(all: true)
         try forget()
@@ -130,7 +135,7 @@ import ValetSystem
         try expectAll()
     }
 
-    @Test func `are not opened by an unlock that failed`() throws {
+    @Test func `An unlock that failed does not open items that need the user`() throws {
         try epochs.beginEpoch(first)
         try forget()
         let kept = try epochs.store.perform(.keys, "test") { keys in
@@ -155,7 +160,7 @@ import ValetSystem
         #expect(kept == nil)
     }
 
-    @Test func `may be overwritten and deleted while they wait`() throws {
+    @Test func `Items that need the user can be overwritten and deleted while they wait`() throws {
         try epochs.beginEpoch(first)
         try forget()
         try epochs.set(EpochStore.item("passcode", accessControls["passcode"]), "second")
@@ -168,7 +173,7 @@ import ValetSystem
         #expect(epochs.read("person") == .failed(.itemNotFound))
     }
 
-    @Test func `are finished before the next change`() throws {
+    @Test func `Items that need the user are finished before the next change of keys`() throws {
         try epochs.beginEpoch(first)
         try forget()
         try epochs.store.changePasscode(first, to: EpochStore.passcode(Self.second))
@@ -177,7 +182,7 @@ import ValetSystem
     }
 
     /// spec/secitem.md §10.7.
-    @Test func `end with the passcode, and are counted first`() throws {
+    @Test func `Items that need the user end with the passcode and are counted first`() throws {
         try epochs.add("class", as: .whenPasscodeSetThisDeviceOnly)
         #expect(try epochs.store.itemsThatNeedPasscode() == 6)
         try epochs.store.removePasscode(first)
@@ -192,7 +197,7 @@ import ValetSystem
     }
 
     /// docs/FORMAT.md §4.6.
-    @Test func `lose in a recovery those that the passcode opens`() throws {
+    @Test func `A recovery loses the items that only the passcode opens`() throws {
         let paper = try epochs.store.createRecoveryKey(first)
         try epochs.store.lock(all: true)
         // akpu and pair passcode are one item here; the pair `person` comes back.
@@ -212,7 +217,7 @@ import ValetSystem
         #expect(try epochs.value("plain") == "value of plain")
     }
 
-    @Test func `end in a recovery that sets no passcode`() throws {
+    @Test func `A recovery without a new passcode ends the items that need the user`() throws {
         let paper = try epochs.store.createRecoveryKey(first)
         try epochs.store.recover(with: paper, settingPasscode: nil)
         #expect(try epochs.store.status().itemCount == 1)

@@ -44,7 +44,7 @@ import ValetSystem
 
     /// spec/keys-and-states.md §8, case 8.
     @Test(arguments: splices.indices)
-    func `The seal of an item that needs a person is damaged by a splice`(_ index: Int) throws {
+    func `A presence seal with parts of another one is damaged`(_ index: Int) throws {
         try epochs.keychain.tamper(Self.splices[index].sql, item.parameter)
         epochs.store.close()
         let proof = try epochs.passcodeProof().adding(epochs.fingerProof())
@@ -55,7 +55,7 @@ import ValetSystem
         #expect(!epochs.keychain.damage().isEmpty)
     }
 
-    @Test func `is damaged by its own earlier value`() throws {
+    @Test func `A presence seal of an earlier value is damaged`() throws {
         let old = try epochs.keychain.row(item)
         try epochs.set(
             EpochStore.item("1", EpochStore.accessControl(.devicePasscode)), "second")
@@ -67,7 +67,7 @@ import ValetSystem
     }
 
     /// What a process has that the user's keychain is open to, and nobody typed anything to.
-    @Test func `is closed to whoever has every other key`() throws {
+    @Test func `A presence seal stays closed to the holder of every other key`() throws {
         let person = try epochs.add("3", EpochStore.accessControl(.userPresence))
         let finger = try epochs.fingerProof()
         let (bound, gated) = (try epochs.keychain.row(item), try epochs.keychain.row(person))
@@ -89,7 +89,7 @@ import ValetSystem
         }
     }
 
-    @Test func `is opened by no proof of another keychain`() throws {
+    @Test func `A presence seal refuses a proof of another keychain`() throws {
         let other = try EpochStore.withPasscode()
         try other.add("1", EpochStore.accessControl(.devicePasscode))
         #expect(epochs.read("1", try other.passcodeProof()).isDemand)
@@ -97,7 +97,7 @@ import ValetSystem
     }
 
     /// docs/FORMAT.md §9: in steps of 32 bytes, 72 more than others.
-    @Test func `hides the value's size as others do`() throws {
+    @Test func `A presence seal hides the size of its value as others do`() throws {
         let accessControl = try EpochStore.accessControl(.devicePasscode)
         let sizes = try [0, 1, 31, 32, 1024, 1025].map { count in
             let item = EpochStore.item("size \(count)", accessControl)
@@ -110,7 +110,7 @@ import ValetSystem
     }
 
     /// spec/secitem.md §10.7, §9.2: the class first, then the person.
-    @Test func `takes its class and the proof`() throws {
+    @Test func `A presence seal needs its class key and the proof`() throws {
         try epochs.add("ck", EpochStore.accessControl(.userPresence, as: .afterFirstUnlock))
         let finger = try epochs.fingerProof()
         try epochs.store.lock()
@@ -125,7 +125,7 @@ import ValetSystem
         #expect(epochs.read("ck", finger) == .value("value of ck"))
     }
 
-    @Test func `is proved by the right passcode alone`() throws {
+    @Test func `A presence proof needs the right passcode`() throws {
         #expect(epochs.code { _ = try epochs.passcodeProof("wrong") } == .authenticationFailed)
         #expect(epochs.code { _ = try epochs.passcodeProof("") } == .invalidRequest)
         let none = TestStore()

@@ -44,7 +44,7 @@ import ValetSecretMemory
     ]
 
     @Test(arguments: cases)
-    func `opens for exactly what it demands`(_ one: Case) throws {
+    func `An item that needs the user opens for exactly what it requires`(_ one: Case) throws {
         let accessControl = try EpochStore.accessControl(one.constraints, [1])
         try epochs.add("a", accessControl)
         let (passcode, finger) = (try epochs.passcodeProof(), try epochs.fingerProof())
@@ -57,7 +57,7 @@ import ValetSecretMemory
 
     /// spec/secitem.md §10.4.
     @Test(arguments: [[], .attributes, .value, [.attributes, .value]] as [ItemParts])
-    func `is demanded whatever is asked for`(_ parts: ItemParts) throws {
+    func `A proof is required for such an item whatever is requested`(_ parts: ItemParts) throws {
         try epochs.add("a", EpochStore.accessControl(.devicePasscode))
         #expect(epochs.look("a", parts, PersonAccess(.demanding)).isDemand)
         #expect(epochs.look("a", parts, PersonAccess(.skipping)) == .failed(.itemNotFound))
@@ -68,7 +68,7 @@ import ValetSecretMemory
     }
 
     /// spec/keys-and-states.md §8, case 14.
-    @Test func `is written, overwritten, found, listed and deleted by nobody in particular`()
+    @Test func `An item that needs the user is stored, found, listed and deleted without a proof`()
         throws
     {
         let accessControl = try EpochStore.accessControl(
@@ -87,7 +87,7 @@ import ValetSecretMemory
         #expect(epochs.keychain.damage() == [])
     }
 
-    @Test func `is found by name as by a search`() throws {
+    @Test func `An item that needs the user is found by name as by a search`() throws {
         try epochs.add("a", EpochStore.accessControl(.userPresence))
         let service = PasswordService(
             service: "service", accessGroup: nil, isSynchronizable: false,
@@ -111,7 +111,7 @@ import ValetSecretMemory
         }
     }
 
-    @Test func `is opened by name for a proof that suffices, and for no other after that`() throws {
+    @Test func `Reading by name requires a sufficient proof from the user`() throws {
         let both = try EpochStore.accessControl([.biometryAny, .devicePasscode])
         try epochs.add("a", both)
         let service = PasswordService(
@@ -139,7 +139,7 @@ import ValetSecretMemory
         #expect(epochs.code { _ = try read(enough) } == .itemNotFound)
     }
 
-    @Test func `keeps its access control when it is overwritten without one`() throws {
+    @Test func `An item overwritten without an access control keeps its own`() throws {
         let accessControl = try EpochStore.accessControl(.devicePasscode)
         try epochs.add("a", accessControl)
         try epochs.set(.generic("a"), "second")
@@ -147,7 +147,7 @@ import ValetSecretMemory
         #expect(epochs.read("a", try epochs.passcodeProof()) == .value("second"))
     }
 
-    @Test func `gets the access control that it is overwritten with`() throws {
+    @Test func `An item overwritten with an access control gets it`() throws {
         try epochs.set(.generic("a"), "first")
         let accessControl = try EpochStore.accessControl(.devicePasscode)
         try epochs.set(EpochStore.item("a", accessControl), "second")
@@ -155,7 +155,7 @@ import ValetSecretMemory
     }
 
     /// spec/secitem.md §3.7: the whole call goes through authentication once per access control.
-    @Test func `is demanded with all others of a search, each once`() throws {
+    @Test func `A search requires the proofs of all its items, each once`() throws {
         let (one, two) = (
             try EpochStore.accessControl(.devicePasscode),
             try EpochStore.accessControl(.biometryAny)
@@ -206,7 +206,7 @@ import ValetSecretMemory
 
     /// spec/secitem.md §10.3, §10.4, §10.6.
     @Test(arguments: refusals)
-    func `is not added if nobody could ever read it`(
+    func `An item that nobody could ever read is not added`(
         _ constraints: Constraints, _ code: KeychainFailure.Code
     ) throws {
         let accessControl = try EpochStore.accessControl(constraints)
@@ -221,7 +221,7 @@ import ValetSecretMemory
         #expect(epochs.read("a") == .failed(.itemNotFound))
     }
 
-    @Test func `is not synchronizable`() throws {
+    @Test func `An item that needs the user cannot be synchronizable`() throws {
         var item = EpochStore.item("a", try EpochStore.accessControl(.devicePasscode))
         item.isSynchronizable = true
         #expect(epochs.code { try epochs.add(item) } == .invalidRequest)
@@ -235,7 +235,7 @@ import ValetSecretMemory
     }
 
     /// spec/secitem.md §9.5, §10.6: -25291.
-    @Test func `needs a passcode to be added`() throws {
+    @Test func `An item that needs the user requires a passcode`() throws {
         let keychain = TestStore()
         let accessControl = try EpochStore.accessControl(.userPresence)
         #expect(
@@ -244,7 +244,7 @@ import ValetSecretMemory
         #expect(try keychain.value(.exact("b")) == "value")
     }
 
-    @Test func `does not leave in a backup`() throws {
+    @Test func `An item that needs the user does not leave in a backup`() throws {
         try epochs.add("a", EpochStore.accessControl(.devicePasscode))
         try epochs.add("b", EpochStore.accessControl([]))
         let report = try epochs.keychain.backUp(to: BackupPath())

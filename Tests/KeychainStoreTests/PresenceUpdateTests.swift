@@ -28,7 +28,7 @@ import ValetSecretMemory
         if case .authenticationRequired = answer { true } else { false }
     }
 
-    @Test func `takes a proof to update, whatever is updated`() throws {
+    @Test func `Updating an item that needs the user requires a proof whatever changes`() throws {
         try epochs.add("a", EpochStore.accessControl(.devicePasscode))
         #expect(try isDemanded(update("a", ItemChanges(), "other")))
         #expect(try isDemanded(update("a", ItemChanges(attributes: [.label: .text("l")]))))
@@ -42,7 +42,7 @@ import ValetSecretMemory
         #expect(epochs.read("a").isDemand)
     }
 
-    @Test func `changes nothing while one of several demands a proof`() throws {
+    @Test func `An update changes nothing while one of its items requires a proof`() throws {
         try epochs.add("plain")
         try epochs.add("a", EpochStore.accessControl(.devicePasscode))
         let update = ItemUpdate(query: .generic(), changes: ItemChanges(), value: .text("other"))
@@ -52,7 +52,7 @@ import ValetSecretMemory
         #expect(try epochs.value("plain") == "value of plain")
     }
 
-    @Test func `puts an item under an access control, and a class takes it away`() throws {
+    @Test func `An update adds an access control, and a class removes it`() throws {
         try epochs.add("a")
         var changes = ItemChanges()
         let accessControl = try EpochStore.accessControl(
@@ -70,7 +70,7 @@ import ValetSecretMemory
         #expect(item.accessControl == nil && item.protectionClass == .whenUnlocked)
     }
 
-    @Test func `takes a proof to say that there is one already`() throws {
+    @Test func `Reporting a duplicate of an item that needs the user requires a proof`() throws {
         try epochs.add("a", EpochStore.accessControl(.devicePasscode))
         let addition = Addition(.generic("a"), value: .text("other"))
         func add(_ proof: PresenceProof? = nil) throws -> Answer<StoredItem> {
@@ -88,7 +88,7 @@ import ValetSecretMemory
     }
 
     /// spec/secitem.md §10.7: changed fingers.
-    @Test func `an item of other fingers is gone, and makes way`() throws {
+    @Test func `An item of other fingers counts as gone and can be replaced`() throws {
         let accessControl = try EpochStore.accessControl(.biometryCurrentSet, [1])
         try epochs.add("a", accessControl)
         let changed = PersonAccess.Enrolment.known([[2]])
@@ -117,7 +117,7 @@ import ValetSecretMemory
         #expect(try epochs.delete(.exact("a")) == 1)
     }
 
-    @Test func `an item is not gone because a proof is of other fingers`() throws {
+    @Test func `A proof of other fingers does not make an item count as gone`() throws {
         let accessControl = try EpochStore.accessControl(.biometryCurrentSet, [1])
         try epochs.add("a", accessControl)
         let other = try epochs.fingerProof([2])
@@ -134,19 +134,20 @@ import ValetSecretMemory
         #expect(epochs.read("a", try epochs.fingerProof([1])) == .value("value of a"))
     }
 
-    @Test func `an item of other fingers is deleted without any`() throws {
+    @Test func `An item of other fingers is deleted without a proof`() throws {
         try epochs.add("a", EpochStore.accessControl(.biometryCurrentSet, [1]))
         #expect(try epochs.delete(.exact("a")) == 1)
     }
 
-    @Test func `an item that was bound is bound anew when it is set`() throws {
+    @Test func `Setting an item again binds it to the present fingers`() throws {
         try epochs.add("a", EpochStore.accessControl(.biometryCurrentSet, [1]))
         let next = EpochStore.item("a", try EpochStore.accessControl(.biometryCurrentSet, [2]))
         try epochs.set(next, "second")
         #expect(epochs.read("a", try epochs.fingerProof([2])) == .value("second"))
     }
 
-    @Test func `other fingers leave the passcode as a way`() throws {
+    @Test func `After a change of fingers the passcode still opens an item that accepts it`() throws
+    {
         let accessControl = try EpochStore.accessControl(
             [.biometryCurrentSet, .devicePasscode, .or], [1])
         try epochs.add("a", accessControl)

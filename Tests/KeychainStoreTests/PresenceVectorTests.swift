@@ -14,7 +14,7 @@ import ValetTestValues
 /// docs/FORMAT.md §4.2, §5.2, §5.4, made by a program that knows nothing but that page.
 @Suite struct `The vectors of items that need a person` {
     @Test(arguments: try Vector.all("presence"))
-    func `open with the passcode`(_ vector: Vector) throws {
+    func `The vectors of items that need the user open with the passcode`(_ vector: Vector) throws {
         let (settings, bag) = (try vector.bytes("settings"), try vector.bytes("keybag"))
         let secret = try vector.bytes("device_secret")
         let typed = try vector.bytes("passcode")

@@ -65,7 +65,7 @@ import ValetSystem
         }
     }
 
-    @Test func `has keys that nobody knew when it is killed after its transaction`() throws {
+    @Test func `A recovery killed after its transaction has keys that nobody knows`() throws {
         let epoch = try #require(try epochs.store.status().epoch)
         try beginRecovery(EpochStore.passcode("new passcode"))
         #expect(try epochs.store.status().epoch == epoch + 1)
@@ -84,7 +84,9 @@ import ValetSystem
         #expect(epochs.keychain.damage() == [])
     }
 
-    @Test func `brings back everything that it opens, without a passcode, too`() throws {
+    @Test func `A recovery in the middle of a change of keys restores everything that it opens`()
+        throws
+    {
         try epochs.store.lock(all: true)
         let epoch = try #require(try epochs.store.status().epoch)
         let count = try #require(try epochs.store.status().itemCount)
@@ -97,7 +99,9 @@ import ValetSystem
             epochs.readable(of: Self.names) == Set(Self.names).subtracting([Self.lost]))
     }
 
-    @Test func `sets aside what it cannot open without the device key`() throws {
+    @Test func `A recovery in the middle of a change of keys sets aside what needs the device key`()
+        throws
+    {
         try epochs.store.lock(all: true)
         for name in try FileManager.default.contentsOfDirectory(
             atPath: epochs.keychain.folder + "/device")
@@ -129,7 +133,8 @@ import ValetSystem
         #expect(epochs.readable(of: Self.open) == Set(Self.open))
     }
 
-    @Test func `leaves the keychain locked, with what was open`() throws {
+    @Test func `Creating a recovery key leaves a locked keychain locked with what was open`() throws
+    {
         try epochs.store.lock()
         let text = try epochs.store.createRecoveryKey(passcode)
         #expect(try epochs.state() == .locked)
@@ -138,14 +143,17 @@ import ValetSystem
         try recover(with: text)
     }
 
-    @Test func `leaves it as it is before the first unlock`() throws {
+    @Test func `Creating a recovery key leaves a keychain before its first unlock`() throws {
         try epochs.store.lock(all: true)
         let text = try epochs.store.createRecoveryKey(passcode)
         #expect(try epochs.state() == .beforeFirstUnlock)
         try recover(with: text)
     }
 
-    @Test func `unlocks nothing to end a change of keys, and opens both epochs`() throws {
+    @Test
+    func `Creating a recovery key during a change of keys unlocks nothing and opens both epochs`()
+        throws
+    {
         try epochs.addFillers(forWrites: 8)
         try epochs.beginEpoch(passcode)
         try epochs.store.lock()
@@ -155,7 +163,7 @@ import ValetSystem
         try recover(with: text)
     }
 
-    @Test func `looks again when the keys have changed`() throws {
+    @Test func `Creating a recovery key starts again if the keys have changed`() throws {
         let other = ItemStore(
             KeychainLocation(folder: epochs.keychain.folder + "/."), stretching: .lowest)
         let (passcode, hasEnded) = (passcode, DispatchSemaphore(value: 0))
@@ -179,7 +187,7 @@ import ValetSystem
         #expect(epochs.keychain.damage() == [])
     }
 
-    @Test func `is refused to a wrong passcode, and changes nothing`() throws {
+    @Test func `Creating a recovery key refuses a wrong passcode and changes nothing`() throws {
         try epochs.store.lock()
         let wrong = try EpochStore.passcode("wrong")
         #expect(

@@ -17,12 +17,12 @@ import ValetKeychainModel
             query, with: Addition(item, value: .text(value)), for: keychain.caller)
     }
 
-    @Test func `adds what is not there`() throws {
+    @Test func `Replacing a missing item adds it`() throws {
         try replace(.exact("a"), .generic("a"), "new")
         #expect(try keychain.value(.exact("a")) == "new")
     }
 
-    @Test func `keeps the item's attributes, group and reference`() throws {
+    @Test func `Replacing an item keeps its attributes, group and reference`() throws {
         let old = try keychain.add(.generic("a", [.label: .text("l")]).inGroup("two"), "old")
         try replace(.exact("a"), .generic("a", as: .afterFirstUnlock), "new")
         let found = try keychain.items(.exact("a"))
@@ -33,7 +33,7 @@ import ValetKeychainModel
         #expect(try keychain.value(.exact("a")) == "new")
     }
 
-    @Test func `leaves one of several, the one that is as synchronizable`() throws {
+    @Test func `Replacing several items leaves the one with the same synchronization`() throws {
         try keychain.add(.generic("a"), "1")
         try keychain.add(.generic("a").inGroup("two"), "2")
         let cloud = try keychain.add(.generic("a", isSynchronizable: true), "3")
@@ -43,7 +43,7 @@ import ValetKeychainModel
     }
 
     @Test(arguments: `A damaged item`.damages)
-    func `sets a damaged item aside`(_ sql: StaticString) throws {
+    func `Replacing a damaged item sets it aside`(_ sql: StaticString) throws {
         let item = try keychain.add(.generic("a"), "old")
         try keychain.tamper(sql, item.parameter)
         try replace(.exact("a"), .generic("a"), "new")
@@ -51,7 +51,7 @@ import ValetKeychainModel
         #expect(try keychain.store.status().quarantinedRowCount == 1)
     }
 
-    @Test func `changes nothing when it fails`() throws {
+    @Test func `A failed replacement changes nothing`() throws {
         try keychain.add(.generic("a"), "1")
         try keychain.add(.generic("a").inGroup("two"), "2")
         let item = NewItem.generic("a", as: .whenPasscodeSetThisDeviceOnly)

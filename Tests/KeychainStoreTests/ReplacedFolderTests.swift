@@ -49,7 +49,7 @@ import ValetKeychainModel
         }.filter { $0.hasPrefix(path(name) + "/") || $0 == path(name) }
     }
 
-    @Test func `is written to where it is now, and no longer where it was`() throws {
+    @Test func `After its folder is replaced a keychain is written in the new one only`() throws {
         defer { remove() }
         try makeOther()
         try set("ours")
@@ -67,7 +67,10 @@ import ValetKeychainModel
         #expect(try accounts() == ["ours"])
     }
 
-    @Test func `is what a read sees a tenth of a second later`() throws {
+    @Test
+    func `After its folder is replaced a keychain is read from the new one in a tenth of a second`()
+        throws
+    {
         defer { remove() }
         try makeOther()
         try set("ours")
@@ -79,7 +82,9 @@ import ValetKeychainModel
         #expect(try openFiles("gone") == [])
     }
 
-    @Test func `is absent while there is none, and then another's`() throws {
+    @Test func `A keychain whose folder is removed is absent until another one takes its place`()
+        throws
+    {
         defer { remove() }
         try makeOther()
         try set("ours")
@@ -92,7 +97,7 @@ import ValetKeychainModel
         #expect(try accounts() == ["theirs"])
     }
 
-    @Test func `does not end a write of several steps halfway`() throws {
+    @Test func `Replacing the folder does not end a write of several steps halfway`() throws {
         defer { remove() }
         try makeOther()
         try set("ours")

@@ -55,7 +55,7 @@ final class Counter: Sendable {
         failure { _ = try keychain.store.restore(backup, .replace) }
     }
 
-    @Test func `changes nothing, whichever region is damaged`() throws {
+    @Test func `Restoring a backup changes nothing if any of its regions is damaged`() throws {
         let backup = try keychain.open(file)
         let places = stride(from: Self.headerByteCount, to: good.count, by: 7_919)
         let ends = [Self.headerByteCount, good.count - 1, Self.headerByteCount + 65_553]
@@ -69,7 +69,7 @@ final class Counter: Sendable {
     }
 
     @Test(arguments: [0, 8, 9, 10, 34, 50, 54, 58, 59, 100, 180, 204, 235])
-    func `changes nothing when the header is damaged`(_ place: Int) throws {
+    func `Restoring a backup changes nothing if its header is damaged`(_ place: Int) throws {
         try file.put([good[place] ^ 1], at: place)
         let code = failure { _ = try keychain.restore(file, .replace) }
         let isVersion = place == 8 || place == 9
@@ -77,7 +77,7 @@ final class Counter: Sendable {
         try expectNoChange()
     }
 
-    @Test func `changes nothing, wherever it was cut off`() throws {
+    @Test func `Restoring a backup changes nothing if it was cut short`() throws {
         let backup = try keychain.open(file)
         let chunkEnds = (0..<3).map { Self.headerByteCount + $0 * Self.chunkByteCount }
         for end in [good.count - 1] + chunkEnds.reversed() + [100, 0] {
@@ -92,13 +92,15 @@ final class Counter: Sendable {
         try expectNoChange()
     }
 
-    @Test func `changes nothing when something follows the end`() throws {
+    @Test func `Restoring a backup changes nothing if bytes follow its end`() throws {
         try file.write(good + [0])
         #expect(failure { _ = try keychain.restore(file, .replace) } == .damaged)
         try expectNoChange()
     }
 
-    @Test func `changes nothing when the damage comes between the two readings`() throws {
+    @Test func `Restoring a backup changes nothing if it is damaged between the two readings`()
+        throws
+    {
         let backup = try keychain.open(file)
         let directory = try PrivateDirectory.open(keychain.folder, creating: false)
         let lock = LockFile(KeychainFile.lock, in: directory)

@@ -11,7 +11,7 @@ import ValetKeychainModel
 @Suite struct `Restoring a backup` {
     let file = BackupPath()
 
-    @Test func `brings back everything into another keychain`() throws {
+    @Test func `Restoring a backup brings everything into another keychain`() throws {
         let old = try TestStore.withEverything()
         try old.backUp(to: file)
         let new = TestStore()
@@ -24,7 +24,7 @@ import ValetKeychainModel
         #expect(new.damage() == [])
     }
 
-    @Test func `finds its items by every attribute`() throws {
+    @Test func `A restored item is found by every attribute`() throws {
         let old = try TestStore.withEverything()
         try old.backUp(to: file)
         let new = TestStore()
@@ -34,7 +34,7 @@ import ValetKeychainModel
         #expect(try new.value(named: "synchronized", isSynchronizable: true) == "everywhere")
     }
 
-    @Test func `brings items back into groups of any owner`() throws {
+    @Test func `Restoring a backup brings items into groups of any owner`() throws {
         let keychain = TestStore()
         let other = Caller(applicationIdentifier: "other")
         _ = try keychain.store.add(Addition(.generic("theirs"), value: .text("v")), for: other)
@@ -64,7 +64,7 @@ import ValetKeychainModel
         Case(policy: .skipExisting, backupIsLaterBy: 5, isReplaced: false),
         Case(policy: .skipExisting, backupIsLaterBy: 0, isReplaced: false),
     ])
-    func `does with an item that exists what was asked`(_ sample: Case) throws {
+    func `Restoring a backup treats existing items as requested`(_ sample: Case) throws {
         let source = TestStore()
         source.clock.advance(seconds: 100 + sample.backupIsLaterBy)
         try source.add(.generic("both", [.label: .text("l1")], as: .afterFirstUnlock), "backup")
@@ -96,7 +96,7 @@ import ValetKeychainModel
         #expect(keychain.damage() == [])
     }
 
-    @Test func `can be rehearsed without a keychain, and creates none`() throws {
+    @Test func `Rehearsing a restore creates no keychain`() throws {
         let source = TestStore()
         try source.add(.generic("a"))
         try source.backUp(to: file)
@@ -107,7 +107,9 @@ import ValetKeychainModel
     }
 
     @Test(arguments: RestorePolicy.allCases)
-    func `mends what is damaged, and keeps it in quarantine`(_ policy: RestorePolicy) throws {
+    func `Restoring a backup repairs damaged items and keeps them in quarantine`(
+        _ policy: RestorePolicy
+    ) throws {
         let keychain = TestStore()
         let item = try keychain.add(.generic("a"), "good")
         try keychain.backUp(to: file)
@@ -123,7 +125,7 @@ import ValetKeychainModel
     }
 
     @Test(arguments: RestorePolicy.allCases)
-    func `brings back what was deleted`(_ policy: RestorePolicy) throws {
+    func `Restoring a backup brings deleted items back`(_ policy: RestorePolicy) throws {
         let keychain = TestStore()
         try keychain.add(.generic("a", isSynchronizable: true), "v")
         try keychain.backUp(to: file)
@@ -138,7 +140,7 @@ import ValetKeychainModel
         #expect(row.logicalTime > tombstone.logicalTime)
     }
 
-    @Test func `leaves the age of what it adds as it was, and replaces as of now`() throws {
+    @Test func `A restored item keeps its age if it is added and is new if it replaces`() throws {
         let source = TestStore()
         try source.add(.generic("a"))
         try source.backUp(to: file)
@@ -163,7 +165,7 @@ import ValetKeychainModel
     private static let tenYears = 315_360_000.0
 
     /// What was written while the clock was ten years ahead is older than what came after.
-    @Test func `keeps what was written last, after a clock that was ahead`() throws {
+    @Test func `Restoring a backup keeps the latest item after a clock that was ahead`() throws {
         let keychain = TestStore()
         keychain.clock.advance(seconds: Self.tenYears)
         try keychain.set(.generic("a"), "in ten years")
@@ -181,7 +183,7 @@ import ValetKeychainModel
         #expect(try older.value(.exact("a")) == "now")
     }
 
-    @Test func `keeps what is there where the clock of the backup was wrong`() throws {
+    @Test func `Restoring a backup of a wrong clock keeps the existing items`() throws {
         let wrong = TestStore()
         wrong.clock.advance(seconds: Self.tenYears)
         try wrong.set(.generic("a"), "of a clock that was ahead")

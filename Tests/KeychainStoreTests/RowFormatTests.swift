@@ -12,7 +12,7 @@ import ValetTestValues
 
 /// docs/FORMAT.md §6.4.
 @Suite struct `The column of hashes` {
-    @Test func `comes back as it went`() throws {
+    @Test func `A column of hashes decodes to what was encoded`() throws {
         let others: [UInt8: IndexHash] = [3: .random(), 14: .random(), 127: .random()]
         let hash = IndexHash.random()
         let place = ItemPlace(group: hash, place: hash, primaryKey: hash)
@@ -26,7 +26,7 @@ import ValetTestValues
         [1], [UInt8](repeating: 1, count: 16), [UInt8](repeating: 1, count: 18),
         [UInt8](repeating: 1, count: 34), [UInt8](repeating: 0, count: 17),
     ])
-    func `has whole entries with rising tags`(_ bytes: [UInt8]) {
+    func `A column of hashes has complete entries with rising tags`(_ bytes: [UInt8]) {
         #expect((try? IndexHashes.others(parsing: bytes)) == nil)
     }
 }
@@ -34,12 +34,12 @@ import ValetTestValues
 /// docs/FORMAT.md §5.
 @Suite struct `The flags of a row` {
     @Test(arguments: [0, 1, 2, 3, 256, 512, 1024, 1280, 1536] as [Int64])
-    func `are those that this version knows`(_ flags: Int64) {
+    func `The known flags of a row are accepted`(_ flags: Int64) {
         #expect(RowFlags(column: flags)?.rawValue == UInt32(flags))
     }
 
     @Test(arguments: [4, 7, 128, 768, 1792, 2048, 1 << 31, 1 << 32, -1, .max, .min] as [Int64])
-    func `are no others`(_ flags: Int64) {
+    func `Unknown flags of a row are refused`(_ flags: Int64) {
         #expect(RowFlags(column: flags) == nil)
     }
 }
@@ -60,13 +60,13 @@ import ValetTestValues
         }
     }
 
-    @Test func `has 122 bytes and comes back as it went`() throws {
+    @Test func `A device key has 122 bytes and decodes to what was encoded`() throws {
         #expect(bytes.count == 122)
         let file = try DeviceKeyFile(parsing: bytes.span)
         #expect(file.encoded.withBytes { [UInt8](copying: $0) } == bytes)
     }
 
-    @Test func `is refused with any bit changed`() {
+    @Test func `A device key with any bit changed is refused`() {
         for offset in bytes.indices {
             for bit in 0..<8 as Range<UInt8> {
                 var changed = bytes
@@ -82,14 +82,14 @@ import ValetTestValues
         }
     }
 
-    @Test func `is refused at any other length`() {
+    @Test func `A device key of another length is refused`() {
         for length in 0..<122 where length != 32 {
             #expect(flaw(Array(bytes.prefix(length))) == .malformed, "\(length)")
         }
         #expect(flaw(bytes + [0]) == .malformed)
     }
 
-    @Test func `may be 32 bytes where somebody else keeps it`() throws {
+    @Test func `A device key that is kept elsewhere may be 32 bytes`() throws {
         let secret = [UInt8](repeating: 5, count: 32)
         let file = try DeviceKeyFile.given(secret.span)
         #expect(file.keychainID == nil)

@@ -10,7 +10,7 @@ import ValetKeychainModel
 @Suite struct `Searching for items` {
     let keychain = TestStore()
 
-    @Test func `finds exactly what has every attribute`() throws {
+    @Test func `A search finds exactly the items that have every attribute`() throws {
         try keychain.add(.generic("a", service: "s", [.label: .text("l"), .comment: .text("c")]))
         try keychain.add(.generic("b", service: "s", [.label: .text("l")]))
         try keychain.add(.generic("a", service: "t", [.label: .text("l")]))
@@ -29,14 +29,14 @@ import ValetKeychainModel
     }
 
     @Test(arguments: [0, 1, 2, 5, 6, nil] as [Int?])
-    func `keeps to the limit`(_ limit: Int?) throws {
+    func `A search keeps its limit`(_ limit: Int?) throws {
         for name in ["a", "b", "c", "d", "e"] { try keychain.add(.generic(name)) }
         var query = ItemQuery.generic()
         query.limit = limit
         #expect(try keychain.items(query).count == min(5, limit ?? 5))
     }
 
-    @Test func `says when nothing matches`() throws {
+    @Test func `A search reports that nothing matches`() throws {
         try keychain.add(.generic("a"))
         let (store, caller) = (keychain.store, keychain.caller)
         let code = failure { _ = try store.copy(.exact("b"), .value, for: caller) }
@@ -45,21 +45,21 @@ import ValetKeychainModel
         #expect(try store.contains(.exact("a"), for: caller))
     }
 
-    @Test func `gives the items of a service in the order of adding`() throws {
+    @Test func `A search for a service gives its items in the order of adding`() throws {
         let names = (0..<20).map { "account \($0)" }.shuffled()
         for name in names { try keychain.add(.generic(name)) }
         let query = ItemQuery(.genericPassword, attributes: [.service: .text("service")])
         #expect(try keychain.items(query).compactMap(\.account) == names)
     }
 
-    @Test func `gives the items of an account in the order of adding`() throws {
+    @Test func `A search for an account gives its items in the order of adding`() throws {
         let services = (0..<20).map { "service \($0)" }.shuffled()
         for service in services { try keychain.add(.generic("a", service: service)) }
         let found = try keychain.items(.generic([.account: .text("a")]))
         #expect(found.map { $0.attributes[.service] } == services.map { .text($0) })
     }
 
-    @Test func `keeps the classes apart`() throws {
+    @Test func `A search keeps item classes apart`() throws {
         try keychain.add(NewItem(.genericPassword, attributes: [.account: .text("a")]))
         try keychain.add(NewItem(.internetPassword, attributes: [.account: .text("a")]))
         for itemClass in ItemClass.allCases {
@@ -72,7 +72,7 @@ import ValetKeychainModel
         ("example.com", 1), ("www.example.com", 2), ("a.www.example.com", 2), ("xexample.com", 0),
         ("com", 0), ("EXAMPLE.com", 0), ("net", 0), ("", 0),
     ])
-    func `finds servers by a host of theirs`(_ host: String, _ count: Int) throws {
+    func `A search finds servers by a parent host`(_ host: String, _ count: Int) throws {
         try keychain.add(.internet("a"))
         try keychain.add(.internet("a", [.server: .text("www.example.com")]))
         try keychain.add(.internet("a", [.server: .bytes(Array("net".utf8))]))
@@ -82,7 +82,7 @@ import ValetKeychainModel
         #expect(try keychain.items(query).count == count)
     }
 
-    @Test func `deletes and updates by host, too`() throws {
+    @Test func `A delete or an update finds servers by a parent host`() throws {
         try keychain.add(.internet("a"))
         try keychain.add(.internet("b", [.server: .text("example.org")]))
         var query = ItemQuery(.internetPassword)
@@ -103,7 +103,9 @@ import ValetKeychainModel
     let keychain = TestStore()
 
     @Test(arguments: variants)
-    func `is found by who names neither`(_ variant: [Attribute: AttributeValue]) throws {
+    func `A search without a view hint or token finds an item that has one`(
+        _ variant: [Attribute: AttributeValue]
+    ) throws {
         let item = try keychain.add(.generic("a", variant), "v")
         #expect(try keychain.value(.exact("a")) == "v")
         #expect(try keychain.value(.exact("a", .any)) == "v")
@@ -114,7 +116,9 @@ import ValetKeychainModel
     }
 
     @Test(arguments: variants)
-    func `is found once by who names it`(_ variant: [Attribute: AttributeValue]) throws {
+    func `A search with a view hint or token finds its item once`(
+        _ variant: [Attribute: AttributeValue]
+    ) throws {
         let item = try keychain.add(.generic("a", variant), "v")
         var query = ItemQuery.exact("a")
         query.attributes.merge(variant) { $1 }
@@ -123,7 +127,9 @@ import ValetKeychainModel
     }
 
     @Test(arguments: variants)
-    func `is not found by another's name`(_ variant: [Attribute: AttributeValue]) throws {
+    func `A search with another view hint or token finds nothing`(
+        _ variant: [Attribute: AttributeValue]
+    ) throws {
         try keychain.add(.generic("a", variant))
         for attribute in variant.keys {
             for other in ["", "other"] {
@@ -135,7 +141,9 @@ import ValetKeychainModel
     }
 
     @Test(arguments: variants)
-    func `has room beside the plain one`(_ variant: [Attribute: AttributeValue]) throws {
+    func `An item with a view hint or token may exist beside the plain one`(
+        _ variant: [Attribute: AttributeValue]
+    ) throws {
         try keychain.add(.generic("a"), "plain")
         try keychain.add(.generic("a", variant), "variant")
         #expect(try keychain.items(.exact("a")).count == 2)
@@ -143,7 +151,7 @@ import ValetKeychainModel
     }
 
     @Test(arguments: [Attribute.syncViewHint, .tokenID])
-    func `is none where the name is empty`(_ attribute: Attribute) throws {
+    func `An empty view hint or token is none`(_ attribute: Attribute) throws {
         try keychain.add(.generic("a"), "v")
         var query = ItemQuery.exact("a")
         query.attributes[attribute] = .text("")
@@ -155,7 +163,7 @@ import ValetKeychainModel
         #expect(try keychain.delete(query) == 1)
     }
 
-    @Test func `is deleted by who names neither`() throws {
+    @Test func `Deleting without a view hint or token deletes an item that has one`() throws {
         try keychain.add(.generic("a", Self.variants[2]))
         #expect(try keychain.delete(.exact("a")) == 1)
         #expect(try keychain.number("SELECT count(*) FROM attribute") == 0)
@@ -188,11 +196,13 @@ import ValetKeychainModel
             [.isInvisible: .number(1)], [.account: .text("a"), .service: .text("wanted")],
             [.service: .text("wanted"), .label: .text("l")],
         ] as [[Attribute: AttributeValue]])
-    func `leads to what matches alone`(_ attributes: [Attribute: AttributeValue]) throws {
+    func `A search entry leads only to what matches`(_ attributes: [Attribute: AttributeValue])
+        throws
+    {
         #expect(try !hasComeUponOthers(attributes))
     }
 
-    @Test func `of a class leads to all of it`() throws {
+    @Test func `A search for a class leads to all of its items`() throws {
         #expect(try hasComeUponOthers([:]))
     }
 }
@@ -202,7 +212,7 @@ import ValetKeychainModel
     let keychain = TestStore()
     let stranger = Caller(applicationIdentifier: "stranger")
 
-    @Test func `keep items from other applications`() throws {
+    @Test func `An item is invisible to applications without its access group`() throws {
         try keychain.add(.generic("a"))
         let store = keychain.store
         let missing: [() throws -> Void] = [
@@ -216,7 +226,7 @@ import ValetKeychainModel
     }
 
     @Test(arguments: ["stranger", "ONE", "one ", ""])
-    func `have to be the caller's to be named`(_ name: String) throws {
+    func `An access group must be the caller's to be named`(_ name: String) throws {
         try keychain.add(.generic("a"))
         let group = AccessGroup(name)
         let query = ItemQuery.exact("a", group: group)
@@ -230,12 +240,12 @@ import ValetKeychainModel
                 == .missingEntitlement)
     }
 
-    @Test func `take new items into the first`() throws {
+    @Test func `A new item goes into the first access group`() throws {
         #expect(try keychain.add(.generic("a")).accessGroup == "one")
         #expect(try keychain.add(.generic("b").inGroup("two")).accessGroup == "two")
     }
 
-    @Test func `are all searched unless one is named`() throws {
+    @Test func `A search covers all access groups unless one is named`() throws {
         try keychain.add(.generic("a"), "one")
         try keychain.add(.generic("b").inGroup("two"), "two")
         #expect(try keychain.accounts(.generic()) == ["a", "b"])
@@ -244,7 +254,7 @@ import ValetKeychainModel
         #expect(failure { _ = try keychain.value(.exact("b", group: "one")) } == .itemNotFound)
     }
 
-    @Test func `of tokens are only read`() throws {
+    @Test func `The access groups of tokens can only be read`() throws {
         let caller = Caller(applicationIdentifier: "x", accessGroups: [.token, "one"])
         let store = keychain.store
         let added = try store.add(Addition(.generic("a"), value: nil), for: caller)
@@ -271,7 +281,7 @@ import ValetKeychainModel
 @Suite struct `A persistent reference` {
     let keychain = TestStore()
 
-    @Test func `finds its item, synchronized or not`() throws {
+    @Test func `A stored reference finds its item, synchronized or not`() throws {
         for isSynchronizable in [false, true] {
             let item = try keychain.add(
                 .generic("a", isSynchronizable: isSynchronizable), "\(isSynchronizable)")
@@ -281,7 +291,7 @@ import ValetKeychainModel
         }
     }
 
-    @Test func `outlives every change`() throws {
+    @Test func `A stored reference survives every change`() throws {
         let item = try keychain.add(.generic("a"), "v")
         let changes = [
             ItemChanges(attributes: [.account: .text("b")]), ItemChanges(accessGroup: "two"),
@@ -295,7 +305,7 @@ import ValetKeychainModel
         #expect(try keychain.value(ItemQuery(item.reference)) == "v")
     }
 
-    @Test func `does not outlive the item`() throws {
+    @Test func `A stored reference ends with its item`() throws {
         let item = try keychain.add(.generic("a"))
         try keychain.delete(ItemQuery(item.reference))
         let new = try keychain.add(.generic("a"))
@@ -305,7 +315,7 @@ import ValetKeychainModel
         #expect(try keychain.value(ItemQuery(new.reference)) == "value")
     }
 
-    @Test func `leads nowhere in a foreign group`() throws {
+    @Test func `A stored reference into a foreign group finds nothing`() throws {
         let item = try keychain.add(.generic("a"))
         let stranger = Caller(applicationIdentifier: "stranger")
         let (store, query) = (keychain.store, ItemQuery(item.reference))
@@ -313,14 +323,14 @@ import ValetKeychainModel
         #expect(failure { try store.delete(query, for: stranger) } == .itemNotFound)
     }
 
-    @Test func `of another class leads nowhere`() throws {
+    @Test func `A stored reference of another class finds nothing`() throws {
         let item = try keychain.add(.generic("a"))
         let reference = PersistentReference(
             itemClass: .internetPassword, itemID: item.reference.itemID)
         #expect(try keychain.items(ItemQuery(reference)).isEmpty)
     }
 
-    @Test func `may stand beside attributes`() throws {
+    @Test func `A stored reference may be combined with attributes`() throws {
         let item = try keychain.add(.generic("a"))
         var query = ItemQuery(item.reference)
         query.attributes = [.account: .text("b")]
@@ -329,7 +339,7 @@ import ValetKeychainModel
         #expect(try keychain.update(query, ItemChanges()) == 1)
     }
 
-    @Test func `differs for every item`() throws {
+    @Test func `Every item has a different reference`() throws {
         let references = try (0..<50).map { number in
             let item = try keychain.add(.generic("a"))
             if number % 2 == 0 {

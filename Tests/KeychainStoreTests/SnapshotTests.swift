@@ -29,19 +29,20 @@ import ValetSecretMemory
         Set(try store.changes(since: &snapshot, of: service, for: keychain.caller))
     }
 
-    @Test func `is nothing of what was there before`() throws {
+    @Test func `Items that existed before are not reported as changes`() throws {
         try set(.generic("a"))
         var snapshot = try snapshot()
         #expect(try changes(&snapshot) == [])
     }
 
-    @Test func `is nothing where there is no keychain, and then what is in the first`() throws {
+    @Test func `Without a keychain there are no changes, and then those of a new keychain`() throws
+    {
         var snapshot = try snapshot()
         try set(.generic("a"))
         #expect(try changes(&snapshot) == [.stored(.text("a"))])
     }
 
-    @Test func `is told once, whoever wrote it`() throws {
+    @Test func `A change of a service's items is reported once, whoever made it`() throws {
         try set(.generic("a"))
         var snapshot = try snapshot()
         try set(.generic("b"))
@@ -50,7 +51,7 @@ import ValetSecretMemory
         #expect(try changes(&snapshot) == [])
     }
 
-    @Test func `is that it was removed`() throws {
+    @Test func `A removed item of a service is reported as removed`() throws {
         try set(.generic("a"))
         try set(.generic("b"))
         var snapshot = try snapshot()
@@ -58,7 +59,7 @@ import ValetSecretMemory
         #expect(try changes(&snapshot) == [.removed(.text("a"))])
     }
 
-    @Test func `is that it was stored, if it was removed and added again`() throws {
+    @Test func `An item that was removed and added again is reported as stored`() throws {
         try set(.generic("a"))
         var snapshot = try snapshot()
         _ = try store.delete(.exact("a"), for: keychain.caller)
@@ -66,7 +67,7 @@ import ValetSecretMemory
         #expect(try changes(&snapshot) == [.stored(.text("a"))])
     }
 
-    @Test func `is nothing, if it came and went`() throws {
+    @Test func `An item that was added and removed again is not reported`() throws {
         var snapshot = try snapshot()
         try set(.generic("a"))
         _ = try store.delete(.exact("a"), for: keychain.caller)
@@ -77,21 +78,21 @@ import ValetSecretMemory
         NewItem.generic("a", service: "another"), .generic("a", as: .afterFirstUnlock),
         .generic("a", isSynchronizable: true), .internet("a"),
     ])
-    func `is not what others store`(_ item: NewItem) throws {
+    func `Items of other services are not reported`(_ item: NewItem) throws {
         try set(.generic("b"))
         var snapshot = try snapshot()
         try set(item)
         #expect(try changes(&snapshot) == [])
     }
 
-    @Test func `is what is in any of the application's groups`() throws {
+    @Test func `Items in any access group of the application are reported`() throws {
         var snapshot = try snapshot()
         try set(.generic("a").inGroup("one"))
         try set(.generic("b").inGroup("two"))
         #expect(try changes(&snapshot) == [.stored(.text("a")), .stored(.text("b"))])
     }
 
-    @Test func `tells both names of an item that got another`() throws {
+    @Test func `A renamed item is reported under both names`() throws {
         try set(.generic("a"))
         var snapshot = try snapshot()
         _ = try store.update(
@@ -123,27 +124,27 @@ import ValetSecretMemory
         try keychain.store.snapshot(of: service, for: keychain.caller)
     }
 
-    @Test func `is nothing when they got other keys`() throws {
+    @Test func `New keys are not reported as changes of items`() throws {
         var snapshot = try snapshot()
         try keychain.store.rotateKeys(passcode)
         #expect(try changes(&snapshot) == [])
     }
 
-    @Test func `is told by name when an item goes that was known`() throws {
+    @Test func `A removed known item is reported by name while locked`() throws {
         var snapshot = try snapshot()
         try keychain.store.lock(all: false)
         _ = try keychain.store.delete(.exact("a"), for: keychain.caller)
         #expect(try changes(&snapshot) == [.removed(.text("a"))])
     }
 
-    @Test func `is told without a name when one goes that was not`() throws {
+    @Test func `A removed unknown item is reported without a name while locked`() throws {
         try keychain.store.lock(all: false)
         var snapshot = try snapshot()
         _ = try keychain.store.delete(.exact("a"), for: keychain.caller)
         #expect(try changes(&snapshot) == [.removedUnknown])
     }
 
-    @Test func `is nothing when they are unlocked`() throws {
+    @Test func `An unlock is not reported as a change of items`() throws {
         try keychain.store.lock(all: false)
         var snapshot = try snapshot()
         try keychain.store.unlock(passcode)
@@ -152,7 +153,7 @@ import ValetSecretMemory
         #expect(try changes(&snapshot) == [.removed(.text("a"))])
     }
 
-    @Test func `cannot be told before the first unlock, and is not forgotten`() throws {
+    @Test func `Changes before the first unlock are reported later`() throws {
         var snapshot = try snapshot()
         try keychain.add("c")
         try keychain.store.lock(all: true)
@@ -161,7 +162,7 @@ import ValetSecretMemory
         #expect(try changes(&snapshot) == [.stored(.text("c"))])
     }
 
-    @Test func `is told when it can be read`() throws {
+    @Test func `A change is reported once it can be read`() throws {
         var snapshot = try snapshot()
         try keychain.add("c")
         try keychain.store.lock(all: false)

@@ -170,14 +170,16 @@ struct Splice: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Splice.all)
-    func `gives no bytes`(_ splice: Splice) throws {
+    func `A row with parts of others gives no bytes`(_ splice: Splice) throws {
         try apply(splice)
         let code = failure { _ = try keychain.value(.exact("one")) }
         #expect(code == (splice.outcome == .damaged ? .damaged : .itemNotFound))
     }
 
     @Test(arguments: Splice.all)
-    func `gives no bytes of another by name`(_ splice: Splice) throws {
+    func `A row with parts of others gives no bytes of another item by name`(_ splice: Splice)
+        throws
+    {
         _ = try keychain.value(named: "one")
         try apply(splice)
         var value: String?
@@ -191,7 +193,7 @@ struct Splice: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Splice.all)
-    func `does not pass for another item`(_ splice: Splice) throws {
+    func `A row with parts of others does not pass for another item`(_ splice: Splice) throws {
         try apply(splice)
         #expect(try keychain.value(.exact("two")) == "secret two")
         #expect(try keychain.value(named: "two") == "secret two")
@@ -201,7 +203,7 @@ struct Splice: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Splice.all)
-    func `does not hide the others`(_ splice: Splice) throws {
+    func `A row with parts of others does not hide the other items`(_ splice: Splice) throws {
         try apply(splice)
         let found = try keychain.store.copy(
             .generic(), [.attributes, .value], for: keychain.caller)
@@ -210,14 +212,16 @@ struct Splice: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Splice.all)
-    func `is found by doctor`(_ splice: Splice) throws {
+    func `A row with parts of others is found by doctor`(_ splice: Splice) throws {
         #expect(keychain.damage() == [])
         try apply(splice)
         #expect(!keychain.damage().isEmpty)
     }
 
     @Test(arguments: Splice.all)
-    func `leaves the others to be changed and deleted`(_ splice: Splice) throws {
+    func `A row with parts of others lets the other items be changed and deleted`(_ splice: Splice)
+        throws
+    {
         try apply(splice)
         #expect(try keychain.update(.exact("two"), ItemChanges(), "new") == 1)
         #expect(try keychain.value(.exact("two")) == "new")
@@ -227,7 +231,7 @@ struct Splice: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Splice.all)
-    func `can be set anew`(_ splice: Splice) throws {
+    func `A row with parts of others can be set anew`(_ splice: Splice) throws {
         try apply(splice)
         try keychain.set(.generic("one", [.label: .text("l1")]), "new")
         #expect(try keychain.value(.exact("one")) == "new")
@@ -235,7 +239,7 @@ struct Splice: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Splice.all)
-    func `is not moved elsewhere`(_ splice: Splice) throws {
+    func `A row with parts of others is not moved elsewhere`(_ splice: Splice) throws {
         try apply(splice)
         let addition = Addition(.generic("one", service: "new"), value: .text("v"))
         let code = failure {
@@ -248,7 +252,7 @@ struct Splice: Sendable, CustomTestStringConvertible {
         #expect(try keychain.number("SELECT count(*) FROM item") == 3)
     }
 
-    @Test func `of an older version does not open`() throws {
+    @Test func `A row of an older version of an item does not open`() throws {
         let old = try keychain.row(one)
         try keychain.update(.exact("one"), ItemChanges(), "newer")
         let secret = try #require(old.secret)

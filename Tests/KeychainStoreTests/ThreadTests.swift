@@ -28,7 +28,7 @@ import ValetTestValues
         return codes.withLock { $0 }
     }
 
-    @Test func `may do everything at once`() throws {
+    @Test func `Many threads may do everything at once`() throws {
         let keychain = keychain
         let thrown = onThreads(8) { thread in
             var random = SplitMix(seed: UInt64(thread))
@@ -60,7 +60,7 @@ import ValetTestValues
         #expect(keychain.damage() == [])
     }
 
-    @Test func `may create the keychain at once`() throws {
+    @Test func `Many threads may create the keychain at once`() throws {
         let keychain = keychain
         let thrown = onThreads(16) { try keychain.add(.generic("\($0)")) }
         #expect(thrown == [])
@@ -68,14 +68,14 @@ import ValetTestValues
         #expect(keychain.damage() == [])
     }
 
-    @Test func `may add the same item, and one of them does`() throws {
+    @Test func `Of many threads that add the same item one succeeds`() throws {
         let keychain = keychain
         let thrown = onThreads(12) { try keychain.add(.generic("a"), "\($0)") }
         #expect(thrown == [KeychainFailure.Code?](repeating: .duplicateItem, count: 11))
         #expect(try keychain.items(.generic()).count == 1)
     }
 
-    @Test func `may be at it in two processes`() throws {
+    @Test func `Many threads of two processes may work at once`() throws {
         try keychain.add(.generic("shared"), "v")
         let (keychain, other) = (keychain, keychain.otherProcess())
         let caller = keychain.caller
@@ -95,7 +95,7 @@ import ValetTestValues
         other.close()
     }
 
-    @Test func `see new settings while they read`() throws {
+    @Test func `Reading threads see new settings`() throws {
         try keychain.add(.generic("a"), "v")
         let keychain = keychain
         let thrown = onThreads(6) { thread in

@@ -17,27 +17,27 @@ import ValetSecretMemory
             ItemTransfer(additions: additions, deletions: versions), for: keychain.caller)
     }
 
-    @Test func `adds and deletes at once`() throws {
+    @Test func `Moving items adds and deletes at once`() throws {
         let old = try keychain.add(.generic("a"))
         try move([.generic("b"), .generic("c")], [old.version])
         #expect(try keychain.accounts(.generic()) == ["b", "c"])
     }
 
-    @Test func `does nothing if one is there already`() throws {
+    @Test func `Moving items does nothing if one of them exists at the destination`() throws {
         let old = try keychain.add(.generic("a"))
         let call = { try move([.generic("b"), .generic("a")], [old.version]) }
         #expect(failure(call) == .duplicateItem)
         #expect(try keychain.accounts(.generic()) == ["a"])
     }
 
-    @Test func `does nothing if a source is gone`() throws {
+    @Test func `Moving items does nothing if a source is gone`() throws {
         let old = try keychain.add(.generic("a"))
         try keychain.delete(.exact("a"))
         #expect(failure { try move([.generic("b")], [old.version]) } == .itemNotFound)
         #expect(try keychain.accounts(.generic()) == [])
     }
 
-    @Test func `does not delete a value that was stored after the item was read`() throws {
+    @Test func `Moving items does not delete a value that was stored after the read`() throws {
         let old = try keychain.add(.generic("a"), "old")
         try keychain.update(.exact("a"), ItemChanges(), "newer")
         #expect(failure { try move([.generic("b")], [old.version]) } == .itemNotFound)
@@ -63,7 +63,9 @@ import ValetSecretMemory
     }
 
     @Test(arguments: [false, true])
-    func `keeps value, attributes, group and reference`(_ isSynchronizable: Bool) throws {
+    func `Changing the class of items keeps value, attributes, group and reference`(
+        _ isSynchronizable: Bool
+    ) throws {
         let item = NewItem.generic("a", [.label: .text("l")], isSynchronizable: isSynchronizable)
         let old = try keychain.add(item.inGroup("two"), "value")
         try change([old])
@@ -77,7 +79,7 @@ import ValetSecretMemory
         #expect(try keychain.number("SELECT count(*) FROM item") == 1)
     }
 
-    @Test func `leaves an item without a value without one`() throws {
+    @Test func `Changing the class of an item without a value leaves it without one`() throws {
         let addition = Addition(.generic("a"), value: nil)
         let old = try keychain.store.add(addition, for: keychain.caller)
         try change([old])
@@ -85,7 +87,7 @@ import ValetSecretMemory
         #expect(try keychain.item(.exact("a"))?.protectionClass == .afterFirstUnlock)
     }
 
-    @Test func `changes none of them if one has been changed`() throws {
+    @Test func `Changing the class of items does nothing if one of them has changed`() throws {
         let items = try ["a", "b"].map { try keychain.add(.generic($0), "value of \($0)") }
         try keychain.update(.exact("b"), ItemChanges(), "newer")
         #expect(failure { try change(items) } == .itemNotFound)
@@ -95,7 +97,9 @@ import ValetSecretMemory
     }
 
     @Test(arguments: `A damaged item`.damages)
-    func `changes none of them if one is damaged`(_ sql: StaticString) throws {
+    func `Changing the class of items does nothing if one of them is damaged`(_ sql: StaticString)
+        throws
+    {
         let items = try ["a", "b"].map { try keychain.add(.generic($0), "value of \($0)") }
         try keychain.tamper(sql, items[1].parameter)
         let code = failure { try change(items) }
@@ -104,14 +108,14 @@ import ValetSecretMemory
         #expect(try keychain.store.status().quarantinedRowCount == 0)
     }
 
-    @Test func `changes none of them if the class is not available`() throws {
+    @Test func `Changing the class of items does nothing if the class is not available`() throws {
         let old = try keychain.add(.generic("a"), "value")
         let call = { try change([old], to: .whenPasscodeSetThisDeviceOnly) }
         #expect(failure(call) == .passcodeNotSet)
         #expect(try keychain.value(.exact("a")) == "value")
     }
 
-    @Test func `changes none of them if an addition is there already`() throws {
+    @Test func `Changing the class of items does nothing if an addition exists already`() throws {
         let old = try keychain.add(.generic("a"), "value")
         try keychain.add(.generic("b"), "value")
         let addition = Addition(.generic("b"), value: .text("other"))
@@ -141,7 +145,9 @@ import ValetSecretMemory
         try epochs.store.perform(ItemTransfer(changes: [change]), for: epochs.caller)
     }
 
-    @Test func `keeps the value that the person has opened`() throws {
+    @Test func `Changing the class of an item that needs the user keeps the value that was opened`()
+        throws
+    {
         try epochs.add("a", EpochStore.accessControl(.devicePasscode))
         try change("a", .generic("a", as: .afterFirstUnlock), "value of a")
         #expect(try epochs.value("a") == "value of a")
@@ -149,14 +155,14 @@ import ValetSecretMemory
         #expect(item.accessControl == nil && item.protectionClass == .afterFirstUnlock)
     }
 
-    @Test func `changes nothing without the value`() throws {
+    @Test func `Changing the class of an item that needs the user requires its value`() throws {
         try epochs.add("a", EpochStore.accessControl(.devicePasscode))
         let code = epochs.code { try change("a", .generic("a", as: .afterFirstUnlock), nil) }
         #expect(code == .interactionNotAllowed)
         #expect(epochs.read("a", try epochs.passcodeProof()) == .value("value of a"))
     }
 
-    @Test func `puts a plain item under an access control`() throws {
+    @Test func `Changing the class of a plain item to an access control guards it`() throws {
         try epochs.add("a")
         let control = try EpochStore.accessControl(
             .devicePasscode, as: .whenPasscodeSetThisDeviceOnly)
@@ -165,7 +171,9 @@ import ValetSecretMemory
         #expect(epochs.read("a", try epochs.passcodeProof()) == .value("value of a"))
     }
 
-    @Test func `changes nothing while the item is locked`() throws {
+    @Test func `Changing the class of an item that needs the user does nothing while it is locked`()
+        throws
+    {
         try epochs.add("a")
         let version = try version("a")
         try epochs.store.lock(all: false)

@@ -43,7 +43,7 @@ import ValetSystem
         #expect(try epochs.store.status().quarantinedRowCount == 0)
     }
 
-    @Test func `are read by name, by query and all at once`() throws {
+    @Test func `Items of two epochs are read by name, by query and all at once`() throws {
         try prepare()
         try atBothTimes { () throws in
             for account in ["a", "b", "c"] {
@@ -57,7 +57,7 @@ import ValetSystem
         }
     }
 
-    @Test func `are damaged if one says that it is another sort`() throws {
+    @Test func `Items of two epochs are damaged if they say that they are another sort`() throws {
         try prepare()
         try epochs.keychain.tamper("UPDATE item SET flags = 1 WHERE change_number IS NULL")
         for account in ["a", "b", "c"] {
@@ -65,7 +65,7 @@ import ValetSystem
         }
     }
 
-    @Test func `come in the order of adding`() throws {
+    @Test func `Items of two epochs come in the order of adding`() throws {
         try prepare()
         try epochs.add(.generic("d"))
         try atBothTimes { () throws in
@@ -78,7 +78,7 @@ import ValetSystem
         }
     }
 
-    @Test func `come group by group`() throws {
+    @Test func `Items of two epochs come group by group`() throws {
         try epochs.addFillers(forWrites: 4)
         try epochs.add(.generic("z").inGroup("two"))
         try epochs.add(.generic("a").inGroup("one"))
@@ -91,7 +91,7 @@ import ValetSystem
         }
     }
 
-    @Test func `cannot be added twice`() throws {
+    @Test func `Items of two epochs cannot be added twice`() throws {
         try prepare()
         for account in ["a", "b"] {
             #expect(epochs.code { try epochs.add(.generic(account)) } == .duplicateItem)
@@ -102,7 +102,7 @@ import ValetSystem
         }
     }
 
-    @Test func `are replaced where they are`() throws {
+    @Test func `Items of two epochs are replaced where they are`() throws {
         try prepare()
         let before = try epochs.items(Self.service).map(\.reference)
         try epochs.set(.generic("a"), "new a")
@@ -115,7 +115,7 @@ import ValetSystem
         }
     }
 
-    @Test func `are changed together`() throws {
+    @Test func `Items of two epochs are changed together`() throws {
         try prepare()
         let changes = ItemChanges(attributes: [.label: .text("new")])
         #expect(try epochs.update(.generic([.label: .text("l")]), changes) == 3)
@@ -125,7 +125,7 @@ import ValetSystem
         }
     }
 
-    @Test func `keep others from taking their primary key`() throws {
+    @Test func `Items of two epochs keep others from taking their primary key`() throws {
         try prepare()
         for (from, to) in [("b", "a"), ("a", "b"), ("a", "c")] {
             let changes = ItemChanges(attributes: [.account: .text(to)])
@@ -140,7 +140,7 @@ import ValetSystem
         }
     }
 
-    @Test func `are deleted by name and by attribute`() throws {
+    @Test func `Items of two epochs are deleted by name and by attribute`() throws {
         try prepare()
         #expect(try epochs.delete(.exact("a")) == 1)
         try epochs.add(.generic("d", [.label: .text("l")]))
@@ -152,14 +152,16 @@ import ValetSystem
         #expect(epochs.keychain.damage() == [])
     }
 
-    @Test func `are deleted by what only the open item tells`() throws {
+    @Test func `Items of two epochs are deleted by attributes that only the open item shows`()
+        throws
+    {
         try prepare()
         let date = try #require(epochs.items(.exact("a")).first?.attributes[.creationDate])
         #expect(try epochs.delete(.generic([.creationDate: date, .label: .text("l")])) == 3)
         #expect(try epochs.accounts(Self.service) == [])
     }
 
-    @Test func `keep their references`() throws {
+    @Test func `Items of two epochs keep their references`() throws {
         try prepare()
         let references = try epochs.items(Self.service).map(\.reference)
         try atBothTimes { () throws in
@@ -172,7 +174,7 @@ import ValetSystem
         #expect(try epochs.accounts(ItemQuery(references[1])) == ["b"])
     }
 
-    @Test func `leave tombstones in whichever epoch they were deleted`() throws {
+    @Test func `Items of two epochs leave tombstones in their own epoch`() throws {
         try epochs.addFillers(forWrites: 8)
         for account in ["a", "b", "c"] {
             try epochs.add(.generic(account, isSynchronizable: true))
@@ -203,7 +205,7 @@ import ValetSystem
             .map(\.logicalTime)
     }
 
-    @Test func `with view hints come after those without`() throws {
+    @Test func `Items of two epochs with view hints come after those without`() throws {
         let hint: [Attribute: AttributeValue] = [.syncViewHint: .text("h")]
         try epochs.addFillers(forWrites: 4)
         try epochs.add(.generic("a", hint), "hinted")
@@ -220,7 +222,7 @@ import ValetSystem
         }
     }
 
-    @Test func `are found by attributes of every kind`() throws {
+    @Test func `Items of two epochs are found by attributes of every kind`() throws {
         try epochs.addFillers(forWrites: 4)
         let more: [Attribute: AttributeValue] = [
             .path: .text("/p"), .port: .number(443), .comment: .text("c"), .type: .number(7),
@@ -244,7 +246,7 @@ import ValetSystem
         }
     }
 
-    @Test func `make way when they are damaged`() throws {
+    @Test func `Damaged items of two epochs are replaced`() throws {
         try prepare()
         let row = try #require(epochs.items(.exact("a")).first)
         try epochs.keychain.tamper(

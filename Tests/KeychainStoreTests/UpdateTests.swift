@@ -11,7 +11,7 @@ import ValetKeychainModel
 @Suite struct `Updating items` {
     let keychain = TestStore()
 
-    @Test func `changes what is given and keeps the rest`() throws {
+    @Test func `An update changes what is given and keeps the rest`() throws {
         let old = try keychain.add(.generic("a", [.label: .text("l")]), "v")
         try keychain.update(.exact("a"), ItemChanges(attributes: [.comment: .text("c")]))
         let item = try #require(try keychain.item(.exact("a")))
@@ -21,7 +21,7 @@ import ValetKeychainModel
         #expect(item.reference == old.reference)
     }
 
-    @Test func `changes every item that matches`() throws {
+    @Test func `An update changes every item that matches`() throws {
         for name in ["a", "b", "c"] { try keychain.add(.generic(name, service: "s")) }
         try keychain.add(.generic("d", service: "t"))
         let query = ItemQuery(.genericPassword, attributes: [.service: .text("s")])
@@ -30,7 +30,7 @@ import ValetKeychainModel
         #expect(try keychain.value(.exact("d", service: "t")) == "value")
     }
 
-    @Test func `finds items by what was changed`() throws {
+    @Test func `An update finds items by the attributes that it changes`() throws {
         try keychain.add(.generic("a", [.label: .text("old")]))
         try keychain.update(.exact("a"), ItemChanges(attributes: [.label: .text("new")]))
         #expect(try keychain.accounts(.generic([.label: .text("new")])) == ["a"])
@@ -38,12 +38,12 @@ import ValetKeychainModel
         #expect(keychain.damage() == [])
     }
 
-    @Test func `says when nothing matches`() throws {
+    @Test func `An update reports that nothing matches`() throws {
         try keychain.add(.generic("a"))
         #expect(failure { try keychain.update(.exact("b"), ItemChanges()) } == .itemNotFound)
     }
 
-    @Test func `may give the key another name`() throws {
+    @Test func `An update may give the key another name`() throws {
         let old = try keychain.add(.generic("a"), "v")
         try keychain.update(.exact("a"), ItemChanges(attributes: [.account: .text("b")]))
         #expect(failure { _ = try keychain.value(.exact("a")) } == .itemNotFound)
@@ -52,13 +52,13 @@ import ValetKeychainModel
         #expect(keychain.damage() == [])
     }
 
-    @Test func `may name the key that an item has`() throws {
+    @Test func `An update may give an item the key that it has`() throws {
         try keychain.add(.generic("a"), "v")
         try keychain.update(.exact("a"), ItemChanges(attributes: [.account: .text("a")]), "new")
         #expect(try keychain.value(.exact("a")) == "new")
     }
 
-    @Test func `refuses a key that is taken`() throws {
+    @Test func `An update refuses a key that is taken`() throws {
         try keychain.add(.generic("a"), "va")
         try keychain.add(.generic("b"), "vb")
         let changes = ItemChanges(attributes: [.account: .text("b"), .label: .text("l")])
@@ -68,7 +68,7 @@ import ValetKeychainModel
         #expect(try keychain.items(.generic([.label: .text("l")])).isEmpty)
     }
 
-    @Test func `changes none if two would become one`() throws {
+    @Test func `An update changes nothing if two items would become one`() throws {
         for name in ["a", "b", "c"] { try keychain.add(.generic(name), name) }
         let changes = ItemChanges(attributes: [.account: .text("x")])
         #expect(failure { try keychain.update(.generic(), changes, "x") } == .duplicateItem)
@@ -76,7 +76,7 @@ import ValetKeychainModel
         #expect(try keychain.items(.generic()).map(\.text) == ["a", "b", "c"])
     }
 
-    @Test func `moves items to another group of the caller`() throws {
+    @Test func `An update moves items to another group of the caller`() throws {
         try keychain.add(.generic("a"), "v")
         try keychain.update(.exact("a"), ItemChanges(accessGroup: "two"))
         #expect(try keychain.item(.exact("a"))?.accessGroup == "two")
@@ -87,7 +87,7 @@ import ValetKeychainModel
     }
 
     @Test(arguments: ProtectionClass.allCases.dropLast())
-    func `changes the protection class`(_ protectionClass: ProtectionClass) throws {
+    func `An update changes the protection class`(_ protectionClass: ProtectionClass) throws {
         try keychain.add(.generic("a", as: .afterFirstUnlock), "v")
         try keychain.update(.exact("a"), ItemChanges(protectionClass: protectionClass))
         #expect(try keychain.item(.exact("a"))?.protectionClass == protectionClass)
@@ -95,14 +95,14 @@ import ValetKeychainModel
         #expect(keychain.damage() == [])
     }
 
-    @Test func `refuses the class that needs a passcode`() throws {
+    @Test func `An update to the passcode class is refused without a passcode`() throws {
         try keychain.add(.generic("a"), "v")
         let changes = ItemChanges(protectionClass: .whenPasscodeSetThisDeviceOnly)
         #expect(failure { try keychain.update(.exact("a"), changes) } == .passcodeNotSet)
         #expect(try keychain.value(.exact("a")) == "v")
     }
 
-    @Test func `keeps an item without a value so`() throws {
+    @Test func `An update keeps an item without a value as it is`() throws {
         try keychain.add(.generic("a"), nil)
         try keychain.update(.exact("a"), ItemChanges(attributes: [.label: .text("l")]))
         #expect(try keychain.value(.exact("a")) == nil)
@@ -110,7 +110,7 @@ import ValetKeychainModel
         #expect(try keychain.value(.exact("a")) == "v")
     }
 
-    @Test func `does not touch synchronized items unless asked to`() throws {
+    @Test func `An update changes synchronized items only on request`() throws {
         try keychain.add(.generic("a"), "local")
         try keychain.add(.generic("a", isSynchronizable: true), "synced")
         try keychain.update(.exact("a"), ItemChanges(), "new")
@@ -119,7 +119,7 @@ import ValetKeychainModel
         #expect(try keychain.update(.exact("a", .any), ItemChanges(), "both") == 2)
     }
 
-    @Test func `raises the version of the row`() throws {
+    @Test func `An update raises the version of the row`() throws {
         let item = try keychain.add(.generic("a"))
         for version in 2...5 {
             try keychain.update(.exact("a"), ItemChanges(), "same")
@@ -127,7 +127,7 @@ import ValetKeychainModel
         }
     }
 
-    @Test func `changes an item with a view hint once`() throws {
+    @Test func `An update changes an item with a view hint once`() throws {
         let item = try keychain.add(.generic("a", [.syncViewHint: .text("h")]), "v")
         var query = ItemQuery.exact("a")
         query.attributes[.syncViewHint] = .text("h")
@@ -150,7 +150,7 @@ import ValetKeychainModel
 
     /// A clock that goes on, stands still, or is put right by a little.
     @Test(arguments: [1, 0, -0.1])
-    func `rise with every update`(_ seconds: Double) throws {
+    func `The dates of an item rise with every update`(_ seconds: Double) throws {
         try keychain.add(.generic("a"))
         var last = try dates()
         for _ in 0..<4 {
@@ -165,7 +165,7 @@ import ValetKeychainModel
 
     /// A clock that goes back by minutes, by an hour, by ten years, and to before 1970.
     @Test(arguments: [-60, -3600, -315_360_000, -1_900_000_000])
-    func `follow a clock that is set back`(_ seconds: Double) throws {
+    func `The dates of an item follow a clock that is set back`(_ seconds: Double) throws {
         let item = try keychain.add(.generic("a"))
         let row = try keychain.row(item)
         keychain.clock.advance(seconds: seconds)
@@ -183,7 +183,7 @@ import ValetKeychainModel
 
     /// The first and last nanosecond that there is, and the first of the years of this format.
     @Test(arguments: [.min, .max, -9_223_372_036_000_000_000, 0] as [Int64])
-    func `are taken from any clock`(_ nanoseconds: Int64) throws {
+    func `The dates of an item are taken from any clock`(_ nanoseconds: Int64) throws {
         keychain.clock.nanoseconds = nanoseconds
         try keychain.set(.generic("a"), "1")
         try keychain.set(.generic("a"), "2")
@@ -196,7 +196,7 @@ import ValetKeychainModel
         #expect(try keychain.value(.exact("a")) == "3")
     }
 
-    @Test func `rise with every setting`() throws {
+    @Test func `The dates of an item rise with every setting`() throws {
         try keychain.set(.generic("a"), "1")
         let first = try dates()
         try keychain.set(.generic("a"), "2")
@@ -205,7 +205,7 @@ import ValetKeychainModel
         #expect(second.modification >= first.modification + 0.0009)
     }
 
-    @Test func `are the present when the key changes`() throws {
+    @Test func `The dates of an item are the present time when its key changes`() throws {
         try keychain.add(.generic("a"))
         let first = try dates()
         keychain.clock.advance(seconds: -10)
@@ -213,7 +213,7 @@ import ValetKeychainModel
         #expect(try dates().modification == first.modification - 10)
     }
 
-    @Test func `may be set for the creation and not for the modification`() throws {
+    @Test func `An item's creation date may be set and its modification date may not`() throws {
         try keychain.add(.generic("a"))
         keychain.clock.advance(seconds: 1)
         let changes = ItemChanges(attributes: [
@@ -224,7 +224,7 @@ import ValetKeychainModel
         #expect(try dates().modification > 1000)
     }
 
-    @Test func `find their items exactly`() throws {
+    @Test func `The dates of an item find it exactly`() throws {
         let first = try keychain.add(.generic("a"))
         keychain.clock.advance(seconds: 1)
         try keychain.add(.generic("b"))
@@ -238,7 +238,7 @@ import ValetKeychainModel
     }
 
     @Test(arguments: [1, 0, -3600])
-    func `come with a logical time that rises`(_ seconds: Double) throws {
+    func `The dates of an item come with a logical time that rises`(_ seconds: Double) throws {
         let item = try keychain.add(.generic("a", isSynchronizable: true))
         var last = try keychain.row(item).logicalTime
         for _ in 0..<4 {

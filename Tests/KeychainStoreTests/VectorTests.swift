@@ -15,7 +15,7 @@ import ValetTestValues
 @Suite struct `The vectors of the format` {
     /// §3.1.
     @Test(arguments: try Vector.all("device-key"))
-    func `are device keys`(_ vector: Vector) throws {
+    func `The vectors of device keys have their outcomes`(_ vector: Vector) throws {
         let bytes = try vector.bytes("file")
         do {
             let file = try DeviceKeyFile(parsing: bytes.span)
@@ -37,7 +37,7 @@ import ValetTestValues
 
     /// §4.
     @Test(arguments: try Vector.all("keybag"))
-    func `are keybags`(_ vector: Vector) throws {
+    func `The vectors of keybags have their outcomes`(_ vector: Vector) throws {
         let bytes = try vector.bytes("keybag")
         do {
             let locked = try LockedKeybag(parsing: bytes)
@@ -61,7 +61,7 @@ import ValetTestValues
 
     /// §5, §6.
     @Test(arguments: try Vector.all("row"))
-    func `are rows`(_ vector: Vector) throws {
+    func `The vectors of rows have their outcomes`(_ vector: Vector) throws {
         let keys = try vector.unlock(LockedKeybag(parsing: vector.bytes("keybag")), "device_secret")
         let row = try vector.row()
         do {
@@ -96,7 +96,7 @@ import ValetTestValues
 
     /// A value and a header are the same in both directions, so that sealing once more opens, too.
     @Test(arguments: try Vector.all("row").filter { $0.outcome == .success })
-    func `can be sealed again`(_ vector: Vector) throws {
+    func `The vectors of the format can be sealed again`(_ vector: Vector) throws {
         let keys = try vector.unlock(LockedKeybag(parsing: vector.bytes("keybag")), "device_secret")
         var row = try vector.row()
         let cipher = ItemCipher(

@@ -21,7 +21,7 @@ import ValetKeychainModel
         }
     }
 
-    @Test func `are counted by keychain, in whatever call they are given, until one is right`()
+    @Test func `Wrong passcodes are counted per keychain in every call until one is right`()
         throws
     {
         let (mine, other) = (try keychain(), try keychain())
@@ -42,7 +42,7 @@ import ValetKeychainModel
         #expect(try wrongCount(mine) == 0)
     }
 
-    @Test func `cost longer and longer, and never longer than three seconds`() {
+    @Test func `Wrong passcodes cost longer and longer, up to three seconds`() {
         let pauses = (1...8).map { WrongPasscodes.pause(after: $0) / 1_000_000 }
         #expect(pauses == [100, 200, 400, 800, 1_600, 3_000, 3_000, 3_000])
         #expect(WrongPasscodes.pause(after: .max) == 3_000_000_000)
