@@ -28,7 +28,7 @@ def refuse_each(world, change):
             world, change, "-o", "/dev/null", "-e", f"trace={call[0]}", "-e",
             f"inject={call[0]}:error={error}:when={call[1]}")
         try:
-            was_refused = usable(change, outcome)
+            was_refused = usable(change, outcome, may_lock=call[0] in KEYRING)
             outcomes["refused" if was_refused else "done"] += 1
             verify(world, change, None if was_refused else "new")
         except Exception:
@@ -38,8 +38,12 @@ def refuse_each(world, change):
     print(f"{len(tried)} of {len(every)} calls: {dict(outcomes)}")
 
 
-def usable(change, outcome):
-    """Returns whether the change failed; the process must be able to go on either way."""
+def usable(change, outcome, may_lock):
+    """Returns whether the change failed; the process must be able to go on either way.
+
+    A change of keys that cannot share the new keys in the kernel ends them: with `may_lock` the
+    keychain may be locked afterwards. The next unlock brings everything back, as `verify` checks.
+    """
     expect(outcome.code == 0, "the agent died:", outcome)
     answers = outcome.out.decode().splitlines()
     if change.old != "-" and not change.interrupted:
@@ -55,6 +59,9 @@ def usable(change, outcome):
         # The keychain is still locked.
         return was_refused
     # This process does not read items that need the user.
+    if may_lock and state.split()[1] in ("locked", "beforeFirstUnlock"):
+        expect(any(items <= names for names in change.readable), "too many items:", items, state)
+        return was_refused
     expect(items in [names - {BOUND, GATED} for names in change.readable],
            "readable in the same process:", items, state)
     return was_refused
