@@ -139,7 +139,7 @@ extension LockedKeybag {
         }
     }
 
-    /// The id of the key of `protectionClass`, by which rows name it; nil if there is none.
+    /// The id of the key of `protectionClass`, by which rows name it; nil if the keybag lacks it.
     ///
     /// Trust it only if the keybag was unlocked, or has the digest of one that was.
     /// - Throws: ``KeybagError/Code/malformed``, ``KeybagError/Code/newer``.

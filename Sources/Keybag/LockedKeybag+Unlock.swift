@@ -11,7 +11,7 @@ extension LockedKeybag {
     /// - Throws: ``KeybagError/Code/needsProtector`` for a protector of another kind,
     ///   ``KeybagError/Code/wrongDeviceSecret``, ``KeybagError/Code/wrongPasscode``,
     ///   ``KeybagError/Code/tampered``; ``KeybagError/Code/malformed`` and
-    ///   ``KeybagError/Code/newer`` for a wrapped key that is none, or of a later version.
+    ///   ``KeybagError/Code/newer`` for a wrapped key that is malformed or of a later version.
     package func unlock(
         with protector: borrowing Protector, settings: [UInt8]
     ) throws(KeybagError) -> UnlockedKeybag {

@@ -122,7 +122,7 @@ package final class PresenceKeys: Sendable {
 
 /// Presence pairs: docs/FORMAT.md §4.2, records 0x0401 and 0x0402.
 extension LockedKeybag {
-    /// The public half of a pair, to which items are sealed; nil if there is none.
+    /// The public half of a pair, to which items are sealed; nil if the keybag lacks the pair.
     ///
     /// Trust it only if the keybag was unlocked, or has the digest of one that was: a writer of the
     /// database could have put another one here.

@@ -33,7 +33,7 @@ package struct DeviceKeyFolder {
     /// Of the device keys that its keybags name.
     let keyIDs: [KeyID]
 
-    /// The folder of the keychain that `facts` are of; nil if there is none.
+    /// The folder of the keychain that `facts` are of; nil if it does not exist.
     ///
     /// - Throws: ``SystemError``: as ``PrivateDirectory/open(_:creating:fileSystem:)``.
     package init?(_ location: KeychainLocation, _ facts: KeychainHeader) throws(SystemError) {

@@ -24,7 +24,7 @@ struct KeychainCreation {
         source = DeviceSecretSource(location: location)
     }
 
-    /// Opens the keychain at `location`; nil if there is none.
+    /// Opens the keychain at `location`; nil if it does not exist.
     ///
     /// - Throws: ``KeychainFailure``: `incomplete` if one of the two files is there alone,
     ///   `insecureFiles`, `unsupportedFileSystem`, `inputOutput`.
@@ -41,7 +41,7 @@ struct KeychainCreation {
         }
     }
 
-    /// Opens the keychain at `location`, which is created if there is none.
+    /// Opens the keychain at `location`, which is created if it does not exist.
     func openOrCreate() throws(KeychainFailure) -> OpenKeychain? {
         if let engine = try open() { return engine }
         let directory = try translating(Self.creating) {

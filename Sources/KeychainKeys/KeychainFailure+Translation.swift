@@ -36,7 +36,7 @@ extension KeychainFailure {
         case is NewPasswordDemand:
             self.init(
                 .interactionNotAllowed, during: operation,
-                message: "the item takes an application's password, and there is none",
+                message: "the item requires an application password, and none was given",
                 hint: "remove the item first, or give the password with SecItemUpdate")
         case is RowFailure: self.init(.damaged, during: operation, hint: Self.damageHint)
         case let error as LockStateError:

@@ -19,7 +19,7 @@ package struct StoreCall {
     package let now: Moment
     /// The program that writes, to be put on record; nil records nothing.
     package var program: ProgramRecord?
-    /// Whether to create a keychain if there is none.
+    /// Whether to create a keychain that does not exist.
     package var isCreating = false
     /// Whether the call is made again if the keychain was replaced in between. Only calls that read
     /// or write items are. A read may see the old keychain for a tenth of a second longer. All
@@ -101,8 +101,8 @@ package final class KeychainSlot: Sendable {
 
     fileprivate func end() { activeCalls.subtract(1, ordering: .sequentiallyConsistent) }
 
-    /// The keychain that is open, opened for `call` if necessary; nil if there is none and none is
-    /// to be created.
+    /// The keychain that is open, opened for `call` if necessary; nil if it does not exist
+    /// and `call` does not create it.
     fileprivate func current(_ call: StoreCall) throws -> OpenKeychain? {
         if call.checksSettings, !hasCheckedSettings.load(ordering: .relaxed) {
             try LockStates.checkSetting(during: call.operation)
@@ -155,7 +155,7 @@ package struct CallAttempts: ~Copyable {
 
     deinit { slot.end() }
 
-    /// The keychain for the next attempt; nil if there is none and none is to be created.
+    /// The keychain for the next attempt; nil if it does not exist and is not to be created.
     package mutating func next() throws -> OpenKeychain? {
         current = nil
         current = try slot.current(call)

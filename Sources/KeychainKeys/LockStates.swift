@@ -65,7 +65,7 @@ package final class LockStates: Sendable {
         if let keychainID {
             let store = store(of: keychainID, at: location)
             let hasKeys = try store.hasKeys()
-            // Programs with keys of their own share none, and lock when the mark changes.
+            // Programs with keys of their own share no keys, and lock when the mark changes.
             try store.lock(all: all)
             if hasKeys { return .one }
         }

@@ -256,7 +256,7 @@ extension AccessControl: CustomStringConvertible {
         return [("oa", "true"), ("ock", use), ("odel", "true"), ("okd", use), ("osgn", use)]
     }
 
-    /// The rule of the constraints; nil if there are none.
+    /// The rule of the constraints; nil without constraints.
     private var rule: String? {
         var members: [String] = []
         if constraints.contains(.userPresence) {

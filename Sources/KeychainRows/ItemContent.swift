@@ -110,7 +110,7 @@ extension AccessControl {
 extension ItemContent {
     /// The access control; nil for an item without one.
     ///
-    /// - Throws: ``RowFailure/content`` for bytes that are none.
+    /// - Throws: ``RowFailure/content`` for other bytes.
     package var accessControl: AccessControl? {
         get throws(RowFailure) {
             guard let value = attributes[.accessControl] else { return nil }

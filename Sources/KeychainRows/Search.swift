@@ -331,7 +331,7 @@ package enum FoundRow {
 
     /// Reads the row that `run` is at.
     ///
-    /// - Throws: ``SystemError/Code/outOfMemory`` if there is none for its value: opened, and
+    /// - Throws: ``SystemError/Code/outOfMemory`` if too little is left for its value: opened, and
     ///   handed out.
     package init(_ run: borrowing Statement.Run) throws(SystemError) {
         // What lies under a password is opened twice.

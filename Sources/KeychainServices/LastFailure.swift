@@ -13,7 +13,7 @@ public typealias OSStatus = Int32
 public let noErr: OSStatus = 0
 
 extension KeychainFailure {
-    /// The last failure of a keychain call on this thread; nil when there was none.
+    /// The last failure of a keychain call on this thread; nil before the first failure.
     ///
     /// Like `errno` it is not reset by calls that succeed.
     public package(set) static var last: KeychainFailure? {

@@ -165,7 +165,7 @@ final class PageWatch: Sendable {
 
     /// Opens the page to change it.
     ///
-    /// - Parameter making: Whether the file is made if there is none.
+    /// - Parameter making: Whether to make a file that does not exist.
     /// - Returns: nil if the file does not exist and is not made.
     /// - Throws: ``SystemError``.
     func changeable(making: Bool) throws(SystemError) -> LockPage? {

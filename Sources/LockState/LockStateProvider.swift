@@ -43,7 +43,7 @@ package struct LockStateProvider: Hashable, Sendable {
         package var refusal: LockStateError?
         /// Whether the kernel gives an id of this run of the machine.
         package var hasBootID = true
-        /// The sign that this is a container; nil if there is none.
+        /// The sign that this is a container; nil outside of one.
         package var container: String?
         /// Whether user ids differ from the machine's (user_namespaces(7)).
         package var hasOwnUserIDs = false

@@ -18,7 +18,7 @@ internal import ValetCSodium
     /// Why a secret of up to 4 KiB is or was outside of guarded memory that cannot be swapped out;
     /// nil if none was.
     ///
-    /// Makes the arena if there is none yet. In a forked child the answer is about the child.
+    /// Makes the arena unless it exists. In a forked child the answer is about the child.
     package static var failure: SecretMemoryError? {
         shared.lockFailure ?? shared.overflow
     }

@@ -131,8 +131,6 @@ package final class FolderWatch: Sendable {
             guard Poll.wait(for: &requests, until: deadline) else { return false }
             let isRung = requests[0].revents != 0
             let isNotified = requests[1].revents != 0
-            // The kernel had no memory for poll(2). A needless look does no harm.
-            guard isRung || isNotified else { return true }
             // Other code has closed them: each waiter looks, and calls `watch` again.
             guard descriptors.withLock({ $0.areSound }) else { return true }
             var value: eventfd_t = 0

@@ -168,22 +168,3 @@ extension SystemError.Code {
         }
     }
 }
-
-extension String {
-    /// The text, quoted as one word of a shell command.
-    var quotedForShell: String {
-        let plain = utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."),
-                UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "+"), UInt8(ascii: ":"):
-                true
-            default: false
-            }
-        }
-        if plain, !isEmpty { return self }
-        return "'"
-            + split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
-            + "'"
-    }
-}

@@ -6,7 +6,7 @@ internal import ValetCLinux
 /// A file that may tell a program something about itself, because only root and the user can change
 /// it. `KeychainServices` reads declarations of applications this way.
 package enum TrustedFile {
-    /// The contents of a small file; nil if there is none at `path`.
+    /// The contents of a small file; nil if nothing is at `path`.
     ///
     /// The checks are made on the file that is open, so that no other can take its place.
     ///
@@ -25,7 +25,7 @@ package enum TrustedFile {
         guard file.number >= 0 else {
             let code = errno
             var status = stat()
-            // A file in a folder that this process may not search is none to it.
+            // A file in a folder that this process may not search counts as absent.
             guard unsafe lstat(path, &status) == 0 else { return nil }
             throw SystemError(errno: code, during: operation, path: path)
         }

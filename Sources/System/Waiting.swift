@@ -131,19 +131,21 @@ package struct WaitLimit: Sendable {
 
 /// The only caller of poll(2) in this package.
 enum Poll {
-    /// In nanoseconds: the pause where the kernel has no memory for the call.
+    /// In nanoseconds: the pause before another try where the kernel refuses the call.
     private static let pause: Int64 = 100_000_000
 
     /// Waits until one of `requests` is ready.
     ///
-    /// - Returns: false at the deadline. If the kernel has no memory, true after a pause, with no
-    ///   request marked as ready: the caller looks anyway, and learns what is wrong.
+    /// Where the kernel refuses to wait, for want of memory, this tries again until the deadline.
+    /// Nothing counts as ready in the meantime: the caller may read a descriptor that blocks.
+    ///
+    /// - Returns: false at the deadline.
     static func wait(for requests: inout [pollfd], until deadline: Deadline) -> Bool {
         while true {
             let count = unsafe poll(
                 &requests, nfds_t(requests.count), deadline.pollMilliseconds)
             if count > 0 { return true }
-            if count < 0, errno != EINTR { return deadline.sleep(atMost: pause) }
+            if count < 0, errno != EINTR { _ = deadline.sleep(atMost: pause) }
             if deadline.hasPassed { return false }
         }
     }

@@ -221,9 +221,8 @@ extension PasscodeAsker {
     /// Shows `prompt` and returns when the person chooses `alternative`.
     ///
     /// A pinentry is used only with a window: killed on a terminal, it would leave its drawing
-    /// there. On a terminal, Enter chooses the alternative, or declines if there is none. Other
-    /// input is neither shown nor used. The prompt's `label` and its settings for entries are
-    /// ignored.
+    /// there. On a terminal, Enter chooses the alternative, or declines without one. Other input
+    /// is neither shown nor used. The prompt's `label` and its settings for entries are ignored.
     /// - Parameter alternative: The text of the button; nil if there is nothing to choose.
     /// - Throws: `cancelled` if the person declined, and after a cancellation; `timedOut`;
     ///   `unavailable` with the reason if there is no place to show it; `malformed`.

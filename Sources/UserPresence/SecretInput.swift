@@ -15,7 +15,7 @@ package struct SecretInput: ~Copyable {
         bytes = SecretBytes(byteCount: capacity)
     }
 
-    /// The first byte; `nil` if there is none.
+    /// The first byte; `nil` for an empty input.
     package var firstByte: UInt8? { byteCount > 0 ? byte(at: 0) : nil }
     /// Whether the last byte is a newline.
     package var endsInNewline: Bool { byteCount > 0 && byte(at: byteCount - 1) == 0x0A }

@@ -104,7 +104,7 @@ struct SortedListing {
     var reservedByteCount: Int { bytes.capacity }
     /// Whether there are items for another listing.
     var isCut: Bool { cutoff != nil }
-    /// The last item, packed; nil if there is none.
+    /// The last item, packed; nil for an empty list.
     var lastPacked: [UInt8]? { entries.last.map { Array(bytes[$0]) } }
 
     /// Keeps an item if it is among the first ones.

@@ -91,7 +91,7 @@ extension ListedItem {
         ("  accessibility", "a value of --accessibility, or always, always-this-device-only"),
         ("  requires", "what reading requires, as user-presence; null if nothing"),
         ("  cloud", "true for an item of an iCloud valet; nothing is sent to other devices yet"),
-        ("  byteCount", "the size of the value; null if there is none"),
+        ("  byteCount", "the size of the value; null without a value"),
         ("  modified", "ISO 8601, as 2001-01-01T00:00:00Z"),
     ]
 

@@ -57,7 +57,8 @@ import Testing
         "<dict><key>a</key><string>b</string><key>a</key><string>c</string></dict>",
         "<string>&unknown;</string>", "<string>&#0;</string>", "<string>&#xD800;</string>",
         "<string>&lt</string>", "<string><true/></string>", "<string>a</string", "<unknown/>",
-        "<string>\u{1}</string>", "<string><![CDATA[a</string>", "<!-- <dict/>",
+        "<string>\u{1}</string>", "<string>&#+65;</string>", "<string><![CDATA[a</string>",
+        "<!-- <dict/>",
         "<?xml version='1.0' encoding='UTF-16'?><dict/>",
         "<!DOCTYPE plist [<!ENTITY a 'b'>]><string>&a;</string>",
     ])
@@ -98,6 +99,21 @@ import Testing
         let table = UInt8(bytes.count)
         bytes += places + [0, 0, 0, 0, 0, 0, 1, 1]
         for number in [UInt8(count), 0, table] { bytes += [0, 0, 0, 0, 0, 0, 0, number] }
+        #expect(throws: PropertyList.Failure.tooDeep) { _ = try PropertyList(bytes) }
+    }
+
+    /// An array of 100 places, all of one text of 60,000 bytes: 6 MB of text in a file of 60 kB.
+    @Test func `A binary property list that shares a long text is read up to a limit`() {
+        var bytes = Array("bplist00".utf8)
+        bytes += [0xaf, 0x10, 100] + [UInt8](repeating: 1, count: 100)
+        let second = bytes.count
+        bytes += [0x5f, 0x11, UInt8(60000 >> 8), UInt8(60000 & 255)]
+        bytes += [UInt8](repeating: UInt8(ascii: "a"), count: 60000)
+        let table = bytes.count
+        bytes += [0, 8, 0, UInt8(second)] + [0, 0, 0, 0, 0, 0, 2, 1]
+        for number in [2, 0, table] {
+            bytes += [0, 0, 0, 0, 0, 0, UInt8(number >> 8), UInt8(number & 255)]
+        }
         #expect(throws: PropertyList.Failure.tooDeep) { _ = try PropertyList(bytes) }
     }
 }

@@ -79,7 +79,7 @@ private final class LockableStore {
                 == .passcodeNotSet)
     }
 
-    @Test func `Checking a recovery key recognises it and reports that there is none`() throws {
+    @Test func `Checking a recovery key recognises it and reports a missing one`() throws {
         let typed = LockableStore.bytes("V1")
         func message(_ text: borrowing SecretBytes) -> String? {
             do throws(KeychainFailure) {

@@ -109,7 +109,7 @@ import ValetKeychainModel
         #expect(try epochs.state() == .unlocked)
     }
 
-    /// Programs with keys of their own share none; they lock when the mark in the page changes.
+    /// Programs with keys of their own share no keys; they lock when the mark in the page changes.
     @Test(arguments: [false, true])
     func `Locking changes the mark even if no keys are shared`(_ all: Bool) throws {
         func marks() throws -> Data {

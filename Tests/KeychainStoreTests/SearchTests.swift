@@ -151,7 +151,7 @@ import ValetKeychainModel
     }
 
     @Test(arguments: [Attribute.syncViewHint, .tokenID])
-    func `An empty view hint or token is none`(_ attribute: Attribute) throws {
+    func `An empty view hint or token counts as absent`(_ attribute: Attribute) throws {
         try keychain.add(.generic("a"), "v")
         var query = ItemQuery.exact("a")
         query.attributes[attribute] = .text("")

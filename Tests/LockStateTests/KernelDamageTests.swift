@@ -397,14 +397,15 @@ extension Kernel {
         }
 
         @Test(arguments: [mode_t(0o755), 0o770])
-        func `A runtime folder of the user that others may enter is none`(_ mode: mode_t) throws {
+        func `A runtime folder of the user that others may enter is not used`(_ mode: mode_t) throws
+        {
             _ = unsafe chmod("\(root.path)/\(geteuid())", mode)
             try sample.publish()
             #expect(FileManager.default.fileExists(atPath: sample.filePath))
             #expect(!FileManager.default.fileExists(atPath: path))
         }
 
-        @Test func `A runtime folder of the user that is a symbolic link is none`() throws {
+        @Test func `A runtime folder of the user that is a symbolic link is not used`() throws {
             let own = "\(root.path)/\(geteuid())"
             _ = unsafe rename(own, own + ".elsewhere")
             _ = unsafe symlink(own + ".elsewhere", own)
@@ -412,7 +413,7 @@ extension Kernel {
             #expect(FileManager.default.fileExists(atPath: sample.filePath))
         }
 
-        @Test func `A runtime folder of the user on a disk is none`() throws {
+        @Test func `A runtime folder of the user on a disk is not used`() throws {
             // A folder that is not in memory.
             let disk = "/var/tmp/valet-test-\(UUID().uuidString)"
             for folder in [disk, "\(disk)/\(geteuid())"] { _ = unsafe mkdir(folder, 0o700) }

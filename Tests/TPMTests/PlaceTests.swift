@@ -23,7 +23,7 @@ import ValetTestValues
         }
     }
 
-    @Test func `Looking for a TPM says that there is none`() throws {
+    @Test func `Looking for a TPM reports a missing one`() throws {
         try folder.write([], to: "file")
         let places: [TPMDevice.Place] = [
             .device(path: folder.path("absent")), .device(path: folder.path("file")),

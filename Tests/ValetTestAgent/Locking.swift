@@ -7,7 +7,7 @@ import ValetKeychainServices
 
 /// What a reader sees while others lock the keychain.
 enum Locking {
-    /// Does what `words` say; nil if that is none of these verbs.
+    /// Does what `words` say; nil for another verb.
     static func perform(_ verb: String, _ words: [String]) -> String? {
         switch verb {
         case "tally": return tally(words[0], seconds: Double(words[1]) ?? 1)

@@ -27,7 +27,7 @@ struct SystemBus: ~Copyable {
         self.connection = connection
     }
 
-    /// Finds the owner of a name, starts the service if there is none, and checks that the owner
+    /// Finds the owner of a name, starts the service if it does not run, and checks that the owner
     /// runs as user `user`. All further calls use the owner's unique name: a later owner of the
     /// name gets none of them.
     ///

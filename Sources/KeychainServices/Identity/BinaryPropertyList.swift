@@ -13,6 +13,7 @@ struct BinaryPropertyList {
     /// Where the table of places begins.
     private let table: Int
     private var valueCount = 0
+    private var byteCount = 0
 
     init(_ bytes: [UInt8]) throws(PropertyList.Failure) {
         guard bytes.count >= 40 else { throw .malformed }
@@ -94,7 +95,7 @@ struct BinaryPropertyList {
 
     /// How many elements, bytes or UTF-16 units an object has: four bits of its marker, or a number
     /// behind it.
-    private func length(
+    private mutating func length(
         _ marker: UInt8, at place: inout Int
     ) throws(PropertyList.Failure) -> Int {
         guard marker & 15 == 15 else { return Int(marker & 15) }
@@ -103,7 +104,7 @@ struct BinaryPropertyList {
         return try Self.number(in: try take(1 << Int(size & 15), at: &place)[...])
     }
 
-    private func references(
+    private mutating func references(
         _ count: Int, at place: inout Int
     ) throws(PropertyList.Failure) -> [Int] {
         guard count <= bytes.count else { throw .malformed }
@@ -115,10 +116,12 @@ struct BinaryPropertyList {
     }
 
     /// The next `count` bytes of an object, which all lie before the table.
-    private func take(
+    private mutating func take(
         _ count: Int, at place: inout Int
     ) throws(PropertyList.Failure) -> [UInt8] {
         guard place >= 8, place <= table, count <= table - place else { throw .malformed }
+        byteCount += count
+        guard byteCount <= PropertyList.byteLimit else { throw .tooDeep }
         defer { place += count }
         return Array(bytes[place..<(place + count)])
     }

@@ -61,7 +61,7 @@ extension BundleInformation {
         return program
     }
 
-    /// The file that names `program` now; nil if there is none.
+    /// The file that names `program` now; nil if no file does.
     package static func existingPath(ofProgram program: String) -> String? {
         paths(ofProgram: program).first(where: GivenFile.exists)
     }

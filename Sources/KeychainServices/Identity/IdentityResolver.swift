@@ -11,7 +11,7 @@ struct IdentityResolver {
     let environment: [String: String]
     /// The program's path; nil where the system does not say.
     let executablePath: String?
-    /// Reads a file; returns nil if there is none, throws if it cannot be trusted or read.
+    /// Reads a file; returns nil if it does not exist, throws if it cannot be trusted or read.
     let readFile: (String) throws(KeychainFailure) -> [UInt8]?
 
     /// The identity from the first of these: entitlements, Flatpak, Snap, `Info.plist`, the
@@ -159,7 +159,7 @@ extension IdentityResolver {
     /// The user to whom files of the host's root seem to belong in a Flatpak sandbox.
     private static let unknownUser: UInt32 = 65534
 
-    /// The contents of a file that says something about this program; nil if there is none.
+    /// The contents of a file that says something about this program; nil if it does not exist.
     ///
     /// - Throws: `insecureFiles` unless it is a regular file of root or of the user that nobody
     ///   else may write; `invalidRequest` if it is larger than 1 MiB; `inputOutput`.

@@ -19,7 +19,7 @@ enum PropertyList: Hashable, Sendable {
     enum Failure: Error, Hashable {
         case malformed
         /// Nested deeper than ``depthLimit``, in a circle, or with more values than
-        /// ``valueLimit``.
+        /// ``valueLimit`` or more bytes in them than ``byteLimit``.
         case tooDeep
     }
 
@@ -27,8 +27,10 @@ enum PropertyList: Hashable, Sendable {
     static let depthLimit = 32
     /// How many values a list may have: a bound for a binary list, whose arrays may share values.
     static let valueLimit = 16384
+    /// How many bytes of a binary list are read, counted again wherever a value is shared.
+    static let byteLimit = 4 << 20
 
-    /// Reads all of `bytes`. Takes time in proportion to their number.
+    /// Reads all of `bytes`, within the limits above.
     init(_ bytes: [UInt8]) throws(Failure) {
         if bytes.starts(with: BinaryPropertyList.magic) {
             var reader = try BinaryPropertyList(bytes)
@@ -153,11 +155,12 @@ private struct XMLPropertyList {
         case "apos": return "'"
         case "quot": return "\""
         default:
-            let number =
-                name.hasPrefix("#x")
-                ? UInt32(name.dropFirst(2), radix: 16)
-                : name.hasPrefix("#") ? UInt32(name.dropFirst()) : nil
-            guard let scalar = number.flatMap(Unicode.Scalar.init) else { throw .malformed }
+            let (digits, radix) =
+                name.hasPrefix("#x") ? (name.dropFirst(2), 16) : (name.dropFirst(), 10)
+            // `UInt32` takes a sign, too.
+            guard name.hasPrefix("#"), digits.allSatisfy(\.isHexDigit),
+                let scalar = UInt32(digits, radix: radix).flatMap(Unicode.Scalar.init)
+            else { throw .malformed }
             return scalar
         }
     }

@@ -267,7 +267,7 @@ extension Moment {
     }
 }
 
-/// The tombstone in whose place a row is written; nothing where there was none.
+/// The tombstone in whose place a row is written; empty without a tombstone.
 struct Predecessor {
     var logicalTime: Int64 = 0
     var modificationDate: Double?

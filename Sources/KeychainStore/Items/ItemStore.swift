@@ -80,13 +80,13 @@ extension ItemStore {
     enum Reading { case read }
     /// A read of one item by its name, which is a transaction of its own.
     enum LookingUp { case lookUp }
-    /// A write transaction; `create` makes a keychain if there is none.
+    /// A write transaction; `create` makes a keychain that does not exist.
     enum Writing { case write, create }
     /// A look at the keychain itself, opened or not.
     enum Inspecting { case inspect }
     /// Work on keys, which is never made again. A `lock` ignores the settings of the process.
     enum Keying { case keys, lock }
-    /// A change of keys; `create` makes a keychain if there is none.
+    /// A change of keys; `create` makes a keychain that does not exist.
     enum ChangingKeys { case changeKeys, createKeys }
 
     /// Runs `body` in one read transaction; nil if there is no keychain.
@@ -140,7 +140,7 @@ extension ItemStore {
         }
     }
 
-    /// Runs `body` with the keychain itself; nil if there is none.
+    /// Runs `body` with the keychain itself; nil if there is no keychain.
     func perform<R>(
         _: Inspecting, _ operation: String, _ body: (KeyAccess) throws -> R
     ) throws(KeychainFailure) -> R? {

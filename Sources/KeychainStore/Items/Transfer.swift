@@ -137,7 +137,8 @@ extension ItemStore {
     ///
     /// The item that is there keeps its group, attributes and persistent reference, and becomes
     /// synchronizable if the addition is. Of several the first that is as synchronizable as the
-    /// addition stays. Damaged items are none; one in the place of an addition goes to quarantine.
+    /// addition stays. Damaged items do not count; one in the place of an addition goes to
+    /// quarantine.
     ///
     /// - Throws: ``KeychainFailure``: `missingEntitlement`, `valueTooLarge`, `passcodeNotSet`;
     ///   `locked` also if an item that is found is.

@@ -34,8 +34,8 @@ package struct KeychainStatus: Sendable {
     package var isRotating = false
     /// Whether old keys may still be on the disk, because a reader still uses the old rows.
     package var isErasePending = false
-    /// The public half of the recovery key that opens the keychain; nil if there is none. It is
-    /// not authenticated here: use it to notice another key, and for nothing else.
+    /// The public half of the recovery key that opens the keychain; nil without one. It is not
+    /// authenticated here: use it to notice another key, and for nothing else.
     package var recoveryPublicKey: [UInt8]?
     /// Where opened keys lie, `kernel` or `process`; nil without a passcode.
     package var lockStateProvider: String?

@@ -12,7 +12,7 @@ internal import ValetTPM
 
 /// New keys for a keychain: spec/keys-and-states.md §5, §6.
 extension ItemStore {
-    /// Sets the first passcode; the keychain, which is made if there is none, is unlocked then.
+    /// Sets the first passcode and unlocks the keychain, which is created if it does not exist.
     ///
     /// - Returns: How many damaged rows were set aside.
     /// - Throws: ``KeychainFailure``: `duplicateItem` if there is a passcode already; `damaged`,

@@ -94,8 +94,8 @@ package struct BackedUpItem: Sendable {
 extension ItemStore {
     private static let restoring = "restore the backup"
 
-    /// Brings the items of a backup into the keychain, which is created if there is none: all of
-    /// them, into the groups that they were in, or nothing.
+    /// Brings the items of a backup into the keychain, which is created if necessary: all of them,
+    /// into the groups that they were in, or nothing.
     ///
     /// The file is read to its end before anything else is done, and again, item by item, inside
     /// one write transaction. So memory holds one item at a time, and the log grows by what is

@@ -14,7 +14,7 @@ enum AssuanLine: Equatable {
     /// A status line; whether it reports that the person typed the passcode twice.
     case status(isRepeated: Bool)
 
-    /// Reads a line without its newline; `nil` if it is none of these.
+    /// Reads a line without its newline; `nil` if it is another line.
     init?(_ line: Span<UInt8>) {
         guard line.count <= Self.maximumByteCount else { return nil }
         if Self.starts(line, with: "D ") {

@@ -16,7 +16,7 @@ struct PinentrySearch {
     /// The text of a small file; `nil` if it cannot be read.
     let contents: (String) -> String?
 
-    /// The path of the program; `nil` if there is none.
+    /// The path of the program; `nil` if none was found.
     ///
     /// `VALET_PINENTRY` (a path, or a name on `PATH`), else `pinentry-program` of gpg-agent, else
     /// the first known name on `PATH`. Relative folders and paths are never used.

@@ -147,7 +147,7 @@ struct ParsedValues: Hashable, Sendable {
     var options: [String: String] = [:]
     var flags: Set<String> = []
 
-    /// The value given for an argument; nil if there is none.
+    /// The value given for an argument; nil if the argument was not given.
     subscript(argument: ArgumentDeclaration) -> String? { arguments[argument.name] }
 
     /// The value given for an option, or its default.

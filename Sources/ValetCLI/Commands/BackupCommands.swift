@@ -216,7 +216,7 @@ struct BackupRestoreCommand: Command {
         name: "backup restore", abstract: "restore the items of a backup into the keychain",
         discussion: [
             "Restores the items of all applications, each into its group, with its dates. "
-                + "Creates the keychain if there is none. Requires one of --replace, --keep-newer "
+                + "Creates the keychain if necessary. Requires one of --replace, --keep-newer "
                 + "and --skip-existing, for items that both the backup and the keychain have. Two "
                 + "items are the same if they agree in class, group, whether they are "
                 + "synchronized, and names: service and account, or server, protocol, port and so "

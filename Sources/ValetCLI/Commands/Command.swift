@@ -64,7 +64,7 @@ extension Context {
 
     /// The keychain as a whole, with its status. Its device key is available.
     ///
-    /// - Parameter creating: Whether the verb creates a keychain if there is none.
+    /// - Parameter creating: Whether the verb creates a keychain that does not exist.
     /// - Throws: ``ExitCode/notFound`` without a keychain, ``ExitCode/failure`` without its device
     ///   key.
     func usableStore(

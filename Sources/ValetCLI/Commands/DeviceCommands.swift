@@ -352,7 +352,7 @@ extension DeviceKeySource {
 /// How well a keychain is protected. `device` and `recovery use` compare it before and after.
 struct Protection {
     let hasPasscode: Bool
-    /// Where the device key is kept; nil if there is none yet.
+    /// Where the device key is kept; nil before it is made.
     let place: DeviceKeySource?
 
     init(_ status: KeychainStatus) {

@@ -27,7 +27,7 @@ struct PasscodeSetCommand: Command {
     static let declaration = CommandDeclaration(
         name: "passcode set", abstract: "set the first passcode",
         discussion: [
-            "Sets a passcode, and creates the keychain if there is none. The keychain can then be "
+            "Sets a passcode, and creates the keychain if necessary. The keychain can then be "
                 + "locked, and store items with the accessibility "
                 + "when-passcode-set-this-device-only. It gets new keys, and the old ones are "
                 + "erased from the disk. Where programs share opened keys, it is unlocked "

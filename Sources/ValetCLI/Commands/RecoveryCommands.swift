@@ -33,7 +33,7 @@ struct RecoveryCreateCommand: Command {
         discussion: [
             "Writes the key to standard output: 40 characters in groups of four, with check "
                 + "characters at the end. It is stored nowhere: write it down, and keep the paper "
-                + "apart from the machine. Creates the keychain if there is none.",
+                + "apart from the machine. Creates the keychain if necessary.",
             "The key stays valid when the passcode or the keys change. An earlier recovery key no "
                 + "longer opens the keychain, which cannot be undone: if there is one, the command "
                 + "asks first, or needs --yes. The earlier key still opens copies of the files "

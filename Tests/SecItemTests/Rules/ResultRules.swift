@@ -115,7 +115,7 @@ import Testing
             "§3.7 empty data is a value",
             [.add(["v_Data": Data()]), .copy(["r_Data": true], .value(""))]),
         Rule(
-            "§3.7 a flag that is false is none",
+            "§3.7 a flag that is false counts as absent",
             [.add("a"), .copy(["r_Data": false, "r_Attributes": false])]),
         Rule(
             "§3.8 what was set comes back with its type",
