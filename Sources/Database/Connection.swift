@@ -7,8 +7,8 @@ package import ValetSystem
 /// One open SQLite database.
 ///
 /// A class, because SQLite keeps a pointer to it for two callbacks and its statements share it.
-/// One thread at a time may use a connection with all that was made from it. Dropping the last
-/// reference closes it; that of a writing connection belongs under the lock file
+/// One thread at a time may use a connection and everything made from it. Dropping the last
+/// reference closes it; for a writing connection, do so under the lock file
 /// (spec/keys-and-states.md §9.3).
 @safe package final class Connection {
     /// The path that SQLite opened, for messages.

@@ -15,7 +15,7 @@ package struct DatabaseReader: Hashable, Sendable {
 
 extension PrivateDirectory {
     // SQLite's locks on the index of the log: https://www.sqlite.org/walformat.html, §2.3.2. A
-    // reader holds one of these bytes for as long as its transaction.
+    // reader holds one of these bytes until its transaction ends.
     private static let readLocks: ClosedRange<Int> = 123...127
 
     /// The other processes that are reading the database `name` now. The kernel does not show those

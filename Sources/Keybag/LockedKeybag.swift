@@ -23,7 +23,7 @@ package struct LockedKeybag: Sendable {
     /// The code that authenticates the keybag with the settings beside it.
     package internal(set) var mac: Digest
 
-    /// Checks that the keybag was made with `secret`, by the name of it.
+    /// Checks by its id that the keybag was made with `secret`.
     ///
     /// - Throws: ``KeybagError/Code/wrongDeviceSecret``.
     func check(
@@ -54,10 +54,10 @@ package struct LockedKeybag: Sendable {
 }
 
 extension LockedKeybag {
-    /// The TPM's object of the device secret, as it is stored; nil if that comes from elsewhere.
+    /// The stored TPM object of the device secret; nil if the secret comes from elsewhere.
     package var tpmDeviceObject: [UInt8]? { records[.tpmDeviceObject] }
 
-    /// The TPM's object of the passcode's secret, as it is stored; nil if none is needed.
+    /// The stored TPM object of the passcode's secret; nil if none is needed.
     package var tpmPasscodeObject: [UInt8]? { records[.tpmPasscodeObject] }
 
     /// What protects the keychain: recorded in the keybag, not in the environment.

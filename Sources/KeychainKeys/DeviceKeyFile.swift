@@ -5,19 +5,20 @@ internal import ValetKeychainRows
 package import ValetSealing
 internal import ValetSecretMemory
 
-/// The contents of `device.key`: docs/FORMAT.md §3.1.
+/// The contents of `device.key`: docs/FORMAT.md §3.1. ``DeviceSecretSource`` and
+/// ``DeviceKeyFolder`` read such files; creation and epoch changes write them.
 package struct DeviceKeyFile: ~Copyable {
     static let byteCount = 122
     private static let magic = Array("VALETDEV".utf8)
     private static let version: UInt8 = 1
     private static let checksumOffset = 90
 
-    /// nil where the bytes are the secret alone, as given ones may be.
+    /// The keychain that the file names; nil for a bare secret, which names none.
     package let keychainID: KeychainID?
     /// The secret itself.
     package let secret: DeviceSecret
 
-    /// A file for that keychain, or for any.
+    /// A file for one keychain, or for any if `keychainID` is nil.
     package init(keychainID: KeychainID?, secret: consuming DeviceSecret) {
         self.keychainID = keychainID
         self.secret = secret
@@ -28,7 +29,7 @@ package struct DeviceKeyFile: ~Copyable {
         case malformed, newer, damaged
     }
 
-    /// Parses a device key that this library does not write: the file, or a bare secret of 32
+    /// Parses a device key that the user supplies: a file in this format, or a bare secret of 32
     /// bytes.
     package static func given(_ bytes: Span<UInt8>) throws(Flaw) -> DeviceKeyFile {
         guard bytes.count == DeviceSecret.byteCount else {
@@ -56,8 +57,7 @@ package struct DeviceKeyFile: ~Copyable {
         self.secret = secret
     }
 
-    /// What the file of a keychain begins with, before anything that tells one device key from
-    /// another: 26 bytes.
+    /// The first 26 bytes of every device key of a keychain. They contain nothing of the key.
     package static func start(of keychainID: KeychainID) -> [UInt8] {
         magic + [0, version] + keychainID.bytes
     }
@@ -66,7 +66,7 @@ package struct DeviceKeyFile: ~Copyable {
         prefix.indices.allSatisfy { bytes[$0] == prefix[$0] }
     }
 
-    /// Another one of the same bytes.
+    /// A copy.
     func copied(_ operation: String) throws(KeychainFailure) -> DeviceKeyFile {
         try translating(operation) {
             try encoded.withBytes { bytes throws(Flaw) in try DeviceKeyFile(parsing: bytes) }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What an epoch change is asked for, what it is made of, and what it leaves to be finished.
+// The values of an epoch change: its options, the wanted epoch, the prepared change, and the begun
+// change that is left to finish. `ItemStore.changeKeys` makes the first two.
 
 package import ValetKeybag
 package import ValetKeychainModel
@@ -10,19 +11,19 @@ internal import ValetSealing
 internal import ValetSecretMemory
 package import ValetTPM
 
-/// How a change of keys goes about it.
+/// The options of a change of keys.
 package struct EpochOptions {
-    /// Is told how many of how many rows have been sealed anew.
+    /// Called with the number of rows sealed again, and the number of all rows.
     package typealias Progress = (_ count: Int, _ total: Int) -> Void
 
-    /// Whether damaged rows are set aside, where else nothing is changed.
+    /// Whether to set damaged rows aside. If false, a damaged row makes the change fail.
     package var skipsDamaged: Bool
-    /// Is told how far it has come.
+    /// Called after each batch of rows.
     package var progress: Progress
 
     /// - Parameters:
-    ///   - skipsDamaged: Whether damaged rows are set aside, where else nothing is changed.
-    ///   - progress: Is told how far it has come.
+    ///   - skipsDamaged: Whether to set damaged rows aside, instead of failing.
+    ///   - progress: Called after each batch of rows.
     package init(
         skippingDamaged skipsDamaged: Bool = false, progress: @escaping Progress = { _, _ in }
     ) {
@@ -31,24 +32,24 @@ package struct EpochOptions {
     }
 }
 
-/// What is wanted of the next epoch.
+/// The request for the next epoch.
 package struct NextEpoch {
-    /// Nil for none.
+    /// The passcode; nil for none.
     let passcode: KeychainPasscode?
-    /// How much work it is to be to try the passcode.
+    /// The work that one try of the passcode costs.
     let stretching: PasscodeStretching
-    /// Whether the recovery key is to open it, too.
+    /// Whether the recovery key also opens the next epoch.
     package var keepsRecoveryKey = true
-    /// Whether to unlock a locked keychain: only where a passcode is set.
+    /// Whether to unlock a locked keychain. Has no effect without a passcode.
     package var unlocks = true
-    /// Where its device secret is to come from; nil leaves it where it is.
+    /// The source of its device secret; nil keeps the present source.
     package var source: DeviceKeySource?
-    /// Which registers of a TPM its device secret is bound to; nil for those that the last is.
+    /// The PCRs of a TPM that its device secret is bound to; nil for those of the present epoch.
     package var registers: PCRSelection?
-    /// How long to wait for a TPM, each time.
+    /// How long each call of the TPM may take.
     var patience = Duration.seconds(5)
 
-    /// An epoch like the last one, with that passcode.
+    /// An epoch like the present one, with this passcode.
     package init(
         passcode: KeychainPasscode?, stretching: PasscodeStretching,
         patience: Duration = .seconds(5)
@@ -65,27 +66,28 @@ package enum KeychainOpener: ~Copyable {
     case recovery(RecoveryProtector)
 }
 
-/// What the next epoch of a keychain is to be like.
+/// A prepared epoch change: everything that is needed to begin it in one transaction.
 package struct EpochChange: ~Copyable {
-    /// What opens the epoch that there is.
+/// Opens the present epoch.
     let opener: KeychainOpener
-    /// What is to open the next.
+    /// Will open the next epoch.
     package let protector: Protector
     /// Where the device secret of `protector` comes from.
     let deviceSource: DeviceKeySource
-    /// The device key that is to be written first, if it is new and ours.
+    /// The new device key, to be written first; nil if it does not come from `device.key`.
     let deviceKey: DeviceKeyFile?
-    /// Whether the recovery key is to open the next epoch, too.
+    /// Whether the recovery key also opens the next epoch.
     let keepsRecoveryKey: Bool
-    /// Whether it unlocks a locked keychain.
+    /// Whether the change unlocks a locked keychain.
     let unlocks: Bool
-    /// From before the passcode was checked: a lock that came since holds.
+    /// A moment before the passcode was checked: a lock since then wins.
     package var moment: LockMoment?
 
-    /// The keybags after the change: of the next epoch, and of the one before it.
+    /// The header after the change: the keybag of the next epoch, and that of the present one
+    /// wrapped for the new protector.
     ///
-    /// - Throws: As ``LockedKeybag/unlock(with:settings:)``; `malformed` after the last epoch that
-    ///   a database can name.
+    /// - Throws: As ``LockedKeybag/unlock(with:settings:)``; `malformed` if the epoch number would
+    ///   exceed what a database can store.
     package func keybags(after facts: KeychainHeader) throws(KeybagError) -> KeychainHeader {
         var settings = facts.settings
         settings.stamp = .random(in: .min ... .max)
@@ -99,8 +101,8 @@ package struct EpochChange: ~Copyable {
             at: facts.location)
     }
 
-    /// The keybags with which rows go from the oldest of three epochs straight to `next`; nil if
-    /// `facts` are of one epoch. They are in no database.
+    /// The header with which rows move from the oldest of three epochs straight to `next`; nil if
+    /// `facts` has only one epoch. No database ever contains it.
     ///
     /// - Throws: As ``keybags(after:)``.
     func keybagsOfOldest(
@@ -112,7 +114,7 @@ package struct EpochChange: ~Copyable {
             at: facts.location)
     }
 
-    /// A keybag behind the new protector.
+    /// The keybag with its root key wrapped for the new protector.
     private func rewrapped(
         _ keybag: LockedKeybag, _ settings: KeychainSettings, _ recovery: PublicKey?
     ) throws(KeybagError) -> LockedKeybag {
@@ -131,11 +133,11 @@ package struct EpochChange: ~Copyable {
     }
 }
 
-/// An epoch change that was begun, with what the rest of it takes. It lives as long as the
-/// call that began it: docs/FORMAT.md §4.7.
+/// A begun epoch change, with the keys to finish it. It lives as long as the call that began it:
+/// docs/FORMAT.md §4.7.
 package struct BegunEpoch {
-    /// The opened keys of both epochs: the keychain may be locked.
+    /// The opened keys of both epochs. They are not looked up, because the keychain may be locked.
     package let keys: OpenKeys
-    /// What opens values that take a person; nil without a passcode.
+    /// Opens values that require the user's presence; nil without a passcode.
     package let proof: PresenceProof?
 }

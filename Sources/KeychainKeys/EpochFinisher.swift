@@ -8,33 +8,35 @@ internal import ValetLockState
 internal import ValetSealing
 package import ValetSystem
 
-/// The rest of an epoch change, from wherever it was left: docs/FORMAT.md §4.4, steps 3 to 5. The
-/// call that began the change finishes it; where that ended early, every write does a part of it.
+/// Finishes an epoch change from wherever it stopped: docs/FORMAT.md §4.4, steps 3 to 5. The call
+/// that began the change finishes it. If that call ended early, the next unlock finishes it, and
+/// every write seals one batch.
 package struct EpochFinisher {
     private static let operation = "change the keys"
-    /// How long others may go first between two batches, in nanoseconds.
+    /// The pause between two batches, in which other writers can take the lock, in nanoseconds.
     private static let pause: Int64 = 5_000_000
-    /// How long one batch waits for others.
+    /// How long one batch waits for the lock.
     private static let patience = Duration.seconds(5)
-    /// How often in a row it may do so in vain: the program in the way seals rows, too.
+    /// How many batches in a row may time out. The program that holds the lock also seals rows, so
+    /// the change makes progress all the same.
     private static let attemptLimit = 12
 
     private let keychain: OpenKeychain
 
-    /// Finishes what was left undone in `keychain`.
+    /// A finisher for the epoch change of `keychain`.
     package init(keychain: OpenKeychain) {
         self.keychain = keychain
     }
 
-    /// Goes on with an epoch change for as long as `deadline` allows.
+    /// Continues an epoch change until `deadline`.
     ///
     /// - Parameters:
-    ///   - begun: What the caller has begun; nil for a change that another call left, and an
-    ///     unlock.
-    ///   - progress: Is told how many rows were looked at.
-    /// - Returns: Whether nothing is left to be done.
-    /// - Throws: ``KeychainFailure``: `locked`, `timedOut`, `diskFull`, `inputOutput`; what was
-    ///   done stays.
+    ///   - begun: The change that the caller has begun; nil, as in an unlock, for a change that
+    ///     another call has left.
+    ///   - progress: Called with the number of rows looked at.
+    /// - Returns: Whether nothing is left to do.
+    /// - Throws: ``KeychainFailure``: `locked`, `timedOut`, `diskFull`, `inputOutput`. Completed
+    ///   batches stay.
     package func finish(
         before deadline: Deadline, of begun: BegunEpoch? = nil,
         progress: (_ rowCount: Int) -> Void = { _ in }
@@ -57,9 +59,9 @@ package struct EpochFinisher {
         return try erase(Deadline(after: Self.patience))
     }
 
-    /// One batch; also what is left to do once there are no more rows of the older epoch.
+    /// Seals one batch. When no row of the older epoch is left, drops its keybag.
     ///
-    /// - Returns: Whether there is more that can be done now.
+    /// - Returns: Whether more can be done now.
     private func goOn(_ resealing: inout Resealing) throws(KeychainFailure) -> Bool {
         let (above, proof) = (resealing.number, resealing.proof)
         let call = StoreCall(
@@ -86,18 +88,18 @@ package struct EpochFinisher {
         }
     }
 
-    /// After a write: one batch of an epoch change that no other call may finish. If it fails, the
-    /// write is done all the same, and the next one tries again.
+    /// Seals one batch after a write, in case no other call finishes the change. If the batch
+    /// fails, the write still counts, and the next write tries again.
     ///
-    /// - Parameter state: What the write has seen. Other threads may have seen something else
-    ///   since, or before, and rows of keys that a state does not know look damaged to it.
-    /// - Returns: How long the writer is to let others go first, in nanoseconds: it had the lock
-    ///   for long, and a waiter looks every two milliseconds.
+    /// - Parameter state: The keys that the write has used. Keys of another moment would not do:
+    ///   rows of an epoch that they lack look damaged.
+    /// - Returns: The pause, in nanoseconds, that the writer makes for other writers. It held the
+    ///   lock for long, and waiting processes poll every two milliseconds.
     func goOn(_ writer: RowWriter, _ state: OpenKeys) -> Int64 {
         let isChanging = state.rows.older != nil
         if !isChanging, keychain.resealedNumber == .max { keychain.resealedNumber = .min }
         if isChanging {
-            // The next unlock with the passcode does the rest.
+            // Only rows that need the passcode are left: the next unlock seals them.
             guard keychain.resealedNumber < .max else { return 0 }
             guard state.rows.isComplete, (try? sealBatch(writer, state)) == true else {
                 return Self.pause
@@ -116,7 +118,7 @@ package struct EpochFinisher {
         switch outcome {
         case .done: keychain.resealedNumber = .min
         case .sealed(_, let next): keychain.resealedNumber = next
-        // The next unlock with the passcode does what is left.
+        // The next unlock has the passcode, and seals the remaining rows.
         case .waitsForPasscode: keychain.resealedNumber = .max
         }
         return outcome == .done
@@ -126,17 +128,17 @@ package struct EpochFinisher {
 
     private var pool: ConnectionPool { keychain.pool }
 
-    /// A larger database is not written anew: that would keep others waiting. What was deleted in
-    /// it has been overwritten with zeros.
+    /// A larger database is not rewritten, because other writers would wait for it. SQLite has
+    /// overwritten its deleted rows with zeros.
     private static let largestRewrite = 64 << 20
     private static let erasingPatience = Duration.seconds(1)
     private static let rewritePatience = Duration.seconds(30)
     /// In nanoseconds.
     private static let erasureInterval: Int64 = 60_000_000_000
 
-    /// Erases what the last epoch left.
+    /// Erases the remains of the last epoch from the log, the database and the device keys.
     ///
-    /// - Returns: Whether nothing is left to be done: not while a reader still uses the old rows.
+    /// - Returns: Whether nothing is left to do: false while a reader still uses the old rows.
     /// - Throws: ``KeychainFailure``: `timedOut`, `diskFull`, `inputOutput`.
     private func erase(_ deadline: Deadline) throws(KeychainFailure) -> Bool {
         try translating("erase old keys") {
@@ -151,15 +153,15 @@ package struct EpochFinisher {
         }
     }
 
-    /// Whether a write should see to it that old keys are erased: when it has not been looked
-    /// for, and now and then while a reader is in the way.
+    /// Whether a write should try to erase old keys: at the first write, and once a minute while a
+    /// reader prevents it.
     func mayEraseNow() -> Bool {
         let next = keychain.nextErasure
         guard next < .max else { return false }
         let now = Deadline(after: .zero).nanoseconds
         guard now >= next else { return false }
         keychain.nextErasure = now + Self.erasureInterval
-        // What cannot be told now is looked for again.
+        // If the marker cannot be checked now, a later write checks again.
         guard let isPending = try? keychain.isErasePending() else { return false }
         if !isPending { keychain.nextErasure = .max }
         return isPending
@@ -184,8 +186,8 @@ package struct EpochFinisher {
         return facts
     }
 
-    /// Takes the keys of older epochs out of the lock state, if they are in it. No process
-    /// changes epochs now, so keys that do not fit are of no use.
+    /// Removes the keys of older epochs from the lock state. The caller holds the writers' lock, so
+    /// no process can change epochs now, and keys of other epochs have no use.
     private func publishNewest(_ facts: KeychainHeader) throws {
         defer { keychain.announceLockState() }
         guard let lockState = facts.lockState else {
@@ -225,7 +227,7 @@ package struct EpochFinisher {
         }
     }
 
-    /// Gives the device key its usual name, and erases those that nothing needs any more.
+    /// Gives the device key in use its usual name, and erases the outdated ones.
     private func tidyDeviceKeys(_ facts: KeychainHeader) throws {
         if let folder = try DeviceKeyFolder(keychain.location, facts) {
             try folder.tidy(facts.newest)
@@ -235,7 +237,7 @@ package struct EpochFinisher {
     }
 }
 
-/// How far the rest of an epoch change has come.
+/// The progress of an epoch change.
 private struct Resealing {
     let keys: OpenKeys?
     let proof: PresenceProof?
@@ -245,13 +247,13 @@ private struct Resealing {
 }
 
 extension EpochWriter {
-    /// What a batch came to.
+    /// The result of one batch.
     enum Outcome: Hashable {
-        /// There is no older epoch, or no longer.
+        /// There is no older epoch any more.
         case done
-        /// So many rows were looked at, and none is left up to `next`.
+        /// The batch looked at `count` rows. No row of the older epoch is left up to number `next`.
         case sealed(count: Int, next: Int64)
-        /// Only rows are left whose values take a person.
+        /// The only rows left are those whose values require the user's presence.
         case waitsForPasscode
     }
 
@@ -265,7 +267,7 @@ extension EpochWriter {
             try dropOlderKeybag()
             return .done
         }
-        // Another process may have left rows below where this began.
+        // Another process may have left rows with lower numbers than this one began with.
         let isToBeginAgain = try hasOlderRows(sealable: true)
         return isToBeginAgain ? .sealed(count: outcome.count, next: .min) : .waitsForPasscode
     }

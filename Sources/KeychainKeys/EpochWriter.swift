@@ -8,7 +8,8 @@ internal import ValetSealing
 internal import ValetSecretMemory
 package import ValetSystem
 
-/// What an epoch change does inside its transactions: docs/FORMAT.md §4.4.
+/// The database work of an epoch change, inside its transactions: docs/FORMAT.md §4.4. It replaces
+/// the keybags, and moves rows to the new epoch. ``EpochFinisher`` calls it batch by batch.
 package struct EpochWriter {
     private static let batchRowCount = 128
     private static let batchLookCount = 4096
@@ -18,16 +19,17 @@ package struct EpochWriter {
     let header: KeychainHeader
     /// The keys of both epochs.
     package let state: RowKeys
-    /// Rows of its epochs stay as they are.
+    /// Further keys: rows that one of these can open stay as they are.
     package var others: RowKeys?
-    /// What opens values that take a person; nil leaves their rows as they are.
+    /// Opens values that require the user's presence; nil leaves their rows as they are.
     package var proof: PresenceProof?
 
     private var connection: Connection { writer.connection }
 
     // Step 2.
 
-    /// Replaces the keybags by those of ``header``, and seals anew at once what depends on them.
+    /// Replaces the keybags by those of ``header``, and seals the records of programs again. If the
+    /// new epoch has no passcode, deletes the items that need one.
     package func replaceKeybags(_ operation: String) throws {
         try Self.replaceKeybags(by: header, connection)
         try sealPrograms(operation)
@@ -51,7 +53,7 @@ package struct EpochWriter {
         let run = try all.start()
         while try run.step() {
             let id: Digest = try run.fixedBytes(0)
-            // What cannot be read is noted anew when its program writes again.
+            // An unreadable record is written again when its program next writes.
             let sealed = run.blob(1)
             let record =
                 (try? state.open(program: sealed, id, in: state.older))
@@ -62,8 +64,9 @@ package struct EpochWriter {
         for record in Set(records) { try writer.insert(record, state, during: operation) }
     }
 
-    /// Deletes the items that cannot be without a passcode: those of its class, and those that
-    /// need a person, whose pairs of keys end with it.
+    /// Deletes the items that exist only with a passcode: those of the class
+    /// `whenPasscodeSetThisDeviceOnly`, and those sealed to presence pairs, which are gone without
+    /// a passcode.
     private func deleteItemsOfPasscode() throws {
         let number = Int64(ProtectionClass.whenPasscodeSetThisDeviceOnly.rawValue)
         let attributes = Statement(
@@ -82,11 +85,11 @@ package struct EpochWriter {
 
     // Steps 3 and 4.
 
-    /// Seals some rows of the older epoch anew, of those whose number is above `number`: as many
-    /// as keep no other writer waiting for long.
+    /// Moves one batch of rows, whose numbers are above `number`, to the newest epoch. The batch
+    /// is small, so that other writers do not wait for long.
     ///
-    /// - Returns: How many were looked at, and the number up to which none is left; nil if that
-    ///   is all.
+    /// - Returns: The number of rows looked at, and the number up to which no older row is left;
+    ///   nil if this was the last batch.
     func sealRows(above number: Int64) throws -> (count: Int, next: Int64?) {
         let access = RowTransaction(
             writer: writer, state: state, now: Moment(nanoseconds: WallClock.nanoseconds),
@@ -118,25 +121,26 @@ package struct EpochWriter {
         return (count, nil)
     }
 
-    /// Whether a row stays as it is: it is of other epochs, or waits for the passcode.
+    /// Whether a row stays as it is: ``others`` can open it, or it waits for the passcode.
     private func isLeft(_ row: SealedRow) -> Bool {
         others?.knows(row.header) == true || (proof == nil && row.header.flags.presence != nil)
     }
 
-    /// Seals all rows of the older epoch anew in one go.
+    /// Moves all rows of the older epoch to the newest one, inside one transaction.
     func sealAllRows() throws {
         var next: Int64? = .min
         while let number = next { next = try sealRows(above: number).next }
     }
 
-    /// Whether a row names a key of another epoch than the newest.
+    /// Whether any row names a key of another epoch than the newest.
     ///
-    /// - Parameter sealable: Whether to look only at rows that can be sealed anew without the user.
+    /// - Parameter sealable: Whether to look only at rows that can be sealed again without the
+    ///   user.
     func hasOlderRows(sealable: Bool = false) throws -> Bool {
         let keyIDs = try ProtectionClass.allCases.compactMap {
             try header.newest.keyID(of: $0)
         }
-        // A keybag without a passcode has a key less: its parameter stays NULL.
+        // A keybag without a passcode lacks one key, whose parameter stays NULL.
         let rows = Statement(
             """
             SELECT 1 FROM item WHERE key_id NOT IN (
@@ -150,7 +154,7 @@ package struct EpochWriter {
         return try run.step()
     }
 
-    /// Deletes the keybag that gave way.
+    /// Deletes the keybag of the older epoch.
     func dropOlderKeybag() throws {
         let delete = Statement("DELETE FROM keybag WHERE epoch < ?1", on: connection)
         let run = try delete.start()
@@ -164,12 +168,12 @@ package struct EpochWriter {
 }
 
 extension RowTransaction {
-    /// Seals a row under the newest epoch; one that does not open is set aside.
+    /// Seals a row under the newest epoch. A damaged row goes to quarantine.
     fileprivate func sealAnew(_ found: FoundRow) throws {
         guard case .row(let row) = found, let opened = try openIfSound(row) else {
             return try quarantine(found)
         }
-        // Sealed to a pair that is not open here.
+        // The value is sealed to a presence pair that is not open here.
         guard !opened.isClosed else { return }
         try moveToNewestEpoch(opened)
     }

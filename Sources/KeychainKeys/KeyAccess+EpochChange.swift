@@ -13,13 +13,13 @@ internal import ValetTPM
 /// The start of an epoch change, from the check of every row to the transaction that begins it:
 /// docs/FORMAT.md §4.4, steps 1 and 2.
 extension KeyAccess {
-    // Rows that the change would have to set aside.
+    // The check for damaged rows, which the change would have to set aside.
 
-    /// Opens everything in every row, as the change that `opener` is for will do. A recovery is
-    /// not kept from anything: there may be no other way to what is sound.
+    /// Opens all parts of every row, as the change with `opener` will do. Skips the check for a
+    /// recovery: damage must not keep the user from the items that are sound.
     ///
-    /// - Returns: Whether the keychain is still the one that `facts` are of.
-    /// - Throws: ``KeychainFailure``: `damaged`, with their number, if rows do not open;
+    /// - Returns: Whether `facts` still describe the keychain.
+    /// - Throws: ``KeychainFailure``: `damaged`, with the number of damaged items;
     ///   `authenticationFailed` for a wrong passcode.
     package func checkRows(
         of facts: KeychainHeader, openedBy opener: borrowing KeychainOpener
@@ -45,7 +45,7 @@ extension KeyAccess {
         }
     }
 
-    /// - Returns: nil if the keychain is not that of `state` any more.
+    /// - Returns: nil if the keychain no longer has the settings of `state`.
     private func damagedRowCount(_ state: OpenKeys, _ proof: PresenceProof) throws -> Int? {
         try read { store -> Int? in
             guard try keychain.currentFacts(store).settings == state.settings else { return nil }
@@ -59,11 +59,11 @@ extension KeyAccess {
         }
     }
 
-    // What an epoch change is made of. All that takes long is done here, before any lock is taken.
+    // Preparation. Stretching and TPM calls take long, so they happen before any lock is taken.
 
-    /// A change of the keychain that `facts` are of, made with `opener`.
+    /// Prepares a change of the keychain that `facts` describe; `opener` opens it.
     ///
-    /// - Throws: ``KeychainFailure``: `keyUnavailable` if nothing is at the new source,
+    /// - Throws: ``KeychainFailure``: `keyUnavailable` if the new source has no device secret,
     ///   `outOfMemory`.
     package func change(
         _ facts: KeychainHeader, _ opener: consuming KeychainOpener, to next: NextEpoch
@@ -103,10 +103,10 @@ extension KeyAccess {
         }
     }
 
-    /// Finishes an epoch change that was left undone, with what opens the keychain. A recovery
-    /// does so in its own transaction.
+    /// Finishes an interrupted epoch change with `opener`. A recovery finishes it later, in its own
+    /// transaction.
     ///
-    /// - Returns: Whether there was one to finish: the keychain is another one then.
+    /// - Returns: Whether there was such a change. If so, `facts` are out of date.
     package func hasFinishedFirst(
         _ facts: KeychainHeader, openedBy opener: borrowing KeychainOpener
     ) throws -> Bool {
@@ -118,7 +118,7 @@ extension KeyAccess {
         return true
     }
 
-    /// Nothing is published for it: the keys are at hand, and the keychain may be locked.
+    /// Uses the opened keys without publishing them, because the keychain may be locked.
     private func finishFirst(
         _ facts: KeychainHeader, openedBy opener: borrowing Protector
     ) throws {
@@ -133,28 +133,28 @@ extension KeyAccess {
 
     // The transaction that begins it.
 
-    /// What the next epoch needs beyond twice what the keychain takes now.
+    /// The free space that an epoch change needs, in addition to twice the size of the database.
     private static let spareByteCount = 8 << 20
 
-    /// Begins the epoch that `change` describes; `facts` are what it was made from.
+    /// Begins the epoch that `change` describes; `facts` is the header it was prepared from.
     ///
-    /// - Returns: What the rest of the change takes; nil if it was not begun, because the keychain
-    ///   has changed in the meantime.
+    /// - Returns: The keys that finish the change; nil, with nothing begun, if the keychain has
+    ///   changed since `facts`.
     /// - Throws: ``KeychainFailure``: `timedOut`, `diskFull`, `readOnly`, `authenticationFailed`,
-    ///   `keychainDamaged`; nothing is changed then.
+    ///   `keychainDamaged`. Then nothing has changed.
     package func begin(
         _ change: borrowing EpochChange, after facts: KeychainHeader
     ) throws -> BegunEpoch? {
         var before: LockReading?
         try checkSpace()
-        // Begun or undone, keys were published.
+        // Both a change and its rollback publish keys, so watchers have to look.
         defer { keychain.announceLockState() }
         var begun: BegunEpoch?
         let isWritten = try keychain.replaceKeys(of: facts, operation, deadline) { writer in
             let new = try change.keybags(after: facts)
             let opened = try new.unlock(with: change.protector)
             try writeFiles(of: change)
-            // Old and new epoch, opened: what the transaction sees of them.
+            // The opened keys of both epochs, the old and the new.
             let state = try OpenKeys(new, opened, opened: nil)
             try EpochWriter(writer: writer, header: new, state: state.rows)
                 .replaceKeybags(operation)
@@ -173,7 +173,8 @@ extension KeyAccess {
         return isWritten ? begun : nil
     }
 
-    /// A recovery of two epochs: there is no third in a database.
+    /// Recovers a keychain that has two epochs: a database cannot hold a third, so all rows of the
+    /// oldest move to the new epoch at once.
     private func sealOldest(
         of facts: KeychainHeader, before state: OpenKeys, _ change: borrowing EpochChange,
         _ writer: RowWriter
@@ -190,7 +191,8 @@ extension KeyAccess {
     }
 
     private func writeFiles(of change: borrowing EpochChange) throws {
-        // First: it is what leads to a device key that no keybag came to name.
+        // The marker comes first: if the process dies after it, the marker makes a later write
+        // search for a device key that no keybag names.
         try createMarker()
         switch change.deviceKey {
         case .none: return

@@ -9,18 +9,18 @@ internal import ValetSealing
 internal import ValetSecretMemory
 package import ValetSystem
 
-/// What one call may do with the keys of a keychain: `perform` of `ItemStore` makes it. Each
-/// step is a short transaction of its own, so that nothing waits for Argon2 or a TPM.
+/// The operations on keys that one call may use; `ItemStore.perform` makes it. Each step is a short
+/// transaction of its own, so that no other process waits for Argon2 or a TPM.
 package struct KeyAccess {
     /// The keychain itself.
     package let keychain: OpenKeychain
-    /// What the call does, in the words of its failures.
+    /// The name of the call in failures, such as "set the passcode".
     package let operation: String
-    /// How long each step may wait.
+    /// The longest wait of each step.
     let timeLimit: Duration
     private let limit: Deadline?
 
-    /// - Parameter limit: When the call ends; nil if each step has a deadline of its own.
+    /// - Parameter limit: The deadline of the whole call; nil if each step has its own.
     package init(
         _ keychain: OpenKeychain, _ operation: String, _ timeLimit: Duration,
         before limit: Deadline?
@@ -31,13 +31,13 @@ package struct KeyAccess {
         self.limit = limit
     }
 
-    /// Until when the next step may wait.
+    /// The deadline of the next step.
     package var deadline: Deadline { limit ?? Deadline(after: timeLimit) }
 
     /// Where the device secret comes from.
     package var source: DeviceSecretSource { keychain.source }
 
-    /// Reads what the keychain says of itself, opened or not.
+    /// Reads the header of the keychain, which needs no key.
     package func facts() throws -> KeychainHeader { try keychain.readFacts(deadline) }
 
     /// Runs `body` with a connection, in a read transaction that needs no keys.
@@ -50,10 +50,10 @@ package struct KeyAccess {
         return result
     }
 
-    /// Runs `body`, which relies on `facts`. A failure may have come from a keychain that has been
-    /// changed since: its device key is another one then, and its passcode may be.
+    /// Runs `body`, which relies on `facts`. If it fails after another process has changed the
+    /// keys, the failure means nothing: the device key, and perhaps the passcode, are new.
     ///
-    /// - Returns: What `body` returns; nil if it fails and the keychain has changed, or was
+    /// - Returns: The result of `body`; nil if it fails and the keychain has changed or was
     ///   replaced.
     package func unlessChanged<R>(_ facts: KeychainHeader, _ body: () throws -> R?) throws -> R? {
         do {
@@ -69,7 +69,7 @@ package struct KeyAccess {
         }
     }
 
-    /// Runs `body`, which tries a passcode; waits before a failure to authenticate is passed on.
+    /// Runs `body`, which tries a passcode. Waits before it throws `authenticationFailed`.
     package func countingWrongPasscodes<R: ~Copyable>(
         _ body: () throws -> R
     ) throws(KeychainFailure) -> R {
@@ -78,12 +78,13 @@ package struct KeyAccess {
         }
     }
 
-    /// What opens the keychain that `facts` describe. Takes as long as stretching the passcode and,
-    /// where there is one, asking the TPM.
+    /// The protector that opens the keychain that `facts` describe. Takes as long as stretching the
+    /// passcode and, where there is one, asking the TPM.
     ///
     /// - Throws: ``KeychainFailure``: `interactionNotAllowed` if a passcode is needed and none was
-    ///   given; `incomplete`, `keyUnavailable`, `outOfMemory`. Only with a TPM does it tell whether
-    ///   the passcode is right: `authenticationFailed`, `timedOut`, `inputOutput`.
+    ///   given; `incomplete`, `keyUnavailable`, `outOfMemory`. With a TPM also
+    ///   `authenticationFailed`, `timedOut`, `inputOutput`; without one, this does not check the
+    ///   passcode.
     package func protector(
         of facts: KeychainHeader, _ passcode: KeychainPasscode?
     ) throws -> Protector {
@@ -105,7 +106,7 @@ package struct KeyAccess {
         return try Protector(secret, passcode: typed.passcode, opening: facts.newest)
     }
 
-    /// The moment before the passcode of `facts` is checked: a lock that comes after it holds.
+    /// The present moment, to be taken before the passcode is checked: a lock after it wins.
     ///
     /// - Throws: ``KeychainFailure``: `inputOutput`.
     package func moment(of facts: KeychainHeader) throws -> LockMoment? {
@@ -118,10 +119,11 @@ package struct KeyAccess {
         return try lockState.moment()
     }
 
-    /// Opens the keys of a keychain with a passcode to every process that shares the lock state.
+    /// Opens the keys of a keychain with a passcode, and publishes them to every process that
+    /// shares its lock state.
     ///
-    /// - Parameter moment: From before the passcode was checked.
-    /// - Returns: Whether it was done: not if the keychain has changed in the meantime.
+    /// - Parameter moment: A moment before the passcode was checked.
+    /// - Returns: Whether the keys were published; false if the keychain has changed since `facts`.
     /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong passcode, `timedOut`,
     ///   `keychainDamaged`.
     package func publish(
@@ -130,22 +132,22 @@ package struct KeyAccess {
     ) throws -> Bool {
         guard let lockState = facts.lockState else { return true }
         let opened = try facts.unlock(with: protector)
-        // The lock orders two unlocks that come at once. Where nothing can be written, no process
-        // changes the keys either.
+        // The lock orders two concurrent unlocks. In a read-only folder no process can change the
+        // keys, so the lock is not needed.
         let pool = keychain.pool
         let held = pool.directory.isReadOnly ? nil : try pool.lock.acquire(before: deadline)
         guard try pool.isInPlace(), try keychain.readFacts(deadline).settings == facts.settings
         else { return false }
         let proof = facts.older == nil ? nil : try facts.proof(with: protector)
         try lockState.publish(facts.published(opened), within: limits, since: moment)
-        // Only now: an unlock that failed leaves nothing behind.
+        // Kept only after publishing, so that a failed unlock leaves nothing behind.
         if let proof { keychain.keep(forResealing: proof) }
         _ = consume held
         keychain.announceLockState()
         return true
     }
 
-    /// Takes away the published keys of a keychain that has no passcode any more.
+    /// Removes the published keys of a keychain whose passcode was removed.
     ///
     /// - Throws: ``KeychainFailure``: `timedOut`, `inputOutput`.
     package func lockWithoutPasscode(_ deadline: Deadline) throws {
@@ -160,9 +162,9 @@ package struct KeyAccess {
         _ = consume held
     }
 
-    // Counting rows, which takes no keys.
+    // Counting rows, which needs no keys.
 
-    /// How many rows of items are of all of `kinds`.
+    /// The number of items that belong to all of `kinds`.
     package func rowCount(of kinds: [RowKinds] = []) throws -> Int {
         try read { store in
             try RowKinds.count(
@@ -174,7 +176,7 @@ package struct KeyAccess {
         }
     }
 
-    /// How many rows are in quarantine, except those of a kind that was expected there.
+    /// The number of rows in quarantine, without those of the expected kinds.
     package func quarantinedRowCount(but expected: RowKinds?) throws -> Int {
         try read { store in
             try RowKinds.count(

@@ -8,8 +8,8 @@ internal import ValetSealing
 internal import ValetSecretMemory
 internal import ValetSystem
 
-/// Opens the keychain in a folder, or creates it: docs/FORMAT.md §2.1. ``KeychainSlot`` does so for
-/// the first call of a process.
+/// Opens the keychain in a folder, or creates it: docs/FORMAT.md §2.1. ``KeychainSlot`` uses this
+/// for the first call of a process.
 struct KeychainCreation {
     private static let opening = "open the keychain"
     private static let creating = "create the keychain"
@@ -26,7 +26,7 @@ struct KeychainCreation {
 
     /// Opens the keychain at `location`; nil if it does not exist.
     ///
-    /// - Throws: ``KeychainFailure``: `incomplete` if one of the two files is there alone,
+    /// - Throws: ``KeychainFailure``: `incomplete` if only one of database and device key exists,
     ///   `insecureFiles`, `unsupportedFileSystem`, `inputOutput`.
     func open() throws(KeychainFailure) -> OpenKeychain? {
         var known = try folder()
@@ -41,7 +41,7 @@ struct KeychainCreation {
         }
     }
 
-    /// Opens the keychain at `location`, which is created if it does not exist.
+    /// Opens the keychain at `location`, or creates it.
     func openOrCreate() throws(KeychainFailure) -> OpenKeychain? {
         if let engine = try open() { return engine }
         let directory = try translating(Self.creating) {
@@ -95,9 +95,10 @@ struct KeychainCreation {
                 lock ?? LockFile(KeychainFile.lock, in: directory)))
     }
 
-    /// The folder of a keychain that comes into being right now; nil without a device key.
+    /// The folder of a keychain that another process is creating right now; nil without a device
+    /// key.
     ///
-    /// It is made before the key: a program that finds a key finds the folder, or the key is alone.
+    /// The creator makes the folder before the key, so a key without a folder is a lone key.
     private func folderBehindKey() throws(KeychainFailure) -> PrivateDirectory? {
         guard try source.hasFile() else { return nil }
         guard let directory = try folder() else { throw loneKey() }
@@ -112,7 +113,7 @@ struct KeychainCreation {
             hint: "put keychain.db back from a copy, or move the device key away to start anew")
     }
 
-    /// Finishes a creation that ended between the device key and the database.
+    /// Finishes a creation that wrote the device key, but did not give the database its name.
     private func resume(
         _ directory: PrivateDirectory, _ lock: LockFile
     ) throws(KeychainFailure) -> OpenKeychain {
@@ -145,7 +146,7 @@ struct KeychainCreation {
             kind == .ownFile
             ? DeviceKeyFile(keychainID: .random(), secret: .random())
             : try source.given(by: kind)
-        // A given device key may say which keychain it is for, and then opens no other.
+        // A device key from the user may name a keychain, and then opens no other.
         let keychainID = file.keychainID ?? .random()
         let encoded = file.encoded
         let keybag = NewKeybag(
@@ -189,8 +190,9 @@ struct KeychainCreation {
         _ directory: PrivateDirectory, _ lock: LockFile
     ) throws(KeychainFailure) -> OpenKeychain {
         try translating(Self.creating) {
-            // The checkpoint has emptied both files, and SQLite would not find them under the new
-            // name. A log of an earlier database would be taken for this one's.
+            // The checkpoint has emptied the new database's log and index, and SQLite would not
+            // find them under the new name. An earlier database's log would be taken for this
+            // one's.
             for database in [KeychainFile.newDatabase, KeychainFile.database] {
                 for name in [database + "-wal", database + "-shm"]
                 where try directory.check(file: name) != nil { try directory.remove(name) }

@@ -8,19 +8,20 @@ package import ValetLockState
 internal import ValetSealing
 internal import ValetSystem
 
-/// What a keychain says of itself without a key: its settings, and one keybag or two.
+/// The part of a keychain that is readable without a key: its settings, and one or two keybags.
+/// ``OpenKeychain`` reads it, and ``OpenKeys`` holds the keys that belong to it.
 ///
-/// Valid for as long as the database shows the same stamp.
+/// Valid for as long as the database has the same stamp.
 package final class KeychainHeader: Sendable {
     /// The one row of table `keychain`.
     package let settings: KeychainSettings
     /// Where the keychain is.
     package let location: KeychainLocation
-    /// The keybag that new and changed rows are written under.
+    /// The keybag whose keys seal new and changed rows.
     package let newest: LockedKeybag
-    /// The keybag of the epoch before, while rows of it are left: docs/FORMAT.md §4.4.
+    /// The keybag of the previous epoch, while rows of that epoch are left: docs/FORMAT.md §4.4.
     package let older: LockedKeybag?
-    /// What opened keys have to fit, in rising order.
+    /// The marks that opened keys have to match, oldest epoch first.
     package let marks: [EpochMark]
     /// Tells which keys are open; nil without a passcode.
     package let lockState: LockStateStore?
@@ -55,7 +56,7 @@ package final class KeychainHeader: Sendable {
     /// Whether a TPM has the device secret.
     package var isBoundToTPM: Bool { newest.deviceSource == .tpm }
 
-    /// Opens all keybags with one protector: both have the same while there are two.
+    /// Opens all keybags with one protector: while there are two, both have the same protector.
     ///
     /// - Throws: As ``LockedKeybag/unlock(with:settings:)``.
     package func unlock(
@@ -70,7 +71,7 @@ package final class KeychainHeader: Sendable {
         return opened
     }
 
-    /// The keys of `opened`, the newest first, in the form in which they are published.
+    /// The keys of `opened`, the newest first, in the form for publishing.
     func published(_ opened: [UnlockedKeybag]) -> [EpochKeys] {
         zip(opened.reversed(), marks).map { EpochKeys($0, digest: $1.digest) }
     }
@@ -79,7 +80,7 @@ package final class KeychainHeader: Sendable {
 extension KeychainHeader {
     private static let operation = "open the keychain"
 
-    /// Reads settings and keybags; inside a transaction of the caller's.
+    /// Reads settings and keybags. The caller has begun a transaction.
     ///
     /// - Throws: ``KeychainFailure``: `newerFormat`, `keychainDamaged`.
     static func load(
@@ -141,7 +142,7 @@ extension KeychainHeader {
 }
 
 extension LockedKeybag {
-    /// Whether `newer` is of the same keychain and the next epoch, and opened by the same.
+    /// Whether `newer` is the keybag of the next epoch of this keychain, with the same protector.
     fileprivate func isFollowed(by newer: LockedKeybag) -> Bool {
         keychainID == newer.keychainID && epoch.rawValue + 1 == newer.epoch.rawValue
             && protector == newer.protector && deviceKeyID == newer.deviceKeyID
@@ -149,16 +150,16 @@ extension LockedKeybag {
     }
 }
 
-/// Keys that are published in a transaction that has not been committed: docs/FORMAT.md §4.4. All
-/// of it under the lock of writers.
+/// Publishing keys during an epoch change, before its transaction commits: docs/FORMAT.md §4.4.
+/// The caller holds the writers' lock.
 extension KeychainHeader {
-    /// What is open; before the first unlock, if there is nothing to unlock.
+    /// Which keys are open. A keychain without a passcode reads as before the first unlock.
     package var lockReading: LockReading {
         lockState?.current(expecting: marks) ?? .beforeFirstUnlock(.notUnlocked)
     }
 
-    /// Publishes the keys of these facts as far as those of `old` are: what is locked stays so, and
-    /// what is unlocked keeps its limits.
+    /// Publishes the keys of this header in place of those of `old` that are open. A locked
+    /// keychain stays locked, and an unlocked one keeps its time limits.
     ///
     /// - Parameter opened: The keys, the newest first.
     package func publishInPlace(of old: KeychainHeader, _ opened: [UnlockedKeybag])
@@ -167,28 +168,29 @@ extension KeychainHeader {
         try lockState?.replaceOpenKeys(expecting: old.marks, with: published(opened))
     }
 
-    /// Publishes the keys of these facts and unlocks, without limits as an unlock without limits
-    /// does; an unlocked keychain keeps its own.
+    /// Publishes the keys of this header and unlocks the keychain without time limits. A keychain
+    /// that is already unlocked keeps its limits.
     ///
     /// - Parameters:
     ///   - before: The ``lockReading`` of `old`.
     ///   - opened: The keys, the newest first.
-    ///   - moment: From before the passcode was checked.
+    ///   - moment: A moment before the passcode was checked: a lock since then wins.
     func publishUnlocking(
         _ before: LockReading, of old: KeychainHeader, _ opened: [UnlockedKeybag],
         since moment: LockMoment?
     ) throws(LockStateError) {
         switch before {
-        // A lock that comes now holds.
+        // If another process locks the keychain now, it stays locked.
         case .unlocked: try publishInPlace(of: old, opened)
         case .locked, .beforeFirstUnlock, .unknown:
             try lockState?.publish(published(opened), within: .none, since: moment)
         }
     }
 
-    /// Puts back what was published when these were the facts; a lock that came since holds.
+    /// Restores the published keys after an epoch change failed. A keychain that was locked since
+    /// then stays locked.
     ///
-    /// - Parameter before: The ``lockReading`` of that moment.
+    /// - Parameter before: The ``lockReading`` of this header, from before the change.
     package func putBack(_ before: LockReading) throws(LockStateError) {
         let lockState = sharedLockState
         do throws(LockStateError) {
@@ -212,13 +214,13 @@ extension KeychainHeader {
 }
 
 extension LockStateStore {
-    /// How often a lock can come between: from unlocked to locked, and from there to nothing. To
-    /// unlock takes the lock of writers.
+    /// How many locks can interfere: one from unlocked to locked, one from there to nothing. An
+    /// unlock cannot, because it needs the writers' lock.
     private static let lockCount = 2
 
-    /// Puts keys in the place of those that are open, of the same scope; unlocks nothing.
+    /// Replaces the open keys by keys of the same scopes; unlocks nothing.
     ///
-    /// - Parameter marks: The epochs of the keys that are replaced.
+    /// - Parameter marks: The epochs of the keys to replace.
     func replaceOpenKeys(
         expecting marks: [EpochMark], with keys: [EpochKeys]
     ) throws(LockStateError) {

@@ -6,18 +6,18 @@ internal import ValetKeychainRows
 internal import ValetSystem
 package import ValetTPM
 
-/// Where a keychain's files lie (spec/keys-and-states.md §9.1).
+/// The paths of a keychain's files (spec/keys-and-states.md §9.1). The environment chooses them.
 package struct KeychainLocation: Hashable, Sendable {
     /// The folder of the database.
     package let folder: String
     /// The folder of `device.key`.
     package let deviceFolder: String
-    /// Where a systemd credential would lie; nil outside a service.
+    /// The path of the systemd credential, which need not exist; nil outside a service.
     package let credentialPath: String?
     /// The file that `$VALET_DEVICE_KEY_FILE` names.
     package let deviceKeyPath: String?
-    /// The TPM of keychains that are bound to one. Code alone can name another one than the
-    /// machine's: an environment could name one that records what it is asked.
+    /// The TPM of keychains that are bound to one. Only code can choose another TPM than the
+    /// machine's: a hostile environment could name one that records the requests.
     package let tpm: TPMDevice
 
     /// A keychain in `folder`, with its device key in the folder `device` inside.
@@ -29,7 +29,7 @@ package struct KeychainLocation: Hashable, Sendable {
         self.tpm = tpm
     }
 
-    /// The same keychain, as it is where `$VALET_DEVICE_KEY_FILE` names `deviceKeyPath`.
+    /// The same keychain, as if `$VALET_DEVICE_KEY_FILE` named `deviceKeyPath`.
     ///
     /// - Parameter deviceKeyPath: Absolute.
     package init(_ location: KeychainLocation, deviceKeyPath: String) {
@@ -51,14 +51,14 @@ package struct KeychainLocation: Hashable, Sendable {
 
     /// The keychain that the environment names.
     ///
-    /// - Throws: ``KeychainFailure``: `noHome` if no variable names an absolute path, or one of
-    ///   those that could is not UTF-8; `invalidRequest` if `$VALET_HOME` or
+    /// - Throws: ``KeychainFailure``: `noHome` if no variable names an absolute path, or the value
+    ///   of one is not UTF-8; `invalidRequest` if `$VALET_HOME` or
     ///   `$VALET_DEVICE_KEY_FILE` is set to a relative path.
     package static func ofThisProcess() throws(KeychainFailure) -> KeychainLocation {
         try KeychainLocation(.ofProcess)
     }
 
-    /// As ``ofThisProcess()``, for a given environment.
+    /// Like ``ofThisProcess()``, for a given environment.
     init(_ environment: Environment) throws(KeychainFailure) {
         try Self.checkVariables(environment)
         let home = try Self.home(environment)
@@ -92,9 +92,9 @@ package struct KeychainLocation: Hashable, Sendable {
 
     /// The absolute path that a variable of this library names; nil if it is not set, or empty.
     ///
-    /// A relative path must not count as none. Without `$VALET_HOME` the caller would read, or
-    /// empty, the user's real keychain; without `$VALET_DEVICE_KEY_FILE` a new keychain would be
-    /// protected less than intended.
+    /// A relative path is an error, and does not count as unset. If it did, the caller would read,
+    /// or empty, the user's real keychain instead of `$VALET_HOME`, and a new keychain would have
+    /// weaker protection than `$VALET_DEVICE_KEY_FILE` was meant to give.
     /// - Throws: ``KeychainFailure/Code/invalidRequest`` for a relative path.
     private static func chosenPath(
         _ variable: String, _ environment: Environment, to operation: String
@@ -120,7 +120,7 @@ package struct KeychainLocation: Hashable, Sendable {
             hint: "set \(name) to a path in UTF-8")
     }
 
-    /// The user's home: `$HOME`, but the user database's where variables are not to be trusted.
+    /// The user's home: `$HOME`, or the user database's entry if the environment is not trusted.
     private static func home(_ environment: Environment) throws(KeychainFailure) -> String? {
         guard environment.isElevated else { return absolutePath(environment.value("HOME")) }
         do throws(SystemError) {
@@ -137,7 +137,7 @@ package struct KeychainLocation: Hashable, Sendable {
     }
 }
 
-/// Files and folders that only the keychain itself may write, or even open.
+/// Checks of paths: which files and folders only the keychain itself may write or open.
 extension KeychainLocation {
     /// Refuses a file in one of the keychain's folders, whatever its name.
     ///
@@ -154,7 +154,7 @@ extension KeychainLocation {
         }
     }
 
-    /// Refuses the keychain's own files: to open and close one drops the locks of this process.
+    /// Refuses the keychain's own files: opening and closing one drops this process's locks on it.
     ///
     /// - Throws: ``KeychainFailure/Code/invalidRequest``.
     package func refuseOwnFile(_ path: String, during operation: String) throws(KeychainFailure) {
@@ -168,8 +168,8 @@ extension KeychainLocation {
         }
     }
 
-    /// Each folder and file of the keychain with a wrong owner, mode or kind: a person mends them
-    /// all at once, and not one after each run.
+    /// Each folder and file of the keychain with a wrong owner, mode or kind, so that the user can
+    /// correct all of them at once.
     package func refusedFiles(during operation: String) -> [KeychainFailure] {
         let ofDatabase = PrivateDirectory.refusals(at: folder) {
             $0.hasPrefix(KeychainFile.database) || $0 == KeychainFile.lock
@@ -185,9 +185,10 @@ extension KeychainLocation {
     }
 }
 
-/// The variables that this process may believe: none if it has more rights than its caller.
+/// The environment variables that this process trusts: none if it has more rights than its
+/// caller.
 package enum TrustedEnvironment {
-    /// The value of the variable `name`; nil if it is not set or must not be believed.
+    /// The value of the variable `name`; nil if it is not set or not trusted.
     package static func value(_ name: String) -> String? {
         Environment.ofProcess.value(name)
     }

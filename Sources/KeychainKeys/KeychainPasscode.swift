@@ -8,18 +8,18 @@ internal import ValetSealing
 package import ValetSecretMemory
 internal import ValetSystem
 
-/// A passcode as it was typed, from 1 to 1,024 bytes; it lies in guarded memory, and is wiped
-/// with its last owner.
+/// A passcode as the user typed it, 1 to 1,024 bytes, in guarded memory. Dropping the last
+/// reference wipes it. The calls on passcodes and unlocking take one.
 package final class KeychainPasscode: Sendable {
     let passcode: Passcode
-    /// Whether a TPM is to try it even if few tries are left.
+    /// Whether a TPM tries the passcode even if few tries are left.
     let isInsisting: Bool
 
-    /// Takes over what was typed, without the end of the line.
+    /// Takes ownership of the typed bytes, without the end of the line.
     ///
-    /// - Parameter insisting: Whether a TPM is to try it even if it takes few wrong tries more, and
-    ///   then none for long.
-    /// - Throws: ``KeychainFailure/Code/invalidRequest`` for no bytes or too many.
+    /// - Parameter insisting: Whether a TPM tries the passcode even if few tries are left. After
+    ///   too many wrong tries the TPM refuses all tries for a long time.
+    /// - Throws: ``KeychainFailure/Code/invalidRequest`` for an empty or too long passcode.
     package init(
         _ typed: consuming SecretBytes, insisting: Bool = false
     ) throws(KeychainFailure) {
@@ -32,18 +32,20 @@ package final class KeychainPasscode: Sendable {
         }
     }
 
-    /// Whether it has fewer than eight characters: a thief of the disk soon guesses them.
+    /// Whether it has fewer than eight characters: a thief of the disk soon guesses such a
+    /// passcode.
     package var isShort: Bool { passcode.isShort }
 }
 
-/// Makes a process that tries passcodes of a keychain wait: longer each time, up to three seconds.
+/// Slows down guessing: after each wrong passcode for a keychain the process waits, longer each
+/// time, up to three seconds. ``KeyAccess`` runs every try inside it.
 final class WrongPasscodes: Sendable {
-    /// How many were wrong in a row.
+    /// The number of wrong passcodes in a row.
     let count = Atomic<Int>(0)
     private static let first: Int64 = 100_000_000
     private static let longest: Int64 = 3_000_000_000
 
-    /// Runs `body`; waits before a failure to authenticate is passed on.
+    /// Runs `body`. Waits before it throws `authenticationFailed`.
     func counting<R: ~Copyable>(
         _ body: () throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
@@ -57,7 +59,7 @@ final class WrongPasscodes: Sendable {
         }
     }
 
-    /// How long a process waits after so many in a row, from 1 on, in nanoseconds.
+    /// The wait after `count` wrong passcodes in a row, at least 1, in nanoseconds.
     static func pause(after count: Int) -> Int64 {
         min(longest, first << Int64(min(count, 6) - 1))
     }

@@ -7,24 +7,25 @@ internal import ValetKeychainRows
 package import ValetSealing
 internal import ValetSystem
 
-/// The one row of table `keychain`: docs/FORMAT.md §7.
+/// The one row of table `keychain`: docs/FORMAT.md §7. The MAC of each keybag covers it.
+/// ``KeychainHeader`` reads it.
 package struct KeychainSettings: Hashable, Sendable {
-    /// What this version of the library writes, and the newest that it reads.
+    /// The format that this version of the library writes, and the newest that it reads.
     static let currentVersion: Int64 = 1
-    /// Features of which a reader has to know; this version knows none.
+    /// The feature bits that a reader has to know. This version knows none.
     private static let readerFeatures: Int64 = 0xffff_ffff
     private static let writerFeatures: Int64 = 0x7fff_ffff_0000_0000
 
-    /// A number that every change of settings or keybags replaces.
+    /// A random number. Every change of settings or keybags replaces it.
     package var stamp: Int64
     /// The version of the format that the keychain was written in.
     package var format = currentVersion
     var minReader = currentVersion
     var minWriter = currentVersion
     var features: Int64 = 0
-    /// Names the keychain, whatever folder it lies in.
+    /// The identity of the keychain, independent of its folder.
     package var keychainID: KeychainID
-    /// The epoch that rows are written under.
+    /// The epoch whose keys seal new rows.
     package var epoch: Epoch
 
     /// The settings of a new keychain.
@@ -36,7 +37,7 @@ package struct KeychainSettings: Hashable, Sendable {
 
     /// Reads the row that `run` is at.
     ///
-    /// - Throws: ``RowFailure/column`` if a column holds what no writer puts there.
+    /// - Throws: ``RowFailure/column`` if a column has a value that no writer stores.
     init(_ run: borrowing Statement.Run) throws(RowFailure) {
         stamp = run.int64(1)
         format = try Self.version(run, 2)
@@ -48,7 +49,8 @@ package struct KeychainSettings: Hashable, Sendable {
         self.epoch = Epoch(epoch)
     }
 
-    /// A number of 32 bits: what the MAC covers has no room for others to pass for it.
+    /// A version, which has 32 bits. The MAC covers only 32 bits, so a larger number could pass for
+    /// another one.
     private static func version(
         _ run: borrowing Statement.Run, _ column: Int32
     ) throws(RowFailure) -> Int64 {

@@ -6,11 +6,11 @@ internal import ValetKeychainRows
 internal import ValetSecretMemory
 internal import ValetSystem
 
-/// Waits until the lock state of a keychain may have changed, in whatever process.
+/// Waits until any process may have changed the lock state of a keychain. `AvailabilityWatcher`
+/// then reads the state.
 ///
-/// Each change touches `keychain.state` (docs/FORMAT.md §2), which is watched, with the files
-/// that a keychain is made of. What changes without a word, as keys that the kernel drops, has to
-/// be looked at from time to time.
+/// Each change touches `keychain.state` (docs/FORMAT.md §2). This watches that file, the database
+/// and the device key. The kernel drops keys without notice, so callers also poll.
 package final class LockStateWatch: Sendable {
     private struct Entry {
         weak var watch: LockStateWatch?
@@ -20,12 +20,13 @@ package final class LockStateWatch: Sendable {
         let list = Mutex<[Entry]>([])
     }
 
-    /// The watches of this process, whose own changes reach them even where no file can be touched.
+    /// The watches of this process. Its own changes wake them directly, because a read-only folder
+    /// has no file to touch.
     private static let entries = ProcessLocal<Entries> { _ in Entries() }
 
     private let folders: FolderWatch
 
-    /// - Throws: ``KeychainFailure`` if the process can open nothing more.
+    /// - Throws: ``KeychainFailure`` if the process can open no more files.
     package init() throws(KeychainFailure) {
         folders = try translating("watch the keychain") { try FolderWatch() }
         Self.entries.value.list.withLock { entries in
@@ -34,10 +35,10 @@ package final class LockStateWatch: Sendable {
         }
     }
 
-    /// Has ``wait(atMost:)`` tell of these keychains from now on, and of no others. To be called
-    /// before each look at them, as folders come and go.
+    /// Watches these keychains from now on, and no others. Call it before each reading of their
+    /// state, because folders can appear and disappear.
     ///
-    /// - Returns: Whether it can; else they have to be looked at more often.
+    /// - Returns: Whether all are watched; if not, poll more often.
     package func attend(to locations: [KeychainLocation]) -> Bool {
         folders.watch(
             locations.flatMap { location in
@@ -55,7 +56,7 @@ package final class LockStateWatch: Sendable {
         _ = folders.wait(until: Deadline(after: duration))
     }
 
-    /// Ends the wait that is under way, or else the next one.
+    /// Ends the current wait, or else the next one.
     package func wake() { folders.wake() }
 
     /// Wakes all watches of this process.

@@ -8,12 +8,13 @@ package import ValetSealing
 internal import ValetSecretMemory
 internal import ValetSystem
 
-/// The lock states of this process, one for each keychain and folder that it has met: keys that are
-/// open in this process alone outlive the closing of the keychain's files.
+/// The lock states of this process, one for each keychain and folder that it has used. They outlive
+/// the open files, because keys that only this process has open must survive the closing of the
+/// keychain. ``KeychainHeader`` gets its lock state here.
 package final class LockStates: Sendable {
     private static let current = ProcessLocal<LockStates> { _ in LockStates() }
 
-    /// Two ways to write the path of a folder are one name.
+    /// A keychain and its folder, whose path is resolved: different spellings of it are equal.
     private struct Name: Hashable {
         let keychainID: KeychainID
         let folder: String
@@ -32,8 +33,8 @@ package final class LockStates: Sendable {
                 isElevated: Environment.ofProcess.isElevated))
     }
 
-    /// Refuses a setting that is not understood: if it counted as none, keys might be shared that
-    /// were not to be.
+    /// Refuses an unknown value of `$VALET_LOCK_STATE`: ignoring it could share keys that the user
+    /// did not want to share.
     ///
     /// - Throws: ``KeychainFailure/Code/invalidRequest``.
     static func checkSetting(during operation: String) throws(KeychainFailure) {
@@ -47,16 +48,17 @@ package final class LockStates: Sendable {
                 + "or unset it")
     }
 
-    /// What was locked of keychains whose files cannot be read.
+    /// What a lock has done if the keychain's files cannot be read.
     package enum Locked {
         case one, every, none
     }
 
-    /// Locks a keychain whose files do not say what it is: the one that `keychainID` names.
+    /// Locks a keychain whose files cannot be read, by its id.
     ///
     /// - Parameters:
-    ///   - all: Also takes the keys that stay from the first unlock on.
-    ///   - isSweeping: Whether every one of the user's is locked if that is not known, or has no
+    ///   - keychainID: The keychain; nil if it is not known.
+    ///   - all: Whether to remove also the keys that stay open from the first unlock on.
+    ///   - isSweeping: Whether to lock all keychains of the user if `keychainID` is nil or has no
     ///     opened keys.
     package static func lock(
         _ keychainID: KeychainID?, at location: KeychainLocation, all: Bool,
@@ -65,13 +67,13 @@ package final class LockStates: Sendable {
         if let keychainID {
             let store = store(of: keychainID, at: location)
             let hasKeys = try store.hasKeys()
-            // Programs with keys of their own share no keys, and lock when the mark changes.
+            // Programs that unlock for themselves share no keys. They lock when the mark changes.
             try store.lock(all: all)
             if hasKeys { return .one }
         }
         guard isSweeping else { return .none }
         for store in current.value.stores.withLock({ Array($0.values) }) {
-            // Some may not be reached; the others are.
+            // One that fails must not keep the others from being locked.
             try? store.lock(all: all)
         }
         try LockStateStore.lockEveryKeychain(all: all, in: SharingPlaces(location))

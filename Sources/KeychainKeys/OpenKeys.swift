@@ -6,21 +6,23 @@ package import ValetKeychainRows
 internal import ValetLockState
 internal import ValetSealing
 
-/// The opened keys of a keychain, with the header that they belong to and where they came from.
+/// The opened keys of a keychain, with the header that they belong to. ``OpenKeychain`` makes and
+/// keeps them; every transaction on rows uses them.
 package final class OpenKeys: Sendable {
     /// The settings and keybags that the keys belong to.
     package let facts: KeychainHeader
-    /// What opens and seals rows.
+    /// The keys that open and seal rows.
     package let rows: RowKeys
-    /// Where the keys came from; nil for a keychain without a passcode.
+    /// The keys in the lock state that these were copied from; nil for a keychain without a
+    /// passcode.
     let opened: OpenedKeys?
 
     /// The settings that the keys belong to.
     package var settings: KeychainSettings { facts.settings }
 
     /// - Parameters:
-    ///   - keys: Of each keybag of `facts`, the newest first.
-    ///   - opened: What `keys` were taken from, if others share it.
+    ///   - keys: The keys of each keybag of `facts`, the newest first.
+    ///   - opened: The keys in the lock state that `keys` come from, if they do.
     /// - Throws: ``KeybagError``: `malformed`, `newer`.
     init(
         _ facts: KeychainHeader, _ keys: [UnlockedKeybag], opened: OpenedKeys?
@@ -36,8 +38,8 @@ package final class OpenKeys: Sendable {
             older: older, onUse: onUse)
     }
 
-    /// The same keys for `facts`, whose older epoch may have ended since; nil if the keys of
-    /// `facts` are others.
+    /// The same keys for a later header, in which the older epoch may be gone; nil if the header
+    /// has a keybag that these keys do not open.
     ///
     /// - Throws: ``KeybagError``: `malformed`, `newer`.
     func following(_ facts: KeychainHeader) throws(KeybagError) -> OpenKeys? {
@@ -51,7 +53,7 @@ package final class OpenKeys: Sendable {
         return try OpenKeys(facts, keys, opened: nil)
     }
 
-    /// Whether these are the keys that `keys` holds.
+    /// Whether these keys come from `keys`.
     func isOpened(by keys: OpenedKeys?) -> Bool {
         guard let keys else { return false }
         return opened === keys

@@ -4,13 +4,14 @@ internal import Synchronization
 internal import ValetKeybag
 package import ValetKeychainModel
 
-/// The least protection that this process accepts of a keychain whose items it reads or writes.
+/// The lowest protection level at which this process reads or writes items. Applications raise it
+/// by `ValetKeychain.requireProtectionLevel`; every transaction on items checks it.
 package enum RequiredLevel {
     /// The rank of a level, 0 for none. A child of `fork` inherits it.
     private static let rank = Atomic<Int>(0)
 
-    /// Has every call for items refuse below `level` from now on. It can be raised, never lowered:
-    /// no part of a program takes back what another relies on.
+    /// Makes every call on items fail below `level` from now on. The level can be raised, never
+    /// lowered: one part of a program must not weaken what another part relies on.
     package static func raise(to level: ProtectionLevel) {
         rank.max(level.rank, ordering: .sequentiallyConsistent)
     }
@@ -18,12 +19,12 @@ package enum RequiredLevel {
     /// - Throws: ``KeychainFailure/Code/insufficientProtection``.
     package static func check(_ facts: KeychainHeader, _ operation: String) throws(KeychainFailure)
     {
-        // One load where nothing is required.
+        // Fast path: one atomic load if no level is required.
         guard isSet else { return }
         try check(facts.newest.level, operation, hint: "set a passcode with `valet passcode set`")
     }
 
-    /// Whether the keychain has the level, as far as `facts` are still true.
+    /// Whether the keychain has the required level, according to `facts`.
     static func isMet(by facts: KeychainHeader) -> Bool {
         !isSet || facts.newest.level.rank >= rank.load(ordering: .sequentiallyConsistent)
     }

@@ -7,7 +7,8 @@ internal import ValetKeychainRows
 internal import ValetSealing
 internal import ValetSystem
 
-/// Rows of some classes, and those that are sealed to some pairs of keys, by what is visible.
+/// A set of rows, given by protection classes and presence pairs. Both are visible in a row
+/// without any key. Counts of items and epoch changes use it.
 package struct RowKinds {
     private let classes: [Int64]
     private let presences: [Int64]
@@ -20,7 +21,7 @@ package struct RowKinds {
         }
     }
 
-    /// What is visible of rows of one kind.
+    /// The visible columns that tell the kind of a row.
     struct Visible {
         /// The number of the protection class.
         let protection: Int64
@@ -32,9 +33,10 @@ package struct RowKinds {
         classes.contains(row.protection) || presences.contains(row.presence)
     }
 
-    /// How many rows there are of the kinds that `isCounted` accepts.
+    /// The number of rows of the kinds that `isCounted` accepts.
     ///
-    /// - Parameter selection: Gives protection class, presence bits and number of each kind.
+    /// - Parameter selection: A statement that returns a row for each kind: its protection class,
+    ///   its presence bits and the number of its rows.
     static func count(
         _ selection: StaticString, on connection: Connection, _ isCounted: (Visible) -> Bool
     ) throws(SystemError) -> Int {

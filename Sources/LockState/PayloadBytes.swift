@@ -9,14 +9,14 @@ extension KeyScope {
     /// The classes whose keys a payload of this scope can have, in the order of their numbers.
     var classes: [ProtectionClass] { ProtectionClass.allCases.filter { $0.scope == self } }
 
-    /// The classes whose keys it must have: the first ones. Recovery opens no key of the class that
-    /// needs a passcode.
+    /// The classes whose keys a payload must have: the first ones. Recovery opens no key of the
+    /// class that needs a passcode.
     var requiredClasses: [ProtectionClass] {
         classes.filter { $0 != .whenPasscodeSetThisDeviceOnly }
     }
 
-    /// The prefixes of the names of a keychain's payloads, or of all keychains'. The second is that
-    /// of an earlier form, which is only removed.
+    /// The prefixes of the names of a keychain's payloads, or of all keychains'. The second prefix
+    /// belongs to an earlier form, whose payloads are only removed.
     static func namePrefixes(of keychainID: KeychainID?) -> [String] {
         ["valet:2:", "valet:1:"].map { prefix in keychainID.map { "\(prefix)\($0):" } ?? prefix }
     }

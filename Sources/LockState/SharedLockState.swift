@@ -167,7 +167,7 @@ extension SharedLockState {
 
 /// Reading anew.
 extension SharedLockState {
-    /// How often a reading is repeated if something changed meanwhile.
+    /// How many times to repeat a reading during which something changed.
     private static let attemptCount = 100
 
     enum LookUp {
@@ -324,8 +324,8 @@ extension SharedLockState {
         }
     }
 
-    /// Ends a key past its deadline, so that a late renewal cannot bring it back; unless another
-    /// process has renewed it since it was read.
+    /// Ends a key that is past its deadline, so that a late renewal cannot bring it back. Keeps a
+    /// key that another process has renewed since it was read.
     private func endUnlessRenewed(
         _ found: Found, _ entry: SharingEntry, _ seen: Seen, _ judge: (Found) -> LookUp
     ) throws(LockStateError) -> LookUp {

@@ -115,7 +115,7 @@ extension KeyedHash {
 package enum DerivationContext: String, CaseIterable, Sendable {
     /// The name of a key.
     case keyID = "valet/1/key-id"
-    /// What proves a key to be the right one.
+    /// The commitment, which proves a key to be the right one.
     case commitment = "valet/1/commit"
     /// The associated data of a wrapped key.
     case wrap = "valet/1/wrap"
@@ -165,9 +165,9 @@ package enum DerivationContext: String, CaseIterable, Sendable {
     case program = "valet/1/program"
     /// What wraps the key of a backup.
     case backup = "valet/1/backup"
-    /// What tells which mark a sharing key was made under.
+    /// The id that names the mark under which a sharing key was made.
     case sharingID = "valet/1/sharing-id"
-    /// Under which opened keys are sealed for the kernel, from a sharing key.
+    /// The key that seals opened keys for the kernel, from a sharing key.
     case sharing = "valet/1/sharing"
     /// The key of a sync circle.
     case sync = "valet/1/sync"

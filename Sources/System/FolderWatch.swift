@@ -26,7 +26,7 @@ package final class FolderWatch: Sendable {
 
     private struct Descriptors: ~Copyable {
         let bell: HeldDescriptor
-        /// A negative number if the user has no room for notifications: then only the bell wakes.
+        /// Negative if the user has no inotify instance left: then only the bell wakes the waiter.
         let notifications: HeldDescriptor
 
         init() throws(SystemError) {
@@ -53,7 +53,7 @@ package final class FolderWatch: Sendable {
     private static let eventsOfNames = UInt32(
         IN_ATTRIB | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF
             | IN_MOVE_SELF | IN_ONLYDIR)
-    /// How often a folder is looked for that appears at the same moment.
+    /// How many times to try again when a missing folder appears during the search.
     private static let attemptCount = 16
     private static let headerByteCount = 16
     /// In nanoseconds: the pause before the next look, where waiting is impossible.
@@ -62,8 +62,8 @@ package final class FolderWatch: Sendable {
     private static let bufferByteCount = 8 << 10
 
     /// - Parameter includingWrites: Whether to wake up when bytes are written to the files, too.
-    /// - Throws: ``SystemError``: `cannotOpen`, `inputOutput` if the process can open nothing
-    ///   more. That the user has no room for notifications is no error.
+    /// - Throws: ``SystemError``: `cannotOpen`, `inputOutput` if the process can open no more
+    ///   files. Too many inotify instances are no error.
     package init(includingWrites: Bool = false) throws(SystemError) {
         events = Self.eventsOfNames | (includingWrites ? UInt32(IN_MODIFY) : 0)
         descriptors = Mutex(try Descriptors())
@@ -131,7 +131,8 @@ package final class FolderWatch: Sendable {
             guard Poll.wait(for: &requests, until: deadline) else { return false }
             let isRung = requests[0].revents != 0
             let isNotified = requests[1].revents != 0
-            // Other code has closed them: each waiter looks, and calls `watch` again.
+            // Other code has closed the descriptors: each waiter checks its folders, and calls
+            // `watch` again.
             guard descriptors.withLock({ $0.areSound }) else { return true }
             var value: eventfd_t = 0
             if isRung { _ = unsafe eventfd_read(bell, &value) }
@@ -153,7 +154,7 @@ package final class FolderWatch: Sendable {
             while true {
                 let watch = unsafe inotify_add_watch(notifications, folder, events)
                 if watch >= 0 {
-                    // Made before the watch: no event reports it.
+                    // The folder was made before the watch, so no event reports it.
                     if let missing, unsafe access(missing, F_OK) == 0 { break }
                     return (watch, names)
                 }

@@ -18,7 +18,7 @@ final class AvailabilityWatcher: Sendable {
 
     /// How long to wait before looking again for changes that no process announces.
     private static let pause = Duration.seconds(30)
-    /// The same where changes cannot be announced, or announcements not received.
+    /// The same pause, where changes cannot be announced or announcements cannot be received.
     private static let shortPause = Duration.seconds(5)
     /// How soon to look again at a keychain that is busy.
     private static let retryPause = Duration.seconds(1)

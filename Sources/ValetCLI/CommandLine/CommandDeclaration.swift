@@ -118,8 +118,8 @@ struct VerbTable: Sendable {
         return groups.first { $0.name == name }.map { .group($0) }
     }
 
-    /// The words that may follow a group's name, in the order of the verbs; the first words for
-    /// nil.
+    /// The words that may follow a group's name, in the order of the verbs. For nil, the first
+    /// words of all verbs and groups.
     func words(in group: String?) -> [String] {
         var words: [String] = []
         for verb in below(group) {

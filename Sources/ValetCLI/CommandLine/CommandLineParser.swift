@@ -92,8 +92,8 @@ extension CommandLineParser {
                 ?? "\(helpLine(group)) lists the verbs")
     }
 
-    /// The verb that other tools call `word`, else a verb of that group with a similar name, else a
-    /// verb of another group with that name.
+    /// The verb for `word`: the one that other tools call so, else one of this group with a similar
+    /// name, else one of another group with that name.
     private func suggestion(for word: String, in group: String?) -> String? {
         if let name = synonym(word, in: group) { return name }
         let nearest = Suggestion.nearest(to: word, among: table.words(in: group) + ["help"])
