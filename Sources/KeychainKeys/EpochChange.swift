@@ -68,7 +68,7 @@ package enum KeychainOpener: ~Copyable {
 
 /// A prepared epoch change: everything that is needed to begin it in one transaction.
 package struct EpochChange: ~Copyable {
-/// Opens the present epoch.
+    /// Opens the present epoch.
     let opener: KeychainOpener
     /// Will open the next epoch.
     package let protector: Protector
