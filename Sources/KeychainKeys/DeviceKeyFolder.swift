@@ -7,33 +7,34 @@ internal import ValetKeychainRows
 package import ValetSealing
 package import ValetSystem
 
-/// The folder that device keys lie in, as one keychain sees it: docs/FORMAT.md §4.4.
+/// The folder of the device keys, from the view of one keychain: docs/FORMAT.md §4.4. The end of an
+/// epoch change tidies it, and `valet doctor` examines it.
 ///
-/// Other keychains of the user may have theirs in it, too.
+/// Other keychains of the user may also keep their device keys in it.
 package struct DeviceKeyFolder {
-    /// What has a name that begins with that of the device key.
+    /// The kinds of files whose names begin with `device.key`.
     package enum Entry: Hashable {
         /// A device key that a keybag of this keychain names.
         case inUse(KeyID)
         /// A device key of this keychain that no keybag names.
         case outdated(KeyID)
-        /// What is left of one whose writing or erasing did not come to its end.
+        /// The remains of a device key whose writing or erasing was interrupted.
         case remnant
         /// The device key of another keychain.
         case foreign(KeychainID)
-        /// Something else, and why it is no device key.
+        /// Another file, and the reason why it is not a device key.
         case strange(String)
     }
 
     private static let usual = KeychainFile.deviceKey
 
     let folder: PrivateDirectory
-    /// The keychain whose device keys are looked for.
+    /// The keychain whose device keys this looks for.
     package let keychainID: KeychainID
-    /// Of the device keys that its keybags name.
+    /// The ids of the device keys that its keybags name.
     let keyIDs: [KeyID]
 
-    /// The folder of the keychain that `facts` are of; nil if it does not exist.
+    /// The folder of the keychain that `facts` describe; nil if it does not exist.
     ///
     /// - Throws: ``SystemError``: as ``PrivateDirectory/open(_:creating:fileSystem:)``.
     package init?(_ location: KeychainLocation, _ facts: KeychainHeader) throws(SystemError) {
@@ -47,17 +48,17 @@ package struct DeviceKeyFolder {
         keyIDs = facts.keybags.map(\.deviceKeyID)
     }
 
-    /// The names of all that is, or could be taken for, a device key.
+    /// The names of all files that are, or look like, device keys.
     ///
     /// - Throws: ``SystemError``: `cannotOpen`, `inputOutput`.
     package func names() throws(SystemError) -> [String] {
         try folder.names().filter { $0 == Self.usual || $0.hasPrefix(Self.usual + ".") }
     }
 
-    /// The path of what has that name.
+    /// The path of the file `name`.
     package func path(of name: String) -> String { folder.path(of: name) }
 
-    /// Whether the device key with that id is where it is looked for.
+    /// Whether the device key with this id is at one of the places where unlocking looks for it.
     ///
     /// - Throws: As ``entry(_:)``.
     package func hasKey(_ keyID: KeyID) throws(SystemError) -> Bool {
@@ -67,8 +68,8 @@ package struct DeviceKeyFolder {
         return false
     }
 
-    /// Whether it is this library that gives files such a name: `device.key`, `device.key.<id>`,
-    /// and what either is called while it is written.
+    /// Whether this library creates files of this name: `device.key`, `device.key.<id>`, and the
+    /// temporary names of both.
     package static func isOurs(_ name: String) -> Bool {
         guard name == usual || name.hasPrefix(usual + ".") else { return false }
         let parts = name.dropFirst(usual.count + 1)
@@ -96,10 +97,10 @@ package struct DeviceKeyFolder {
             || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
     }
 
-    /// What has that name; nil for nothing.
+    /// The kind of the file `name`; nil if there is no such file.
     ///
-    /// - Throws: ``SystemError`` if that cannot be told at this moment, such as `inputOutput`, or
-    ///   `cannotOpen` where too many files are open: then nothing may be made of it.
+    /// - Throws: ``SystemError`` if the file cannot be examined now, such as `inputOutput`, or
+    ///   `cannotOpen` if too many files are open: then the caller must draw no conclusion.
     package func entry(_ name: String) throws(SystemError) -> Entry? {
         do throws(SystemError) {
             return try folder.withContents(of: name, maxByteCount: DeviceKeyFile.byteCount) {
@@ -110,7 +111,7 @@ package struct DeviceKeyFolder {
             case .missing: return nil
             case .tooLarge: return .strange(DeviceKeyFile.Flaw.malformed.reason)
             case .wrongOwner, .wrongMode, .symbolicLink, .notARegularFile:
-                // Seen twice it is so, and not only for a moment.
+                // A second check shows that the fault is not a momentary one.
                 return try refusal(name, error)
             case .cannotOpen where error.isDenied: return .strange("it cannot be opened")
             default: throw error
@@ -144,7 +145,8 @@ package struct DeviceKeyFolder {
         }
     }
 
-    /// Zeros are what erasing leaves, and no key; a beginning is left where writing ended early.
+    /// Whether the file is what an interrupted erasure leaves, all zeros, or what an interrupted
+    /// write leaves, the start of a device key.
     private func isRemnant(_ name: String, _ bytes: Span<UInt8>) -> Bool {
         if bytes.indices.allSatisfy({ bytes[$0] == 0 }) { return true }
         guard name.hasPart("." + PrivateDirectory.temporaryMark),
@@ -156,7 +158,7 @@ package struct DeviceKeyFolder {
 }
 
 extension DeviceKeyFile.Flaw {
-    /// Why a file with the name of a device key is not one.
+    /// The reason why a file with the name of a device key is not one.
     fileprivate var reason: String {
         switch self {
         case .malformed: "it is not a device key"
@@ -167,21 +169,21 @@ extension DeviceKeyFile.Flaw {
 }
 
 extension SystemError {
-    /// Whether the kernel says that this user may not, and not that it cannot now.
+    /// Whether the kernel denied access, which a later try would not change.
     var isDenied: Bool { systemError == EACCES || systemError == EPERM }
 }
 
-/// What happens to device keys at the end of an epoch change: docs/FORMAT.md §4.4, step 5.
+/// The end of an epoch change, for device keys: docs/FORMAT.md §4.4, step 5.
 extension DeviceKeyFolder {
-    /// Gives the device key in use its usual name, if nothing that is not ours has it; then erases
-    /// those of this keychain that no keybag names.
+    /// Gives the device key in use its usual name, unless a foreign file has that name. Then erases
+    /// the device keys of this keychain that no keybag names.
     ///
-    /// Only the holder of the keychain's lock may do so.
-    /// - Parameter keybag: The only one that there is.
+    /// The caller holds the writers' lock.
+    /// - Parameter keybag: The only keybag of the keychain.
     /// - Throws: ``SystemError``, and ``KeychainFailure/Code/incomplete`` if the device key in
-    ///   use is not to be seen: nothing is erased then.
+    ///   use cannot be found: then nothing is erased.
     func tidy(_ keybag: LockedKeybag) throws {
-        // What these names have is never erased, whatever it looks like.
+        // Files of these names are never erased, whatever they contain.
         var kept = [DeviceSecretSource.name(ofKey: keybag.deviceKeyID)]
         if keybag.deviceSource == .ownFile { kept.append(try putInPlace(keybag.deviceKeyID)) }
         for name in try names() where Self.isOurs(name) && !kept.contains(name) {
@@ -192,7 +194,7 @@ extension DeviceKeyFolder {
         }
     }
 
-    /// - Returns: The name under which the device key has been seen, and stays.
+    /// - Returns: The name under which the device key was found, and stays.
     private func putInPlace(_ keyID: KeyID) throws -> String {
         let usual = KeychainFile.deviceKey
         let own = DeviceSecretSource.name(ofKey: keyID)
@@ -201,12 +203,12 @@ extension DeviceKeyFolder {
         try check(own, keyID)
         switch inPlace {
         case nil: break
-        // There is no key in it.
+        // It contains no key.
         case .remnant: try folder.remove(usual)
-        // Found by its id, should that be needed, until the one in use is in its place.
+        // Renamed, not erased: until the key in use has this place, the old one may be needed.
         case .outdated(let old), .inUse(let old):
             try folder.rename(usual, to: try unusedName(of: old), replacing: false)
-        // Another keychain may be using it, and ours is found by its id.
+        // Another keychain may be using the file. Ours can be found by its id.
         case .foreign, .strange: return own
         }
         try folder.rename(own, to: usual, replacing: false)
@@ -218,7 +220,7 @@ extension DeviceKeyFolder {
         guard try entry(name) == .inUse(keyID) else { throw Self.notSeen(folder.path(of: name)) }
     }
 
-    /// The device key in use is not where it should be: nothing is to be erased.
+    /// The failure if the device key in use is missing: then nothing may be erased.
     static func notSeen(_ path: String) -> KeychainFailure {
         KeychainFailure(
             .incomplete, during: "erase old keys", message: "the device key in use is not there",
@@ -236,7 +238,7 @@ extension DeviceKeyFolder {
         } catch {
             switch error.code {
             case .missing: return
-            // `doctor` names what may not be written.
+            // `valet doctor` reports files that cannot be written.
             case .cannotOpen where error.isDenied: return
             default: throw error
             }

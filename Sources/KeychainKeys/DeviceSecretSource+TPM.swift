@@ -9,15 +9,15 @@ internal import ValetSecretMemory
 package import ValetSystem
 package import ValetTPM
 
-/// Secrets that a TPM keeps: docs/FORMAT.md §4.8.
+/// Device secrets and passcode secrets in a TPM: docs/FORMAT.md §4.8.
 extension DeviceSecretSource {
     private static let unsealing = "get the device key from the TPM"
     private static let opening = "open the keychain with the TPM"
     private static let binding = "bind the keychain to the TPM"
 
-    /// The device secret that the TPM gives out for `keybag`, or that it gave out before.
+    /// The device secret of `keybag`: from the cache, or released by the TPM.
     ///
-    /// - Throws: ``KeychainFailure``: `keyUnavailable` if the TPM is not the one, or not there;
+    /// - Throws: ``KeychainFailure``: `keyUnavailable` if the TPM is missing or is another one;
     ///   `timedOut`, `inputOutput`.
     func unsealedSecret(
         of keybag: LockedKeybag, until deadline: Deadline
@@ -35,10 +35,10 @@ extension DeviceSecretSource {
         return secret
     }
 
-    /// What opens a keybag that needs the TPM and the passcode. Whether the passcode is right the
-    /// TPM tells, and counts wrong ones.
+    /// The protector for a keybag that needs the TPM and the passcode. The TPM checks the passcode
+    /// and counts wrong ones.
     ///
-    /// - Parameter patience: How long to wait for the TPM, each of two times.
+    /// - Parameter patience: The longest wait for each of the two calls of the TPM.
     /// - Throws: ``KeychainFailure``: `authenticationFailed`, which says how many tries are left;
     ///   as ``unsealedSecret(of:until:)``; `outOfMemory`.
     package func protector(
@@ -62,7 +62,7 @@ extension DeviceSecretSource {
         }
     }
 
-    /// Has the TPM seal a new device secret for the epoch after that of `keybag`.
+    /// Makes a new device secret for the epoch after that of `keybag`, sealed by the TPM.
     ///
     /// - Throws: ``KeychainFailure``: `keyUnavailable`, `timedOut`, `inputOutput`.
     func newDeviceSecret(
@@ -78,7 +78,8 @@ extension DeviceSecretSource {
         return TPMHeldSecret(secret: secret, object: object)
     }
 
-    /// A new secret that the TPM gives out for the passcode of the next epoch; nil without one.
+    /// Makes a new secret that the TPM releases for the passcode of the next epoch; nil without a
+    /// passcode.
     ///
     /// - Throws: ``KeychainFailure``: `keyUnavailable`, `timedOut`, `inputOutput`, `outOfMemory`.
     func newPasscodeShare(_ next: NextEpoch) throws(KeychainFailure) -> TPMPasscodeShare? {
@@ -95,9 +96,9 @@ extension DeviceSecretSource {
         return TPMPasscodeShare(passcode: passcode, unsealed: unsealed, object: object)
     }
 
-    /// A protector with what the TPM gives out from now on.
+    /// The protector for newly sealed secrets. Keeps the device secret in the cache.
     ///
-    /// - Throws: Nothing: what was just sealed is of the right form.
+    /// - Throws: Nothing in practice: newly sealed objects have the right form.
     package func protector(
         _ held: consuming TPMHeldSecret, _ share: consuming TPMPasscodeShare?
     ) throws(KeychainFailure) -> Protector {
@@ -116,7 +117,7 @@ extension DeviceSecretSource {
         }
     }
 
-    /// The registers that the device secret of `keybag` is bound to; none without a TPM.
+    /// The PCRs that the device secret of `keybag` is bound to; none without a TPM.
     ///
     /// - Throws: ``KeychainFailure/Code/keychainDamaged``.
     package func registers(of keybag: LockedKeybag) throws(KeychainFailure) -> PCRSelection {
@@ -126,8 +127,9 @@ extension DeviceSecretSource {
         }
     }
 
-    /// Whether this program could use the TPM if it is there: no administrator has to help it
-    /// first, and no other try may do. What a TPM keeps is not lost before that is known.
+    /// Whether only the TPM itself can keep this program from its secrets. False if an
+    /// administrator has to help first, or another try may succeed: then the secrets must not count
+    /// as lost.
     package func canUseTPM(_ deadline: Deadline) -> Bool {
         do throws(TPMError) {
             _ = try location.tpm.status(until: deadline)
@@ -140,7 +142,7 @@ extension DeviceSecretSource {
         }
     }
 
-    /// Runs `body`, and turns a failure of the TPM into one of `operation`.
+    /// Runs `body`, and turns an error of the TPM into a failure of `operation`.
     func asking<R: ~Copyable>(
         _ operation: String, _ body: () throws(TPMError) -> R
     ) throws(KeychainFailure) -> R {
@@ -151,9 +153,9 @@ extension DeviceSecretSource {
         }
     }
 
-    /// What the TPM gave out, as a key.
+    /// The key in the bytes that the TPM released.
     ///
-    /// - Throws: ``KeychainFailure/Code/keyUnavailable`` if it is not a key.
+    /// - Throws: ``KeychainFailure/Code/keyUnavailable`` if they are not a key.
     static func key<P>(
         _ bytes: consuming SecretBytes, _ operation: String
     ) throws(KeychainFailure) -> SymmetricKey<P> {
@@ -167,7 +169,7 @@ extension DeviceSecretSource {
     }
 }
 
-/// A device secret that a TPM gives out from now on.
+/// A new device secret, with the TPM object that releases it.
 package struct TPMHeldSecret: ~Copyable {
     /// The device secret itself.
     package let secret: DeviceSecret
@@ -176,13 +178,13 @@ package struct TPMHeldSecret: ~Copyable {
     consuming func intoSecret() -> DeviceSecret { secret }
 }
 
-/// What a TPM gives out for a passcode from now on.
+/// A new secret that a TPM releases for a passcode, with its TPM object.
 package struct TPMPasscodeShare: ~Copyable {
     let passcode: StretchedRecord
     let unsealed: TPMPasscodeSecret
     let object: SealedObject
 
-    /// The protector that has the device secret, too.
+    /// The protector made of this secret and the device secret.
     package consuming func protector(
         _ secret: consuming DeviceSecret, object deviceObject: [UInt8]
     ) throws(KeybagError) -> Protector {
@@ -192,9 +194,8 @@ package struct TPMPasscodeShare: ~Copyable {
     }
 }
 
-/// The device secret that a TPM gave out last, for a process that needs it again: asking the TPM
-/// takes long. Of a keychain with a passcode only its id is kept, since nothing but the next unlock
-/// needs the secret.
+/// Caches the device secret that a TPM released last, because asking the TPM takes long. For a
+/// keychain with a passcode it keeps only the id: only the next unlock needs the secret.
 final class DeviceSecretCache: Sendable {
     private struct Contents: ~Copyable {
         var keyID: KeyID?
@@ -203,12 +204,12 @@ final class DeviceSecretCache: Sendable {
 
     private let contents = Mutex(Contents())
 
-    /// Whether the TPM gave out the secret of that id.
+    /// Whether the TPM has released the secret with this id.
     func knows(_ keyID: KeyID) -> Bool {
         contents.withLock { $0.keyID == keyID }
     }
 
-    /// Whether the secret of that id is here.
+    /// Whether the cache has the secret with this id.
     func has(_ keyID: KeyID) -> Bool {
         contents.withLock { contents in
             switch contents.secret {
@@ -218,7 +219,7 @@ final class DeviceSecretCache: Sendable {
         }
     }
 
-    /// A copy of the secret of that id; nil if it is not here.
+    /// A copy of the secret with this id; nil if the cache does not have it.
     package func secret(_ keyID: KeyID) -> DeviceSecret? {
         contents.withLock { contents in
             guard contents.keyID == keyID else { return nil }
@@ -229,7 +230,7 @@ final class DeviceSecretCache: Sendable {
         }
     }
 
-    /// Keeps a secret of a keychain without a passcode, or the id of another.
+    /// Keeps the secret of a keychain without a passcode, or only the id of another.
     func keep(_ secret: borrowing DeviceSecret, of protector: ProtectorKind) {
         contents.withLock { contents in
             contents.keyID = secret.id
@@ -240,7 +241,7 @@ final class DeviceSecretCache: Sendable {
 }
 
 extension DeviceSecret {
-    /// The same key once more. It never is nil, since the bytes are those of a key.
+    /// A copy; never nil, because the bytes are those of a key.
     fileprivate var copied: DeviceSecret? {
         withBytes { bytes in try? DeviceSecret(copying: bytes) }
     }

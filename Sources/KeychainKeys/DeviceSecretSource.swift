@@ -7,13 +7,14 @@ package import ValetSealing
 package import ValetSystem
 internal import ValetTPM
 
-/// Where the device secret of a keychain is read from (docs/FORMAT.md §3).
+/// Reads the device secret of a keychain: from `device.key`, a systemd credential, a file that the
+/// user names, or a TPM (docs/FORMAT.md §3). Opening, unlocking and epoch changes use it.
 package struct DeviceSecretSource {
     private static let operation = "read the device key"
 
-    /// The keychain whose device secret it is.
+    /// The keychain whose device secret this reads.
     package let location: KeychainLocation
-    /// What a TPM gave out last.
+    /// The device secret that a TPM released last.
     let kept = DeviceSecretCache()
 
     /// The source of the keychain at `location`.
@@ -21,14 +22,14 @@ package struct DeviceSecretSource {
         self.location = location
     }
 
-    /// Which source a new keychain is given, and what holds the secret.
+    /// The source for a new keychain.
     package var preferred: DeviceKeySource {
         if location.deviceKeyPath != nil { return .keyFile }
         if let path = location.credentialPath, GivenFile.exists(path) { return .credential }
         return .ownFile
     }
 
-    /// The path that messages name.
+    /// The path of a source, for messages.
     package func path(of source: DeviceKeySource) -> String? {
         switch source {
         case .ownFile: location.deviceFolder + "/" + KeychainFile.deviceKey
@@ -38,7 +39,7 @@ package struct DeviceSecretSource {
         }
     }
 
-    /// Whether there is a `device.key`, whatever is in it.
+    /// Whether a file `device.key` exists, whatever it contains.
     func hasFile() throws(KeychainFailure) -> Bool {
         do throws(SystemError) {
             let folder = try PrivateDirectory.open(location.deviceFolder, creating: false)
@@ -49,10 +50,10 @@ package struct DeviceSecretSource {
         }
     }
 
-    /// Reads the device secret of a keychain. Where a TPM has it that takes long, the first time.
+    /// Reads the device secret of a keychain. If a TPM has it, the first reading takes long.
     ///
-    /// - Throws: ``KeychainFailure``: `incomplete` if `device.key` is gone, `keyUnavailable` if
-    ///   another source is not there or the secret is another keychain's, `keychainDamaged`,
+    /// - Throws: ``KeychainFailure``: `incomplete` if `device.key` is missing, `keyUnavailable` if
+    ///   another source is missing or the secret is another keychain's, `keychainDamaged`,
     ///   `newerFormat`, `insecureFiles`; with a TPM `timedOut`, `inputOutput`.
     package func secret(
         of facts: KeychainHeader, until deadline: Deadline
@@ -64,12 +65,12 @@ package struct DeviceSecretSource {
         return file.intoSecret()
     }
 
-    /// Looks whether the device secret of a keychain is there.
+    /// Checks that the device secret of a keychain is available.
     ///
-    /// - Throws: As ``secret(of:until:)``; `keyUnavailable` also if it has another id.
+    /// - Throws: As ``secret(of:until:)``; `keyUnavailable` also if the secret has another id.
     package func check(_ facts: KeychainHeader, until deadline: Deadline) throws(KeychainFailure) {
         let keyID = facts.newest.deviceKeyID
-        // A TPM that gave it out is not asked again.
+        // The TPM has released this secret before, so it need not be asked again.
         if facts.isBoundToTPM, kept.knows(keyID) { return }
         let secret = try secret(of: facts, until: deadline)
         guard secret.id == keyID else {
@@ -89,31 +90,31 @@ package struct DeviceSecretSource {
         }
     }
 
-    /// The device key that has the id which `keybag` names, or else whatever is in its place.
+    /// The device key with the id that `keybag` names, or else the one at the usual place.
     private func file(of keybag: LockedKeybag) throws(KeychainFailure) -> DeviceKeyFile {
         guard keybag.deviceSource == .ownFile else { return try given(by: keybag.deviceSource) }
         do throws(KeychainFailure) {
             let file = try given(by: .ownFile)
             if file.secret.id == keybag.deviceKeyID { return file }
         } catch {
-            // Being replaced, maybe.
+            // An epoch change may be replacing the file now.
         }
-        // An epoch change that did not end leaves the new one under a name of its own.
+        // An interrupted epoch change leaves the new device key under a name with its id.
         do throws(KeychainFailure) {
             return try given(by: .ownFile, name: Self.name(ofKey: keybag.deviceKeyID))
         } catch {
             guard error.code == .incomplete else { throw error }
         }
-        // A change that has ended since has given it the usual name.
+        // An epoch change that has just ended has given the file its usual name.
         return try given(by: .ownFile)
     }
 
-    /// The name that the device key with that id has until it takes the place of the last.
+    /// The name of a new device key until it replaces the previous one.
     static func name(ofKey keyID: KeyID) -> String {
         "\(KeychainFile.deviceKey).\(keyID)"
     }
 
-    /// Reads the device key of whatever keychain.
+    /// Reads a device key, without checking which keychain it belongs to.
     ///
     /// - Throws: As ``secret(of:until:)``.
     package func given(
@@ -182,7 +183,7 @@ package struct DeviceSecretSource {
 }
 
 extension DeviceKeySource {
-    /// What helps when nothing is at this source.
+    /// The hint if this source has no device key.
     fileprivate var remedy: String {
         switch self {
         case .ownFile: "put device.key back from a copy"
@@ -195,15 +196,16 @@ extension DeviceKeySource {
 }
 
 extension DeviceKeyFile {
-    /// The secret alone.
+    /// Only the secret.
     consuming func intoSecret() -> DeviceSecret { secret }
 }
 
 extension DeviceSecretSource {
-    /// Makes sure that the file which `$VALET_DEVICE_KEY_FILE` names is not one of our own: those
-    /// are erased when the device secret comes from somewhere else.
+    /// Checks that the file that `$VALET_DEVICE_KEY_FILE` names is not one of the keychain's own
+    /// device keys: a move to another source erases those.
     ///
-    /// - Throws: ``KeychainFailure/Code/invalidRequest`` if it is; what keeps it from being told.
+    /// - Throws: ``KeychainFailure/Code/invalidRequest`` if it is one; other failures if the files
+    ///   cannot be examined.
     package func checkGivenFileIsElsewhere() throws(KeychainFailure) {
         let operation = "take the device key from another file"
         guard let path = location.deviceKeyPath else { return }

@@ -9,9 +9,11 @@ internal import ValetLockState
 package import ValetSystem
 package import ValetTPM
 
-/// Runs `body` and turns what lower modules throw into a failure of `operation`.
-///
-/// - Throws: Nothing but ``KeychainFailure``, which passes through as it is.
+// How errors of the lower modules become a `KeychainFailure`: code, message and hint. Every call of
+// the store passes its errors through here.
+
+/// Runs `body` and turns its errors into failures of `operation`. A ``KeychainFailure`` passes
+/// unchanged.
 @inline(__always)
 package func translating<R: ~Copyable>(
     _ operation: String, _ body: () throws -> R
@@ -24,7 +26,8 @@ package func translating<R: ~Copyable>(
 }
 
 extension KeychainFailure {
-    /// What an error of a lower module means for `operation`; a ``KeychainFailure`` stays as it is.
+    /// The failure of `operation` for an error of a lower module. A ``KeychainFailure`` stays
+    /// unchanged.
     package init(translating error: any Error, during operation: String) {
         switch error {
         case let failure as KeychainFailure: self = failure
@@ -45,7 +48,7 @@ extension KeychainFailure {
         }
     }
 
-    /// What a failure to open the keybag means for `operation`.
+    /// The failure of `operation` for an error of the keybag.
     private init(_ error: KeybagError, during operation: String) {
         switch error.code {
         case .newer:
@@ -67,12 +70,12 @@ extension KeychainFailure {
 
     static let damageHint = "run `valet doctor`"
 
-    /// What helps where the keychain is locked for this process.
+    /// The hint for a keychain that is locked for this process.
     package static var unlockHint: String { unlockHint(ofProcess: LockStates.areOfProcess) }
 
-    /// What helps where the keychain is locked.
+    /// The hint for a locked keychain.
     ///
-    /// - Parameter ofProcess: Whether this process unlocks for itself alone.
+    /// - Parameter ofProcess: Whether this process unlocks only for itself.
     package static func unlockHint(ofProcess: Bool) -> String {
         guard ofProcess else { return "run `valet unlock`" }
         return
@@ -80,7 +83,7 @@ extension KeychainFailure {
             + "the descriptor gives whose number is in $VALET_PASSCODE_FD when it starts"
     }
 
-    /// The device key is there, and has another id than the keybag names.
+    /// The failure for a device key whose id is not the one that the keybag names.
     static func wrongDeviceKey(_ operation: String, path: String? = nil) -> KeychainFailure {
         KeychainFailure(
             .keyUnavailable, during: operation,
@@ -88,14 +91,14 @@ extension KeychainFailure {
             path: path, hint: "put this keychain's own device key back")
     }
 
-    /// The class of an item is not available at this moment.
+    /// The failure for a protection class that is locked now.
     static func locked(_ operation: String) -> KeychainFailure {
         KeychainFailure(.locked, during: operation, hint: unlockHint)
     }
 }
 
 extension KeychainFailure {
-    /// What a failure of the files or of SQLite means for `operation`.
+    /// The failure of `operation` for an error of the file system or of SQLite.
     package init(_ error: SystemError, during operation: String) {
         let failure = KeychainFailure(
             error.code.meaning, during: operation, message: error.explanation(during: operation),
@@ -113,9 +116,10 @@ extension KeychainFailure {
 }
 
 extension SystemError {
-    /// What happened in the course of `outer`, without the path: that has a property of its own.
+    /// The message for an error during `outer`. Leaves out the path, which the failure has in a
+    /// property.
     fileprivate func explanation(during outer: String) -> String {
-        // The path says which file or folder, and that is all there is to a wrong one.
+        // For a file with wrong owner, mode or kind, the path and the reason say everything.
         guard code.meaning != .insecureFiles, code != .replaced else { return code.reason }
         let isToldByPath = path != nil && code.isAboutWholeFile
         let step = operation.hasPrefix(outer) || isToldByPath ? "" : "\(operation): "
@@ -125,7 +129,7 @@ extension SystemError {
 }
 
 extension SystemError {
-    /// What helps where the kernel denied access.
+    /// The hint for access that the kernel denied.
     fileprivate var hintOnDenial: String? {
         guard code == .cannotOpen, systemError == EACCES || systemError == EPERM else { return nil }
         return "let user \(geteuid()) read and write it"
@@ -133,7 +137,7 @@ extension SystemError {
 }
 
 extension SystemError.Code {
-    /// Whether it does not matter at which step it came to light.
+    /// Whether the error concerns the whole file, so that the step that met it does not matter.
     fileprivate var isAboutWholeFile: Bool {
         switch self {
         case .cannotOpen, .missing, .readOnly: true
@@ -172,12 +176,12 @@ extension SystemError.Code {
 }
 
 extension KeychainFailure {
-    /// What helps where a TPM never gives out the keychain's secrets again.
+    /// The hint for a TPM that will never again release the keychain's secrets.
     static let recoveryHint = "run `valet recovery use`"
 
-    /// What a failure of the TPM means for `operation`: the one place where it is decided.
+    /// The failure of `operation` for an error of the TPM. Nothing else translates these errors.
     ///
-    /// - Parameter path: The TPM's.
+    /// - Parameter path: The path of the TPM.
     package init(_ error: TPMError, during operation: String, path: String) {
         let failure = KeychainFailure(
             Self.code(error.code), during: operation, message: Self.message(error.code), path: path,
@@ -189,7 +193,7 @@ extension KeychainFailure {
         switch code {
         case .wrongAuthorization: .authenticationFailed
         case .timedOut: .timedOut
-        // Another try may do.
+        // Another try may succeed.
         case .connectionLost, .full: .inputOutput
         case .malformed: .keychainDamaged
         case .notBuilt, .libraryMissing, .noDevice, .noPermission, .outOfOrder, .otherTPM, .damaged,
@@ -224,7 +228,7 @@ extension KeychainFailure {
 }
 
 extension KeychainFailure {
-    /// What a failure of a backup file means for `operation`.
+    /// The failure of `operation` for an error of a backup file.
     package init(_ error: BackupError, during operation: String) {
         let failure = KeychainFailure(
             error.code.meaning, during: operation, message: error.reason, path: error.path,

@@ -7,28 +7,32 @@ package import ValetSealing
 internal import ValetSecretMemory
 package import ValetSystem
 
-/// One call of ``ItemStore``: what it does, where, and until when.
+// From a call to the open keychain: a process has one `KeychainSlot` for each folder, kept in
+// `KeychainRegistry`. `CallAttempts` repeats a call if the folder was replaced, and `fork` is
+// handled here. `ItemStore.perform` uses all of them.
+
+/// One call of `ItemStore`: its operation, place and deadline.
 package struct StoreCall {
-    /// What the call does, in the words of its failures.
+    /// The name of the call in failures, such as "set the passcode".
     package let operation: String
     /// Where the keychain is.
     package let location: KeychainLocation
-    /// Until when the call may wait.
+    /// When all waiting of the call ends.
     package let deadline: Deadline
     /// The time, for an item's dates and a row's logical time.
     package let now: Moment
-    /// The program that writes, to be put on record; nil records nothing.
+    /// The program to record as a writer; nil records nothing.
     package var program: ProgramRecord?
     /// Whether to create a keychain that does not exist.
     package var isCreating = false
-    /// Whether the call is made again if the keychain was replaced in between. Only calls that read
-    /// or write items are. A read may see the old keychain for a tenth of a second longer. All
-    /// other calls look each time whether the keychain is in its place.
+    /// Whether to repeat the call if the keychain was replaced during it: true for calls that read
+    /// or write items. A read may see the old keychain for another tenth of a second. All other
+    /// calls check at each attempt that the keychain is still in its place.
     package var isRepeated = true
-    /// False for a lock, which ignores the settings of the process.
+    /// Whether a wrong setting of the process fails the call: false for a lock, which must work.
     package var checksSettings = true
 
-    /// A call that reads or writes items, of a keychain that is there.
+    /// A call that reads or writes items of an existing keychain.
     package init(
         operation: String, location: KeychainLocation, deadline: Deadline, now: Moment
     ) {
@@ -42,12 +46,12 @@ package struct StoreCall {
 /// The open keychain of one process and one folder, opened by the first call that needs it.
 package final class KeychainSlot: Sendable {
     private let keychain = Mutex<OpenKeychain?>(nil)
-    /// Calls that are under way; a fork in the middle of one leaves the child nothing to use.
+    /// The number of running calls. After a fork during one, the child cannot use the keychain.
     private let activeCalls = Atomic<Int>(0)
     /// The keychain that was open last.
     private let last = Mutex<KeychainID?>(nil)
-    /// The setting is checked once: asking for the ids of the process takes longer than reading
-    /// an item.
+    /// The settings are checked once per slot: the system calls for the process's ids take longer
+    /// than reading an item.
     private let hasCheckedSettings = Atomic<Bool>(false)
     private let isUsable: Bool
     private let openSlots: OpenSlots
@@ -76,18 +80,19 @@ package final class KeychainSlot: Sendable {
         return CallAttempts(self, call)
     }
 
-    /// The keychain whose files are open, or were last; nil if nothing was read of them yet.
+    /// The id of the keychain whose files are open, or were open last; nil before the first
+    /// reading.
     package var keychainID: KeychainID? {
         if let keychain = keychain.withLock({ $0 }) { return keychain.keychainID }
         return last.withLock { $0 }
     }
 
-    /// Closes the connections; no call may be under way.
+    /// Closes the connections. No call may be running.
     package func close() {
         keychain.withLock { $0.take() }?.pool.close()
     }
 
-    /// In a child of `fork`: closes what the parent had open.
+    /// In a child of `fork`: closes the connections that the parent had open.
     ///
     /// - Returns: false if the parent was in the middle of a call.
     fileprivate func closeInherited() -> Bool {
@@ -101,8 +106,8 @@ package final class KeychainSlot: Sendable {
 
     fileprivate func end() { activeCalls.subtract(1, ordering: .sequentiallyConsistent) }
 
-    /// The keychain that is open, opened for `call` if necessary; nil if it does not exist
-    /// and `call` does not create it.
+    /// The open keychain, opened for `call` if necessary; nil if it does not exist and `call` does
+    /// not create it.
     fileprivate func current(_ call: StoreCall) throws -> OpenKeychain? {
         if call.checksSettings, !hasCheckedSettings.load(ordering: .relaxed) {
             try LockStates.checkSetting(during: call.operation)
@@ -137,14 +142,14 @@ package final class KeychainSlot: Sendable {
 
 /// The attempts of one call: the loop in each `perform` of ``ItemStore``.
 ///
-/// If an attempt fails and the keychain was replaced in between, what failed says nothing about
-/// the keychain that is there now: the open keychain is dropped, and the call may be made again.
+/// If an attempt fails because the keychain was replaced, its error says nothing about the keychain
+/// that has its path now. Then this drops the open keychain, and may repeat the call.
 package struct CallAttempts: ~Copyable {
     private let slot: KeychainSlot
     private let call: StoreCall
     private var current: OpenKeychain?
 
-    /// How long to wait, in nanoseconds, before the keychain at the path is opened anew.
+    /// The pause before opening the keychain at the path again, in nanoseconds.
     private static let pause: Int64 = 200_000
 
     fileprivate init(_ slot: KeychainSlot, _ call: StoreCall) {
@@ -155,16 +160,16 @@ package struct CallAttempts: ~Copyable {
 
     deinit { slot.end() }
 
-    /// The keychain for the next attempt; nil if it does not exist and is not to be created.
+    /// The keychain for the next attempt; nil if it does not exist and the call does not create it.
     package mutating func next() throws -> OpenKeychain? {
         current = nil
         current = try slot.current(call)
         return current
     }
 
-    /// Decides what becomes of an attempt that failed.
+    /// Decides whether to repeat the call after a failed attempt: returns if so.
     ///
-    /// - Throws: ``KeychainFailure``, unless the call is to be made again.
+    /// - Throws: The ``KeychainFailure`` of the call, if it is final.
     package func repeatUnlessFinal(_ error: any Error) throws(KeychainFailure) {
         let failure = KeychainFailure(translating: error, during: call.operation)
         if let current { try judge(failure, of: current) } else { try wait(failure) }
@@ -193,10 +198,10 @@ package struct CallAttempts: ~Copyable {
     }
 }
 
-/// The slots of this process, one for each keychain that a store of it uses.
+/// The slots of this process, one for each keychain folder in use.
 ///
-/// SQLite's locks belong to a process and a file, so that two sets of connections to one file must
-/// know of each other; and after a fork all that was inherited is closed before anything is opened.
+/// SQLite's locks belong to a process and a file, so two sets of connections to one file must know
+/// of each other. After a fork, the child closes everything inherited before it opens anything.
 package final class KeychainRegistry: Sendable {
     private struct Entry {
         weak var slot: KeychainSlot?
@@ -206,9 +211,10 @@ package final class KeychainRegistry: Sendable {
         KeychainRegistry(inherited: inherited)
     }
 
-    /// By the bytes of the folder's path: two texts that Swift calls equal may be two folders.
+    /// The slots, by the bytes of the folder's path: strings that are equal in Swift may name two
+    /// folders.
     private let slots = Mutex<[[UInt8]: Entry]>([:])
-    /// Slots whose connections may be open: those in ``slots``, and those that are just going.
+    /// Counts slots whose connections may be open: those in ``slots``, and those being released.
     private let openSlots = OpenSlots()
     private let isUsable: Bool
 
@@ -221,7 +227,7 @@ package final class KeychainRegistry: Sendable {
         current.value.slot(for: folder)
     }
 
-    /// Closes the connections of every keychain; no call may be under way.
+    /// Closes the connections of every keychain. No call may be running.
     package static func closeAll() {
         let slots = current.value.slots.withLock { $0.values.compactMap(\.slot) }
         for slot in slots { slot.close() }
@@ -241,7 +247,7 @@ package final class KeychainRegistry: Sendable {
     private func closeInherited() -> Bool {
         guard isUsable, let inherited = slots.withLockIfAvailable({ $0 }) else { return false }
         let reachable = inherited.values.compactMap(\.slot)
-        // A slot that was going away cannot be reached, and may have been closing its files.
+        // A slot that was being released cannot be reached, and may have been closing its files.
         guard reachable.count == openSlots.count.load(ordering: .sequentiallyConsistent) else {
             return false
         }
@@ -249,7 +255,7 @@ package final class KeychainRegistry: Sendable {
     }
 }
 
-/// How many slots there are, counted from before they open anything until all is closed.
+/// The number of slots. Each counts from before it opens anything until it has closed everything.
 final class OpenSlots: Sendable {
     let count = Atomic<Int>(0)
 }

@@ -8,28 +8,31 @@ internal import ValetLockState
 internal import ValetSealing
 internal import ValetSystem
 
+// Which items can be read now, and at which protection level the keychain is. `ValetKeychain` and
+// its watchers ask, without opening an item.
+
 extension ItemStore {
-    /// What ``availability()`` does, in the words of its failures.
+    /// The name of ``availability()`` in failures.
     package static let looking = "find out whether the keychain is locked"
 
-    /// Which items can be read now; creates nothing, opens no item.
+    /// Which items can be read now. Creates nothing and opens no item.
     ///
-    /// Costs some ten microseconds while the keychain is open; locked, also a look at the device
-    /// key. Waits for an epoch change to begin, as every call does.
-    /// - Throws: ``KeychainFailure`` if it cannot be found out: `timedOut`, `keychainDamaged`,
+    /// Costs about 10 µs for an open keychain; for a locked one, also a check of the device key.
+    /// Waits while an epoch change begins, as every call does.
+    /// - Throws: ``KeychainFailure`` if the state cannot be read: `timedOut`, `keychainDamaged`,
     ///   `newerFormat`, `insecureFiles`, `inputOutput`.
     package func availability() throws(KeychainFailure) -> KeychainAvailability {
         do throws(KeychainFailure) {
             return try perform(.inspect, Self.looking) { try $0.availability() }
                 ?? KeychainAvailability(state: .absent, openKeys: .all)
         } catch {
-            // One of the two files alone: FORMAT §2.1.
+            // Only one of the two files exists: FORMAT §2.1.
             guard error.code == .incomplete else { throw error }
             return KeychainAvailability(state: .incomplete, openKeys: [], fault: error)
         }
     }
 
-    /// The protection level recorded in the keychain; nil while there is none.
+    /// The protection level recorded in the keychain; nil if there is no keychain.
     ///
     /// - Throws: As ``availability()``.
     package func protectionLevel() throws(KeychainFailure) -> ProtectionLevel? {
@@ -38,7 +41,7 @@ extension ItemStore {
 }
 
 extension KeyAccess {
-    /// An epoch change is waited for once, and one that begins in between.
+    /// Enough to wait for one epoch change, and for another one that begins during the wait.
     private static let lookCount = 3
 
     fileprivate func availability() throws -> KeychainAvailability {
@@ -58,8 +61,8 @@ extension KeyAccess {
             .timedOut, during: ItemStore.looking, message: "its keys were changed again and again")
     }
 
-    /// - Returns: nil if the keys that are published are of another epoch, which may be about to
-    ///   begin: a look after that tells.
+    /// - Returns: nil if the published keys are of another epoch, which may be about to begin: then
+    ///   read again.
     private func availability(
         _ facts: KeychainHeader, _ lockState: LockStateStore, isLast: Bool
     ) throws(KeychainFailure) -> KeychainAvailability? {
@@ -76,19 +79,18 @@ extension KeyAccess {
             throw KeychainFailure(.inputOutput, during: ItemStore.looking, message: "\(error)")
         }
         found.isOfProcess = lockState.provider.place == .process
-        // What is open needs no device key; to open more takes it.
+        // Only opening further keys needs the device key.
         if found.openKeys != .all { try lookForDeviceKey(facts, &found) }
         return found
     }
 
-    /// - Returns: nil if a passcode was set in between.
     private func availabilityWithoutPasscode(
         _ facts: KeychainHeader
     ) throws(KeychainFailure) -> KeychainAvailability? {
         var found = KeychainAvailability(
             state: .noPasscode, level: facts.newest.level, openKeys: .all,
             isAnnounced: !keychain.directory.isReadOnly)
-        // What this process has opened stays open.
+        // Keys that this process has opened stay open without the device key.
         guard keychain.lastKnownState?.facts !== facts else { return found }
         try lookForDeviceKey(facts, &found)
         if found.fault != nil { found.openKeys = [] }
@@ -111,29 +113,29 @@ extension KeyAccess {
     }
 }
 
-/// Which items of a keychain can be read at one moment.
+/// Which items of a keychain can be read, at one moment.
 package struct KeychainAvailability: Hashable, Sendable {
-    /// spec/keys-and-states.md §5. Unlocked, a keychain whose device key is gone is still
-    /// `unlocked`.
+    /// The lock state (spec/keys-and-states.md §5). An unlocked keychain stays `unlocked` if its
+    /// device key disappears.
     package var state: LockState
-    /// The level recorded in the keychain; nil while there is none.
+    /// The level recorded in the keychain; nil if there is no keychain.
     package var level: ProtectionLevel?
-    /// The scopes whose keys are open: all of them where there is no keychain or no passcode.
+    /// The scopes whose keys are open: all of them without a keychain or without a passcode.
     package var openKeys: Set<KeyScope>
-    /// Why the device key is not there, in the states `keyUnavailable` and `incomplete`.
+    /// Why the device key is missing, in the states `keyUnavailable` and `incomplete`.
     package var fault: KeychainFailure?
-    /// Whether the process unlocks for itself alone.
+    /// Whether the process unlocks only for itself.
     package var isOfProcess = false
-    /// Whether a change of the state can be announced: not where files can only be read.
+    /// Whether changes of the state can be announced: false in a read-only folder.
     package var isAnnounced = true
-    /// When the keychain locks by itself; nil if it does not.
+    /// When the keychain locks by itself; nil if it never does.
     var end: BootTime?
 
-    /// Whether items of that class can be read, if there are any.
+    /// Whether items of `protectionClass` can be read now.
     package func isAvailable(_ protectionClass: ProtectionClass) -> Bool {
         openKeys.contains(protectionClass.scope)
     }
 
-    /// How long the keychain stays unlocked, rounded up; nil if it has no end.
+    /// The time until the keychain locks by itself, rounded up; nil if it never does.
     package var remaining: Duration? { end?.remaining }
 }

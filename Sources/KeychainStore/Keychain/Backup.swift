@@ -9,18 +9,19 @@ package import ValetSealing
 package import ValetSecretMemory
 internal import ValetSystem
 
-/// docs/FORMAT.md §11.
+/// `valet backup create`: writes all items that may leave the device into one encrypted file
+/// (docs/FORMAT.md §11). The `Backup` module has the file format.
 extension ItemStore {
     private static let backingUp = "make a backup"
 
-    /// Whether a passphrase has fewer than eight characters, as a passcode may not either.
+    /// Whether a passphrase has fewer than eight characters: the minimum for passcodes, too.
     package static func isShort(passphrase: borrowing SecretBytes) -> Bool {
         Passcode.characterCount(of: passphrase) < Passcode.shortCharacterCount
     }
 
-    /// Finds out, before the user is asked for a passphrase, whether a backup could be made.
+    /// Checks whether a backup is possible, before the command asks the user for a passphrase.
     ///
-    /// - Throws: As ``backUp(_:passphrase:)``, but for what only the reading of all items tells.
+    /// - Throws: As ``backUp(_:passphrase:)``, except errors that only reading all items can find.
     package func checkBackup(_ request: BackupRequest) throws(KeychainFailure) {
         try location.refuseOwnFolder(request.path, during: Self.backingUp)
         try translating(Self.backingUp) {
@@ -33,19 +34,19 @@ extension ItemStore {
         if isThere == nil { throw absent }
     }
 
-    /// Writes all items that may leave the device into a file under a passphrase, of whatever
-    /// owner: all that one moment had, or nothing.
+    /// Writes the items of all applications that may leave the device into a file, sealed under a
+    /// passphrase. The file has the items of one moment, or is not made.
     ///
-    /// Puts all rows aside, sealed, in one read transaction, and goes on without it: while one is
-    /// open, the log of a keychain that others write to cannot be shortened. Writers go on
-    /// meanwhile. Every row is opened, so that no item is left out because an attacker changed its
-    /// class or took it for deleted.
+    /// Copies all rows, sealed, to a spool in one read transaction, and then works on the spool. So
+    /// writers need not wait, and the log can be shortened, which an open read transaction would
+    /// prevent. Opens every row: otherwise an attacker could hide an item from the backup by
+    /// changing its class or marking it as deleted.
     ///
-    /// - Parameter passphrase: 1 byte or more, taken as they are.
+    /// - Parameter passphrase: At least 1 byte. Every byte counts.
     /// - Throws: ``KeychainFailure``: `locked` unless all classes that may leave the device are
-    ///   open; `damaged`, with their number, if items are and the request does not skip them;
-    ///   `itemNotFound` without a keychain; `invalidRequest` for a file that is there and not to
-    ///   be replaced, for one that cannot be, and for an empty passphrase; `inputOutput`,
+    ///   open; `damaged`, with the number of damaged items, unless the request skips them;
+    ///   `itemNotFound` without a keychain; `invalidRequest` for an existing file that the request
+    ///   does not replace, or that cannot be replaced, and for an empty passphrase; `inputOutput`,
     ///   `diskFull`, `outOfMemory`.
     package func backUp(
         _ request: BackupRequest, passphrase: borrowing SecretBytes
@@ -89,7 +90,7 @@ extension ItemStore {
     }
 }
 
-/// Goes through all rows and puts into a backup what may go there.
+/// One pass over all rows, which writes the items that belong in a backup.
 private struct BackupPass: ~Copyable {
     private enum Fate {
         case item(BackupItem)
@@ -107,14 +108,14 @@ private struct BackupPass: ~Copyable {
 
     /// Writes the backup.
     ///
-    /// - Throws: ``KeychainFailure/Code/damaged``, after all rows were looked at.
+    /// - Throws: ``KeychainFailure/Code/damaged``, after all rows have been counted.
     consuming func run(
         _ rows: RowSpool, skippingDamaged skips: Bool
     ) throws -> BackupReport {
         while let row = try rows.next() {
             switch try fate(of: row) {
             case .item(let item):
-                // What cannot be finished is read on only to count what is damaged.
+                // After a damaged row the backup fails; the rest is read only to count the damage.
                 if skips || report.damagedCount == 0 { try writer.append(item) }
                 report.itemCount += 1
             case .tombstone: break
@@ -146,7 +147,7 @@ private struct BackupPass: ~Copyable {
             value = try cipher.openValue(ValueParts(row), secret.span)
             guard value?.byteCount == content.valueByteCount else { throw RowFailure.content }
         }
-        // An access control that demands nothing adds nothing to the class.
+        // An access control without conditions adds nothing to the protection class.
         let attributes = content.attributes.filter { $0.key != .accessControl }
         let properties = NewItem(
             header.itemClass, attributes: attributes, accessGroup: content.accessGroup,
@@ -164,8 +165,8 @@ private struct BackupPass: ~Copyable {
 }
 
 extension BackupRequest {
-    /// Where rows are put aside that are too many for memory: beside the keychain if that has room
-    /// for them, else beside the backup, which needs as much.
+    /// The folders for a spool that is too large for memory: the keychain's if its disk has room,
+    /// else the backup's, which needs as much room anyway.
     fileprivate func spoolFolders(beside location: KeychainLocation) -> [String] {
         let slash = path.lastIndex(of: "/")
         let beside = slash.map { String(path[...$0]) } ?? "."
@@ -181,7 +182,7 @@ extension BackupRequest {
 }
 
 extension RowKeys {
-    /// Checks that every class is open whose items may leave the device.
+    /// Checks that all classes are open whose items may leave the device.
     ///
     /// - Throws: ``KeychainFailure/Code/locked``.
     func checkMigratableClasses(during operation: String) throws {
@@ -191,31 +192,31 @@ extension RowKeys {
     }
 }
 
-/// Where a backup is to go, and what is asked of it.
+/// The destination and the options of a backup.
 package struct BackupRequest: Sendable {
     /// The file; its folder must exist and must not be one of the keychain's own.
     package let path: String
-    /// Whether it may take the place of a file that is there.
+    /// Whether to replace an existing file.
     package var isReplacing = false
-    /// Whether damaged items are left out; else they keep the backup from being made.
+    /// Whether to leave damaged items out. If false, a damaged item makes the backup fail.
     package var skipsDamaged = false
-    /// What a guess of the passphrase will cost; nil for what this machine can bear.
+    /// The cost of one guess of the passphrase; nil for the highest that this machine can bear.
     package var cost: Argon2Cost?
 
-    /// A backup in a new file, which has every item that may leave the device.
+    /// A backup of every item that may leave the device, in a new file.
     package init(path: String) {
         self.path = path
     }
 }
 
-/// What a backup holds, and what it does not.
+/// The number of items that a backup contains, and of those that it leaves out.
 package struct BackupReport: Hashable, Sendable {
-    /// The items in it.
+    /// Items in the backup.
     package var itemCount = 0
-    /// Items that are left out because they may not leave the device.
+    /// Items left out because they may not leave the device.
     package var thisDeviceOnlyCount = 0
-    /// Items that are left out because a person has to allow each use of them.
+    /// Items left out because they require the user's presence or an application's password.
     package var accessControlledCount = 0
-    /// Items that are left out because they are damaged.
+    /// Items left out because they are damaged.
     package var damagedCount = 0
 }

@@ -11,12 +11,15 @@ internal import ValetSecretMemory
 internal import ValetSystem
 internal import ValetTPM
 
+// `valet doctor`: the examination of files, database, keys, readers and the TPM, and the discarding
+// of a damaged log. `RowExamination` examines the rows.
+
 extension ItemStore {
     private static let diagnosing = "examine the keychain"
 
     /// Checks files, database, keys and every row, and changes nothing.
     ///
-    /// Reads the whole keychain; the last finding that keeps it from working comes last.
+    /// Reads the whole keychain. A failure that stops the examination is the last finding.
     package func diagnose() -> [Finding] {
         var findings: [Finding] = []
         do throws(KeychainFailure) {
@@ -36,7 +39,7 @@ extension ItemStore {
             if error.code == .insecureFiles {
                 findings += location.refusedFiles(during: Self.diagnosing).map(Finding.init)
             }
-            // What keeps the keys away may have been found already.
+            // The examination may have reported the same problem before it failed.
             findings.removeAll { $0.message == last.message && $0.path == last.path }
             findings.append(last)
         }
@@ -45,11 +48,11 @@ extension ItemStore {
 }
 
 extension ItemStore {
-    /// Goes on without what a damaged log has lost, and keeps the log as it is.
+    /// Sets a damaged log aside, unchanged, and continues without the commits that it has lost.
     ///
-    /// - Returns: Where it is kept; nil if the log is not damaged, and nothing was done.
-    /// - Throws: ``KeychainFailure``: `timedOut`, `diskFull`, `readOnly`, `inputOutput` also where
-    ///   a log is kept already; `itemNotFound` if there is no keychain.
+    /// - Returns: The path of the damaged log; nil, with nothing done, if the log is not damaged.
+    /// - Throws: ``KeychainFailure``: `timedOut`, `diskFull`, `readOnly`, `inputOutput`, also if an
+    ///   earlier damaged log is still kept; `itemNotFound` if there is no keychain.
     package func discardDamagedLog() throws(KeychainFailure) -> String? {
         try perform(.keys, "discard the log") { keys in
             let pool = keys.keychain.pool
@@ -57,8 +60,8 @@ extension ItemStore {
         }
     }
 
-    /// What a change of keys could not erase: what has the name of a device key and is in the way
-    /// or of no use.
+    /// The device keys, and files with names of device keys, that a change of keys could not erase
+    /// and that are useless or in the way.
     package func strayDeviceKeys() -> [Finding] {
         do throws(KeychainFailure) {
             return try perform(.keys, Self.diagnosing) { keys in
@@ -72,7 +75,7 @@ extension ItemStore {
 }
 
 extension Finding {
-    /// What a failure of the examination itself tells.
+    /// The finding for a failure of the examination itself.
     init(_ failure: KeychainFailure) {
         let severity: Severity =
             switch failure.code {
@@ -83,7 +86,7 @@ extension Finding {
         self.init(severity, failure.message, path: failure.path, hint: Self.hint(for: failure))
     }
 
-    /// What helps. The reader of this has run `doctor` already.
+    /// The hint of a failure, without the advice to run `valet doctor`, which is running.
     private static func hint(for failure: KeychainFailure) -> String? {
         guard let hint = failure.hint, hint.hasPart("`valet doctor`") else { return failure.hint }
         switch failure.code {
@@ -95,15 +98,15 @@ extension Finding {
     }
 }
 
-/// What `doctor` looks at, and what it says: files, database, keys, readers and, in
-/// ``RowExamination``, every row. Changes nothing.
+/// The examination of one keychain: files, database, keys, readers and, in ``RowExamination``,
+/// every row. Changes nothing.
 struct KeychainExamination {
     let keys: KeyAccess
     private var directory: PrivateDirectory { keys.keychain.directory }
 
     /// Examines files, database, keys and rows.
     ///
-    /// - Parameter findings: Has what was found also where this throws.
+    /// - Parameter findings: Receives the findings, even if this throws later.
     func run(into findings: inout [Finding]) throws {
         var found = try examineFiles()
         let problems = try keys.read { try $0.connection.integrityProblems() }
@@ -163,7 +166,7 @@ struct KeychainExamination {
 
     // Keys: docs/FORMAT.md §4.4.
 
-    /// Where opened keys lie, what a change of keys left undone, and what it left behind.
+    /// Where opened keys are, and what an interrupted change of keys has left.
     private func examineKeys() throws -> [Finding] {
         let facts = try keys.facts()
         var findings: [Finding] = []
@@ -185,7 +188,7 @@ struct KeychainExamination {
         return findings + deviceKeyFindings(facts)
     }
 
-    /// An unlocked keychain works without its device key, until it is to be unlocked again.
+    /// Checks the device key. An unlocked keychain works without it, but the next unlock fails.
     private func deviceKeyFindings(_ facts: KeychainHeader) -> [Finding] {
         guard facts.lockState != nil else { return [] }
         do throws(KeychainFailure) {
@@ -216,12 +219,12 @@ struct KeychainExamination {
 
     // Readers.
 
-    /// A reader that takes no longer is not reported, in nanoseconds.
+    /// The time in nanoseconds after which a reader is reported.
     private static let patience: Int64 = 200_000_000
 
-    /// The processes that keep the log from being shortened: those that are stopped in the middle
-    /// of reading, and those that go on reading while the log is long. While one reads, whatever
-    /// is written makes the log longer.
+    /// The processes that prevent the log from being shortened: those that were stopped while they
+    /// read, and those that keep reading while the log is long. While a process reads, every write
+    /// makes the log longer.
     private func readerFindings() -> [Finding] {
         let first = directory.readers(of: KeychainFile.database)
         guard !first.isEmpty else { return [] }
@@ -249,13 +252,13 @@ struct KeychainExamination {
 
     // Device keys that nothing needs, and other files that have their names.
 
-    /// What `doctor` says of each of them.
+    /// A finding for each of these files.
     func strayKeys(_ facts: KeychainHeader) throws -> [Finding] {
         guard let folder = try DeviceKeyFolder(keys.keychain.location, facts) else { return [] }
         let isFile = facts.newest.deviceSource == .ownFile
-        // While it is nowhere to be seen, whatever there is may be all that there is of it.
+        // While the device key in use is missing, another file may be its only copy.
         let isSeen = try !isFile || folder.hasKey(facts.newest.deviceKeyID)
-        // The last one keeps its name until a change of keys has come to its end.
+        // The previous device key keeps its name until a change of keys has ended.
         let isChanging = try facts.older != nil || keys.keychain.isErasePending()
         return try folder.names().compactMap { name in
             let isUsual = name == KeychainFile.deviceKey
@@ -265,8 +268,7 @@ struct KeychainExamination {
                 let isWaiting = isUsual && isChanging
                 return isSeen && !isWaiting ? Finding(outdated: name, in: folder) : nil
             case .foreign(let owner):
-                // It is harmless where it lies, unless it has the name that this keychain's key
-                // needs.
+                // It does no harm, unless it has the name that this keychain's device key needs.
                 return Finding(
                     of: owner, at: folder.path(of: name), inTheWay: isUsual && isFile)
             case .strange(let reason):
@@ -277,7 +279,7 @@ struct KeychainExamination {
 
     // The TPM.
 
-    /// What `doctor` says of the TPM that a keychain is bound to.
+    /// The findings about the TPM that a keychain is bound to.
     private func tpmFindings(_ facts: KeychainHeader) -> [Finding] {
         guard facts.isBoundToTPM else { return [] }
         let path = keys.keychain.location.tpm.place.path
@@ -363,7 +365,8 @@ extension TPMSummary {
             path: path, hint: hasPasscode ? Self.lockoutHint : nil)
     }
 
-    /// How to have the TPM limit guesses. The value goes through a file, not an argument.
+    /// How to make the TPM's limit on guesses effective. The value is in a file, because other
+    /// users can read arguments.
     package static let lockoutHint =
         "set it with `tpm2_changeauth -c lockout file:PATH`, and keep what is in that file"
 
@@ -377,8 +380,8 @@ extension TPMSummary {
 }
 
 extension Finding {
-    /// Whether the memory that programs of this user keep secrets in stays out of the swap. How
-    /// full it was is a matter of each program.
+    /// Whether the memory for secrets stays out of the swap. A full arena is not reported: that
+    /// concerns only the one program.
     static var memory: Finding {
         guard let failure = SecretArena.failure, failure.code != .full else {
             return Finding(.fine, "the memory for secrets is guarded, and not swapped out")

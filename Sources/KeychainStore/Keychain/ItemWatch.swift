@@ -5,19 +5,20 @@ package import ValetKeychainModel
 internal import ValetKeychainRows
 internal import ValetSystem
 
-/// Waits until something may have been written to a keychain, by whatever process.
+/// Waits until any process may have written to a keychain. `ItemWatcher` compares the items after
+/// each wait.
 package final class ItemWatch: Sendable {
     private let folders: FolderWatch
 
-    /// - Throws: ``KeychainFailure`` if the process can open nothing more.
+    /// - Throws: ``KeychainFailure`` if the process can open no more files.
     package init() throws(KeychainFailure) {
         folders = try translating("watch the keychain") { try FolderWatch(includingWrites: true) }
     }
 
-    /// Has ``wait(atMost:)`` tell of these keychains from now on, and of no others. To be called
-    /// before each look at them, as folders come and go.
+    /// Watches these keychains from now on, and no others. Call it before each reading, because
+    /// folders can appear and disappear.
     ///
-    /// - Returns: Whether it can; else they have to be looked at more often.
+    /// - Returns: Whether all are watched; if not, poll more often.
     package func attend(to stores: [ItemStore]) -> Bool {
         folders.watch(
             stores.map { store in
@@ -35,11 +36,11 @@ package final class ItemWatch: Sendable {
         _ = folders.wait(until: Deadline(after: duration))
     }
 
-    /// Lets `duration` pass, so that many writes are one look.
+    /// Sleeps for `duration`, so that one reading covers many writes.
     package func gather(for duration: Duration) {
         _ = Deadline(after: duration).sleep(atMost: .max)
     }
 
-    /// Ends the wait that is under way, or else the next one.
+    /// Ends the current wait, or else the next one.
     package func wake() { folders.wake() }
 }

@@ -8,21 +8,24 @@ internal import ValetKeychainRows
 internal import ValetSystem
 internal import ValetTPM
 
-/// What there is to know about a keychain without opening an item.
+// The values that `status` and `doctor` report: the status of a keychain, a finding, a TPM's
+// summary. The command prints them.
+
+/// The facts about a keychain that need no item to be opened.
 package struct KeychainStatus: Sendable {
-    /// How far the keychain can be used now.
+    /// The lock state now.
     package var state: LockState
-    /// The folder that holds the keychain.
+    /// The folder of the keychain.
     package var folder: String
-    /// Where the device key is read from; nil while there is no keychain.
+    /// The path of the device key; nil if there is no keychain.
     package var deviceKeyPath: String?
-    /// Where the device key comes from; nil while there is no keychain.
+    /// The kind of source of the device key; nil if there is no keychain.
     package var deviceKeySource: DeviceKeySource?
-    /// The registers of a TPM that the device key is bound to, rising; none without a TPM.
+    /// The PCRs of the TPM that the device key is bound to, in rising order; empty without a TPM.
     package var pcrs: [Int] = []
-    /// What the TPM says that has the device key; nil without one, or if it does not say.
+    /// The state of the TPM that has the device key; nil without one, or if it does not answer.
     package var tpm: TPMSummary?
-    /// The level recorded in the keychain; nil while there is none.
+    /// The level recorded in the keychain; nil if there is no keychain.
     package var level: ProtectionLevel?
     /// 32 hexadecimal digits; nil while there is no keychain.
     package var keychainID: String?
@@ -35,41 +38,42 @@ package struct KeychainStatus: Sendable {
     /// Whether old keys may still be on the disk, because a reader still uses the old rows.
     package var isErasePending = false
     /// The public half of the recovery key that opens the keychain; nil without one. It is not
-    /// authenticated here: use it to notice another key, and for nothing else.
+    /// authenticated: use it only to notice that the key has changed.
     package var recoveryPublicKey: [UInt8]?
-    /// Where opened keys lie, `kernel` or `process`; nil without a passcode.
+    /// Where opened keys are, `kernel` or `process`; nil without a passcode.
     package var lockStateProvider: String?
-    /// Why they lie there; nil without a passcode.
+    /// Why they are there; nil without a passcode.
     package var lockStateReason: String?
     /// How another program has changed opened keys in the kernel, in words; nil if it has not.
     package var lockStateWarning: String?
-    /// How long the keychain stays unlocked however much it is used; nil for no end, and unless it
-    /// is unlocked.
+    /// The time until the keychain locks even if it is in use; nil for no limit, and unless the
+    /// keychain is unlocked.
     package var remaining: Duration?
-    /// After how long without use it locks itself; nil for never, and unless it is unlocked.
+    /// The time without use after which it locks itself; nil for never, and unless it is unlocked.
     package var autoLock: Duration?
     /// Live rows, tombstones excluded; nil while there is no keychain.
     package var itemCount: Int?
-    /// How many of them are sealed to the passcode; nil without one.
+    /// The number of items that are sealed to the passcode; nil without one.
     package var passcodeBoundCount: Int?
-    /// How many of them a finger opens, as far as programs see to it; nil without a passcode.
+    /// The number of items that a fingerprint also opens, which only software enforces; nil without
+    /// a passcode.
     package var fingerprintGatedCount: Int?
-    /// Damaged rows that were moved aside; nil while there is no keychain.
+    /// The number of damaged rows in quarantine; nil if there is no keychain.
     package var quarantinedRowCount: Int?
-    /// The database and its write-ahead log.
+    /// The size of the database and its write-ahead log.
     package var fileByteCount: Int64?
-    /// Whether the file system can only be read.
+    /// Whether the file system is read-only.
     package var isReadOnly: Bool
 
-    /// Whether a recovery key was made that opens the keychain.
+    /// Whether a recovery key opens the keychain.
     package var hasRecoveryKey: Bool { recoveryPublicKey != nil }
-    /// Whether the device key is not there, and a recovery key could stand in for it.
+    /// Whether the device key is missing and a recovery key could replace it.
     package var needsRecovery: Bool {
         hasRecoveryKey && (state == .incomplete || state == .keyUnavailable)
     }
 }
 
-/// One thing that `doctor` found.
+/// One finding of `valet doctor`.
 package struct Finding: Sendable {
     /// How bad it is.
     package enum Severity: String, CaseIterable, Sendable {
@@ -87,9 +91,9 @@ package struct Finding: Sendable {
     package var severity: Severity
     /// Lower case, no full stop, no secret.
     package var message: String
-    /// The file or folder concerned, if it is one.
+    /// The file or folder, if the finding is about one.
     package var path: String?
-    /// What helps.
+    /// The remedy.
     package var hint: String?
 
     /// One finding.
@@ -103,20 +107,21 @@ package struct Finding: Sendable {
     }
 }
 
-/// What a TPM that keeps a keychain's keys says of itself.
+/// The state of a TPM, as far as it matters to a keychain that is bound to it.
 package struct TPMSummary: Hashable, Sendable {
-    /// Whether its storage root key is kept; else it is made for each use, which takes longer.
+    /// Whether the TPM stores its storage root key. If not, it makes the key for each use, which
+    /// takes longer.
     package let hasPersistentStorageRootKey: Bool
-    /// How many wrong passcodes it takes from now on, before it takes none.
+    /// The number of wrong passcodes that are left before the TPM refuses all.
     package let triesLeft: Int
-    /// How many it takes when all are forgiven.
+    /// The number of wrong passcodes when none counts.
     package let tryLimit: Int
-    /// After how long it forgives one.
+    /// The time after which it forgives one.
     package let recoveryInterval: Duration
-    /// Whether the right passcode, too, would be refused.
+    /// Whether it would refuse even the right passcode.
     package let isLockedOut: Bool
-    /// Whether the TPM's lockout authorization is empty. Then the tries limit nobody who can start
-    /// another system on the machine: that system can reset their count.
+    /// Whether the TPM's lockout authorization is empty. If so, an attacker who can start another
+    /// system on the machine can reset the count of wrong passcodes.
     package let isLockoutResettable: Bool
 
     init(_ status: TPMStatus) {
@@ -130,9 +135,9 @@ package struct TPMSummary: Hashable, Sendable {
 }
 
 extension ItemStore {
-    /// What the TPM says of itself to which the keychain is bound, or is to be.
+    /// The state of the TPM that the keychain is bound to, or could be bound to.
     ///
-    /// - Throws: ``KeychainFailure``: `keyUnavailable` if it is not there or cannot be used,
+    /// - Throws: ``KeychainFailure``: `keyUnavailable` if it is missing or cannot be used,
     ///   `timedOut`, `inputOutput`.
     package func tpmSummary() throws(KeychainFailure) -> TPMSummary {
         do throws(TPMError) {

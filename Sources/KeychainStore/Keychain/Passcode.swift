@@ -10,14 +10,15 @@ internal import ValetSecretMemory
 internal import ValetSystem
 internal import ValetTPM
 
-/// New keys for a keychain: spec/keys-and-states.md §5, §6.
+/// Setting, changing and removing the passcode, and new keys: spec/keys-and-states.md §5, §6. Each
+/// of these calls starts a new epoch. Unlocking is in Unlock.swift.
 extension ItemStore {
-    /// Sets the first passcode and unlocks the keychain, which is created if it does not exist.
+    /// Sets the first passcode and unlocks the keychain. Creates a keychain that does not exist.
     ///
-    /// - Returns: How many damaged rows were set aside.
-    /// - Throws: ``KeychainFailure``: `duplicateItem` if there is a passcode already; `damaged`,
-    ///   with their number, if items are and `options` do not skip them: nothing is changed then;
-    ///   `diskFull`, `timedOut`, `incomplete`, `keyUnavailable`.
+    /// - Returns: The number of damaged rows that were set aside.
+    /// - Throws: ``KeychainFailure``: `duplicateItem` if a passcode is set; `damaged`, with the
+    ///   number of damaged items and with nothing changed, unless `options` skip them; `diskFull`,
+    ///   `timedOut`, `incomplete`, `keyUnavailable`.
     @discardableResult
     package func setPasscode(
         _ new: KeychainPasscode, _ options: EpochOptions = EpochOptions()
@@ -38,11 +39,11 @@ extension ItemStore {
         }
     }
 
-    /// Changes the passcode; the keychain is unlocked then.
+    /// Changes the passcode and unlocks the keychain.
     ///
-    /// - Returns: How many damaged rows were set aside.
-    /// - Throws: ``KeychainFailure``: `passcodeNotSet`, `authenticationFailed` for a wrong one,
-    ///   and as ``setPasscode(_:_:)``.
+    /// - Returns: The number of damaged rows that were set aside.
+    /// - Throws: ``KeychainFailure``: `passcodeNotSet`, `authenticationFailed` for a wrong
+    ///   passcode, and as ``setPasscode(_:_:)``.
     @discardableResult
     package func changePasscode(
         _ old: KeychainPasscode, to new: KeychainPasscode,
@@ -51,9 +52,9 @@ extension ItemStore {
         try replacePasscode(old, by: new, "change the passcode", options)
     }
 
-    /// Removes the passcode, and with it every item that cannot be without one.
+    /// Removes the passcode, and with it every item that exists only with a passcode.
     ///
-    /// - Returns: How many damaged rows were set aside.
+    /// - Returns: The number of damaged rows that were set aside.
     /// - Throws: As ``changePasscode(_:to:_:)``.
     @discardableResult
     package func removePasscode(
@@ -85,13 +86,13 @@ extension ItemStore {
     /// Begins a new epoch with the same passcode, or none. A locked keychain stays locked.
     ///
     /// - Parameters:
-    ///   - passcode: The one that is set, if one is.
-    ///   - revokingRecoveryKey: Whether the recovery key is to open the keychain no longer.
-    ///   - place: Where the device secret is to come from; nil leaves it where it is.
-    ///   - pcrs: With a move to a TPM, the numbers of its registers that must be as they are now
-    ///     for it to give out the device secret; nil for none.
-    /// - Returns: How many damaged rows were set aside.
-    /// - Throws: ``KeychainFailure``: `invalidRequest` for a register beyond 23, or without a TPM;
+    ///   - passcode: The present passcode; nil if none is set.
+    ///   - revokingRecoveryKey: Whether the recovery key no longer opens the keychain.
+    ///   - place: The new source of the device secret; nil keeps the present one.
+    ///   - pcrs: With a move to a TPM, the PCRs whose present values it requires to release the
+    ///     device secret; nil for none.
+    /// - Returns: The number of damaged rows that were set aside.
+    /// - Throws: ``KeychainFailure``: `invalidRequest` for a PCR above 23, or without a TPM;
     ///   `interactionNotAllowed` if a passcode is needed, `authenticationFailed` for a wrong one;
     ///   and as ``setPasscode(_:_:)``.
     @discardableResult
@@ -131,12 +132,11 @@ extension ItemStore {
         return registers
     }
 
-    /// Prepares a change, begins it and finishes it. A change that was left undone is finished
-    /// first.
+    /// Prepares, begins and finishes a change of keys. Finishes an interrupted change first.
     ///
     /// - Parameters:
-    ///   - next: What is wanted of the next epoch.
-    ///   - open: Gives what opens the keychain as it is.
+    ///   - next: Describes the next epoch.
+    ///   - open: Returns the protector or recovery key that opens the present epoch.
     func changeKeys(
         _ kind: ChangingKeys, _ operation: String, _ options: EpochOptions,
         to next: (KeychainHeader) -> NextEpoch,
@@ -145,11 +145,11 @@ extension ItemStore {
         let begun: BegunEpoch = try perform(kind, operation) { keys, facts in
             let moment = try keys.moment(of: facts)
             let opener = try open(keys, facts)
-            // Rows that the old keys do not open now are lost once those are erased.
+            // Rows that the old keys cannot open now are lost once those keys are erased.
             if !options.skipsDamaged {
                 guard try keys.checkRows(of: facts, openedBy: opener) else { return nil }
             }
-            // Before anything is prepared: it would be made of keys that are gone then.
+            // First of all: a change prepared from the present keys would be out of date.
             guard try !keys.hasFinishedFirst(facts, openedBy: opener) else { return nil }
             var change = try keys.change(facts, opener, to: next(facts))
             change.moment = moment
@@ -162,7 +162,7 @@ extension ItemStore {
         }
     }
 
-    /// What a failure says that comes when there is no way back.
+    /// The addition to a failure after the new keys are in force.
     private static let unfinished =
         "the new keys are in force, and a new passcode with them, but not every item is sealed "
         + "anew yet: the next call that changes an item goes on with it"
@@ -179,7 +179,7 @@ extension ItemStore {
         }
     }
 
-    /// Keys that were published are of no use without a passcode.
+    /// Removes published keys, which have no use without a passcode.
     func lockStateAfterRemoval(_ operation: String) throws(KeychainFailure) {
         try perform(.keys, operation) { try $0.lockWithoutPasscode($0.deadline) }
     }

@@ -11,20 +11,20 @@ package import ValetSecretMemory
 internal import ValetSystem
 internal import ValetTPM
 
-/// The key on paper: docs/FORMAT.md §4.6.
+/// Making a recovery key, and recovering a keychain with it: docs/FORMAT.md §4.6.
 extension ItemStore {
     private static let adding = "create a recovery key"
     private static let recovering = "recover the keychain"
 
-    /// Makes a recovery key for the keychain; one that it had opens it no longer. A locked keychain
+    /// Makes a recovery key for the keychain. A previous one no longer opens it. A locked keychain
     /// stays locked.
     ///
     /// - Parameters:
-    ///   - passcode: The one that is set, if one is.
-    ///   - check: Gets the public half of the recovery key that would be replaced, nil for none.
-    ///     Nothing is changed if it throws, or if another key is there when the lock is held: it
-    ///     is called again then.
-    /// - Returns: The text for paper: 49 bytes of ASCII. It is nowhere else.
+    ///   - passcode: The present passcode; nil if none is set.
+    ///   - check: Called with the public half of the recovery key to be replaced, nil for none. If
+    ///     it throws, nothing is changed. It is called again if that key changes before this call
+    ///     holds the lock.
+    /// - Returns: The text to write down: 49 bytes of ASCII. No other copy exists.
     /// - Throws: ``KeychainFailure``: `interactionNotAllowed` if a passcode is needed,
     ///   `authenticationFailed` for a wrong one, `timedOut`.
     package func createRecoveryKey(
@@ -43,9 +43,10 @@ extension ItemStore {
         return key.text
     }
 
-    /// How many items a recovery cannot bring back: all of this device only and all that need a
-    /// person, or, with the device key at hand, those that need the passcode. Without a new
-    /// passcode, those that need a person are lost in any case.
+    /// The number of items that a recovery cannot bring back. Without the device key, these are all
+    /// this-device-only items and all that require the user's presence. With it, they are only the
+    /// items that need the passcode. If the recovery sets no new passcode, all items that require
+    /// the user's presence are lost in any case.
     ///
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain.
     package func itemsLostByRecovery(
@@ -60,20 +61,20 @@ extension ItemStore {
         }
     }
 
-    /// Brings back a keychain whose device key or passcode is lost: what of it may migrate, and
-    /// with the device key at hand also what may not leave this device. Sets a new device key.
+    /// Recovers a keychain whose device key or passcode is lost: the items that may leave the
+    /// device and, if the device key still exists, this-device-only items. Sets a new device key.
     ///
-    /// What cannot be brought back is moved to table `quarantine`, and so is what is damaged.
+    /// Lost and damaged rows go to table `quarantine`.
     /// - Parameters:
-    ///   - text: What was typed from the paper.
-    ///   - new: The passcode that the keychain is to have; nil for none.
-    ///   - place: Where the new device secret comes from; nil for where the old one came from, and
-    ///     for a file in the place of a TPM.
+    ///   - text: The recovery key as the user typed it.
+    ///   - new: The new passcode; nil for none.
+    ///   - place: The source of the new device secret; nil for that of the old one, or for
+    ///     `device.key` if that was a TPM.
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain;
-    ///   `authenticationFailed` for a text that is mistyped, or the key of another keychain;
-    ///   `keyUnavailable` if nothing is at the place of the device secret; `diskFull`, `timedOut`.
-    /// - Returns: How many rows were set aside that ``itemsLostByRecovery(settingPasscode:)`` does
-    ///   not count: they are damaged.
+    ///   `authenticationFailed` for a mistyped text, or the key of another keychain;
+    ///   `keyUnavailable` if the source has no device secret; `diskFull`, `timedOut`.
+    /// - Returns: The number of rows set aside because they are damaged.
+    ///   ``itemsLostByRecovery(settingPasscode:)`` counts the lost ones.
     @discardableResult
     package func recover(
         with text: borrowing SecretBytes, settingPasscode new: KeychainPasscode?,
@@ -94,7 +95,7 @@ extension ItemStore {
     ) throws(KeychainFailure) {
         try changeKeys(.changeKeys, Self.recovering, options) { facts in
             var next = NextEpoch(passcode: new, stretching: stretching, patience: timeLimit)
-            // A TPM that is lost takes no new key.
+            // The TPM may be lost, so the new key goes to a file.
             next.source = place ?? (facts.isBoundToTPM ? .ownFile : nil)
             next.registers = place == .tpm ? PCRSelection.none : nil
             return next
@@ -113,8 +114,8 @@ extension ItemStore {
 extension KeyAccess {
     /// The device secret of the keychain; nil if it is lost.
     ///
-    /// - Throws: ``KeychainFailure`` if it is there and cannot be read: to go on without it would
-    ///   cost items that it opens.
+    /// - Throws: ``KeychainFailure`` if it exists but cannot be read: continuing without it would
+    ///   lose the items that only it opens.
     fileprivate func deviceSecretAtHand(
         _ facts: KeychainHeader
     ) throws(KeychainFailure) -> DeviceSecret? {
@@ -132,9 +133,9 @@ extension KeyAccess {
         }
     }
 
-    /// Puts keybags in the place of those of `facts` that a recovery key opens, too.
+    /// Replaces the keybags of `facts` by keybags that a recovery key also opens.
     ///
-    /// - Returns: Whether it was done: not if the keychain has changed in the meantime.
+    /// - Returns: Whether it did; false if the keychain has changed since `facts`.
     fileprivate func add(
         _ publicKey: PublicKey, to facts: KeychainHeader, openedBy opener: borrowing Protector
     ) throws -> Bool {
@@ -158,7 +159,7 @@ extension KeyAccess {
         }
     }
 
-    /// What a recovery cannot bring back.
+    /// The kinds of rows that a recovery cannot bring back.
     fileprivate func rowsLostByRecovery(settingPasscode setsPasscode: Bool) throws -> RowKinds {
         let hasDeviceKey = try deviceSecretAtHand(facts()) != nil
         let lost = ProtectionClass.allCases.filter { protectionClass in
@@ -172,13 +173,13 @@ extension KeyAccess {
     }
 }
 
-/// What a recovery cannot bring back.
+/// The numbers of items that a recovery cannot bring back.
 package struct LostItems: Hashable, Sendable {
-    /// How many items there are of it.
+    /// All lost items.
     package let count: Int
-    /// How many of them open with the passcode alone, or need the user.
+    /// Those that only the passcode opens, or that require the user's presence.
     package let needingPasscodeCount: Int
 
-    /// How many of them may not leave the device, whose key is lost.
+    /// The others: this-device-only items, which are lost with the device key.
     package var deviceOnlyCount: Int { count - needingPasscodeCount }
 }

@@ -7,25 +7,27 @@ internal import ValetKeychainRows
 internal import ValetSealing
 internal import ValetSystem
 
-/// What became of a repair.
+// `valet doctor --repair-indexes`: rebuilds the database from the rows of its tables.
+
+/// The result of a repair.
 package struct IndexRepair: Hashable, Sendable {
-    /// How many rows the indexes were rebuilt from.
+    /// The number of rows that the indexes were rebuilt from.
     package var rowCount = 0
-    /// Older rows of items that had been added for a second time; they are set aside.
+    /// The number of older rows of items that had been stored again. They are set aside.
     package var supersededCount = 0
-    /// Records of programs that could not be read; they are gone.
+    /// The number of unreadable records of programs. They are dropped.
     package var lostProgramCount = 0
 
-    /// What a repair did: nothing yet.
+    /// The result of a repair that has not begun.
     package init() {}
 }
 
 extension ItemStore {
-    /// Rebuilds all that follows from the rows: the indexes, the search entries and the structure
-    /// of the file. Loses no row, and changes nothing if it cannot keep them all.
+    /// Rebuilds everything that can be derived from the rows: the indexes, the search entries and
+    /// the structure of the file. Keeps every row, or changes nothing.
     ///
     /// Opens the names and details of every row, so the keychain has to be unlocked. Other
-    /// programs cannot write while it runs; a crash leaves the database as it was, or rebuilt.
+    /// programs cannot write while it runs. A crash leaves the old database or the rebuilt one.
     /// - Throws: ``KeychainFailure``: `keychainDamaged` if a table itself is damaged, `locked`,
     ///   `itemNotFound` if there is no keychain, `diskFull`, `readOnly`, `timedOut`.
     package func repairIndexes() throws(KeychainFailure) -> IndexRepair {
@@ -38,7 +40,7 @@ extension ItemStore {
 /// Rebuilds the database of one keychain from its rows.
 private struct IndexRepairer {
     private static let scratchName = KeychainFile.newDatabase + "-scratch"
-    /// How long the repair waits for readers of the old contents to end.
+    /// How long the repair waits for readers of the old contents.
     private static let patience = Duration.seconds(1)
 
     let keychain: OpenKeychain
@@ -67,7 +69,7 @@ private struct IndexRepairer {
         }
     }
 
-    /// - Returns: nil if the keys are no longer those of `state`; nothing is done then.
+    /// - Returns: nil, with nothing done, if the keys are no longer those of `state`.
     private func repair(_ state: OpenKeys) throws -> IndexRepair? {
         let held = try pool.lock.acquire(before: deadline)
         guard try pool.isInPlace() else {
@@ -84,7 +86,8 @@ private struct IndexRepairer {
             try writer.connection.replaceContents(by: scratch)
             writer.hasRoomInLog = false
             writer.connection.deadline = Deadline(after: Self.patience)
-            // The log has all of it, so the next writer can do this, too.
+            // The rebuilt database is safe in the log, so a failed checkpoint does no harm: the
+            // next writer repeats it.
             _ = try? writer.connection.checkpoint(.truncate)
         }
         try scratch.close()
@@ -112,11 +115,11 @@ private struct IndexRepairer {
 
 extension KeychainFailure {
     static let repairing = "rebuild the indexes"
-    /// What helps where rows were changed or lost.
+    /// The hint for changed or lost rows.
     static let restoreHint =
         "put the keychain's folder back from a copy, or restore a backup into a new keychain"
 
-    /// A table is damaged, and not only what follows from it.
+    /// The failure for a damaged table, which no rebuilding can mend.
     static func damagedTable(path: String) -> KeychainFailure {
         KeychainFailure(
             .keychainDamaged, during: repairing,
@@ -127,8 +130,8 @@ extension KeychainFailure {
 
 /// Builds a sound database from the rows of a damaged one: docs/FORMAT.md §7.1.
 ///
-/// It reads the tables alone, never an index. Belongs under the lock, in one read transaction of
-/// the damaged database.
+/// It reads only the tables, and indexes only to count rows that a table has lost. The caller holds
+/// the writers' lock and one read transaction of the damaged database.
 struct DatabaseRebuild {
     private let source: RowConnection
     private let target: RowWriter
@@ -159,10 +162,10 @@ struct DatabaseRebuild {
         keepProgram = Statement("INSERT OR IGNORE INTO program VALUES (?1, ?2)", on: target)
     }
 
-    /// Fills the target, which is empty.
+    /// Fills the empty target.
     ///
     /// - Throws: ``SystemError``: `corrupt`, `constraint` if a table itself is damaged;
-    ///   ``KeychainFailure/Code/keychainDamaged`` if it has lost rows; ``RowFailure/locked``.
+    ///   ``KeychainFailure/Code/keychainDamaged`` if a table has lost rows; ``RowFailure/locked``.
     func run() throws -> IndexRepair {
         let transaction = try Transaction(on: target.connection)
         for statement in Schema.statements {
@@ -210,16 +213,16 @@ struct DatabaseRebuild {
 
     // Items.
 
-    /// Copies every row as it is, with the search entries that its hashes stand for.
+    /// Copies every row unchanged, and makes its search entries from its hashes.
     ///
-    /// - Returns: The numbers of all rows, rising.
+    /// - Returns: The numbers of all rows, in rising order.
     private func copyItems(_ summary: inout IndexRepair) throws -> [Int64] {
         var numbers: [Int64] = []
         var damaged: Set<Int64> = []
         let run = try source.all.start()
         while try run.step() {
             let found = try FoundRow(run)
-            // A page that comes twice takes the place of another one.
+            // Rows that come twice mean that one page has replaced another.
             if let last = numbers.last, found.number <= last {
                 throw KeychainFailure.damagedTable(path: connection.path)
             }
@@ -231,8 +234,8 @@ struct DatabaseRebuild {
         return numbers
     }
 
-    /// Whether parts A and B open. They are bound to every hash of the row, so that the indexes
-    /// are made of nothing that was changed.
+    /// Whether parts A and B open. They are bound to every hash of the row, so no changed hash can
+    /// get into the indexes.
     ///
     /// - Throws: ``RowFailure/locked``.
     private func isSound(_ found: FoundRow) throws(RowFailure) -> Bool {
@@ -246,10 +249,11 @@ struct DatabaseRebuild {
         }
     }
 
-    /// Adds the row that `run` is at. Where an index was damaged, an item may have been added for
-    /// a second time: the row that was written last is the item then.
+    /// Adds the row that `run` is at. While an index was damaged, an item may have been added a
+    /// second time. Then the row that was written last is the item, unless only it is damaged; the
+    /// other row goes into quarantine.
     ///
-    /// - Returns: Whether nothing had to go into quarantine.
+    /// - Returns: Whether nothing went into quarantine.
     private func insert(
         _ run: borrowing Statement.Run, _ found: FoundRow, _ damaged: Set<Int64>
     ) throws -> Bool {
@@ -281,7 +285,7 @@ struct DatabaseRebuild {
         return false
     }
 
-    /// The row that has been copied already and has the same name.
+    /// The row of the same name that has already been copied; nil if there is none.
     private func rival(
         of row: SealedRow
     ) throws(SystemError) -> (number: Int64, logicalTime: Int64)? {
@@ -304,12 +308,12 @@ struct DatabaseRebuild {
         }
     }
 
-    // Rows that a damaged table does not show any more.
+    // Rows that a damaged table has lost.
 
-    /// A row that its table has lost is still named by its indexes. A number that one index alone
-    /// names, while the other can be read, is that index's own damage.
+    /// Checks that the table has lost no row: its indexes would still name it. If both indexes can
+    /// be read and only one of them names a row, that index is damaged, and no row is lost.
     ///
-    /// - Parameter numbers: Of all rows that the table has, rising.
+    /// - Parameter numbers: The numbers of all rows in the table, in rising order.
     private func checkNothingIsLost(_ numbers: [Int64]) throws {
         let places: StaticString = "SELECT number FROM item INDEXED BY item_by_place"
         let accounts: StaticString = "SELECT number FROM item INDEXED BY item_by_account"
@@ -323,7 +327,7 @@ struct DatabaseRebuild {
         guard lost.isEmpty else { throw KeychainFailure.damagedTable(path: connection.path) }
     }
 
-    /// The numbers that an index names and the table has not; nil if the index cannot be read.
+    /// The numbers that are in an index but not in the table; nil if the index cannot be read.
     private func strangers(to numbers: [Int64], _ selection: StaticString) throws -> Set<Int64>? {
         let statement = Statement(selection, on: connection)
         return try unlessCorrupt { try strangers(to: numbers, statement) }
@@ -343,10 +347,10 @@ struct DatabaseRebuild {
 
     // Programs.
 
-    /// Copies the records that open. The others are noted anew when their programs write again.
+    /// Copies the records that open. The others are recorded again when their programs next write.
     ///
-    /// - Returns: How many were left out, as far as that can be told: at least one if the table
-    ///   cannot be read to its end.
+    /// - Returns: The known number of records left out: at least one if the table cannot be read to
+    ///   its end.
     private func copyPrograms() throws -> Int {
         var lostCount = 0
         let isRead: Void? = try unlessCorrupt { try copyPrograms(&lostCount) }
@@ -372,7 +376,7 @@ struct DatabaseRebuild {
 }
 
 extension [Int64] {
-    /// Whether the number is among these, which rise.
+    /// Whether this array, which is in rising order, contains the number.
     fileprivate func hasInOrder(_ number: Int64) -> Bool {
         var range = startIndex..<endIndex
         while !range.isEmpty {

@@ -8,23 +8,26 @@ internal import ValetSealing
 package import ValetSecretMemory
 internal import ValetSystem
 
-/// A backup file that is open, and whose passphrase has not been given yet.
+// `valet backup verify`, `list` and `restore`: opens a backup file with its passphrase, and brings
+// its items into the keychain.
+
+/// An open backup file, before its passphrase is known.
 package struct BackupFile: Sendable {
     private static let opening = "open the backup"
 
     private let locked: LockedBackup
 
-    /// Reads the head of the file at `path`.
+    /// Reads the header of the file at `path`.
     ///
-    /// - Parameter store: Whose own files are refused: closing one would drop locks.
-    /// - Throws: ``KeychainFailure``: `damaged` for what is damaged, truncated or no backup;
-    ///   `newerFormat`; `inputOutput`; `invalidRequest`.
+    /// - Parameter store: The keychain whose own files are refused: closing one would drop locks.
+    /// - Throws: ``KeychainFailure``: `damaged` for a damaged or truncated file, or for a file that
+    ///   is not a backup; `newerFormat`; `inputOutput`; `invalidRequest`.
     package init(at path: String, besides store: ItemStore) throws(KeychainFailure) {
         try store.location.refuseOwnFile(path, during: Self.opening)
         locked = try translating(Self.opening) { try LockedBackup(path) }
     }
 
-    /// Opens the backup; takes a quarter of a second or so, and up to 1 GiB of memory.
+    /// Opens the backup. Takes about a quarter of a second, and up to 1 GiB of memory.
     ///
     /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong passphrase, `damaged`,
     ///   `invalidRequest` for an empty one, `outOfMemory`.
@@ -49,23 +52,24 @@ package struct OpenedBackup: Sendable {
         self.reader = reader
     }
 
-    /// 32 hexadecimal digits that name the keychain it was made from.
+    /// The id of the keychain that the backup was made from: 32 hexadecimal digits.
     package var keychainID: String { reader.origin.keychainID.description }
 
     /// When it was made, in seconds since 2001-01-01 00:00 UTC.
     package var date: Double { Double(reader.origin.milliseconds) / 1000 - 978_307_200 }
 
-    /// Reads the file to its end.
+    /// Reads the file to its end, which authenticates all of it.
     ///
-    /// - Returns: How many items it has.
+    /// - Returns: The number of items.
     /// - Throws: ``KeychainFailure``: `damaged`, `inputOutput`.
     package func verify() throws(KeychainFailure) -> Int {
         try translating(Self.reading) { Int(clamping: try reader.verify().itemCount) }
     }
 
-    /// Reads the file to its end and gives all items without their values, in its order.
+    /// Reads the file to its end, and calls `body` with each item, without its value, in the order
+    /// of the file.
     ///
-    /// - Throws: As ``verify()``; what was given until then is not to be relied on.
+    /// - Throws: As ``verify()``. Then do not rely on the items seen so far.
     package func forEachItem(_ body: (BackedUpItem) -> Void) throws(KeychainFailure) {
         try translating(Self.reading) {
             var reading = reader.items()
@@ -84,7 +88,7 @@ package struct OpenedBackup: Sendable {
 package struct BackedUpItem: Sendable {
     /// Class, attributes with both dates, synchronizable flag and protection class.
     package let properties: NewItem
-    /// The group that the item is in.
+    /// The access group of the item.
     package let accessGroup: AccessGroup
     /// The value's size in bytes; nil for an item without a value.
     package let valueByteCount: Int?
@@ -94,20 +98,20 @@ package struct BackedUpItem: Sendable {
 extension ItemStore {
     private static let restoring = "restore the backup"
 
-    /// Brings the items of a backup into the keychain, which is created if necessary: all of them,
-    /// into the groups that they were in, or nothing.
+    /// Restores all items of a backup into the access groups that they were in, or changes nothing.
+    /// Creates the keychain if necessary.
     ///
-    /// The file is read to its end before anything else is done, and again, item by item, inside
-    /// one write transaction. So memory holds one item at a time, and the log grows by what is
-    /// restored; other writers wait, until their deadlines.
+    /// Reads the file to its end first, and then again, item by item, inside one write transaction.
+    /// So memory holds one item at a time, and the log grows by the size of the restored items.
+    /// Other writers wait until their deadlines.
     ///
-    /// Dates stay as they are in the backup. An item that takes the place of another keeps that
-    /// one's persistent reference.
+    /// Items keep the dates of the backup. An item that replaces another one keeps the persistent
+    /// reference of that one.
     ///
-    /// - Parameter isDryRun: Whether to say only what would be done.
-    /// - Throws: ``KeychainFailure``: `damaged` if the backup is; `locked` unless all classes that
-    ///   may leave the device are open; `timedOut`, `diskFull`, `readOnly`, …; nothing is changed
-    ///   then.
+    /// - Parameter isDryRun: Whether only to report what a restore would do.
+    /// - Throws: ``KeychainFailure``: `damaged` for a damaged backup; `locked` unless all classes
+    ///   that may leave the device are open; `timedOut`, `diskFull`, `readOnly`, … Then nothing has
+    ///   changed.
     package func restore(
         _ backup: OpenedBackup, _ policy: RestorePolicy, isDryRun: Bool = false
     ) throws(KeychainFailure) -> RestoreReport {
@@ -122,9 +126,9 @@ extension ItemStore {
     }
 }
 
-/// Goes through a backup and brings its items into a keychain.
+/// One pass over a backup, which brings its items into a keychain.
 private struct RestorePass {
-    /// What has the primary key of an item.
+    /// What the keychain has under the primary key of an item.
     private enum Occupant {
         case nothing, damage
         case item(OpenedRow)
@@ -141,9 +145,9 @@ private struct RestorePass {
         self.isDryRun = isDryRun
     }
 
-    /// Restores all items of a backup that was read to its end once.
+    /// Restores all items of a backup that was read to its end before.
     ///
-    /// - Throws: ``KeychainFailure/Code/damaged`` if it is not what was read then.
+    /// - Throws: ``KeychainFailure/Code/damaged`` if this reading differs from the first one.
     mutating func run(
         _ backup: BackupReader, expecting expected: BackupSummary
     ) throws -> RestoreReport {
@@ -201,8 +205,8 @@ private struct RestorePass {
             after: predecessor.logicalTime)
     }
 
-    /// When an item was written, by the keychain that it came from: at least 0, and small enough to
-    /// be counted up from.
+    /// The logical time at which the item was written in its own keychain, limited so that it is
+    /// not negative and can be incremented.
     private func time(of item: BackupItem) -> Int64 { min(max(0, item.logicalTime), 1 << 62) }
 
     private func indexed(_ item: BackupItem) -> IndexedContent {
@@ -222,13 +226,13 @@ private struct RestorePass {
 }
 
 extension RestorePolicy {
-    /// Whether an item of the backup takes the place of one that is there, by their logical times.
+    /// Whether an item of the backup replaces an item of the keychain, by their logical times.
     fileprivate func replaces(_ old: Int64, with new: Int64, at now: Moment) -> Bool {
         switch self {
         case .replace: true
         case .skipExisting: false
-        // A time that no clock here can have written tells nothing beside one that it can: a clock
-        // was wrong, and there is no telling when.
+        // A time more than a day in the future comes from a wrong clock. It proves nothing against
+        // a plausible time, so the plausible one stays.
         case .keepNewer: new > old && (new <= now.latestPlausible || old > now.latestPlausible)
         }
     }
@@ -247,28 +251,27 @@ extension Moment {
     fileprivate var latestPlausible: Int64 { logicalTime + (86_400_000 << 16) }
 }
 
-/// What a restore does with an item whose primary key is in use.
-///
-/// Whatever it is, items that are not in the backup stay as they are.
+/// What a restore does with an item whose primary key is in use. Items that are not in the backup
+/// always stay as they are.
 package enum RestorePolicy: CaseIterable, Hashable, Sendable {
-    /// The one of the backup takes the place of the other, whichever is newer.
+    /// The item of the backup replaces that of the keychain, whichever is newer.
     case replace
-    /// The one that was written last stays, by the logical times of their rows; of two equal ones
-    /// that of the keychain. Where only the backup's is more than a day ahead of the clock, nobody
-    /// knows, and that of the keychain stays.
+    /// The item with the later logical time stays; if the times are equal, that of the keychain. If
+    /// only the backup's time is more than a day ahead of the clock, it is not trusted, and the
+    /// item of the keychain stays.
     case keepNewer
-    /// The one of the keychain stays.
+    /// The item of the keychain stays.
     case skipExisting
 }
 
-/// What a restore did, or would do.
+/// The numbers of items that a restore has treated, or would treat, in each way.
 package struct RestoreReport: Hashable, Sendable {
-    /// Items that were not there.
+    /// Items that the keychain did not have.
     package var addedCount = 0
-    /// Items that took the place of one with their primary key.
+    /// Items that replaced one with the same primary key.
     package var replacedCount = 0
-    /// Items that gave way to the one that is there.
+    /// Items of the backup that were skipped, because the keychain's item stays.
     package var keptCount = 0
-    /// Items that took the place of a damaged one, which is in quarantine now.
+    /// Items that replaced a damaged one, which is now in quarantine.
     package var repairedCount = 0
 }

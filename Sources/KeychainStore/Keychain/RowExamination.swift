@@ -7,7 +7,8 @@ internal import ValetKeychainRows
 internal import ValetSealing
 internal import ValetSystem
 
-/// Opens every row and compares it with all that should follow from it.
+/// The part of `valet doctor` that opens every row and compares it with its hashes and its search
+/// entries. ``KeychainExamination`` runs it.
 struct RowExamination {
     let state: RowKeys
 
@@ -51,7 +52,7 @@ struct RowExamination {
         return findings
     }
 
-    /// The row, and why it is not known to be sound.
+    /// The row, and the reason why it is damaged or cannot be examined; no reason if it is sound.
     private func examine(_ found: FoundRow) -> (SealedRow?, RowFailure?) {
         guard case .row(let row) = found else { return (nil, .column) }
         do throws(RowFailure) {
@@ -95,7 +96,7 @@ struct RowExamination {
         ]
     }
 
-    /// The paths of programs by their identifiers; nil if the record of them is damaged.
+    /// The paths of programs, by their application identifiers; nil if a record is damaged.
     private func soundPrograms(_ store: RowConnection) throws -> [String: [String]]? {
         do {
             return try unlessCorrupt { try recordedPrograms(store) }
@@ -115,7 +116,7 @@ struct RowExamination {
         return paths
     }
 
-    /// One name that several programs use may be an accident.
+    /// Warns of application identifiers that several programs use, perhaps by accident.
     private func programs(_ store: RowConnection) throws -> [Finding] {
         guard let paths = try soundPrograms(store) else {
             return [
@@ -134,7 +135,7 @@ struct RowExamination {
     }
 }
 
-/// Compares table `attribute` with the rows that it should lead to.
+/// Compares table `attribute` with the rows that its entries name.
 private struct SearchEntries {
     private let entry: Statement
     private let all: Statement
@@ -148,7 +149,7 @@ private struct SearchEntries {
         all = Statement("SELECT count(*) FROM attribute", on: store.connection)
     }
 
-    /// Looks for all entries of a row. Those of a damaged one need not be there.
+    /// Looks for all entries of a row. A damaged row need not have any.
     mutating func look(for row: SealedRow, isSound: Bool) throws {
         guard !isCorrupt, let hashes = try? IndexHashes.others(parsing: row.hashes) else { return }
         for hash in hashes.values {

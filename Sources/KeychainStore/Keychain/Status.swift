@@ -10,12 +10,15 @@ internal import ValetSealing
 internal import ValetSystem
 internal import ValetTPM
 
+// `valet status`, and the damaged rows in quarantine: counting them during a change of keys, and
+// clearing them.
+
 extension ItemStore {
     private static let inspecting = "read the keychain's status"
 
-    /// What there is to know about the keychain; creates nothing, opens no item.
+    /// The status of the keychain. Creates nothing and opens no item.
     ///
-    /// A keychain that is incomplete or whose key is missing has a status, too.
+    /// A keychain that is incomplete or whose device key is missing also has a status.
     /// - Throws: ``KeychainFailure`` if the files cannot be read.
     package func status() throws(KeychainFailure) -> KeychainStatus {
         var status = KeychainStatus(
@@ -40,9 +43,10 @@ extension ItemStore {
 }
 
 extension KeyAccess {
-    /// Fills in what is known without a key, then tries the key.
+    /// Fills in everything that needs no key, then the state, which may need one.
     ///
-    /// - Returns: Whether that was all: not while the epoch changes, nor before the TPM was asked.
+    /// - Returns: Whether the status is complete; false during an epoch change, and until the TPM
+    ///   has been asked.
     fileprivate func describe(
         in status: inout KeychainStatus, _ doubts: inout EpochDoubts
     ) throws -> Bool {
@@ -86,7 +90,7 @@ extension KeyAccess {
         status.lockStateWarning = findings.isEmpty ? nil : findings.joined(separator: "; ")
     }
 
-    /// - Returns: nil while the epoch changes, and before the TPM was asked.
+    /// - Returns: nil during an epoch change, and until the TPM has been asked.
     private func state(
         _ facts: KeychainHeader, _ store: RowConnection, _ doubts: inout EpochDoubts
     ) throws -> LockState? {
@@ -94,7 +98,7 @@ extension KeyAccess {
             return try keychain.believed(keychain.currentKeys(store), &doubts) == nil
                 ? nil : .noPasscode
         }
-        // Not needed while unlocked, but next time.
+        // An unlocked keychain does not need its device key now, but the next unlock does.
         try source.check(facts, until: deadline)
         let reading = keychain.lockReading(facts, of: lockState)
         if let cause = reading.cause, doubts.areExcused(by: facts, cause) { return nil }
@@ -134,8 +138,8 @@ extension Connection {
         case items, allRows, quarantinedRows
     }
 
-    /// How many items there are of each presence kind, 0 for none; reads all rows. The flags:
-    /// docs/FORMAT.md §5.
+    /// The number of items of each presence kind, where kind 0 needs no presence (the flags:
+    /// docs/FORMAT.md §5). Reads all rows.
     fileprivate func itemCounts() throws(SystemError) -> [Int64: Int] {
         let statement = Statement(
             """
@@ -147,7 +151,7 @@ extension Connection {
         return counts
     }
 
-    /// How many rows there are; reads all of them.
+    /// The number of rows. Reads all of them.
     func count(_ counted: Counted) throws(SystemError) -> Int {
         let statement =
             switch counted {
@@ -161,12 +165,12 @@ extension Connection {
     }
 }
 
-/// What becomes of damaged rows when keys are changed: docs/FORMAT.md §4.4.
+/// Damaged rows that were set aside into quarantine: docs/FORMAT.md §4.4.
 extension ItemStore {
     /// Runs `body`, which changes keys.
     ///
-    /// - Parameter expected: Rows that are known to go, and are not counted.
-    /// - Returns: How many rows were set aside by it.
+    /// - Parameter expected: Rows whose loss is expected. They are not counted.
+    /// - Returns: The number of rows that `body` has set aside.
     func countingRowsSetAside(
         _ operation: String, but expected: RowKinds? = nil,
         _ body: () throws(KeychainFailure) -> Void
@@ -176,10 +180,10 @@ extension ItemStore {
         return max(0, try quarantinedRowCount(but: expected, operation) - before)
     }
 
-    /// Removes for good the damaged rows that were set aside.
+    /// Deletes the damaged rows that were set aside.
     ///
-    /// - Returns: How many.
-    /// - Throws: ``KeychainFailure``: `timedOut`, `readOnly`, `diskFull`; nothing is removed then.
+    /// - Returns: The number of deleted rows.
+    /// - Throws: ``KeychainFailure``: `timedOut`, `readOnly`, `diskFull`. Then nothing is deleted.
     package func clearQuarantine() throws(KeychainFailure) -> Int {
         let operation = "remove what was set aside"
         return try perform(.write, operation) { access in
@@ -196,10 +200,11 @@ extension ItemStore {
         try perform(.inspect, operation) { try $0.quarantinedRowCount(but: expected) } ?? 0
     }
 
-    /// The failure of a call that found no item: one that was set aside cannot be found either.
+    /// The failure of a call that found no item. Its hint reminds of damaged items that were set
+    /// aside, which cannot be found either.
     func notFound(_ operation: String) -> KeychainFailure {
         let missing = KeychainFailure(.itemNotFound, during: operation)
-        // The answer does not hang on the hint.
+        // If the quarantine cannot be read, the failure has no hint.
         let count = try? perform(.inspect, operation) { keys in
             try keys.read { store in
                 let run = try store.quarantined.start()

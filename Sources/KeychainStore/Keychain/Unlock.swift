@@ -9,20 +9,21 @@ internal import ValetSealing
 package import ValetSecretMemory
 internal import ValetSystem
 
-/// spec/keys-and-states.md §5, §6.
+/// Unlocking, locking, and checking a passcode or recovery key without a change:
+/// spec/keys-and-states.md §5, §6. The passcode's cryptography is in `Keybag`.
 extension ItemStore {
     static let unlocking = "unlock the keychain"
     static let locking = "lock the keychain"
 
     /// Unlocks the keychain for every process that shares its lock state.
     ///
-    /// - Parameters:
-    ///   - duration: For how long, however much it is used; nil for until it is locked.
-    ///   - idle: After how long without use it locks itself; nil for never. An unlocked keychain
-    ///     gets these limits instead of its own.
+    /// Does nothing for a keychain without a passcode. Continues an interrupted epoch change until
+    /// the call's deadline.
     ///
-    /// Does nothing for a keychain without a passcode. Goes on with an epoch change that was left
-    /// undone, for as long as a call may take.
+    /// - Parameters:
+    ///   - duration: The time after which it locks even if it is in use; nil for no limit.
+    ///   - idle: The time without use after which it locks; nil for no limit. Both limits replace
+    ///     those of a keychain that is already unlocked.
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain,
     ///   `authenticationFailed` for a wrong passcode, `incomplete`, `keyUnavailable`, `timedOut`.
     package func unlock(
@@ -48,13 +49,15 @@ extension ItemStore {
     /// Locks the keychain for every process that shares its lock state.
     ///
     /// - Parameters:
-    ///   - all: Also takes the keys that stay from the first unlock on, as a reboot does.
-    ///   - waiting: Waits for the write that is under way: after that none is made any more.
-    ///   - isSweeping: Whether all keychains of the user are locked where the files cannot be read
-    ///     and nothing tells which one it is.
-    /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `passcodeNotSet` if
-    ///   it cannot be locked, unless all keys are to go; `timedOut`, `inputOutput`. What keeps its
-    ///   files from being read is thrown after the opened keys were taken away.
+    ///   - all: Whether to remove also the keys that stay open from the first unlock on, as a
+    ///     restart does.
+    ///   - waiting: Whether to wait until the running write has ended. After that, no write with
+    ///     the locked keys can happen.
+    ///   - isSweeping: Whether to lock all keychains of the user if the files cannot be read and
+    ///     no opened keys of this keychain can be found.
+    /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `passcodeNotSet` for
+    ///   a keychain without a passcode, unless `all` is set; `timedOut`, `inputOutput`. If the
+    ///   files cannot be read, this first removes the opened keys, and then throws the reason.
     package func lock(
         all: Bool = false, waiting: Bool = false, orEveryKeychain isSweeping: Bool = false
     ) throws(KeychainFailure) {
@@ -68,7 +71,7 @@ extension ItemStore {
         }
     }
 
-    /// - Parameter isRead: Is set once it is known which keychain it is.
+    /// - Parameter isRead: Becomes true once the keychain's id is known.
     private func lock(
         all: Bool, waiting: Bool, _ isRead: inout Bool
     ) throws(KeychainFailure) {
@@ -77,9 +80,10 @@ extension ItemStore {
             let facts = try keys.keychain.readFacts(deadline)
             isRead = true
             guard let lockState = facts.lockState else {
-                // The TPM's secret is forgotten, so that the next use asks the TPM again.
+                // Drops the secret that the TPM released, so that the next use asks the TPM again.
                 if facts.isBoundToTPM, all { try facts.sharedLockState.lock(all: true) }
-                // At a log-out it does not matter what was open: spec/keys-and-states.md §5.
+                // A lock of all keys, as at a log-out, succeeds whatever was open:
+                // spec/keys-and-states.md §5.
                 guard !all else { return }
                 throw KeychainFailure(
                     .passcodeNotSet, during: Self.locking,
@@ -108,18 +112,18 @@ extension ItemStore {
         }
     }
 
-    /// Why keys that this process has put in the place of others are no longer shared, so that
-    /// other processes have to unlock again; nil if they are, or there are none.
+    /// The reason why keys that this process has replaced are no longer shared, so that other
+    /// processes have to unlock again; nil if they are shared, or there are none.
     package func reasonKeysAreNotShared() -> String? {
         lastKnownKeychainID.flatMap { LockStates.store(of: $0, at: location).fallback }
             .map { "\($0)" }
     }
 
-    /// Takes the opened keys away from everybody though the keychain's files cannot be read: who
-    /// locks does not care why.
+    /// Removes the opened keys for all processes although the keychain's files cannot be read: a
+    /// lock must work in spite of that.
     ///
-    /// - Parameter known: The keychain, if this process has read of it before.
-    /// - Returns: `failure`, and what was done.
+    /// - Parameter known: The id of the keychain, if this process has read it before.
+    /// - Returns: `failure`, with the result of the removal added.
     private func lockUnread(
         _ known: KeychainID?, all: Bool, orEveryKeychain isSweeping: Bool,
         because failure: KeychainFailure
@@ -141,14 +145,14 @@ extension ItemStore {
         }
     }
 
-    /// Tells those that watch the keychain of a lock, where its database cannot be opened.
+    /// Announces a lock to the keychain's watchers although its database cannot be opened.
     private func announceLockState() {
         let folder = try? PrivateDirectory.open(location.folder, creating: false)
         try? folder?.touch(KeychainFile.state)
         LockStateWatch.wakeAll()
     }
 
-    /// The keychain that the device key names; nil if that cannot be read, or names none.
+    /// The keychain that the device key names; nil if the key cannot be read or names none.
     private var deviceKeyOwner: KeychainID? {
         let source = DeviceSecretSource(location: location)
         do throws(KeychainFailure) {
@@ -159,23 +163,22 @@ extension ItemStore {
     }
 }
 
-/// Answers that a command needs before it asks a person for more.
+/// Checks that a command makes before it asks the user further questions.
 extension ItemStore {
-    /// Makes sure that there is a keychain, and its device key.
+    /// Checks that the keychain and its device key exist.
     ///
-    /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `incomplete` and
-    ///   `keyUnavailable` if its device key is not there, and what keeps it from being read.
+    /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `incomplete` or
+    ///   `keyUnavailable` if its device key is missing, other failures if it cannot be read.
     package func checkDeviceKey() throws(KeychainFailure) {
         try perform(.keys, "open the keychain") { keys in
             _ = try keys.source.secret(of: keys.facts(), until: keys.deadline)
         }
     }
 
-    /// Makes sure that a passcode is the one that is set; changes and publishes nothing. Takes as
-    /// long as the passcode is stretched.
+    /// Checks a passcode. Changes and publishes nothing. Takes as long as stretching the passcode.
     ///
-    /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong one, `passcodeNotSet`,
-    ///   `itemNotFound`, `incomplete`, `keyUnavailable`.
+    /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong passcode,
+    ///   `passcodeNotSet`, `itemNotFound`, `incomplete`, `keyUnavailable`.
     package func check(_ passcode: KeychainPasscode) throws(KeychainFailure) {
         let operation = "check the passcode"
         try perform(.keys, operation) { keys in
@@ -189,11 +192,11 @@ extension ItemStore {
         }
     }
 
-    /// Makes sure that a text is the keychain's recovery key; changes nothing.
+    /// Checks that a text is the keychain's recovery key. Changes nothing.
     ///
-    /// - Parameter text: What was typed from the paper.
-    /// - Throws: ``KeychainFailure``: `authenticationFailed` for a text that is mistyped, for the
-    ///   key of another keychain, and if there is no recovery key; `itemNotFound`.
+    /// - Parameter text: The recovery key as the user typed it.
+    /// - Throws: ``KeychainFailure``: `authenticationFailed` for a mistyped text, for the key of
+    ///   another keychain, and if there is no recovery key; `itemNotFound`.
     package func checkRecoveryKey(_ text: borrowing SecretBytes) throws(KeychainFailure) {
         let operation = "check the recovery key"
         let publicKey: PublicKey
@@ -215,8 +218,8 @@ extension ItemStore {
         }
     }
 
-    /// How many items there are only while a passcode is set: those of its class, and those that
-    /// need a person.
+    /// The number of items that exist only while a passcode is set: those of the class
+    /// `whenPasscodeSetThisDeviceOnly`, and those that require the user's presence.
     ///
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain.
     package func itemsThatNeedPasscode() throws(KeychainFailure) -> Int {
