@@ -93,7 +93,7 @@ package struct BackupError: Error, Sendable {
         case check = "put an item into a backup"
     }
 
-    /// Lets `catch BackupError.Code.wrongPassphrase` be written.
+    /// Allows `catch BackupError.Code.wrongPassphrase`.
     package static func ~= (code: Code, error: BackupError) -> Bool { error.code == code }
 }
 
@@ -107,12 +107,12 @@ extension BackupError: CustomStringConvertible {
         return text
     }
 
-    /// The reason, and the place in the file: the caller says the rest.
+    /// The reason, and the place in the file. The caller adds the operation and the path.
     package var reason: String {
         place.map { "\(code.explanation), \($0)" } ?? code.explanation
     }
 
-    /// What helps, for a person; nil where nothing but the error itself can be said.
+    /// The remedy, for the user; nil if there is none.
     package var hint: String? {
         switch code {
         case .wrongPassphrase:
@@ -169,7 +169,7 @@ extension BackupError.Place: CustomStringConvertible {
 }
 
 extension BackupError {
-    /// What a failure to unwrap or to open means for the backup at `path`.
+    /// The error of the backup at `path` for a failed unwrap or opening.
     init(_ error: SealingError, during operation: Operation, path: String, place: Place? = nil) {
         let code: Code =
             switch error.code {
@@ -185,7 +185,7 @@ extension BackupError {
 }
 
 extension BackupError {
-    /// What a failure of a file means for the backup in it.
+    /// The error of a backup for an error of its file.
     init(_ error: SystemError, during operation: Operation) {
         let code: Code =
             switch error.code {

@@ -29,7 +29,7 @@ extension NSMutableDictionary {
         }
     }
 
-    /// Sets a value whose key is an object that can be copied, and has to be hashable, too.
+    /// Sets a value. The key is an `NSCopying` object, and must also be hashable.
     @_disfavoredOverload
     public func setObject(_ object: Any, forKey key: any NSCopying) {
         guard let key = key as? AnyHashable else {

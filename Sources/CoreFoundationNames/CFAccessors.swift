@@ -5,10 +5,9 @@ internal import ValetKeychainServices
 public import ValetSecItem
 
 // CoreFoundation's calls that read a result or an error: its type, its contents, and whether two
-// are equal. The numbers of types are our own; as on Apple's systems they are valid within a
-// process.
+// are equal. The type ids are our own; as on Apple's systems they are valid within a process.
 
-/// The number of the type of `object`; 0 for nil and for an object of no type below.
+/// The type id of `object`; 0 for nil, and for an object of none of the types below.
 public func CFGetTypeID(_ object: CFTypeRef?) -> CFTypeID {
     switch object {
     case nil: 0
@@ -20,7 +19,7 @@ public func CFGetTypeID(_ object: CFTypeRef?) -> CFTypeID {
     case is NSDate: CFDateGetTypeID()
     case is NSError: CFErrorGetTypeID()
     case is SecAccessControl: SecAccessControlGetTypeID()
-    // The two booleans are objects of their own, which no number is.
+    // The two booleans are objects that no number is identical to.
     case let number as NSNumber where number === kCFBooleanTrue || number === kCFBooleanFalse:
         CFBooleanGetTypeID()
     case is NSNumber: CFNumberGetTypeID()
@@ -28,31 +27,31 @@ public func CFGetTypeID(_ object: CFTypeRef?) -> CFTypeID {
     }
 }
 
-/// The number of nulls.
+/// The type id of nulls.
 public func CFNullGetTypeID() -> CFTypeID { 16 }
 
-/// The number of texts.
+/// The type id of texts.
 public func CFStringGetTypeID() -> CFTypeID { 7 }
 
-/// The number of dictionaries.
+/// The type id of dictionaries.
 public func CFDictionaryGetTypeID() -> CFTypeID { 18 }
 
-/// The number of arrays.
+/// The type id of arrays.
 public func CFArrayGetTypeID() -> CFTypeID { 19 }
 
-/// The number of data.
+/// The type id of data.
 public func CFDataGetTypeID() -> CFTypeID { 20 }
 
-/// The number of booleans.
+/// The type id of booleans.
 public func CFBooleanGetTypeID() -> CFTypeID { 21 }
 
-/// The number of numbers that are no booleans.
+/// The type id of numbers that are not booleans.
 public func CFNumberGetTypeID() -> CFTypeID { 22 }
 
-/// The number of dates.
+/// The type id of dates.
 public func CFDateGetTypeID() -> CFTypeID { 42 }
 
-/// The number of errors.
+/// The type id of errors.
 public func CFErrorGetTypeID() -> CFTypeID { 27 }
 
 /// Whether both are of one type and equal; two nils are not.
@@ -99,7 +98,7 @@ public func CFHash(_ cf: CFTypeRef?) -> CFHashCode {
 ///
 /// - Parameters:
 ///   - allocator: Without effect.
-///   - userInfo: What the accessors below give back, under the keys of `NSError`.
+///   - userInfo: The texts that the accessors below return, under the keys of `NSError`.
 public func CFErrorCreate(
     _ allocator: CFAllocator?, _ domain: CFString, _ code: CFIndex, _ userInfo: CFDictionary?
 ) -> CFError {
@@ -115,25 +114,25 @@ public func CFErrorGetCode(_ error: CFError?) -> CFIndex { error?.code ?? 0 }
 public func CFErrorGetDomain(_ error: CFError?) -> CFString! { error.map { $0.domain as NSString } }
 
 // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
-/// What an error says of itself, for people to read; nil for no error.
+/// The description of an error, for people; nil for no error.
 public func CFErrorCopyDescription(_ error: CFError?) -> CFString! {
     error.map { $0.localizedDescription as NSString }
 }
 
 // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
-/// Why something failed; nil if the error does not say.
+/// The reason of a failure; nil if the error has none.
 public func CFErrorCopyFailureReason(_ error: CFError?) -> CFString! {
     error?.localizedFailureReason.map { $0 as NSString }
 }
 
 // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
-/// What would help; nil if the error does not say.
+/// The remedy; nil if the error has none.
 public func CFErrorCopyRecoverySuggestion(_ error: CFError?) -> CFString! {
     error?.localizedRecoverySuggestion.map { $0 as NSString }
 }
 
 // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
-/// Everything that an error carries; nil for no error.
+/// The dictionary that an error carries; nil for no error.
 public func CFErrorCopyUserInfo(_ error: CFError?) -> CFDictionary! {
     error.map { $0.userInfo as NSDictionary }
 }

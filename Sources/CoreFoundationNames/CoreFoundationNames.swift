@@ -16,7 +16,7 @@ public typealias CFDictionary = NSDictionary
 public typealias CFMutableDictionary = NSMutableDictionary
 /// Any object. Results are `NSData`, `NSDictionary` or `NSArray`, which `as?` converts to values.
 public typealias CFTypeRef = AnyObject
-/// An object that a collection may have as a property list.
+/// An object in a property list.
 public typealias CFPropertyList = AnyObject
 /// Bytes.
 public typealias CFData = NSData
@@ -38,7 +38,7 @@ public typealias CFError = NSError
 public typealias CFURL = NSURL
 /// Nothing, as an object.
 public typealias CFNull = NSNull
-/// The number of a type.
+/// The id of a type.
 public typealias CFTypeID = UInt
 /// The hash of an object.
 public typealias CFHashCode = UInt
@@ -59,7 +59,7 @@ public typealias OSType = UInt32
 
 /// The default allocator. Allocators have no effect.
 public let kCFAllocatorDefault: CFAllocator? = nil
-/// Null, as an object; no attribute takes it.
+/// Null, as an object. No attribute accepts it.
 public let kCFNull: CFNull = NSNull()
 
 // Optional in name only, as on Apple's systems, so that `kCFBooleanTrue!` builds, too.
@@ -70,7 +70,7 @@ public let kCFBooleanTrue: CFBoolean! = NSNumber(value: true)
 /// False, as an object.
 public let kCFBooleanFalse: CFBoolean! = NSNumber(value: false)
 
-// Nothing changes a constant, which the compiler cannot know of its type.
+// Nothing changes these objects, but the compiler cannot know that from their type.
 
 // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
 /// The key of a bundle's identifier in its information dictionary.

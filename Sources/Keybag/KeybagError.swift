@@ -19,8 +19,8 @@ package struct KeybagError: Error, Sendable {
         case tampered
         /// The device secret is not the one that this keybag was made with.
         case wrongDeviceSecret
-        /// The passcode is not the one that this keybag was made with; or its salt, cost or
-        /// commitment was changed, which cannot be told from that.
+        /// The passcode is not the one that this keybag was made with. A changed salt, cost or
+        /// commitment looks the same.
         case wrongPasscode
         /// The recovery key is not the one that this keybag was made for.
         case wrongRecoveryKey
@@ -76,10 +76,10 @@ extension KeybagError: CustomStringConvertible {
 }
 
 extension KeybagError {
-    /// What a failed unwrap means for the keybag.
+    /// The error of the keybag for a failed unwrap.
     ///
-    /// - Parameter wrongKey: What it means that a key was wrapped under another key than the one
-    ///   given: a changed keybag, unless somebody typed the key.
+    /// - Parameter wrongKey: The code if the given key is not the wrapping key. That means a
+    ///   changed keybag, unless the user typed the key.
     init(
         _ error: SealingError, during operation: String = "open the keybag",
         wrongKey: Code = .tampered

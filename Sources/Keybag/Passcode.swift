@@ -3,7 +3,7 @@
 package import ValetSealing
 package import ValetSecretMemory
 
-/// What a person typed to open a keychain, from 1 to 1,024 bytes.
+/// A passcode as the user typed it: 1 to 1,024 bytes.
 ///
 /// The bytes are taken as they were typed, in UTF-8. They are not normalised, trimmed or folded, so
 /// that every program derives the same key from them (docs/FORMAT.md §4.5).
@@ -15,7 +15,7 @@ package struct Passcode: ~Copyable, Sendable {
 
     let bytes: SecretBytes
 
-    /// Takes over what was typed, without the end of the line.
+    /// Takes ownership of the typed bytes, without the end of the line.
     ///
     /// - Throws: ``KeybagError``: `emptyPasscode`, or `passcodeTooLong` above 1,024 bytes.
     package init(_ bytes: consuming SecretBytes) throws(KeybagError) {
@@ -42,7 +42,7 @@ package struct Passcode: ~Copyable, Sendable {
     /// Whether it has fewer than eight characters, which a thief of the disk soon guesses.
     package var isShort: Bool { characterCount < Self.shortCharacterCount }
 
-    /// Tells whether the same was typed twice, in a time that depends on its length alone.
+    /// Whether both passcodes are equal. The time depends only on their length.
     package borrowing func isEqual(to other: borrowing Passcode) -> Bool {
         bytes.isEqual(to: other.bytes)
     }
@@ -54,14 +54,14 @@ package struct StretchedRecord: ~Copyable, Sendable {
     let stretched: StretchedPasscode
     let argon2: Argon2Record
 
-    /// Stretches a new passcode with a new salt: to make keybags.
+    /// Stretches a new passcode with a new salt, for a new keybag.
     ///
     /// - Throws: ``KeybagError/Code/outOfMemory``.
     package init(_ passcode: borrowing Passcode, cost: Argon2Cost) throws(KeybagError) {
         try self.init(passcode, argon2: Argon2Record(salt: .random(), cost: cost))
     }
 
-    /// Stretches a passcode as `keybag` says: to ask the TPM that verifies it.
+    /// Stretches a passcode with the salt and cost of `keybag`, for the TPM that verifies it.
     ///
     /// - Throws: ``KeybagError``: `needsProtector` if no TPM verifies a passcode of the keybag;
     ///   `malformed`; `outOfMemory`.

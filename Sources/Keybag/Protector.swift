@@ -2,8 +2,8 @@
 
 package import ValetSealing
 
-/// What opens a keybag: the device secret, and what the keybag demands beside it. It also makes new
-/// keybags that it will open. docs/FORMAT.md §4.2, §4.5, §4.8.
+/// The secrets that open a keybag: the device secret, and whatever else the keybag demands. It also
+/// makes new keybags that it will open. docs/FORMAT.md §4.2, §4.5, §4.8.
 ///
 /// A protector holds the stretched passcode: release it as soon as the keybag is open.
 package struct Protector: ~Copyable, Sendable {
@@ -25,7 +25,7 @@ package struct Protector: ~Copyable, Sendable {
     private let secret: DeviceSecret
     private let share: Share
     /// The TPM's object of the device secret, as keybags store it; nil if the secret comes from
-    /// elsewhere, and where keybags are only opened.
+    /// elsewhere, or if this only opens keybags.
     private let deviceObject: [UInt8]?
 
     private init(
@@ -37,14 +37,14 @@ package struct Protector: ~Copyable, Sendable {
         self.deviceObject = deviceObject
     }
 
-    /// Needs the device secret alone.
+    /// A protector made of only the device secret.
     package init(_ secret: consuming DeviceSecret) {
         self.secret = secret
         share = .none
         deviceObject = nil
     }
 
-    /// Needs the device secret alone, which a TPM releases: to make keybags.
+    /// A protector for new keybags, made of only the device secret, which a TPM releases.
     ///
     /// - Parameter object: The TPM's object, as it is stored: docs/FORMAT.md §4.8.
     /// - Throws: ``KeybagError/Code/malformed`` for an object of another form.
@@ -52,8 +52,8 @@ package struct Protector: ~Copyable, Sendable {
         try self.init(secret, .none, deviceObject: object)
     }
 
-    /// Needs the device secret and a new passcode, which is stretched with a new salt: to make
-    /// keybags.
+    /// A protector for new keybags, made of the device secret and a new passcode, which it
+    /// stretches with a new salt.
     ///
     /// - Throws: ``KeybagError/Code/outOfMemory``.
     package init(
@@ -62,12 +62,13 @@ package struct Protector: ~Copyable, Sendable {
         try self.init(secret, passcode: StretchedRecord(passcode, cost: cost))
     }
 
-    /// Needs the device secret and a passcode, which is stretched as `keybag` says: to open it.
+    /// A protector that opens `keybag`, made of the device secret and a passcode, which it
+    /// stretches with the salt and cost of `keybag`.
     ///
-    /// What is certain to fail is refused before it costs anything.
+    /// Throws before stretching whatever would fail anyway.
     /// - Throws: ``KeybagError``: `needsProtector` if the keybag has no passcode, or a TPM verifies
-    ///   it; `wrongDeviceSecret`; `malformed`; `outOfMemory`. A wrong passcode is found out only
-    ///   when the keybag is opened.
+    ///   it; `wrongDeviceSecret`; `malformed`; `outOfMemory`. Only opening the keybag detects a
+    ///   wrong passcode.
     package init(
         _ secret: consuming DeviceSecret, passcode: borrowing Passcode,
         opening keybag: LockedKeybag
@@ -80,14 +81,15 @@ package struct Protector: ~Copyable, Sendable {
         try self.init(secret, passcode: StretchedRecord(passcode, argon2: argon2))
     }
 
-    /// Needs the device secret and a passcode that was stretched before.
+    /// A protector made of the device secret and a stretched passcode.
     init(_ secret: consuming DeviceSecret, passcode: consuming StretchedRecord) {
         self.secret = secret
         share = .passcode(passcode)
         deviceObject = nil
     }
 
-    /// Needs the device secret, a passcode, and the secret that a TPM releases for the passcode.
+    /// A protector made of the device secret, a passcode, and the secret that a TPM releases for
+    /// it.
     ///
     /// - Parameters:
     ///   - unsealed: What the TPM released for ``StretchedRecord/authorization``; for a new keybag,
@@ -238,8 +240,8 @@ extension SymmetricKey<Purpose.Device> {
     }
 }
 
-/// What opens a keybag whose device secret or passcode is lost: the recovery key and, if it is
-/// still available, the device secret.
+/// The secrets that open a keybag whose device secret or passcode is lost: the recovery key and, if
+/// it is still available, the device secret.
 ///
 /// It is not a ``Protector``: no keybag is made with it, and it does not open all of one.
 package struct RecoveryProtector: ~Copyable, Sendable {
@@ -252,7 +254,7 @@ package struct RecoveryProtector: ~Copyable, Sendable {
         secret = deviceSecret
     }
 
-    /// What opens the classes of `keybag` that may be recovered.
+    /// The keys that open the recoverable classes of `keybag`.
     ///
     /// - Throws: As ``LockedKeybag/unlock(with:settings:)-(RecoveryProtector,_)``, but for the MAC.
     func wrappingKeys(of keybag: LockedKeybag) throws(KeybagError) -> WrappingKeys {

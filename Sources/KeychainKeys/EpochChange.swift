@@ -60,7 +60,7 @@ package struct NextEpoch {
     }
 }
 
-/// What opens a keychain whose keys are to be changed.
+/// The protector or recovery key that opens a keychain before a change of keys.
 package enum KeychainOpener: ~Copyable {
     case protector(Protector)
     case recovery(RecoveryProtector)

@@ -129,7 +129,7 @@ struct KeychainCreation {
         }
     }
 
-    /// Whether the device secret at hand opens a keychain that has no passcode.
+    /// Whether the present device secret opens a keychain that has no passcode.
     private func opens(_ store: RowConnection) -> Bool {
         guard let facts = try? KeychainHeader.load(from: store, at: location),
             let secret = try? source.secret(of: facts, until: .immediately)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What reading an item demands of a person, and when it may be read (`kSecAttrAccessControl`;
-/// spec/secitem.md §10).
+/// The conditions for reading an item: what the user has to prove, and when the item may be read
+/// (`kSecAttrAccessControl`; spec/secitem.md §10).
 ///
 /// Two are equal when they mean the same, however they were spelled: ``init(_:_:)`` brings the
 /// constraints into one form.
@@ -46,7 +46,7 @@ package struct AccessControl: Hashable, Sendable {
         ])
     }
 
-    /// Why constraints cannot be put together (errSecParam; spec/secitem.md §10.2).
+    /// Why constraints cannot be combined (errSecParam; spec/secitem.md §10.2).
     package enum Contradiction: Error, Hashable, Sendable {
         /// `or` and `and` at once.
         case orWithAnd
@@ -58,10 +58,11 @@ package struct AccessControl: Hashable, Sendable {
 
     /// When the item may be read at all.
     package let protectionClass: ProtectionClass
-    /// In normal form: no unknown bits; `or` or `and` only, and always, with two single ones.
+    /// In normal form: no unknown bits, and one of `or` and `and` exactly if there are two single
+    /// constraints to join.
     package let constraints: Constraints
     /// Whether this names only a class, as for items without an access control. It is never equal
-    /// to an access control that was made (spec/secitem.md §3.4).
+    /// to an access control from an application (spec/secitem.md §3.4).
     package let isPlain: Bool
     /// The fingers that were enrolled when the item was added: only in stored items with
     /// `biometryCurrentSet`. At most 255 bytes, compared byte by byte.
@@ -130,11 +131,11 @@ extension AccessControl {
         package static let fingerprint = Factors(rawValue: 2)
     }
 
-    /// Which factors open the item: one of these ways, each of which takes all of its factors.
+    /// The ways to open the item. One way suffices, and needs all of its factors.
     ///
-    /// Without a way, nobody can meet the demand; an empty way needs no person.
+    /// Without a way, nobody can open the item. A way without factors needs no user.
     package struct Demand: Hashable, Sendable {
-        /// Each at most once; ways with fewer factors first.
+        /// The ways, each at most once, those with fewer factors first.
         package let ways: [Factors]
 
         init(_ ways: [Factors]) { self.ways = ways }

@@ -83,7 +83,7 @@ package struct ItemChanges: Hashable, Sendable {
     package var accessGroup: AccessGroup?
     /// Makes the item synchronized or local; nil to leave it.
     package var isSynchronizable: Bool?
-    /// The class to seal the item anew for, without an access control; nil to leave both.
+    /// The new protection class of an item, which then has no access control; nil to leave both.
     package var protectionClass: ProtectionClass?
     /// The access control that the item gets, and its class; nil to leave both.
     package var accessControl: AccessControl?

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What `valet status` says of a keychain as a whole: how far it is open, what guards it, and where
-// its device secret comes from.
+// The condition of a keychain as a whole, as `valet status` reports it: its lock state, its
+// protection level, and the source of its device secret.
 
 /// How far a keychain can be used at one moment (spec/keys-and-states.md §5).
 ///
@@ -25,15 +25,15 @@ public enum LockState: String, CaseIterable, Hashable, Sendable {
     case locked
 }
 
-/// What a thief of the disk has to overcome: docs/THREAT-MODEL.md says what each level gives.
+/// What a thief of the disk has to overcome. docs/THREAT-MODEL.md defines the levels.
 ///
 /// Applications know it as `ValetKeychain.ProtectionLevel`; the command prints its raw values. A
-/// greater level takes more to get in.
+/// greater level is harder to overcome.
 @nonexhaustive
 public enum ProtectionLevel: String, CaseIterable, Hashable, Sendable {
     /// Nothing: the device key is on the same disk. Other users are kept out.
     case file
-    /// Whatever guards the device key, which comes from outside.
+    /// Whatever guards the device key, which another program or the user supplies.
     case credential
     /// Guessing the passcode, at the cost of Argon2id for each guess.
     case passcode
@@ -44,7 +44,7 @@ public enum ProtectionLevel: String, CaseIterable, Hashable, Sendable {
 }
 
 extension ProtectionLevel: Comparable {
-    /// The place of the level in the order of what it takes to get in, from 1.
+    /// The position of the level, from 1, in the order of what a thief has to overcome.
     package var rank: Int {
         switch self {
         case .file: 1
@@ -55,7 +55,7 @@ extension ProtectionLevel: Comparable {
         }
     }
 
-    /// Whether `left` takes less to overcome than `right`.
+    /// Whether `left` is easier to overcome than `right`.
     public static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
 }
 

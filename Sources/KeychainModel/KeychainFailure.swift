@@ -2,8 +2,8 @@
 
 /// Why a keychain call failed, in full.
 ///
-/// `OSStatus` and Valet's error enum lose the cause. This keeps what was being done, to which path,
-/// the system's error, and what helps. It never holds a secret.
+/// `OSStatus` and Valet's error enum lose the cause. This keeps it: the operation, the path, the
+/// system's error and a hint. It never contains a secret.
 public struct KeychainFailure: Error, Hashable, Sendable {
     /// What a caller can do about the failure.
     @nonexhaustive
@@ -48,7 +48,7 @@ public struct KeychainFailure: Error, Hashable, Sendable {
         case diskFull
         /// The system could not read or write.
         case inputOutput
-        /// The keychain lies where nothing can be written.
+        /// The keychain is on a read-only file system or in a read-only folder.
         case readOnly
         /// The value is not what it is read as: text that is not UTF-8, or an empty Boolean.
         case invalidEncoding
@@ -56,7 +56,7 @@ public struct KeychainFailure: Error, Hashable, Sendable {
         case valueTooLarge
         /// A file or folder has a wrong owner, wrong permissions or a link in its place.
         case insecureFiles
-        /// The keychain lies on a file system that cannot keep it safe.
+        /// The keychain is on a file system that cannot keep it safe.
         case unsupportedFileSystem
         /// The keychain is protected less than this process requires.
         case insufficientProtection
@@ -70,7 +70,7 @@ public struct KeychainFailure: Error, Hashable, Sendable {
 
     /// What a caller can do about it.
     public let code: Code
-    /// What was being done: "add an item", "open the keychain".
+    /// The operation that failed: "add an item", "open the keychain".
     public let operation: String
     /// What is wrong, in words: lower case, no full stop, no secret.
     public private(set) var message: String
@@ -99,7 +99,7 @@ public struct KeychainFailure: Error, Hashable, Sendable {
         self.systemError = systemError
     }
 
-    /// The same failure, with more to say; `addition` begins as the message does.
+    /// The same failure, with `addition` after its message. The addition also begins in lower case.
     package init(_ failure: KeychainFailure, adding addition: String) {
         self = failure
         message += "; " + addition
@@ -121,7 +121,7 @@ extension KeychainFailure: CustomStringConvertible {
 }
 
 extension KeychainFailure {
-    /// The `OSStatus` that the SecItem functions answer with: the one place where it is made.
+    /// The `OSStatus` that the SecItem functions return. No other code maps failures to statuses.
     public var status: Int32 { code.status }
 }
 

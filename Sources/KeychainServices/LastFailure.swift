@@ -3,9 +3,9 @@
 public import ValetKeychainModel
 internal import ValetSystem
 
-// What calls that return a status alone leave behind: the status, and the failure behind it. A
-// module that re-exports one of the first two names brings `KeychainFailure.last`, too, under
-// `MemberImportVisibility`.
+// `OSStatus`, and the last failure of a thread, for calls that return only a status. They share a
+// file because modules re-export `OSStatus` from here: under `MemberImportVisibility` that also
+// makes `KeychainFailure.last` visible.
 
 /// The status that a call returns: 0, or one of the `errSec…` codes.
 public typealias OSStatus = Int32

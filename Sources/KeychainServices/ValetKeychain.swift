@@ -12,7 +12,7 @@ public enum ValetKeychain {
     /// How far the keychain can be used at one moment.
     public typealias LockState = ValetKeychainModel.LockState
 
-    /// What a thief of the disk has to overcome: docs/THREAT-MODEL.md says what each level gives.
+    /// What a thief of the disk has to overcome. docs/THREAT-MODEL.md defines the levels.
     public typealias ProtectionLevel = ValetKeychainModel.ProtectionLevel
 
     /// Sets the identity of this application, in place of entitlements and the executable's name.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 @_exported public import Foundation
-/// The name under which code written for Apple's systems imports what asks a person. It brings
-/// Foundation, as theirs does.
+/// The name under which code written for Apple's systems imports `LAContext`. It also exports
+/// Foundation, as Apple's module does.
 @_exported public import ValetCoreFoundationNames
 @_exported public import ValetSecItem
 

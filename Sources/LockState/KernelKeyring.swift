@@ -13,23 +13,23 @@ struct KeySerial: Hashable, Sendable {
 /// Calls of add_key(2) and keyctl(2) with typed errors: the only file of this module that uses
 /// pointers.
 enum KernelKeyring {
-    /// The rights (keyctl_setperm(3)): the possessor everything, and every process of the user
-    /// all but linking it elsewhere; nobody else anything. Without the rights of the user a
-    /// process in a fresh session keyring, as cron and services have, would not possess the key
-    /// and could find but not read it.
+    /// The rights (keyctl_setperm(3)). The possessor has all, every process of the user has all
+    /// except linking the key elsewhere, and other users have none. Processes in a fresh session
+    /// keyring, such as cron jobs and services, do not possess the key: without the user's rights
+    /// they could find but not read it.
     private static let permissions: Int64 = 0x3f2f_0000
 
     /// A keyring in which all processes of the user find keys.
     private enum Shared: CaseIterable {
         case user
-        /// For where somebody has revoked or closed the user keyring.
+        /// Used if somebody has revoked or closed the user keyring.
         case persistent
     }
 
     /// Makes a key that only this thread has, and that dies with it.
     ///
-    /// The thread's keyring, not the process's: a key of one name is there only once, and two
-    /// threads of one process would write over each other's.
+    /// It is in the thread's keyring, not the process's: a keyring has only one key of a name, so
+    /// two threads of one process would overwrite each other's keys.
     static func makeKey(
         named description: String, payload: Span<UInt8>
     ) throws(LockStateError) -> KeySerial {
@@ -41,7 +41,7 @@ enum KernelKeyring {
 
     /// Whether the key is still good: not revoked, expired or collected, and open to us.
     ///
-    /// The cheapest call that tells: docs/decisions/0013-kernel-keys.md.
+    /// Uses the cheapest call that finds this out: docs/decisions/0013-kernel-keys.md.
     static func isGood(_ key: KeySerial) -> Bool {
         valet_keyctl(KEYCTL_GET_KEYRING_ID, key.rawValue, 0) == Int64(key.rawValue)
     }
@@ -66,8 +66,8 @@ enum KernelKeyring {
         }
     }
 
-    /// The keys of type `user` that all processes of the user find, with their names; without those
-    /// whose names are longer than `limit` bytes, and those that are not for this user to see.
+    /// The keys of type `user` that all processes of the user find, with their names. Leaves out
+    /// keys whose names are longer than `limit` bytes, and keys that this user may not see.
     static func keys(namedWithin limit: Int) -> [(key: KeySerial, name: String)] {
         var found: [(key: KeySerial, name: String)] = []
         for keyring in Shared.allCases {
@@ -91,7 +91,7 @@ enum KernelKeyring {
             guard result >= 0 else { return [] }
             let needed = Int(result) / MemoryLayout<Int32>.size
             if needed <= count { return numbers.prefix(needed).map(KeySerial.init(rawValue:)) }
-            // Others add keys, too.
+            // Other processes may add keys at the same time.
             count = needed + 64
         }
     }

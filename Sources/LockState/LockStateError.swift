@@ -3,11 +3,11 @@
 internal import Glibc
 internal import ValetSystem
 
-/// The error of the module, which keeps the opened keys of a keychain where every process of the
-/// user finds them while it is unlocked: what was being done, why it failed, and the system's error
-/// number, if any. It never holds bytes of a key.
+/// The error of the module, which keeps the opened keys of an unlocked keychain where every process
+/// of the user finds them. It has the operation, the reason, and the system's error number, if any.
+/// It never contains bytes of a key.
 ///
-/// The states are in docs/ARCHITECTURE.md, "Lock state"; the bytes in docs/FORMAT.md §10.
+/// The states are in docs/ARCHITECTURE.md, "Lock states"; the bytes in docs/FORMAT.md §10.
 package struct LockStateError: Error, Hashable, Sendable {
     /// What the caller can do about it.
     @nonexhaustive
@@ -82,7 +82,7 @@ package struct LockStateError: Error, Hashable, Sendable {
         self.init(code, during: operation, systemError: error.systemError, path: error.path)
     }
 
-    /// Lets `catch LockStateError.Code.quotaExceeded` be written.
+    /// Allows `catch LockStateError.Code.quotaExceeded`.
     package static func ~= (code: Code, error: LockStateError) -> Bool {
         error.code == code
     }

@@ -7,7 +7,7 @@ internal import ValetSecretMemory
 /// The opened keys of one keychain in this process alone: for services, and where keys cannot be
 /// shared.
 ///
-/// The same locks end them as end shared keys, because they are bound to the same marks in the
+/// A lock that ends shared keys also ends these, because both are bound to the marks in the
 /// keychain's folder. A child of `fork` begins before the first unlock.
 final class ProcessLockState: Sendable {
     private let held = ProcessLocal<Held> { _ in Held() }

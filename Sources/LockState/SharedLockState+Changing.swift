@@ -199,7 +199,7 @@ extension SharedLockState {
     ) -> Set<KeyScope> {
         var notOpen = Set(KeyScope.allCases)
         for file in files {
-            // In the open file, because its name leads to the new one by now.
+            // Uses the open file, because its name already leads to the new one.
             try? file.empty(KeyScope.allCases)
             for scope in KeyScope.allCases {
                 guard let entry = file.contents?[scope] else { continue }
@@ -242,7 +242,7 @@ extension SharedLockState {
         let (moment, period) = (now(), found.payload.period)
         guard !period.hasEnded(at: moment) else { return use.follow(nil) }
         guard let due = period.renewalMoment, due <= moment else {
-            // Another process has renewed it already.
+            // Another process has already renewed the period.
             return noteRenewal(found)
         }
         let payload = found.payload.lasting(period.renewed(at: moment))

@@ -165,7 +165,7 @@ extension SharedLockState {
     }
 }
 
-/// Reading anew.
+/// A new reading of the shared state.
 extension SharedLockState {
     /// How many times to repeat a reading during which something changed.
     private static let attemptCount = 100

@@ -6,8 +6,8 @@ internal import ValetSealing
 internal import ValetSecretMemory
 internal import ValetSystem
 
-/// What sharing keys are bound to beside the mark of their scope: keychain, run of the machine, and
-/// user.
+/// The values that a sharing key is bound to, in addition to the mark of its scope: keychain, run
+/// of the machine, and user.
 struct SharingBinding: Sendable {
     let keychainID: KeychainID
     let bootID: BootID
@@ -27,7 +27,7 @@ struct SharingBinding: Sendable {
         return hash
     }
 
-    /// Tells that `key` was made under `mark`.
+    /// The id that shows that `key` was made under `mark`.
     func sharingID(_ key: borrowing SharingKey, _ scope: KeyScope, _ mark: LockMark) -> SharingID {
         SharingID(truncating: hash(key, .sharingID, scope, mark).finish())
     }

@@ -81,8 +81,8 @@ package struct UnlockPeriod: Hashable, Sendable {
     }
 }
 
-/// What ends an unlock beside a lock: an end, an idle time, both or neither. The earlier one
-/// counts.
+/// The time limits of an unlock: an end, an idle time, both or neither. The earlier one counts. A
+/// lock ends the unlock in any case.
 package struct UnlockLimits: Hashable, Sendable {
     /// Only a lock ends the unlock.
     package static let none = UnlockLimits()

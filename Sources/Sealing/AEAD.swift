@@ -19,7 +19,7 @@ package enum AEAD {
         seal(plaintext, associatedData: associatedData, under: key, nonce: .random())
     }
 
-    /// Seals with a given nonce, to reproduce a test vector. A nonce used twice undoes the sealing.
+    /// Seals with a given nonce, to reproduce a test vector. Using a nonce twice breaks the seal.
     package static func seal<P: SealsData>(
         _ plaintext: Span<UInt8>, associatedData: Span<UInt8>, under key: borrowing SymmetricKey<P>,
         nonce: Nonce

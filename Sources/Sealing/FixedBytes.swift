@@ -2,9 +2,9 @@
 
 internal import ValetSecretMemory
 
-/// A fixed number of bytes that are not secret. The name makes a type of its own of each kind.
+/// A fixed number of bytes that are not secret. `Name` makes each kind a distinct type.
 ///
-/// `==` takes the same time whatever the bytes are.
+/// `==` takes constant time.
 package struct FixedBytes<let byteCount: Int, Name>: Sendable {
     // Stored in place: an array would cost an allocation each, and a call makes many of them.
     @usableFromInline var storage: InlineArray<byteCount, UInt8>
@@ -84,7 +84,7 @@ package typealias KeyID = FixedBytes<16, BytesName.KeyID>
 package typealias KeychainID = FixedBytes<16, BytesName.KeychainID>
 /// The result of a hash: BLAKE2b-256.
 package typealias Digest = FixedBytes<32, BytesName.Digest>
-/// By what a searchable attribute is found: the first 16 bytes of a keyed hash.
+/// The hash by which a searchable attribute is found: the first 16 bytes of a keyed hash.
 package typealias IndexHash = FixedBytes<16, BytesName.IndexHash>
 /// The public half of an X25519 pair, as RFC 7748 encodes it.
 package typealias PublicKey = FixedBytes<32, BytesName.PublicKey>
@@ -96,14 +96,14 @@ package typealias Salt = FixedBytes<16, BytesName.Salt>
 /// Makes two streams under one key differ; not secret.
 package typealias StreamHeader = FixedBytes<24, BytesName.StreamHeader>
 
-/// To what opened keys are bound, in the keychain's folder; random, changed by each lock.
+/// A random value in the keychain's folder that opened keys are bound to. Each lock changes it.
 package typealias LockMark = FixedBytes<16, BytesName.LockMark>
-/// Tells this run of the machine from others: the kernel's `boot_id`.
+/// The kernel's `boot_id`, which differs after each restart of the machine.
 package typealias BootID = FixedBytes<16, BytesName.BootID>
-/// Tells under which lock mark a sharing key was made.
+/// Identifies the lock mark under which a sharing key was made.
 package typealias SharingID = FixedBytes<16, BytesName.SharingID>
 
-/// Tells kinds of ``FixedBytes`` of the same length apart.
+/// The names that distinguish kinds of ``FixedBytes`` of the same length.
 package enum BytesName {
     /// For ``LockMark``.
     package enum LockMark {}

@@ -11,7 +11,7 @@ package enum KeyWrap {
         wrap(key, under: kek, binding: binding, nonce: .random())
     }
 
-    /// Wraps with a given nonce, to reproduce a test vector. A nonce used twice undoes the wrap.
+    /// Wraps with a given nonce, to reproduce a test vector. Using a nonce twice breaks the wrap.
     package static func wrap<P, K: WrapsKeys>(
         _ key: borrowing SymmetricKey<P>, under kek: borrowing SymmetricKey<K>,
         binding: WrapBinding, nonce: Nonce

@@ -15,7 +15,7 @@ package enum SealedStream {
 
 /// The sealing end of a stream.
 package struct StreamSealer: ~Copyable, Sendable {
-    /// What opening the stream needs beside the key; random, not secret.
+    /// A random value that opening the stream needs in addition to the key. It is not secret.
     package let header: StreamHeader
     private var state: SecretBytes
 

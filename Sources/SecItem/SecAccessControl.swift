@@ -41,7 +41,7 @@ public final class SecAccessControl: NSObject, Sendable {
     }
 }
 
-/// The number of the type of access controls.
+/// The type id of access controls.
 public func SecAccessControlGetTypeID() -> UInt { 0x5341_4354 }
 
 // The call has the shape of Apple's, with a pointer to its error.

@@ -7,10 +7,10 @@ package import ValetKeychainServices
 internal import ValetKeychainStore
 internal import ValetSecretMemory
 
-/// The four calls without their C shape: dictionaries in, objects or failures out. It reads the
-/// dictionary, checks the group, and makes a typed request to a session.
+/// The four SecItem calls in Swift form: they take dictionaries, and return objects or throw
+/// failures. Each reads its dictionary, checks the group, and makes a typed request to a session.
 package struct SecItemService: Sendable {
-    /// In the keychain of this process, on behalf of its own application.
+    /// The service for the keychain of this process, on behalf of its own application.
     static let ofThisProcess = SecItemService { () throws(KeychainFailure) in
         try KeychainSession.current()
     }
@@ -87,7 +87,7 @@ package struct SecItemService: Sendable {
 }
 
 extension SecItemService {
-    /// In the keychain of `session`, on behalf of its application.
+    /// The service for the keychain of `session`, on behalf of its application.
     package init(_ session: KeychainSession) {
         self.init { session }
     }

@@ -8,7 +8,7 @@ public final class SecKey: Sendable {
     private init() {}
 }
 
-/// The number of the type of keys.
+/// The type id of keys.
 public func SecKeyGetTypeID() -> UInt { 0x5343_4B59 }
 
 /// A certificate. Does not exist here.
@@ -16,7 +16,7 @@ public final class SecCertificate: Sendable {
     private init() {}
 }
 
-/// The number of the type of certificates.
+/// The type id of certificates.
 public func SecCertificateGetTypeID() -> UInt { 0x5343_4352 }
 
 /// A private key with its certificate. Does not exist here.
@@ -24,7 +24,7 @@ public final class SecIdentity: Sendable {
     private init() {}
 }
 
-/// The number of the type of identities.
+/// The type id of identities.
 public func SecIdentityGetTypeID() -> UInt { 0x5343_4944 }
 
 /// What is known of the trust in certificates. Does not exist here.
@@ -32,7 +32,7 @@ public final class SecTrust: Sendable {
     private init() {}
 }
 
-/// The number of the type of trust objects.
+/// The type id of trust objects.
 public func SecTrustGetTypeID() -> UInt { 0x5343_5452 }
 
 /// Which programs may use an item of a file keychain. Does not exist here.
@@ -40,5 +40,5 @@ public final class SecAccess: Sendable {
     private init() {}
 }
 
-/// The number of the type of access objects.
+/// The type id of access objects.
 public func SecAccessGetTypeID() -> UInt { 0x5343_4143 }

@@ -4,8 +4,8 @@ internal import Foundation
 package import ValetKeychainModel
 
 extension ItemQuery {
-    /// The query as a SecItem dictionary, without what is to be returned and without the limit:
-    /// updating and deleting take neither.
+    /// The query as a SecItem dictionary, without return flags and without the limit: updating and
+    /// deleting take neither.
     package var dictionary: [String: Any] {
         var dictionary = attributes.secItemDictionary(itemClass)
         dictionary[Attribute.accessGroup.rawValue] = accessGroup?.rawValue
@@ -20,7 +20,7 @@ extension ItemQuery {
         return dictionary
     }
 
-    /// The query with the limit, as it is read with.
+    /// The query as a SecItem dictionary for a search, with the limit.
     package var searchDictionary: [String: Any] {
         var dictionary = dictionary
         dictionary[SecItemKey.limit] =
@@ -48,7 +48,7 @@ extension NewItem {
         return dictionary
     }
 
-    /// A search for the item: what adding it would meet, if that has the same protection class.
+    /// A search for an item with the same attributes, access group and protection class.
     package var query: ItemQuery {
         var query = ItemQuery(
             itemClass, attributes: attributes, accessGroup: accessGroup,

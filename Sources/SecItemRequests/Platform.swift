@@ -12,7 +12,7 @@ internal import ValetKeychainModel
 
 /// The SecItem functions of this system.
 package struct PlatformSecItem: SecItemFunctions {
-    /// The functions; they keep nothing.
+    /// The functions, which have no state.
     package init() {}
 
     /// `SecItemAdd`

@@ -2,9 +2,10 @@
 
 package import ValetKeychainModel
 
-// `SecItemRequests` speaks typed requests as the dictionaries of the SecItem functions.
+// `SecItemRequests` turns typed requests into the dictionaries of the SecItem functions. `Valet`
+// and `KeychainSwift` use it on Apple's systems, and tests use it on all.
 
-/// The four SecItem functions: dictionaries in; an `OSStatus`, and what was asked for, out.
+/// The four SecItem functions. They take dictionaries, and return an `OSStatus` and the result.
 package protocol SecItemFunctions: Sendable {
     /// `SecItemAdd`
     func add(_ attributes: [String: Any]) -> (status: Int32, result: Any?)
@@ -19,7 +20,7 @@ package protocol SecItemFunctions: Sendable {
 extension SecItemFunctions {
     /// The result of a search.
     ///
-    /// - Throws: What the status of `SecItemCopyMatching` says.
+    /// - Throws: The failure for the status of `SecItemCopyMatching`.
     package func copy(
         _ query: [String: Any], _ operation: String
     ) throws(KeychainFailure) -> Any? {
@@ -28,7 +29,7 @@ extension SecItemFunctions {
         return result
     }
 
-    /// Throws what `status` says, unless it is success.
+    /// Throws the failure for `status`, unless it is success.
     package func check(_ status: Int32, _ operation: String) throws(KeychainFailure) {
         guard status != 0 else { return }
         throw KeychainFailure(KeychainFailure.Code(status: status), during: operation)

@@ -3,7 +3,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// A value of each process: a child of `fork` makes its own at the first use.
+/// A value that every process has for itself: a child of `fork` makes its own at the first use.
 ///
 /// It uses no lock, so that a child never waits for a thread that it does not have. A process's
 /// value lives as long as this object. A child never frees the value of its parent, because threads

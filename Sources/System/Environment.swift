@@ -37,8 +37,8 @@ package struct Environment: Sendable {
         return unsafe String(validatingCString: text)
     }
 
-    /// Whether a variable is set to bytes that are not UTF-8. Repaired, they could name something
-    /// else.
+    /// Whether a variable is set to bytes that are not UTF-8. If such bytes were replaced, the
+    /// value could name something else.
     package func isMalformed(_ name: String) -> Bool {
         guard !isElevated, values == nil, let text = unsafe getenv(name) else { return false }
         return unsafe String(validatingCString: text) == nil

@@ -117,7 +117,7 @@ package struct FileSystem: Hashable, Sendable {
     /// Whether it can only be read, as mounted here.
     package let isReadOnly: Bool
 
-    /// Makes it from its facts.
+    /// A file system with these properties.
     package init(magic: UInt32, isReadOnly: Bool = false) {
         self.magic = magic
         self.isReadOnly = isReadOnly

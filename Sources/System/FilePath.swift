@@ -3,10 +3,10 @@
 internal import Glibc
 internal import ValetCLinux
 
-/// What the system says of a path. `KeychainServices` asks it about programs and about the files
-/// that name them.
+/// Questions to the file system about a path. `KeychainServices` uses them for programs, and for
+/// the files that name programs.
 package enum FilePath {
-    /// Where a symbolic link leads, as the link says it; nil for what is not a link.
+    /// The target of a symbolic link, as the link has it; nil if `path` is not a link.
     package static func target(ofLink path: String) -> String? {
         var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = unsafe buffer.withUnsafeMutableBytes { buffer in

@@ -2,8 +2,8 @@
 
 internal import Glibc
 
-/// What the operating system refused: what was being done, to which file, why it failed and, where
-/// a person can mend it, how.
+/// A failure of the operating system or of SQLite: the operation, the file, the reason and, if the
+/// user can do something about it, the remedy.
 ///
 /// The one error of the modules `System` and `Database`. SQLite fails for the reasons that files
 /// fail for, and a call that opens or writes a database uses both: two types with the same codes

@@ -49,7 +49,7 @@ package struct TPMDevice: Hashable, Sendable {
 }
 
 extension TPMDevice {
-    /// What errors say was being done.
+    /// The operations, as errors name them.
     enum Operation {
         static let status = "look at the TPM"
         static let sealDeviceSecret = "seal the device secret in the TPM"

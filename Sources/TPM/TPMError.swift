@@ -3,8 +3,8 @@
 internal import Glibc
 internal import ValetCLinux
 
-/// The error of the module, which keeps small secrets in a TPM 2.0: what was being done, why it
-/// failed, what the TPM answered. It never holds a secret or an authorization value.
+/// The error of the module, which keeps small secrets in a TPM 2.0: the operation, the reason, the
+/// TPM's answer. It never contains a secret or an authorization value.
 ///
 /// The module knows objects and sessions of a TPM, and not what the secrets open. Its calls wait
 /// for the TPM: never make them on the cooperative thread pool.
@@ -26,7 +26,7 @@ package struct TPMError: Error, Sendable {
         case connectionLost
         /// The TPM does not work, or was not started.
         case outOfOrder
-        /// The TPM is not the one that the object was made by, or it was cleared since.
+        /// Another TPM made the object, or this one was cleared since then.
         case otherTPM
         /// The bytes are not a sealed object of ours.
         case malformed
@@ -56,7 +56,7 @@ package struct TPMError: Error, Sendable {
     package let code: Code
     /// What was being done: "unseal the device secret".
     package let operation: String
-    /// What the TPM or a layer above it answered, if it did.
+    /// The answer of the TPM or of a layer above it, if there is one.
     package let response: TPMResponse?
     /// `errno`, where the system gave a reason; else 0.
     package let systemError: Int32
@@ -101,7 +101,7 @@ extension TPMError {
 }
 
 extension TPMError: CustomStringConvertible {
-    /// One lower-case line: operation, reason and what was answered.
+    /// One lower-case line: operation, reason and answer.
     package var description: String {
         var text = "could not \(operation): \(code.explanation)"
         if let response { text += ", \(response)" }

@@ -77,7 +77,8 @@ package struct UserPresenceError: Error, Sendable {
 }
 
 extension UserPresenceError {
-    /// What a failure of the system means for a question. Only waiting for a turn is *busy*.
+    /// The error of a question for an error of the system. `busy` comes only from waiting for a
+    /// turn to ask.
     init(
         _ error: SystemError, _ reason: Reason, during operation: String = "ask for the passcode",
         hint: String? = nil

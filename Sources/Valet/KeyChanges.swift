@@ -10,7 +10,7 @@ extension Valet {
     ///
     ///     for try await change in try valet.keyChanges() { … }
     ///
-    /// Exists on Linux alone: the keychains of Apple's systems do not report changes.
+    /// Exists only on Linux: the keychains of Apple's systems do not report changes.
     ///
     /// - Throws: `missingEntitlement`, `couldNotAccessKeychain`, also before the first unlock.
     public func keyChanges() throws(KeychainError) -> KeyChanges {

@@ -113,8 +113,8 @@ extension StatusReport {
         "needs recovery: put the device key back, or run 'valet recovery use'"
 }
 
-/// Who counts wrong passcodes, and which items need the passcode or a finger: docs/THREAT-MODEL.md,
-/// "What each thief gets".
+/// Where wrong passcodes are counted, and which items need the passcode or a finger:
+/// docs/THREAT-MODEL.md, "What each thief gets".
 extension StatusReport {
     /// These members of the JSON object, which are null without a passcode.
     static let passcodeSchema = [

@@ -5,12 +5,12 @@ import re
 
 from . import imports
 
-# Of declarations that only this package sees; swift-format looks at the public ones.
+# Declarations that only this package sees; swift-format checks the documentation of public ones.
 _DECLARATION = (r"^ *(?:@\w+(?:\([^)]*\))? )*package (?:\w+(?:\(\w+\))? )*?"
                 r"(?:struct|class|enum|actor|protocol|func|init|var|let|subscript|typealias)\b")
-# What Hashable and Comparable ask for says the same everywhere.
+# The requirements of Hashable and Comparable need no documentation: they are the same everywhere.
 _SELF_EVIDENT = re.compile(r" *package static func (?:==|<) | *package func hash\(into "
-                           # The overload that the compiler prefers has the documentation.
+                           # Documented at the overload that the compiler prefers.
                            r"|@_disfavoredOverload package let ")
 _PUBLIC_TYPE = (r"^(?:@\w+(?:\([^)]*\))? )*(?:\w+ )*?(?:public|open) (?:\w+ )*?"
                 r"(?:struct|class|enum|actor|protocol) \w")
@@ -30,7 +30,7 @@ _UNSAFE_FILES = ("Sources/CoreFoundationNames/CFAccessors.swift",
                  "Sources/ValetCLI/Terminal.swift")
 # CFDictionaryCreate has six parameters.
 _APPLES_PARAMETERS = "Sources/CoreFoundationNames/CFDictionaryCalls.swift"
-# The modules of which a package trait builds more than what says that it is not built
+# Modules with a package trait. Without it, only a file that reports its absence is built
 # (docs/decisions/0021-traits.md).
 _TRAITS = {"TPM": "TPM", "KeychainServices": "Fingerprint"}
 _PLATFORM = r"Sources/(Valet|KeychainSwift|SecItemRequests)/Platform.swift"
@@ -68,7 +68,7 @@ def check_together(files):
 
 
 def _sizes(file):
-    # Written as the authors of other libraries write.
+    # These imitate the style of other authors.
     if file.path.startswith("Tests/Fixtures/TenWrappers/"):
         return
     stop = 600

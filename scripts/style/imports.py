@@ -49,16 +49,17 @@ RE_EXPORTS = ("LocalAuthentication", "Security")
 ANYWHERE = {"Glibc", "Synchronization"}
 # `@testable import` of a module by another module's tests, and why.
 TESTABLE = {
-    # Looks into the store that a session is about.
+    # Tests of sessions inspect the session's store.
     ("KeychainServicesTests", "KeychainStore"),
-    # Makes items as the store gives them back, which nobody else may.
+    # Makes items like those that the store returns, which only the store can make.
     ("SecItemTests", "KeychainStore"),
-    # Replaces what asks a person, and keychains' states, beneath dictionaries and contexts.
+    # Replaces the questions to the user, and the states of keychains, below dictionaries and
+    # contexts.
     ("SecItemTests", "KeychainServices"),
-    # The rows and the keys of a keychain, which the store's tests damage and delay.
+    # Tests of the store damage the rows of a keychain, and delay its keys.
     ("KeychainStoreTests", "KeychainKeys"),
     ("KeychainStoreTests", "KeychainRows"),
-    # Changes a keybag under a MAC that is right, as a later version may.
+    # Changes a keybag and makes its MAC valid, as a later version may.
     ("KeychainStoreTests", "Keybag"),
 }
 # Apple's own modules, in the files that are about Apple's systems.
@@ -68,8 +69,9 @@ APPLE = {
     "+ObjectiveC.swift": {"ObjectiveC"},
 }
 
-# Names that Apple's systems have everywhere, and that code which uses the module compares with;
-# and types of modules beneath that a product shows: their members are seen by who imports them.
+# Names that are re-exported: those that Apple's systems have everywhere and that users of the
+# module compare with, and types of lower modules that a product shows, so that users see their
+# members.
 EXPORTED = {("Sources/KeychainSwift/Platform.swift", "KeychainServices", "noErr"),
             ("Sources/KeychainSwift/Platform.swift", "KeychainServices", "OSStatus"),
             ("Sources/KeychainSwift/Platform.swift", "KeychainModel", "KeychainFailure"),

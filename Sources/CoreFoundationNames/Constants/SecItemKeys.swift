@@ -4,7 +4,7 @@ public import Foundation
 internal import ValetSecItem
 
 // The classes, attributes and keys of requests, as the objects that dictionaries hold.
-// Nothing changes them, which the compiler cannot know of this type.
+// Nothing changes these objects, but the compiler cannot know that from their type.
 
 // Classes of items. The strings are those of Apple's systems and part of stored data.
 
@@ -29,7 +29,7 @@ internal import ValetSecItem
 
 /// When the item may be read: one of the `kSecAttrAccessible…` values.
 @safe nonisolated(unsafe) public let kSecAttrAccessible = constant(ValetSecItem.kSecAttrAccessible)
-/// What reading the item demands of a person; takes access control objects alone.
+/// The conditions for reading the item: an access control object.
 @safe nonisolated(unsafe) public let kSecAttrAccessControl = constant(
     ValetSecItem.kSecAttrAccessControl)
 /// The group of applications that share the item: a string.
@@ -200,7 +200,7 @@ internal import ValetSecItem
 @safe nonisolated(unsafe) public let kSecAttrSalt = constant(ValetSecItem.kSecAttrSalt)
 /// The number of rounds of a key derivation.
 @safe nonisolated(unsafe) public let kSecAttrRounds = constant(ValetSecItem.kSecAttrRounds)
-/// What a token knows the key by.
+/// The token's identifier of the key.
 @safe nonisolated(unsafe) public let kSecAttrTokenOID = constant(ValetSecItem.kSecAttrTokenOID)
 /// `kSecAttrTokenOID` by its older name.
 @safe nonisolated(unsafe) public let kSecAttrSecureEnclaveKeyBlob = constant(
@@ -279,7 +279,7 @@ internal import ValetSecItem
 @safe nonisolated(unsafe) public let kSecValuePersistentRef = constant(
     ValetSecItem.kSecValuePersistentRef)
 
-// How a call is done.
+// Options of a call.
 
 /// The items to use; refused by every call.
 @safe nonisolated(unsafe) public let kSecUseItemList = constant(ValetSecItem.kSecUseItemList)
@@ -301,7 +301,7 @@ internal import ValetSecItem
 /// Questions are forbidden: items that need one are left out. Only for searches.
 @safe nonisolated(unsafe) public let kSecUseAuthenticationUISkip = constant(
     ValetSecItem.kSecUseAuthenticationUISkip)
-/// A context that carries what a person has proved already.
+/// A context with earlier proofs of the user's presence.
 @safe nonisolated(unsafe) public let kSecUseAuthenticationContext = constant(
     ValetSecItem.kSecUseAuthenticationContext)
 /// Whether to use this keychain; accepted without effect, for there is no other.

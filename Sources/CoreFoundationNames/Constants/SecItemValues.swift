@@ -3,8 +3,8 @@
 public import Foundation
 internal import ValetSecItem
 
-// What attributes and keys take, and the names that are not public on Apple's systems, as objects.
-// Nothing changes them, which the compiler cannot know of this type.
+// The values of attributes and keys, and names that are not public on Apple's systems, as objects.
+// Nothing changes these objects, but the compiler cannot know that from their type.
 
 // Values of kSecAttrAccessible: when an item may be read.
 
@@ -35,7 +35,7 @@ internal import ValetSecItem
 /// How the server authenticates: NTLM.
 @safe nonisolated(unsafe) public let kSecAttrAuthenticationTypeNTLM = constant(
     ValetSecItem.kSecAttrAuthenticationTypeNTLM)
-/// How the server authenticates: that of MSN.
+/// How the server authenticates: MSN.
 @safe nonisolated(unsafe) public let kSecAttrAuthenticationTypeMSN = constant(
     ValetSecItem.kSecAttrAuthenticationTypeMSN)
 /// How the server authenticates: distributed password authentication.
@@ -44,13 +44,13 @@ internal import ValetSecItem
 /// How the server authenticates: remote password authentication.
 @safe nonisolated(unsafe) public let kSecAttrAuthenticationTypeRPA = constant(
     ValetSecItem.kSecAttrAuthenticationTypeRPA)
-/// How the server authenticates: HTTP's basic.
+/// How the server authenticates: HTTP Basic.
 @safe nonisolated(unsafe) public let kSecAttrAuthenticationTypeHTTPBasic = constant(
     ValetSecItem.kSecAttrAuthenticationTypeHTTPBasic)
-/// How the server authenticates: HTTP's digest.
+/// How the server authenticates: HTTP Digest.
 @safe nonisolated(unsafe) public let kSecAttrAuthenticationTypeHTTPDigest = constant(
     ValetSecItem.kSecAttrAuthenticationTypeHTTPDigest)
-/// How the server authenticates: a form on a page.
+/// How the server authenticates: an HTML form.
 @safe nonisolated(unsafe) public let kSecAttrAuthenticationTypeHTMLForm = constant(
     ValetSecItem.kSecAttrAuthenticationTypeHTMLForm)
 /// How the server authenticates: whatever the server prefers.
@@ -214,10 +214,10 @@ internal import ValetSecItem
 /// Elliptic curves over prime fields, in the public key accelerator.
 @safe nonisolated(unsafe) public let kSecAttrKeyTypeECSECPrimeRandomPKA = constant(
     ValetSecItem.kSecAttrKeyTypeECSECPrimeRandomPKA)
-/// The key by which a Secure Enclave vouches.
+/// The key with which a Secure Enclave attests.
 @safe nonisolated(unsafe) public let kSecAttrKeyTypeSecureEnclaveAttestation = constant(
     ValetSecItem.kSecAttrKeyTypeSecureEnclaveAttestation)
-/// The key by which a Secure Enclave vouches without a name.
+/// The key with which a Secure Enclave attests anonymously.
 @safe nonisolated(unsafe) public let kSecAttrKeyTypeSecureEnclaveAnonymousAttestation = constant(
     ValetSecItem.kSecAttrKeyTypeSecureEnclaveAnonymousAttestation)
 /// Kyber-768.
@@ -254,17 +254,17 @@ internal import ValetSecItem
 @safe nonisolated(unsafe) public let kSecAttrPRFHmacAlgSHA512 = constant(
     ValetSecItem.kSecAttrPRFHmacAlgSHA512)
 
-// Names that only Apple's own programs use: no password has these attributes
-// (`errSecNoSuchAttr`), and no call takes the other keys (`errSecParam`). Names only, so that code
-// builds; the two that name an accessibility by another name do what it does.
+// Names that only Apple's own programs use, so that code builds. No password has these attributes
+// (`errSecNoSuchAttr`), and no call accepts the other keys (`errSecParam`). Only the two
+// alternative names of accessibilities have an effect.
 
-/// Passwords that people share; no class that a call takes.
+/// The class of shared passwords. No call accepts it.
 @safe nonisolated(unsafe) public let kSecClassAppleSharePassword = constant(
     ValetSecItem.kSecClassAppleSharePassword)
-/// ``kSecAttrAccessibleAlways`` by the name that did not become deprecated.
+/// ``kSecAttrAccessibleAlways`` under a name that Apple did not deprecate.
 @safe nonisolated(unsafe) public let kSecAttrAccessibleAlwaysPrivate = constant(
     ValetSecItem.kSecAttrAccessibleAlwaysPrivate)
-/// ``kSecAttrAccessibleAlwaysThisDeviceOnly`` by the name that did not become deprecated.
+/// ``kSecAttrAccessibleAlwaysThisDeviceOnly`` under a name that Apple did not deprecate.
 @safe nonisolated(unsafe) public let kSecAttrAccessibleAlwaysThisDeviceOnlyPrivate = constant(
     ValetSecItem.kSecAttrAccessibleAlwaysThisDeviceOnlyPrivate)
 /// Readable until the machine starts again; no class of items.
@@ -274,7 +274,7 @@ internal import ValetSecItem
 @safe nonisolated(unsafe) public let kSecAttrTombstone = constant(ValetSecItem.kSecAttrTombstone)
 /// The user of the machine that the item is for.
 @safe nonisolated(unsafe) public let kSecAttrMultiUser = constant(ValetSecItem.kSecAttrMultiUser)
-/// What the row is called among devices.
+/// The name of the row among devices.
 @safe nonisolated(unsafe) public let kSecAttrUUID = constant(ValetSecItem.kSecAttrUUID)
 /// The random part of the persistent reference.
 @safe nonisolated(unsafe) public let kSecAttrPersistentReference = constant(
@@ -337,7 +337,7 @@ internal import ValetSecItem
 @safe nonisolated(unsafe) public let kSecSharedPassword = constant(ValetSecItem.kSecSharedPassword)
 /// Whether to leave a mark where an item was deleted.
 @safe nonisolated(unsafe) public let kSecUseTombstones = constant(ValetSecItem.kSecUseTombstones)
-/// What a person has proved already, as bytes.
+/// Earlier proofs of the user's presence, as bytes.
 @safe nonisolated(unsafe) public let kSecUseCredentialReference = constant(
     ValetSecItem.kSecUseCredentialReference)
 /// Whether to use the keychain of the system.
@@ -349,18 +349,18 @@ internal import ValetSecItem
 /// `kSecUseSystemKeychainAlways` by its longer name.
 @safe nonisolated(unsafe) public let kSecUseSystemKeychainAlwaysDarwinOSOnlyUnavailableOnMacOS =
     constant(ValetSecItem.kSecUseSystemKeychainAlwaysDarwinOSOnlyUnavailableOnMacOS)
-/// Whether to use a keychain of those that share a device.
+/// Whether to use a keychain of users that share a device.
 @safe nonisolated(unsafe) public let kSecUseSyncBubbleKeychain = constant(
     ValetSecItem.kSecUseSyncBubbleKeychain)
-/// The program that a person is told of.
+/// The program's name in questions to the user.
 @safe nonisolated(unsafe) public let kSecUseCallerName = constant(ValetSecItem.kSecUseCallerName)
-/// Whether the items of tokens come as they are.
+/// Whether to return the items of tokens unchanged.
 @safe nonisolated(unsafe) public let kSecUseTokenRawItems = constant(
     ValetSecItem.kSecUseTokenRawItems)
-/// Whether certificates come with their issuers.
+/// Whether to return certificates with their issuers.
 @safe nonisolated(unsafe) public let kSecUseCertificatesWithMatchIssuers = constant(
     ValetSecItem.kSecUseCertificatesWithMatchIssuers)
-/// The access group of those that synchronize items.
+/// The access group of the programs that synchronize items.
 @safe nonisolated(unsafe) public let kSOSInternalAccessGroup = constant(
     ValetSecItem.kSOSInternalAccessGroup)
 

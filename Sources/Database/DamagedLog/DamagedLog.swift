@@ -6,9 +6,9 @@ package import ValetSystem
 /// A write-ahead log with commits that SQLite does not see, because a frame before them was
 /// damaged. ``find(on:)`` is the entry point; docs/DAMAGED-LOG.md draws the search.
 package struct DamagedLog {
-    /// How often a log that other processes write to is looked at.
+    /// How many times to examine a log while other processes write to it.
     private static let attemptCount = 4
-    /// After so many frames of an earlier round, no frame of this one follows.
+    /// The search ends after this many frames of an earlier round: no frame of this one follows.
     private static let strangerLimit = 64
 
     /// How many frames precede the damage. SQLite sees these and no others.
@@ -17,10 +17,10 @@ package struct DamagedLog {
 
     /// Looks behind the end of the log. The connection must have read something before.
     ///
-    /// SQLite takes the first frame that does not fit for the place where a power cut ended the
-    /// writing. But a commit that another transaction continues was on disk before that
-    /// transaction began, and so was everything before it. Damage in the last transaction is not
-    /// found.
+    /// SQLite takes the first invalid frame for the place where a power cut interrupted a write.
+    /// But if another transaction follows a commit, that commit, and everything before it, was on
+    /// disk before the transaction began. So an invalid frame before it is damage. Damage in the
+    /// last transaction is not found.
     ///
     /// - Returns: nil if no commit is lost.
     /// - Throws: ``SystemError``: `inputOutput`.

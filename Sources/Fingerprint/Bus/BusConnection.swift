@@ -79,7 +79,7 @@ internal import ValetSystem
             throw SystemBusError(
                 .disconnected, during: operation, systemError: -min(descriptor, events))
         }
-        // The next call looks at what has ended the wait.
+        // The next call finds out what has ended the wait.
         _ = limit.wait(for: descriptor, events)
         return nil
     }

@@ -5,7 +5,7 @@ internal import ValetKeychainStore
 package import ValetSystem
 package import ValetUserPresence
 
-/// What authentication asks a person with: terminal or pinentry, and fingerprint reader.
+/// The means of asking the user: terminal or pinentry, and fingerprint reader.
 /// ``ContextAuthenticator`` uses the means of its process; tests replace them.
 package struct AuthenticationMeans: Sendable {
     /// Asks for passcodes.
@@ -29,7 +29,7 @@ package struct AuthenticationMeans: Sendable {
     }
 
     /// The means of this process: its terminal or a pinentry. The descriptor of
-    /// `$VALET_PASSCODE_FD` is not a person: it unlocks the keychain, and proves nothing.
+    /// `$VALET_PASSCODE_FD` is not among them: it unlocks the keychain, but proves no presence.
     package static let ofProcess = AuthenticationMeans(
         asker: .forProcess(readsVariable: false), reader: ProcessReader.value,
         application: { applicationName })

@@ -33,7 +33,7 @@ package enum AuthenticationRefusal: Error {
     /// The keychain could not make a proof.
     case keychain(KeychainFailure)
 
-    /// What an asker's error means. `isEnded`: whether the application ended the question.
+    /// The refusal for an asker's error. `isEnded`: whether the application ended the question.
     init(_ error: UserPresenceError, isEnded: Bool) {
         self =
             switch error.code {
@@ -45,7 +45,7 @@ package enum AuthenticationRefusal: Error {
             }
     }
 
-    /// What a reader's error means.
+    /// The refusal for a reader's error.
     init(_ failure: BiometryFailure, isEnded: Bool) {
         self =
             switch failure {

@@ -48,7 +48,7 @@ package final class ContextAuthenticator: Sendable {
         }
     }
 
-    /// What questions are asked with.
+    /// The means of asking the user.
     package let means: AuthenticationMeans
     private let ownStore: ItemStore?
     private let turn = FairLock()

@@ -113,7 +113,7 @@ final class FingerNotice: Sendable {
                 try asker.tell(prompt, offering: offer, until: deadline)
                 note(.passcode)
             } catch {
-                // Ended by `tell` or `takeAway`: there is a new line to show, or none.
+                // `tell` or `takeAway` has ended it: there is a new line to show, or none.
                 if prompt.cancellation?.isCancelled == true { continue }
                 note(.failed(error))
             }

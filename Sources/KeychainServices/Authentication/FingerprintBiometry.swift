@@ -39,7 +39,7 @@
                 let state = try reader.verify(
                     enrolment, until: deadline, cancellation: cancellation
                 ) { event in
-                    // The user needs to read only once that the reader waits.
+                    // The line for a waiting reader appears only once.
                     if case .waiting = event {
                         guard !isWaiting else { return }
                         isWaiting = true
@@ -89,7 +89,7 @@
 
     /// The fingerprint reader of this process.
     enum ProcessReader {
-        /// The reader of the machine, whatever it is and does.
+        /// The machine's reader. There may be none, and it may not work.
         static let value: (any BiometryReader)? = FingerprintBiometry(FingerprintReader())
     }
 #endif

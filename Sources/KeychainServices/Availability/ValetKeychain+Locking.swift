@@ -6,9 +6,8 @@ internal import ValetKeychainStore
 internal import ValetSecretMemory
 
 extension ValetKeychain {
-    /// Unlocks the keychain with its passcode, for every process of the user. Where each process
-    /// has a lock state of its own (services, and where the kernel refuses keys), for this process
-    /// only.
+    /// Unlocks the keychain with its passcode, for every process of the user. In services, and
+    /// where the kernel refuses keyrings, it unlocks the keychain only for this process.
     ///
     /// Blocks while it stretches the passcode (about a quarter of a second and up to 256 MiB), and
     /// waits five seconds at most for a lock. Does nothing without a passcode.
@@ -18,7 +17,7 @@ extension ValetKeychain {
     ///     copies them to guarded memory and wipes the copy; wiping yours is up to you.
     ///   - duration: How long the keychain stays unlocked, regardless of use; nil: until it is
     ///     locked.
-    ///   - autoLock: After how long without use it locks itself; nil for never. A use is a call, of
+    ///   - autoLock: The time without use after which it locks; nil for never. A use is a call, of
     ///     any process that shares the state, that needs an item of the accessibilities
     ///     `whenUnlocked…` or `whenPasscodeSet…`; reading the state is not a use. It may lock up to
     ///     an eighth of that time early: docs/decisions/0020-auto-lock.md.
@@ -53,8 +52,9 @@ extension ValetKeychain {
     ///
     /// - Parameter all: Whether to close these as well, like a restart of the machine.
     /// - Throws: ``ValetKeychainModel/KeychainFailure``: `passcodeNotSet` if it cannot be locked,
-    ///   `itemNotFound` if there is no keychain, `inputOutput`: others may have the keys still.
-    ///   What keeps the keychain's files from being read is thrown after the keys were taken away.
+    ///   `itemNotFound` if there is no keychain, `inputOutput` if other processes may still have
+    ///   the keys. If the keychain's files cannot be read, it first removes the keys, and then
+    ///   throws the reason.
     public static func lock(all: Bool = false) throws(KeychainFailure) {
         try KeychainSession.current().lock(all: all)
     }

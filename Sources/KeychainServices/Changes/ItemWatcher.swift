@@ -17,7 +17,7 @@ final class ItemWatcher: Sendable {
 
     /// How long to wait before looking again for writes that the watch missed.
     private static let pause = Duration.seconds(30)
-    /// The same where the system cannot watch the folder.
+    /// The same pause, if the system cannot watch the folder.
     private static let shortPause = Duration.seconds(2)
     /// How long writes are gathered, so that a busy keychain is read ten times a second at most.
     private static let interval = Duration.milliseconds(100)

@@ -38,7 +38,7 @@ package struct ApplicationIdentity: Hashable, Sendable {
         environment: (String) -> String?
     ) throws(KeychainFailure) -> ApplicationIdentity {
         if let known = state.withLock({ $0.use(nil) }) { return known }
-        // Not under the lock, because a child that is forked now would wait for it for ever.
+        // Not under the lock, because a child that is forked now would wait for it without end.
         let found = try IdentityResolver.ofThisProcess(environment).resolve()
         return state.withLock { $0.use(found) } ?? found
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A reading of a binary property list, as ``PropertyList`` needs it: magic of 8 bytes, objects, a
-/// table of their places, a trailer of 32 bytes. All numbers are big-endian.
+/// Parses a binary property list for ``PropertyList``: 8 magic bytes, objects, a table of their
+/// offsets, a trailer of 32 bytes. All numbers are big-endian.
 struct BinaryPropertyList {
     static let magic = Array("bplist00".utf8)
 
@@ -10,7 +10,7 @@ struct BinaryPropertyList {
     private let referenceByteCount: Int
     private let objectCount: Int
     private let rootNumber: Int
-    /// Where the table of places begins.
+    /// The offset of the table of offsets.
     private let table: Int
     private var valueCount = 0
     private var byteCount = 0
@@ -93,8 +93,8 @@ struct BinaryPropertyList {
         return .text(text)
     }
 
-    /// How many elements, bytes or UTF-16 units an object has: four bits of its marker, or a number
-    /// behind it.
+    /// The number of elements, bytes or UTF-16 units in an object: four bits of its marker, or a
+    /// number after it.
     private mutating func length(
         _ marker: UInt8, at place: inout Int
     ) throws(PropertyList.Failure) -> Int {

@@ -18,7 +18,7 @@ package struct BundleInformation: Hashable, Sendable {
     /// `CFBundleVersion` and `CFBundleShortVersionString`.
     package var version: String?
 
-    /// The usual information for a program, which is called as its file is.
+    /// The usual information for a program, with the name of its file.
     ///
     /// - Parameter program: The program's path without symbolic links.
     package init(identifier: String, program: String) {

@@ -6,13 +6,13 @@ internal import ValetSystem
 ///
 /// ``Entitlements`` and ``BundleInformation`` read it. Foundation has a reader, too, but a program
 /// that links Foundation takes twice as long to start, and its decoders recurse without a bound.
-/// This one refuses whatever is not exactly of one of the two forms, XML in UTF-8.
+/// This one refuses everything that is not exactly a binary list, or XML in UTF-8.
 enum PropertyList: Hashable, Sendable {
     case text(String)
     case array([PropertyList])
     case dictionary([String: PropertyList])
-    /// A Boolean, a number, a date or data. None of these names an application, so that their
-    /// contents are not looked at.
+    /// A Boolean, a number, a date or data. None of these can name an application, so this
+    /// ignores their contents.
     case other
 
     /// Why bytes are not accepted.
@@ -42,8 +42,8 @@ enum PropertyList: Hashable, Sendable {
     }
 }
 
-/// A reading of an XML property list: the elements of Apple's document type, comments, CDATA and
-/// character references, and nothing else of XML.
+/// Parses an XML property list: the elements of Apple's document type, comments, CDATA and
+/// character references. Refuses everything else of XML.
 private struct XMLPropertyList {
     private let bytes: [UInt8]
     private var position = 0
@@ -143,7 +143,7 @@ private struct XMLPropertyList {
         return string
     }
 
-    /// What stands between `&` and `;`.
+    /// The character for the name between `&` and `;`.
     private mutating func reference() throws(PropertyList.Failure) -> Unicode.Scalar {
         let start = position
         try skip(past: ";")
@@ -157,7 +157,7 @@ private struct XMLPropertyList {
         default:
             let (digits, radix) =
                 name.hasPrefix("#x") ? (name.dropFirst(2), 16) : (name.dropFirst(), 10)
-            // `UInt32` takes a sign, too.
+            // `UInt32` would also accept a sign.
             guard name.hasPrefix("#"), digits.allSatisfy(\.isHexDigit),
                 let scalar = UInt32(digits, radix: radix).flatMap(Unicode.Scalar.init)
             else { throw .malformed }
@@ -189,7 +189,7 @@ private struct XMLPropertyList {
         guard take(">") else { throw .malformed }
     }
 
-    /// Skips what may stand before the first element.
+    /// Skips everything that may precede the first element.
     private mutating func skipProlog() throws(PropertyList.Failure) {
         try skipSpace()
         if take("<?xml") {

@@ -2,7 +2,7 @@
 
 public import ValetKeychainServices
 
-// The `errSec…` codes. `KeychainFailure+Status.swift` chooses the code of a failure.
+// The `errSec…` codes. `KeychainFailure.Code.status` chooses the code of a failure.
 
 // Codes that the calls return, or that programs compare with (spec/secitem.md §1.9).
 
@@ -231,7 +231,7 @@ public let errSecMultipleValuesUnsupported: OSStatus = -67842
 public let errSecNotTrusted: OSStatus = -67843
 /// The request was rejected.
 public let errSecRequestRejected: OSStatus = -67847
-/// The encoding is not valid: text that is not UTF-8. What `KeychainSwift` answers.
+/// The encoding is not valid: text that is not UTF-8. `KeychainSwift` returns this code.
 public let errSecInvalidEncoding: OSStatus = -67853
 /// The database is locked.
 public let errSecDatabaseLocked: OSStatus = -67869

@@ -236,9 +236,9 @@ internal import ValetKeychainModel
 @_disfavoredOverload package let kSecAttrProtocolIRCS = "ircs"
 @_disfavoredOverload package let kSecAttrProtocolPOP3S = "pops"
 
-// Names that only Apple's own programs use: no password has these attributes
-// (`errSecNoSuchAttr`), and no call takes the other keys (`errSecParam`). Names only, so that code
-// builds; the two that name an accessibility by another name do what it does.
+// Names that only Apple's own programs use, so that code builds. No password has these attributes
+// (`errSecNoSuchAttr`), and no call accepts the other keys (`errSecParam`). Only the two
+// alternative names of accessibilities have an effect.
 @_disfavoredOverload package let kSecClassAppleSharePassword = "apls"
 @_disfavoredOverload package let kSecAttrAccessibleAlwaysPrivate = "dk"
 @_disfavoredOverload package let kSecAttrAccessibleAlwaysThisDeviceOnlyPrivate = "dku"

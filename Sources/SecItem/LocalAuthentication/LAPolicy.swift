@@ -6,7 +6,7 @@
 public enum LAPolicy: Int, Sendable {
     /// Biometry, and nothing else.
     case deviceOwnerAuthenticationWithBiometrics = 1
-    /// Biometry where it can be had, else the keychain's passcode.
+    /// Biometry if it is available, else the keychain's passcode.
     case deviceOwnerAuthentication = 2
     /// A device that is near: not supported here.
     case deviceOwnerAuthenticationWithCompanion = 3

@@ -219,7 +219,7 @@ extension RequestDictionary {
 enum SecItemCall: CaseIterable {
     case add, copyMatching, update, delete
 
-    /// What a failure says was being done.
+    /// The operation, as failures name it.
     var operation: String {
         switch self {
         case .add: "add an item"
