@@ -4,7 +4,8 @@ package import ValetKeychainModel
 internal import ValetSealing
 package import ValetSecretMemory
 
-/// An item that may leave its device.
+/// An item in a backup. Only items that may leave their device can be one. ``BackupWriter`` takes
+/// such items, and ``BackupItems`` returns them.
 package struct BackupItem: Sendable {
     /// The most bytes that a value, and all attributes of one item together, may have: 16 MiB.
     package static let maximalByteCount = 16 << 20

@@ -3,6 +3,9 @@
 internal import ValetCSQLite
 package import ValetSystem
 
+// Checkpoints, copies, rebuilding and checks of a database. The connection pool, epoch changes,
+// repairs and `valet doctor` use them.
+
 extension Connection {
     /// How far a checkpoint goes.
     package enum CheckpointMode: Hashable, Sendable {

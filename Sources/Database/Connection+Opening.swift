@@ -3,6 +3,9 @@
 internal import ValetCSQLite
 package import ValetSystem
 
+// Opens, creates and configures a database. The connection pool and the creation of a keychain use
+// it.
+
 extension Connection {
     /// What a connection may do.
     package enum Access: Hashable, Sendable {

@@ -3,7 +3,8 @@
 internal import Glibc
 package import ValetSystem
 
-/// Another process that is reading a database.
+/// Another process that is reading a database. `valet doctor` reports those that keep the log from
+/// being shortened.
 package struct DatabaseReader: Hashable, Sendable {
     /// The number of the process.
     package let process: Int32

@@ -3,6 +3,8 @@
 internal import ValetCSQLite
 package import ValetSystem
 
+// One run of a statement: its parameters, its steps, its columns. Every query uses it.
+
 extension Statement {
     /// One run of a statement: bind, step, read. Dropping it resets the statement.
     ///

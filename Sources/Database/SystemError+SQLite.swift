@@ -4,6 +4,8 @@ internal import Glibc
 internal import ValetCSQLite
 internal import ValetSystem
 
+// Translates SQLite's result codes into `SystemError`. `Connection` checks every call with it.
+
 extension SystemError {
     /// Translates an extended result code of SQLite (https://www.sqlite.org/rescode.html).
     @inline(never)

@@ -3,6 +3,8 @@
 public import Foundation
 public import ValetKeychainModel
 
+// The methods of `KeychainSwift` that throw. The methods with result codes call them.
+
 extension KeychainSwift {
     /// The methods of ``KeychainSwift`` in a form that throws.
     ///

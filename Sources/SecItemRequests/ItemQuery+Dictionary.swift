@@ -3,6 +3,9 @@
 internal import Foundation
 package import ValetKeychainModel
 
+// Writes typed queries and items as SecItem dictionaries. The backends for Apple's systems, and
+// searches by dictionary, use them.
+
 extension ItemQuery {
     /// The query as a SecItem dictionary, without return flags and without the limit: updating and
     /// deleting take neither.

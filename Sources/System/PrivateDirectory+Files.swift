@@ -3,6 +3,9 @@
 internal import Glibc
 internal import ValetCLinux
 
+// The files of a private folder: reading, creating, renaming, erasing. Callers give names, never
+// paths.
+
 extension PrivateDirectory {
     /// Lends the contents of a small file, then wipes them from memory.
     ///

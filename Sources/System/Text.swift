@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What hints and searches need of text.
+// Two operations on text: quoting for hints, and searching without Foundation.
 
 extension String {
     /// The text, quoted as one word of a shell command.

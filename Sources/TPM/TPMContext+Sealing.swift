@@ -4,6 +4,8 @@
     internal import ValetCTPM2
     internal import ValetSecretMemory
 
+    // Seals and unseals secrets with a TPM. `TPMDevice` calls it.
+
     extension TPMContext {
         /// Seals the secret without an authorization value, bound to the registers if there are
         /// any.

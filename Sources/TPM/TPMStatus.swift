@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a TPM says about itself.
+/// The state of a TPM, as it reports it: the count of wrong tries and two settings. `valet status`
+/// and `valet doctor` show it.
 package struct TPMStatus: Hashable, Sendable {
     /// The count of wrong tries.
     package let dictionaryAttack: DictionaryAttack

@@ -2,6 +2,8 @@
 
 public import Foundation
 
+// The calls of `SinglePromptSecureEnclaveValet` for tasks, which block no thread of the tasks.
+
 @available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
 extension SinglePromptSecureEnclaveValet {
     /// The same valet for tasks: its calls do not block the task's thread.

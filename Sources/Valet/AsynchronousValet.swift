@@ -3,6 +3,8 @@
 public import Foundation
 internal import ValetKeychainModel
 
+// The calls of `Valet` for tasks, which block no thread of the tasks.
+
 @available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
 extension Valet {
     /// The same valet for tasks: its calls do not block the task's thread.

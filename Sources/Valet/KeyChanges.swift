@@ -4,6 +4,8 @@ public import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore
 
+// The sequence of changes of a valet's keys, for applications on Linux.
+
 extension Valet {
     /// Returns the changes of this valet's keys after this call, made by any process. Reports keys,
     /// never values.

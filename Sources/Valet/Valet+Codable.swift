@@ -3,6 +3,8 @@
 internal import Foundation
 internal import ValetKeychainModel
 
+// Stores and reads `Codable` values.
+
 extension Valet {
     /// Stores `value` under `key` and replaces what was stored there.
     ///

@@ -3,4 +3,6 @@
 internal import Glibc
 internal import ValetCLI
 
+// The executable `valet`. `ValetCLI` does all the work.
+
 exit(ValetTool.main())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A method call.
+/// A D-Bus method call. ``SystemBus`` makes calls for the conversation with fprintd.
 struct BusCall: Hashable, Sendable {
     /// The operation, for errors, such as "claim the reader".
     let operation: String

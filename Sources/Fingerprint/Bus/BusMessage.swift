@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Owns one sd-bus message.
+/// Owns one sd-bus message. ``BusConnection`` sends and receives messages.
 @safe struct BusMessage: ~Copyable {
     /// `SD_BUS_MESSAGE_…`
     enum Kind: UInt8 {

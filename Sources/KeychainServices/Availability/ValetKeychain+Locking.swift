@@ -5,6 +5,8 @@ public import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSecretMemory
 
+// The calls with which an application unlocks and locks the keychain.
+
 extension ValetKeychain {
     /// Unlocks the keychain with its passcode, for every process of the user. In services, and
     /// where the kernel refuses keyrings, it unlocks the keychain only for this process.

@@ -5,6 +5,8 @@ public import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSecretMemory
 
+// Waits until items can be read: the call of applications, and its form for typed requests.
+
 extension ValetKeychain {
     /// Waits until items of an accessibility can be read.
     ///

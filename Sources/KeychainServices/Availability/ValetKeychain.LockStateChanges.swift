@@ -4,6 +4,8 @@ public import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSecretMemory
 
+// The sequence of lock states that `ValetKeychain.lockStateChanges` gives applications.
+
 extension ValetKeychain {
     /// The lock states of the keychain, from the present one on:
     /// ``ValetKeychain/lockStateChanges``.

@@ -4,6 +4,8 @@ package import ValetKeychainModel
 package import ValetKeychainStore
 internal import ValetSecretMemory
 
+// The changes of a service's items, made by any process. `Valet.keyChanges()` reports them by key.
+
 extension KeychainSession {
     /// The changes of the items of `service` after this call. Misses no later write.
     ///

@@ -114,7 +114,7 @@ package struct TPMSummary: Hashable, Sendable {
     package let hasPersistentStorageRootKey: Bool
     /// The number of wrong passcodes that are left before the TPM refuses all.
     package let triesLeft: Int
-    /// The number of wrong passcodes when none counts.
+    /// The number of wrong passcodes that the TPM allows if none has been counted.
     package let tryLimit: Int
     /// The time after which it forgives one.
     package let recoveryInterval: Duration

@@ -149,7 +149,8 @@ extension ItemStore {
             if !options.skipsDamaged {
                 guard try keys.checkRows(of: facts, openedBy: opener) else { return nil }
             }
-            // First of all: a change prepared from the present keys would be out of date.
+            // Comes before any preparation: a change prepared from the present keys would be out of
+            // date.
             guard try !keys.hasFinishedFirst(facts, openedBy: opener) else { return nil }
             var change = try keys.change(facts, opener, to: next(facts))
             change.moment = moment

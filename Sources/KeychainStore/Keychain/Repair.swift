@@ -130,8 +130,8 @@ extension KeychainFailure {
 
 /// Builds a sound database from the rows of a damaged one: docs/FORMAT.md §7.1.
 ///
-/// It reads only the tables, and indexes only to count rows that a table has lost. The caller holds
-/// the writers' lock and one read transaction of the damaged database.
+/// It reads only the tables, and the indexes only to find rows that a table has lost. The caller
+/// holds the writers' lock and one read transaction of the damaged database.
 struct DatabaseRebuild {
     private let source: RowConnection
     private let target: RowWriter

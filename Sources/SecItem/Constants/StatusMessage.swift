@@ -2,7 +2,7 @@
 
 internal import ValetKeychainServices
 
-/// What each code says, for people to read.
+/// A sentence for each status code: the texts of `SecCopyErrorMessageString`.
 enum StatusMessage {
     /// The sentence for `status`; nil for codes that are not known.
     static func text(for status: OSStatus) -> String? {

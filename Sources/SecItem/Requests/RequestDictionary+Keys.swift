@@ -4,7 +4,8 @@ internal import Foundation
 internal import ValetKeychainModel
 internal import ValetKeychainServices
 
-// How each kind of key is read.
+// Reads the keys of a request dictionary, kind by kind, for the initialisers of
+// `RequestDictionary`.
 
 // Return flags, values, and keys about questions (spec/secitem.md §3.1, §10.5).
 extension RequestDictionary {
