@@ -40,23 +40,23 @@ static inline int valet_sqlite3_lengthen_log(
     return code;
 }
 
-/* Copies the first 96 bytes of the log's index, which SQLite has mapped since its first read.
-   Returns 0 if there is no log. */
-static inline int valet_sqlite3_log_index(sqlite3 *database, void *bytes) {
+/* The log's index, which SQLite has mapped since its first read: shared memory of all processes
+   that have the database open. It begins with two copies of a header of 48 bytes
+   (https://sqlite.org/walformat.html, 2.1). 0 if there is no log or the map is not writable. */
+static inline const void *valet_sqlite3_log_index(sqlite3 *database) {
     sqlite3_file *file = 0;
     void volatile *index = 0;
     int code = sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file);
-    if (code != SQLITE_OK) return -code;
-    if (!file || !file->pMethods || file->pMethods->iVersion < 2) return 0;
+    if (code != SQLITE_OK || !file || !file->pMethods) return 0;
+    if (file->pMethods->iVersion < 2 || !file->pMethods->xShmMap) return 0;
     code = file->pMethods->xShmMap(file, 0, 32768, 0, &index);
-    if (code != SQLITE_OK || !index) return 0;
-    /* Sees all that other processes wrote before they wrote the index. */
-    file->pMethods->xShmBarrier(file);
-    for (int place = 0; place < 96; place++) {
-        ((unsigned char *)bytes)[place] = ((unsigned char volatile *)index)[place];
-    }
-    file->pMethods->xShmBarrier(file);
-    return 96;
+    return code == SQLITE_OK ? (const void *)index : 0;
+}
+
+/* One word of 64 bits of the log's index, which other processes may be writing. What they wrote
+   before it is visible afterwards. */
+static inline unsigned long long valet_log_index_word(const void *index, int place) {
+    return __atomic_load_n((const unsigned long long *)index + place, __ATOMIC_ACQUIRE);
 }
 
 /* The log's length in bytes, 0 without a log; a negative number is an error. */

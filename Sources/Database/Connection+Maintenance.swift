@@ -189,15 +189,4 @@ extension Connection {
             return ["the check ended early: the database is damaged"]
         }
     }
-
-    /// A number that changes with every commit of any process that this connection has seen. This
-    /// reads no file: begin a read first to see the current number.
-    package func dataVersion() throws(SystemError) -> UInt32 {
-        let database = unsafe try openDatabase("read the data version")
-        var version: UInt32 = 0
-        let code = unsafe sqlite3_file_control(
-            database, "main", SQLITE_FCNTL_DATA_VERSION, &version)
-        try check(code, "read the data version")
-        return version
-    }
 }

@@ -89,7 +89,7 @@ package final class KeychainSlot: Sendable {
 
     /// Closes the connections. No call may be running.
     package func close() {
-        keychain.withLock { $0.take() }?.pool.close()
+        keychain.withLock { $0.take() }?.close()
     }
 
     /// In a child of `fork`: closes the connections that the parent had open.
@@ -99,7 +99,7 @@ package final class KeychainSlot: Sendable {
         guard isUsable, activeCalls.load(ordering: .sequentiallyConsistent) == 0,
             let keychain = keychain.withLockIfAvailable({ $0 })
         else { return false }
-        return keychain?.pool.closeInherited() ?? true
+        return keychain?.closeInherited() ?? true
     }
 
     fileprivate func begin() { activeCalls.add(1, ordering: .sequentiallyConsistent) }

@@ -16,13 +16,17 @@ package struct RowSnapshot: ~Copyable {
     package let store: RowConnection
     /// The keys that belong to what is read.
     package let keys: OpenKeys
+    /// The commit that is read; nil if it is not known to be the last one.
+    let commit: LogIndex.Header?
     private var transaction: ReadTransaction?
 
     fileprivate init(
-        _ store: RowConnection, _ keys: OpenKeys, _ transaction: consuming ReadTransaction
+        _ store: RowConnection, _ keys: OpenKeys, _ commit: LogIndex.Header?,
+        _ transaction: consuming ReadTransaction
     ) {
         self.store = store
         self.keys = keys
+        self.commit = commit
         self.transaction = .some(consume transaction)
     }
 
@@ -47,10 +51,12 @@ extension OpenKeychain {
         defer { pool.giveBack(reader) }
         var doubts = EpochDoubts()
         while true {
+            let lastCommit = kept.lastCommit(seenBy: reader.connection)
             let transaction = try ReadTransaction(on: reader.connection)
             if let state = try believed(currentKeys(reader), &doubts) {
                 try RequiredLevel.check(state.facts, call.operation)
-                var snapshot = RowSnapshot(reader, state, transaction)
+                let commit = kept.keep(state, at: lastCommit)
+                var snapshot = RowSnapshot(reader, state, commit, transaction)
                 let result = try body(&snapshot)
                 snapshot.end()
                 renewIfUsed(state.facts, call.deadline)
@@ -61,54 +67,30 @@ extension OpenKeychain {
         }
     }
 
-    /// Runs `body` outside of a transaction, with the keys that were open when this connection last
-    /// looked. The first statement of `body` has to begin a transaction of its own, in which
-    /// ``RowConnection/isCurrent()`` tells whether the keys still belong to what it reads.
+    /// Runs `body`, which reads items by name: outside of a transaction if nothing was committed
+    /// since the keys were last read, else in one.
     ///
-    /// - Parameter body: Returns nil if they do not; it runs again then.
+    /// - Parameter body: Returns nil if ``NamedRead/isCurrent`` says that something was committed
+    ///   while it read; it runs again then.
     /// - Throws: As ``read(_:_:)``.
     package func lookUp<R>(
-        _ call: StoreCall, _ body: (RowConnection, RowKeys) throws -> R?
+        _ call: StoreCall, _ body: (inout NamedRead) throws -> R?
     ) throws -> R {
-        let reader = try pool.borrow(call.deadline)
-        defer { pool.giveBack(reader) }
-        var doubts = EpochDoubts()
-        while true {
-            guard let state = try seenKeys(reader, call, &doubts) else {
-                try awaitChange(call.operation, call.deadline, &doubts)
-                continue
-            }
-            if let result = try body(reader, state.rows) {
-                renewIfUsed(state.facts, call.deadline)
+        if let (keys, commit) = kept.current(), isOpen(keys), RequiredLevel.isMet(by: keys.facts) {
+            var read = NamedRead(self, keys, commit, call)
+            defer { read.end() }
+            if let result = try body(&read) {
+                renewIfUsed(keys.facts, call.deadline)
                 return result
             }
-            reader.forgetWhatWasSeen()
-            guard !call.deadline.hasPassed else {
-                throw KeychainFailure(.timedOut, during: call.operation)
+        }
+        return try self.read(call) { snapshot in
+            var read = NamedRead(self, in: snapshot, call)
+            guard let result = try body(&read) else {
+                throw KeychainFailure(.internalFault, during: call.operation)
             }
+            return result
         }
-    }
-
-    /// The keys that `reader` saw last, if they are still open; else those that are open now.
-    ///
-    /// - Returns: nil as ``believed(_:_:)``.
-    private func seenKeys(
-        _ reader: RowConnection, _ call: StoreCall, _ doubts: inout EpochDoubts
-    ) throws -> OpenKeys? {
-        if let seen = reader.seenKeys as? OpenKeys, isOpen(seen),
-            RequiredLevel.isMet(by: seen.facts)
-        {
-            return seen
-        }
-        let transaction = try ReadTransaction(on: reader.connection)
-        reader.forgetWhatWasSeen()
-        let keys = try currentKeys(reader)
-        reader.seenDataVersion = try reader.connection.dataVersion()
-        _ = consume transaction
-        let state = try believed(keys, &doubts)
-        if let state { try RequiredLevel.check(state.facts, call.operation) }
-        reader.seenKeys = state
-        return state
     }
 
     /// The keys that a transaction sees; nil if an epoch change may explain why some do not fit,

@@ -21,6 +21,8 @@ package final class OpenKeychain: Sendable {
     /// Where the device secret comes from.
     package let source: DeviceSecretSource
     let wrongPasscodes = WrongPasscodes()
+    /// What reads by name keep.
+    let kept = KeptRows()
     private let facts = Mutex<KeychainHeader?>(nil)
     private let state = Mutex<OpenKeys?>(nil)
     /// Up to which row number an epoch change is known to have come.
@@ -38,6 +40,19 @@ package final class OpenKeychain: Sendable {
 
     /// The opened folder of the keychain.
     package var directory: PrivateDirectory { pool.directory }
+
+    /// Closes the connections; no call may be under way.
+    func close() {
+        kept.forgetAll()
+        pool.close()
+    }
+
+    /// In a child of `fork`: closes what was inherited.
+    ///
+    /// - Returns: false if a thread of the parent was in the middle of a call.
+    func closeInherited() -> Bool {
+        kept.closeInherited() && pool.closeInherited()
+    }
 
     // What this process remembers.
 
@@ -61,7 +76,7 @@ package final class OpenKeychain: Sendable {
         state.withLock { state in
             if state?.isOpened(by: keys) == false { state = nil }
         }
-        pool.forgetKeys { ($0 as? OpenKeys)?.isOpened(by: keys) == true }
+        kept.forgetKeys { $0.isOpened(by: keys) }
     }
 
     /// When to look again whether old keys have to be erased, as ``Deadline/nanoseconds``: at the

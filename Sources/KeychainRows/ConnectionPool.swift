@@ -135,15 +135,6 @@ package final class ConnectionPool: Sendable {
         }
     }
 
-    /// Makes idle readers forget the keys that they have seen and that are open no longer.
-    package func forgetKeys(unless isOpen: (any AnyObject & Sendable) -> Bool) {
-        readers.withLock { idle in
-            for reader in idle {
-                if let keys = reader.seenKeys, !isOpen(keys) { reader.forgetWhatWasSeen() }
-            }
-        }
-    }
-
     // Writing.
 
     /// Takes the lock of writers of a keychain that can be written and is in its place.

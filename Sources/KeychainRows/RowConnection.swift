@@ -2,7 +2,7 @@
 
 package import ValetDatabase
 internal import ValetKeychainModel
-package import ValetSystem
+internal import ValetSystem
 
 /// One connection with the statements of the store, each compiled at its first use.
 // Sendable because one thread at a time has it: the pool hands it out and takes it back.
@@ -10,20 +10,9 @@ package final class RowConnection: @unchecked Sendable {
     /// The connection to the database.
     package let connection: Connection
 
-    /// The data version at which this connection last saw the stamp of ``seenKeys``.
-    ///
-    /// It changes with every commit of another connection, of whatever process, so that a read
-    /// which finds it unchanged need not ask for the stamp again.
-    package var seenDataVersion: UInt32?
-    /// At which look of the engine its files were last seen to be open.
+    /// At which look of the pool its files were last seen to be open.
     var seenLook = 0
-    /// The keys that were open at that version, in the form that the pool's owner keeps.
-    package var seenKeys: (any AnyObject & Sendable)?
-    /// What was read at that version.
-    package var rowCache = RowCache()
 
-    /// Starts a read transaction, and reads next to nothing.
-    package let anything: Statement
     /// The stamp of the settings.
     package let stamp: Statement
     /// The one row of the settings.
@@ -58,7 +47,6 @@ package final class RowConnection: @unchecked Sendable {
     /// The statements of a connection, none of them compiled yet.
     package init(_ connection: Connection) {
         self.connection = connection
-        anything = Statement("PRAGMA schema_version", on: connection)
         stamp = Statement("SELECT stamp FROM keychain WHERE one = 1", on: connection)
         keychain = Statement("SELECT * FROM keychain WHERE one = 1", on: connection)
         keybags = Statement(
@@ -89,17 +77,6 @@ package final class RowConnection: @unchecked Sendable {
             "SELECT number FROM item WHERE group_hash = ?1", on: connection)
         all = Statement("SELECT * FROM item ORDER BY number", on: connection)
         quarantined = Statement("SELECT count(*) FROM quarantine", on: connection)
-    }
-
-    /// Whether nothing was committed since the stamp was read: asked inside a transaction.
-    package func isCurrent() throws(SystemError) -> Bool {
-        try connection.dataVersion() == seenDataVersion
-    }
-
-    /// Has the next read look anew, and keeps no key until then.
-    package func forgetWhatWasSeen() {
-        rowCache.removeAll()
-        seenKeys = nil
     }
 
     private static let valueOfKey: StaticString = """
@@ -216,8 +193,9 @@ package final class RowWriter: @unchecked Sendable {
     }
 }
 
-/// What a read by name needs of a row, sealed as it is in the database.
-package struct ValueRow {
+/// What a read by name needs of a row, sealed as it is in the database. A class, because it is kept
+/// and lent out again and again.
+package final class ValueRow: Sendable {
     /// The header of the row.
     package let header: RowHeader
     /// The tag of part A.
@@ -233,47 +211,5 @@ package struct ValueRow {
         self.names = names
         self.details = details
         self.secret = secret
-    }
-}
-
-/// Rows that one connection has read, sealed as they are: a program reads the same few names again
-/// and again, and to find them costs as much as to open them.
-///
-/// Good for one data version of the connection: a reader that finds another one empties it. It
-/// holds the first 16,384 small rows and then no more.
-package struct RowCache {
-    private struct Key: Hashable {
-        let service: ObjectIdentifier
-        let account: String
-    }
-
-    private static let capacity = 16_384
-    private static let largestByteCount = 512
-
-    private var rows: [Key: ValueRow] = [:]
-    /// Keeps the identities that keys are made of from being taken by others.
-    private var services: [ServicePlace] = []
-
-    /// The row of an account, if it was read before.
-    package func row(_ account: String, _ service: ServicePlace) -> ValueRow? {
-        guard !rows.isEmpty else { return nil }
-        return rows[Key(service: ObjectIdentifier(service), account: account)]
-    }
-
-    /// Keeps a row, if it is small and there is room.
-    package mutating func add(_ row: ValueRow, _ account: String, _ service: ServicePlace) {
-        // Two texts that Swift calls equal may differ in their bytes, and lead elsewhere then.
-        guard rows.count < Self.capacity, account.utf8.allSatisfy({ $0 < 128 }),
-            row.secret.count <= Self.largestByteCount
-        else { return }
-        if !services.contains(where: { $0 === service }) { services.append(service) }
-        rows[Key(service: ObjectIdentifier(service), account: account)] = row
-    }
-
-    /// Forgets everything.
-    mutating func removeAll() {
-        guard !rows.isEmpty else { return }
-        rows.removeAll(keepingCapacity: true)
-        services.removeAll()
     }
 }

@@ -47,16 +47,6 @@ import ValetTestValues
         #expect(try !damaged.integrityProblems().isEmpty)
     }
 
-    @Test func `An inspection notices that another connection has written`() throws {
-        let reader = try directory.open(.readOnly)
-        _ = try reader.countRows()
-        let before = try reader.dataVersion()
-        #expect(try reader.dataVersion() == before)
-        try connection.insert([1])
-        _ = try reader.countRows()
-        #expect(try reader.dataVersion() != before)
-    }
-
     @Test func `An inspection copies the database to a file of mode 0600`() throws {
         try connection.insert([1], [2])
         try connection.copy(to: "copy.db", in: directory)

@@ -78,8 +78,8 @@ import ValetSecretMemory
         case "threads": return Worker.crowd(name: words[0], threadCount: 4, count: words[1])
         case "writes": return try Steady.write(words[0], until: words[1])
         case "reads": return try Steady.read(words[0], until: words[1])
-        case "history":
-            try History.record(words[0], seconds: words[1], passcode: words[2], to: words[3])
+        case "registers": try Registers.run(words)
+        case "history": try History.record(words)
         case "background": Background.start(prefix: words[0])
         case "fork": Forking.start(prefix: words[0])
         case "label": try label(words[0], words[1])

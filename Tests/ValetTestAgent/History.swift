@@ -17,10 +17,12 @@ struct History {
     private let passcode: String
     private var lines: [String] = []
 
-    /// Does what `role` says for so many seconds, and writes the record to a file.
-    static func record(_ role: String, seconds: String, passcode: String, to path: String) throws {
-        guard let seconds = Double(seconds) else { throw WrongUse() }
-        var history = History(passcode: passcode)
+    /// `ROLE SECONDS PASSCODE PATH`: does what the role says for so many seconds, and writes the
+    /// record to a file.
+    static func record(_ words: [String]) throws {
+        guard words.count == 4, let seconds = Double(words[1]) else { throw WrongUse() }
+        let (role, path) = (words[0], words[3])
+        var history = History(passcode: words[2])
         let end = DispatchTime.now() + seconds
         while DispatchTime.now() < end { try history.step(role) }
         try Data(history.lines.joined().utf8).write(to: URL(fileURLWithPath: path))

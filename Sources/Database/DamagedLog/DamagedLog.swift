@@ -130,14 +130,12 @@ private struct LogReader {
 
     /// - Returns: nil if SQLite has no index, or is writing it now.
     private func index() throws(SystemError) -> (frameCount: Int, salts: [UInt8])? {
-        let database = unsafe try connection.openDatabase(operation)
-        var bytes = [UInt8](repeating: 0, count: 96)
-        let count = unsafe bytes.withUnsafeMutableBytes { buffer in
-            unsafe valet_sqlite3_log_index(database, buffer.baseAddress)
-        }
-        // SQLite writes it twice: the copies differ while it writes. Numbers are in the machine's
-        // byte order.
-        guard count == 96, bytes[0..<48] == bytes[48..<96], bytes[12] == 1 else { return nil }
+        guard let index = try LogIndex(of: connection) else { return nil }
+        // SQLite writes the header twice: the copies differ while it writes. Numbers are in the
+        // machine's byte order.
+        let (first, second) = index.headers
+        let bytes = first.bytes
+        guard first == second, bytes[12] == 1 else { return nil }
         let number = LogFormat.number(bytes.span, at: 16)
         let frameCount = Int(LogFormat.isMachineBigEndian ? number : number.byteSwapped)
         return (frameCount, LogFormat.salts(bytes.span, at: 32))

@@ -78,7 +78,7 @@ package final class ItemStore: Sendable {
 extension ItemStore {
     /// A read transaction.
     enum Reading { case read }
-    /// A read of one item by its name, which is a transaction of its own.
+    /// A read of one item by its name, which mostly needs no transaction.
     enum LookingUp { case lookUp }
     /// A write transaction; `create` makes a keychain that does not exist.
     enum Writing { case write, create }
@@ -103,12 +103,11 @@ extension ItemStore {
         }
     }
 
-    /// Runs `body`, whose first statement begins a transaction; nil if there is no keychain.
+    /// Runs `body`, which reads items by name; nil if there is no keychain.
     ///
-    /// - Parameter body: Returns nil if the keys it was given do not belong to what it reads; it
-    ///   runs again then.
+    /// - Parameter body: Returns nil if something was committed while it read; it runs again then.
     func perform<R>(
-        _: LookingUp, _ operation: String, _ body: (RowConnection, RowKeys) throws -> R?
+        _: LookingUp, _ operation: String, _ body: (inout NamedRead) throws -> R?
     ) throws(KeychainFailure) -> R? {
         let call = call(operation)
         var attempts = try slot.value.attempts(call)

@@ -55,10 +55,11 @@ extension ItemStore {
             name.service.accessGroup == nil
             ? caller.accessGroups
             : try caller.groups(searching: name.service.accessGroup, during: Self.reading)
-        let found = try perform(.lookUp, Self.reading) { store, state in
+        let found = try perform(.lookUp, Self.reading) { read in
             var found: NamedValue? = .absent
             for group in groups {
-                found = try ValueLookup(name, group, state, opening: opening, proof).run(store)
+                found = try ValueLookup(name, group, read.keys, opening: opening, proof)
+                    .run(&read)
                 guard case .absent? = found else { break }
             }
             return found
@@ -97,18 +98,16 @@ private struct ValueLookup {
         self.proof = proof
     }
 
-    /// - Returns: nil if the keychain's settings or keys have changed since they were read.
-    func run(_ store: RowConnection) throws -> NamedValue? {
-        let newest = try run(store, state.hasher)
+    /// - Returns: nil if something was committed since the keys were read.
+    func run(_ read: inout NamedRead) throws -> NamedValue? {
+        let newest = try run(&read, state.hasher)
         guard case .absent? = newest, let older = state.older else { return newest }
-        return try run(store, older.hasher)
+        return try run(&read, older.hasher)
     }
 
-    private func run(_ store: RowConnection, _ hasher: IndexHasher) throws -> NamedValue? {
+    private func run(_ read: inout NamedRead, _ hasher: IndexHasher) throws -> NamedValue? {
         let service = hasher.place(of: name.service, in: group)
-        if let row = store.rowCache.row(name.account, service) {
-            let run = try store.anything.start()
-            guard try run.step(), try store.isCurrent() else { return nil }
+        if let row = read.keptRow(name.account, service) {
             guard fits(row.header) else { return .absent }
             guard opening || row.header.flags.presence == nil else {
                 return .needsPerson
@@ -116,12 +115,12 @@ private struct ValueLookup {
             return opening ? try open(row) : .value(try check(row.header))
         }
         let place = service.place(of: name.account)
-        let run = try store.value.start()
+        let run = try read.connection().value.start()
         try run.bind(place.group, at: 1)
         try run.bind(place.place, at: 2)
         try run.bind(place.primaryKey, at: 3)
         let isThere = try run.step()
-        guard try store.isCurrent() else { return nil }
+        guard read.isCurrent else { return nil }
         guard isThere else { return .absent }
         let header = try RowHeader(value: run, primaryKey: place.primaryKey)
         guard fits(header) else { return .absent }
@@ -137,7 +136,7 @@ private struct ValueLookup {
         }
         let row = ValueRow(
             header: header, names: try run.tag(6), details: try run.tag(7), secret: run.blob(8))
-        store.rowCache.add(row, name.account, service)
+        read.keep(row, name.account, service)
         return try open(row)
     }
 
@@ -166,7 +165,8 @@ private struct ValueLookup {
             else { return .needsPerson }
         }
         let parts = ValueParts(header: row.header, names: row.names, details: row.details)
-        return .value(try cipher.openValue(parts, row.secret.span, proof))
+        let secret = row.secret
+        return .value(try cipher.openValue(parts, secret.span, proof))
     }
 
     /// An item without a value: its details say so, or the value was taken away.

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetCSQLite
+package import ValetSystem
+
+/// The header of SQLite's index of its log: `-shm`, which all processes that have the database open
+/// share in memory. It tells without a system call whether anything was committed.
+///
+/// SQLite itself compares this header when a transaction begins, and knows by it whether what it
+/// keeps of the database is still valid (https://sqlite.org/walformat.html, 2.1). Every commit and
+/// every restart of the log changes it: it counts commits, and has the salts and the checksum of
+/// the log.
+// Sendable because nothing of the connection is used but memory that SQLite unmaps at its end.
+@safe package final class LogIndex: @unchecked Sendable {
+    /// One copy of the header: 48 bytes.
+    package struct Header: Equatable, Sendable {
+        private let words: InlineArray<6, UInt64>
+
+        fileprivate init(_ words: InlineArray<6, UInt64>) { self.words = words }
+
+        package static func == (left: Self, right: Self) -> Bool {
+            left.words.indices.allSatisfy { left.words[$0] == right.words[$0] }
+        }
+
+        /// The bytes as they lie in memory.
+        var bytes: [UInt8] {
+            words.indices.flatMap { place in
+                let word = words[place].littleEndian
+                return (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
+            }
+        }
+    }
+
+    private let memory: UnsafeRawPointer
+    /// Keeps SQLite from unmapping the memory.
+    private let connection: Connection
+
+    /// The index of an open connection that has read something.
+    ///
+    /// - Returns: nil if this process cannot write the index, or there is no log.
+    package init?(of connection: Connection) throws(SystemError) {
+        let database = unsafe try connection.openDatabase("look at the log")
+        guard let memory = unsafe valet_sqlite3_log_index(database) else { return nil }
+        unsafe self.memory = memory
+        self.connection = connection
+    }
+
+    /// The header at this moment. While SQLite writes it, it differs from every other.
+    package var header: Header { header(at: 0) }
+
+    /// Both copies, of which SQLite writes the second first.
+    var headers: (first: Header, second: Header) { (header(at: 0), header(at: 6)) }
+
+    private func header(at start: Int) -> Header {
+        Header(
+            InlineArray { place in
+                unsafe valet_log_index_word(memory, Int32(start + place))
+            })
+    }
+
+    /// Closes the connection, in a child of `fork`: the header cannot be read any longer.
+    package func close() throws(SystemError) {
+        try connection.close()
+    }
+}
