@@ -9,10 +9,13 @@ let package = Package(
     targets: [
         .systemLibrary(
             name: "CSQLiteBaseline", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .target(name: "LMDBByName"),
         .executableTarget(name: "Launcher"),
         .executableTarget(
             name: "Benchmarks",
-            dependencies: ["CSQLiteBaseline", .product(name: "Valet", package: "Valet")]),
+            dependencies: [
+                "CSQLiteBaseline", "LMDBByName", .product(name: "Valet", package: "Valet"),
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -86,7 +86,7 @@ def _section(line, section, document, library):
 
 def _paths(root):
     """The parts of the path of each file of code."""
-    for top in ("Sources", "Tests", "scripts"):
+    for top in ("Sources", "Tests", "Benchmarks", "scripts"):
         for where, _, files in os.walk(os.path.join(root, top)):
             for name in files:
                 yield os.path.relpath(os.path.join(where, name), root).split(os.sep)

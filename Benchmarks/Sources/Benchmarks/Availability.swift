@@ -9,7 +9,7 @@ enum Availability {
     static func read(from valet: Valet, itemCount: Int) throws -> Double {
         let count = 20_000
         let times = try (0..<11).map { _ in
-            let keys = (0..<count).map { _ in Measurement.key(.random(in: 0..<itemCount)) }
+            let keys = (0..<count).map { _ in Names.random(.random(in: 0..<itemCount)) }
             return try microseconds(per: count) {
                 for key in keys { _ = try valet.object(forKey: key) }
             }
@@ -21,7 +21,7 @@ enum Availability {
     static func lockedAnswers(of valet: Valet) -> (median: Double, slowest: Double) {
         let times = (0..<1001).map { _ in
             microseconds(per: 1) {
-                let value = try? valet.object(forKey: Measurement.key(0))
+                let value = try? valet.object(forKey: Names.random(0))
                 precondition(value == nil, "not locked")
             }
         }

@@ -7,7 +7,7 @@ import Valet
 struct Presence {
     private static let itemCount = 10
 
-    private let plain = Measurement.lockable("presence")
+    private let plain = ValetStore.lockable("presence")
     private let asking: SinglePromptSecureEnclaveValet
 
     /// With items in both valets. `$VALET_PINENTRY` names the person.
@@ -17,17 +17,17 @@ struct Presence {
         }
         asking = .valet(with: identifier, accessControl: accessControl)
         for number in 0..<Self.itemCount {
-            let value = Data(Measurement.value(number))
-            try plain.setObject(value, forKey: Measurement.key(number))
-            try asking.setObject(value, forKey: Measurement.key(number))
+            let value = Data(sampleValue(number))
+            try plain.setObject(value, forKey: Names.random(number))
+            try asking.setObject(value, forKey: Names.random(number))
         }
-        _ = try asking.object(forKey: Measurement.key(0), withPrompt: "measure")
+        _ = try asking.object(forKey: Names.random(0), withPrompt: "measure")
     }
 
     /// Microseconds per read, of plain items and of those that somebody was asked for: the medians
     /// of eleven rounds, in turns.
     func read(_ count: Int) throws -> (plain: Double, asked: Double) {
-        let keys = (0..<count).map { Measurement.key($0 % Self.itemCount) }
+        let keys = (0..<count).map { Names.random($0 % Self.itemCount) }
         var times: (plain: [Double], asked: [Double]) = ([], [])
         for _ in 0..<11 {
             times.plain.append(
@@ -45,7 +45,7 @@ struct Presence {
     /// Only what somebody was asked for, again and again: for profilers.
     func read(again count: Int) throws {
         for number in 0..<count {
-            let key = Measurement.key(number % Self.itemCount)
+            let key = Names.random(number % Self.itemCount)
             _ = try asking.object(forKey: key, withPrompt: "measure")
         }
     }

@@ -2,56 +2,66 @@
 
 import CSQLiteBaseline
 
-/// The yardstick: a table of keys and values in SQLite, with the same durability and no crypto.
-final class RawStore {
-    /// How the table is laid out; both are common, and the second is the leaner one.
-    enum Layout: String, CaseIterable {
-        case rowid = "CREATE TABLE IF NOT EXISTS kv (key TEXT PRIMARY KEY, value BLOB NOT NULL)"
-        case withoutRowid =
-            "CREATE TABLE IF NOT EXISTS kv(key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
-    }
-
+/// The yardstick: a table of keys and values in SQLite, with the same durability and no encryption.
+/// One connection, which one thread at a time may use.
+final class RawStore: Store {
     private var database: OpaquePointer?
     private var select: OpaquePointer?
     private var exists: OpaquePointer?
     private var upsert: OpaquePointer?
     private var keys: OpaquePointer?
 
-    init(path: String, _ layout: Layout) {
+    init(path: String) {
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
         check(sqlite3_open_v2(path, &database, flags, nil), SQLITE_OK)
+        check(sqlite3_busy_timeout(database, 5000), SQLITE_OK)
         run("PRAGMA journal_mode = WAL")
         run("PRAGMA synchronous = FULL")
-        run(layout.rawValue)
+        run("CREATE TABLE IF NOT EXISTS kv (key TEXT PRIMARY KEY, value BLOB NOT NULL)")
         select = prepare("SELECT value FROM kv WHERE key = ?1")
         exists = prepare("SELECT 1 FROM kv WHERE key = ?1")
         upsert = prepare(
             "INSERT INTO kv VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value")
-        keys = prepare("SELECT key FROM kv WHERE key >= ?1 AND key < ?2")
+        keys = prepare("SELECT key FROM kv")
+    }
+
+    deinit {
+        for statement in [select, exists, upsert, keys] { sqlite3_finalize(statement) }
+        check(sqlite3_close(database), SQLITE_OK)
     }
 
     func run(_ sql: String) {
         check(sqlite3_exec(database, sql, nil, nil, nil), SQLITE_OK)
     }
 
-    func get(_ key: String) {
-        bind(key, select)
+    func get(_ name: String) {
+        bind(name, select)
         check(sqlite3_step(select), SQLITE_ROW)
         check(sqlite3_column_bytes(select, 0), 64)
         sqlite3_reset(select)
     }
 
-    func contains(_ key: String) {
-        bind(key, exists)
+    func contains(_ name: String) {
+        bind(name, exists)
         check(sqlite3_step(exists), SQLITE_ROW)
         sqlite3_reset(exists)
     }
 
-    func set(_ key: String, _ value: [UInt8]) {
-        bind(key, upsert)
+    func set(_ name: String, _ value: [UInt8]) {
+        bind(name, upsert)
         check(baseline_bind_blob(upsert, 2, value, Int32(value.count)), SQLITE_OK)
         check(sqlite3_step(upsert), SQLITE_DONE)
         sqlite3_reset(upsert)
+    }
+
+    /// Returns all names.
+    func list() -> [String] {
+        var names: [String] = []
+        while sqlite3_step(keys) == SQLITE_ROW {
+            names.append(String(cString: sqlite3_column_text(keys, 0)))
+        }
+        sqlite3_reset(keys)
+        return names
     }
 
     private func prepare(_ sql: String) -> OpaquePointer? {
