@@ -138,7 +138,11 @@ var products: [Product] = [
                 "SecretMemory",
             ]),
         library(
-            "ValetTesting", ["KeychainKeys", "KeychainModel", "KeychainServices", "KeychainStore"]),
+            "ValetTesting",
+            [
+                "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainServices",
+                "KeychainStore",
+            ]),
         library(
             "LocalAuthentication",
             ["CoreFoundationNames", "KeychainModel", "KeychainServices", "SecItem"]),

@@ -35,8 +35,9 @@ extension KeychainFailure {
         case let error as KeybagError: self.init(error, during: operation)
         case let error as BackupError: self.init(error, during: operation)
         case RowFailure.locked: self = .locked(operation)
-        case RowFailure.needsPerson: self.init(.interactionNotAllowed, during: operation)
-        case is NewPasswordDemand:
+        case RowFailure.needsPerson, PersonDemand.proofs, PersonDemand.passwords:
+            self.init(.interactionNotAllowed, during: operation)
+        case PersonDemand.newPassword:
             self.init(
                 .interactionNotAllowed, during: operation,
                 message: "the item requires an application password, and none was given",

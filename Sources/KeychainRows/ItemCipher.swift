@@ -159,15 +159,18 @@ package struct ItemCipher {
 }
 
 /// The tag of a sealed part. It stands for all of the part: it is as hard to forge as the part.
-package typealias PartTag = InlineArray<16, UInt8>
+package typealias PartTag = FixedBytes<16, PartTagName>
+
+/// Tells ``PartTag`` from other bytes.
+package enum PartTagName {}
 
 extension PartTag {
     /// The tag at the end of a sealed part.
     ///
     /// - Throws: ``RowFailure/seal`` for bytes that are too few to have one.
-    init(of sealed: [UInt8]) throws(RowFailure) {
-        guard sealed.count >= Self.count else { throw .seal }
-        self.init { sealed[sealed.count - Self.count + $0] }
+    package init(of sealed: [UInt8]) throws(RowFailure) {
+        guard sealed.count >= 16 else { throw .seal }
+        self.init(InlineArray { sealed[sealed.count - 16 + $0] })
     }
 }
 
@@ -206,8 +209,8 @@ package struct ValueParts {
 
     fileprivate func data(_ part: RowHeader.Part, _ keychainID: KeychainID) -> LengthPrefixed {
         var data = header.associatedData(part, keychainID: keychainID, reserving: 40)
-        data.append(names.span)
-        data.append(details.span)
+        data.append(names)
+        data.append(details)
         return data
     }
 }

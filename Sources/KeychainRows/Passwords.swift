@@ -18,29 +18,26 @@ extension RowTransaction {
         case new
     }
 
-    /// Which passwords an update of `matches` needs that are not here; nil for none. What opens
-    /// comes first, so that no user is asked for a new password in vain.
+    /// Which passwords an update of `matches` needs that are not here; nil for none.
     package func passwordDemand(
         _ matches: [OpenedRow], _ changes: ItemChanges, value: SecretValue?
-    ) throws(RowFailure) -> PasswordDemand? {
-        var locks: [PasswordLock] = []
-        var needsNew = false
+    ) throws(RowFailure) -> PersonDemand? {
+        var demands: [PersonDemand] = []
         for match in matches {
             switch try need(match, changes, hasNewValue: value != nil) {
             case .nothing: break
             case .opening(let box):
-                if access.password(for: box.lock) == nil { locks.append(box.lock) }
-            case .new: needsNew = access.newPassword == nil
+                if access.password(for: box.lock) == nil { demands.append(.passwords([box.lock])) }
+            case .new: if access.newPassword == nil { demands.append(.newPassword) }
             }
         }
-        guard locks.isEmpty else { return .existing(locks) }
-        return needsNew ? .new : nil
+        return PersonDemand(demands)
     }
 
     /// What the row of an updated item holds: the value, its box, or nothing.
     ///
-    /// - Throws: ``NewPasswordDemand``; ``RowFailure/needsPerson`` without the password of the box
-    ///   that is there.
+    /// - Throws: ``PersonDemand/newPassword``; ``RowFailure/needsPerson`` without the password of
+    ///   the box that is there.
     package func stored(
         _ match: OpenedRow, _ changes: ItemChanges, value: SecretValue?
     ) throws -> SecretValue? {
@@ -59,10 +56,10 @@ extension RowTransaction {
     /// The box of a value of the row with that header, under the password that the call has
     /// brought; nil for no value.
     ///
-    /// - Throws: ``NewPasswordDemand``; `outOfMemory`.
+    /// - Throws: ``PersonDemand/newPassword``; `outOfMemory`.
     package func boxed(_ value: SecretValue?, _ header: RowHeader) throws -> SecretValue? {
         guard let value else { return nil }
-        guard let password = access.newPassword else { throw NewPasswordDemand() }
+        guard let password = access.newPassword else { throw PersonDemand.newPassword }
         let item = BoxedItem(keychainID: state.keychainID, itemID: header.itemID)
         return try seal(value, of: item, with: password)
     }
@@ -190,21 +187,6 @@ package struct PasswordLock: Hashable, Sendable {
     let item: BoxedItem
     let argon2: Argon2Record
     let commitment: Digest
-}
-
-/// Which passwords a call needs.
-package enum PasswordDemand: Hashable, Sendable {
-    /// Those that open these boxes, each of which is there once.
-    case existing([PasswordLock])
-    /// One for values that have none yet.
-    case new
-}
-
-/// Thrown in a transaction that has not written anything, or is rolled back: a value is to be
-/// sealed under a password, and the call has brought none.
-package struct NewPasswordDemand: Error {
-    /// The demand for one password.
-    package init() {}
 }
 
 /// A value that is sealed under an application's password: docs/FORMAT.md §5.5. It is what the row

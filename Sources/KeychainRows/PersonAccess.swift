@@ -8,8 +8,8 @@ package import ValetSealing
 package struct PersonAccess: Sendable {
     /// What becomes of an item that needs a person.
     package enum Rule: Hashable, Sendable {
-        /// It takes a proof that suffices. Without one the call answers
-        /// ``Answer/authenticationRequired(_:)``.
+        /// It takes a proof that suffices. Without one the result is
+        /// ``ItemResult/needsPerson(_:)``.
         case demanding
         /// It is left out where there is no proof that suffices.
         case skipping
@@ -48,49 +48,32 @@ package struct PersonAccess: Sendable {
     }
 }
 
-/// Thrown inside a transaction that has not written anything.
-package struct AuthenticationDemand: Error {
-    /// What has to be proved first.
-    package let accessControl: AccessControl
-}
-
-/// What is to become of one item.
-package enum Verdict {
-    /// It may be opened.
-    case open
-    /// It takes more than was proved, or what it is bound to has to be looked up.
-    case demanded
-    /// It is left out.
-    case skipped
-    /// It is bound to fingers that are enrolled no longer, and nothing else opens it: as good as
-    /// not there (spec/secitem.md §10.7).
-    case gone
-}
-
 extension PersonAccess {
     /// The password that opens `lock`; nil if it is not here.
     package func password(for lock: PasswordLock) -> StretchedPassword? {
         passwords.first { $0.opens(lock) }
     }
 
-    /// What is to become of an item with `accessControl`, the value of which is sealed to
+    /// Judges whether this opens an item with `accessControl`, the value of which is sealed to
     /// `recipient`.
     ///
-    /// Only what the reader says now makes an item ``Verdict/gone``. A proof may be older than the
-    /// item, or of another keychain: it opens what it is enough for, and ends nothing.
-    package func verdict(
-        on accessControl: AccessControl, sealedTo pair: PresencePair, of recipient: Recipient?
-    ) -> Verdict {
+    /// An item that is bound to fingers which are no longer enrolled, and which nothing else opens,
+    /// is absent (spec/secitem.md §10.7). Only what the reader says now makes it absent: a proof
+    /// may be older than the item, or of another keychain.
+    package func judge(
+        _ accessControl: AccessControl, sealedTo pair: PresencePair, of recipient: Recipient?
+    ) -> ItemResult<Void> {
         let demand = demand(of: accessControl)
-        if accessControl.enrolment != nil, demand.isImpossible { return .gone }
+        if accessControl.enrolment != nil, demand.isImpossible { return .absent }
         switch rule {
         case .naming:
-            return accessControl.enrolment != nil && enrolment == .unknown ? .demanded : .open
+            let isKnown = accessControl.enrolment == nil || enrolment != .unknown
+            return isKnown ? .found(()) : .needsPerson(.proofs([accessControl]))
         case .demanding, .skipping:
             guard let proof, let recipient, demand.isMet(by: proof.factors(for: accessControl)),
                 proof.keys.contains(where: { $0.has(pair, of: recipient) })
-            else { return rule == .skipping ? .skipped : .demanded }
-            return .open
+            else { return rule == .skipping ? .absent : .needsPerson(.proofs([accessControl])) }
+            return .found(())
         }
     }
 
@@ -139,18 +122,21 @@ extension RowTransaction {
         }
     }
 
-    /// What is to become of an item, by its access control.
-    package func verdict(on opened: OpenedRow) throws(RowFailure) -> Verdict {
+    /// Judges whether the call may change an item, by its access control.
+    package func judge(_ opened: OpenedRow) throws(RowFailure) -> ItemResult<Void> {
         guard let pair = opened.row.header.flags.presence,
             let accessControl = try opened.content.accessControl
-        else { return .open }
+        else { return .found(()) }
         let recipient = try state.cipher(opening: opened.row.header).recipients[pair]
-        return access.verdict(on: accessControl, sealedTo: pair, of: recipient)
+        var access = access
+        // A write must not take an item that it may not open for an absent one.
+        if access.rule == .skipping { access.rule = .demanding }
+        return access.judge(accessControl, sealedTo: pair, of: recipient)
     }
 
     /// Before an item is called a duplicate of another: spec/secitem.md §10.4.
     ///
-    /// - Throws: ``AuthenticationDemand``; nothing has been written then.
+    /// - Throws: ``PersonDemand/proofs(_:)``; nothing has been written then.
     package func demandProof(for existing: FoundRow?) throws {
         guard case .row(let row)? = existing, row.header.flags.presence != nil,
             !row.header.flags.contains(.tombstone)
@@ -162,9 +148,6 @@ extension RowTransaction {
             // One that is locked is a duplicate, whatever it needs.
             return
         }
-        guard let opened, try verdict(on: opened) == .demanded,
-            let accessControl = try opened.content.accessControl
-        else { return }
-        throw AuthenticationDemand(accessControl: accessControl)
+        if let opened, case .needsPerson(let demand) = try judge(opened) { throw demand }
     }
 }

@@ -3,7 +3,6 @@
 internal import Synchronization
 package import ValetKeybag
 package import ValetKeychainModel
-package import ValetSealing
 
 /// That a person was there: what they have shown, and the secrets which that opens.
 ///
@@ -19,7 +18,7 @@ package final class PresenceProof: Sendable {
     /// The opened pairs, by epoch.
     package let keys: [PresenceKeys]
     /// Values that this was found to be enough for, by the tag of part V.
-    private let granted = Mutex<Set<ValueTag>>([])
+    private let granted = Mutex<Set<PartTag>>([])
 
     private static let grantedCapacity = 1024
 
@@ -40,14 +39,14 @@ package final class PresenceProof: Sendable {
     }
 
     /// Notes that this was enough for the value with that seal; until it is written anew it is.
-    package func grant(_ tag: ValueTag) {
+    package func grant(_ tag: PartTag) {
         granted.withLock { granted in
             if granted.count < Self.grantedCapacity { granted.insert(tag) }
         }
     }
 
     /// Whether this is known to be enough for the value with that seal.
-    package func hasGranted(_ tag: ValueTag) -> Bool {
+    package func hasGranted(_ tag: PartTag) -> Bool {
         granted.withLock { $0.contains(tag) }
     }
 
@@ -63,19 +62,5 @@ package final class PresenceProof: Sendable {
             return factors
         }
         return factors.subtracting(.fingerprint)
-    }
-}
-
-/// The tag of a sealed value: it is as hard to forge as the value.
-package typealias ValueTag = FixedBytes<16, ValueTagName>
-
-/// Tells ``ValueTag`` from other bytes.
-package enum ValueTagName {}
-
-extension ValueTag {
-    /// The tag at the end of part V; nil for bytes that are too few to have one.
-    package init?(of secret: [UInt8]) {
-        guard let tag = try? PartTag(of: secret) else { return nil }
-        self.init(tag)
     }
 }

@@ -131,10 +131,10 @@ extension Statement.Run {
 
     /// The tag of a sealed part, which stands for all of it.
     package func tag(_ column: Int32) throws(RowFailure) -> PartTag {
-        var bytes = PartTag(repeating: 0)
+        var bytes = InlineArray<16, UInt8>(repeating: 0)
         var target = bytes.mutableSpan
         guard copyEnd(ofBlob: column, to: &target) else { throw .seal }
-        return bytes
+        return PartTag(bytes)
     }
 
     /// Binds bytes of a fixed size.

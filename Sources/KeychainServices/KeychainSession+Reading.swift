@@ -7,45 +7,38 @@ package import ValetSecretMemory
 
 /// The calls that read: searches, reading by name, and walks over many items.
 extension KeychainSession {
-    /// The items that match: at least one, at most the query's limit.
+    /// The items that match: at least one, at most the query's limit. Damaged items are left out;
+    /// the result says if there are any.
     ///
-    /// Damaged items are left out, and become the thread's last failure: the callers that return a
-    /// status alone have no other place for them.
-    ///
-    /// - Parameter refusingDamage: Whether to throw `damaged` if any match is damaged.
     /// - Throws: `itemNotFound` if none matches; `damaged` if only damaged ones do; if an item
     ///   needs the user: `userCancelled`, `authenticationFailed`, `interactionNotAllowed`.
     package func copy(
         _ query: ItemQuery, _ parts: ItemParts,
-        _ policy: AuthenticationPolicy = AuthenticationPolicy(), refusingDamage: Bool = false
-    ) throws(KeychainFailure) -> [StoredItem] {
+        _ policy: AuthenticationPolicy = AuthenticationPolicy()
+    ) throws(KeychainFailure) -> FoundItems<StoredItem> {
         let call = SessionCall.copy(query, readsValues: parts.contains(.value))
         return try asking(call) { () throws(KeychainFailure) in
-            let found = try authenticating(policy, policy.searchRule, "read items") {
+            try authenticating(policy, policy.searchRule, "read items") {
                 (access) throws(KeychainFailure) in
                 try store.copy(query, parts, for: caller, access)
             }
-            if let damage = found.damage {
-                guard !refusingDamage else { throw damage }
-                KeychainFailure.last = damage
-            }
-            return found.items
         }
     }
 
     /// The items that match, with their attributes and without their values, for programs that list
     /// items. Does not ask the user.
     ///
-    /// - Throws: Like ``copy(_:_:_:refusingDamage:)``.
-    package func attributes(of query: ItemQuery) throws(KeychainFailure) -> [StoredItem] {
+    /// - Throws: Like ``copy(_:_:_:)``.
+    package func attributes(
+        of query: ItemQuery
+    ) throws(KeychainFailure) -> FoundItems<StoredItem> {
         try asking(.copy(query, readsValues: false)) { () throws(KeychainFailure) in
             // A list shows items whether or not their fingers are still enrolled.
             let access = PersonAccess(.naming, enrolment: .known([]))
             switch try store.copy(query, .attributes, for: caller, access) {
-            case .done(let found):
-                if let damage = found.damage { KeychainFailure.last = damage }
-                return found.items
-            case .authenticationRequired, .passwordRequired:
+            case .found(let found): return found
+            case .absent: throw store.notFound("read items")
+            case .needsPerson:
                 throw KeychainFailure(.internalFault, during: "list items")
             }
         }
@@ -61,20 +54,20 @@ extension KeychainSession {
     /// The next items of a walk over what `query` matches: ``KeychainStore/ItemStore/next(of:)``.
     package func next(
         of walk: inout ItemWalk, _ query: ItemQuery
-    ) throws(KeychainFailure) -> [StoredItem] {
+    ) throws(KeychainFailure) -> FoundItems<StoredItem> {
         var next = walk
-        let items = try asking(.copy(query, readsValues: false)) { () throws(KeychainFailure) in
+        let found = try asking(.copy(query, readsValues: false)) { () throws(KeychainFailure) in
             try store.next(of: &next)
         }
         walk = next
-        return items
+        return found
     }
 
     /// The value of the item of that name: the fast path.
     ///
     /// - Returns: nil for an item that has no value.
     /// - Throws: `itemNotFound` if there is no such item; like
-    ///   ``copy(_:_:_:refusingDamage:)`` if it needs the user.
+    ///   ``copy(_:_:_:)`` if it needs the user.
     package func value(
         of name: PasswordName, _ policy: AuthenticationPolicy = AuthenticationPolicy()
     ) throws(KeychainFailure) -> SecretValue? {
@@ -89,8 +82,7 @@ extension KeychainSession {
     /// The value of the first item that matches.
     ///
     /// - Returns: nil for an item that has no value.
-    /// - Throws: `itemNotFound` if none matches; like ``copy(_:_:_:refusingDamage:)`` if it needs
-    ///   the user.
+    /// - Throws: `itemNotFound` if none matches; like ``copy(_:_:_:)`` if it needs the user.
     package func value(
         of query: ItemQuery, _ policy: AuthenticationPolicy = AuthenticationPolicy()
     ) throws(KeychainFailure) -> SecretValue? {
@@ -127,7 +119,7 @@ extension KeychainSession {
 
     private func looking(
         _ policy: AuthenticationPolicy,
-        _ body: (PersonAccess.Enrolment) throws(KeychainFailure) -> Answer<Bool>
+        _ body: (PersonAccess.Enrolment) throws(KeychainFailure) -> ItemResult<Bool>
     ) throws(KeychainFailure) -> Bool {
         try authenticating(policy, .naming, "look for an item") {
             (access) throws(KeychainFailure) in

@@ -172,18 +172,16 @@ package struct KeychainSession: Sendable {
     /// The accounts of all items of a service.
     package func accounts(
         of service: PasswordService
-    ) throws(KeychainFailure) -> [AttributeValue] {
+    ) throws(KeychainFailure) -> FoundItems<AttributeValue> {
         try asking(.copy(service.query, readsValues: false)) { () throws(KeychainFailure) in
-            let found = try store.accounts(of: service, for: caller)
-            if let damage = found.damage { KeychainFailure.last = damage }
-            return found.accounts
+            try store.accounts(of: service, for: caller)
         }
     }
 
     /// Changes every item that matches, or none. Returns their number.
     ///
     /// - Throws: `itemNotFound` if none matches, `duplicateItem` if a primary key is taken; as
-    ///   ``copy(_:_:_:refusingDamage:)`` if one needs a person.
+    ///   ``copy(_:_:_:)`` if one needs a person.
     @discardableResult
     package func update(
         _ query: ItemQuery, _ changes: ItemChanges, value: SecretValue? = nil,

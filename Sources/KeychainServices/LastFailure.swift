@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import ValetKeychainModel
+package import ValetKeychainStore
 internal import ValetSystem
 
 // `OSStatus`, and the last failure of a thread, for calls that return only a status. They share a
@@ -34,5 +35,22 @@ func remembering<R>(
     } catch {
         KeychainFailure.last = error
         throw error
+    }
+}
+
+extension FoundItems {
+    /// The items, for calls that have no other place to report damage: it becomes the thread's last
+    /// failure.
+    package func itemsReportingDamage() -> [Item] {
+        if let damage { KeychainFailure.last = damage }
+        return items
+    }
+
+    /// The items, for calls that fail if any match is damaged.
+    ///
+    /// - Throws: `damaged`.
+    package func itemsUnlessDamaged() throws(KeychainFailure) -> [Item] {
+        if let damage { throw damage }
+        return items
     }
 }

@@ -24,14 +24,15 @@ struct StorePasswords: PasswordKeychain {
         var query = query
         query.limit = 1
         let found = try KeychainSession.current().copy(query, [])
-        guard let item = found.first else {
+        guard let item = found.itemsReportingDamage().first else {
             throw KeychainFailure(.itemNotFound, during: "read an item")
         }
         return Data(item.reference.bytes)
     }
 
     func accounts(_ query: ItemQuery) throws(KeychainFailure) -> [String] {
-        try KeychainSession.current().copy(query, .attributes).compactMap { item in
+        let found = try KeychainSession.current().copy(query, .attributes)
+        return found.itemsReportingDamage().compactMap { item in
             if case .text(let account)? = item.attributes[.account] { account } else { nil }
         }
     }

@@ -4,7 +4,7 @@ internal import Foundation
 package import ValetKeychainModel
 internal import ValetKeychainRows
 package import ValetKeychainServices
-internal import ValetKeychainStore
+package import ValetKeychainStore
 internal import ValetSecretMemory
 
 /// The four SecItem calls in Swift form: they take dictionaries, and return objects or throw
@@ -32,17 +32,33 @@ package struct SecItemService: Sendable {
 
     /// `SecItemCopyMatching`
     package func copyMatching(_ query: [String: Any]) throws(KeychainFailure) -> AnyObject? {
-        let request = try CopyRequest(query) { (group) throws(KeychainFailure) in
-            try check(group, .copyMatching)
-        }
-        try check(request.search, .copyMatching)
+        let request = try copyRequest(query)
         let session = try session()
         let result = SecItemResult(returning: request.returning, isList: request.isList)
         let policy = request.search.interaction.policy
         if request.returning == .data && !request.isList {
             return try session.value(of: request.search.query, policy)?.data as NSData?
         }
-        return result.found(try session.copy(request.search.query, result.parts, policy))
+        let found = try session.copy(request.search.query, result.parts, policy)
+        return result.found(found.itemsReportingDamage())
+    }
+
+    /// The items that `SecItemCopyMatching` finds, with attributes and values, whatever `query`
+    /// asks to return.
+    package func items(
+        matching query: [String: Any]
+    ) throws(KeychainFailure) -> FoundItems<StoredItem> {
+        let request = try copyRequest(query)
+        return try session().copy(
+            request.search.query, [.attributes, .value], request.search.interaction.policy)
+    }
+
+    private func copyRequest(_ query: [String: Any]) throws(KeychainFailure) -> CopyRequest {
+        let request = try CopyRequest(query) { (group) throws(KeychainFailure) in
+            try check(group, .copyMatching)
+        }
+        try check(request.search, .copyMatching)
+        return request
     }
 
     /// `SecItemUpdate`

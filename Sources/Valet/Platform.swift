@@ -101,26 +101,6 @@ enum Platform {
         #endif
     }
 
-    /// Runs `body`, a search that leaves out damaged items. Fails if there is such an item.
-    ///
-    /// - Throws: `damaged`, and what `body` throws.
-    static func refusingDamage<R>(
-        when isRefused: Bool, _ body: () throws(KeychainFailure) -> R
-    ) throws(KeychainFailure) -> R {
-        #if canImport(Darwin) || VALET_APPLE_BRANCHES
-            return try body()
-        #else
-            guard isRefused else { return try body() }
-            // A search by dictionary returns a status, and reports damaged items in this way alone.
-            let before = KeychainFailure.last
-            KeychainFailure.last = nil
-            let result = try body()
-            if let damage = KeychainFailure.last, damage.code == .damaged { throw damage }
-            KeychainFailure.last = before
-            return result
-        #endif
-    }
-
     /// Makes `failure` the thread's last failure.
     static func keep(_ failure: KeychainFailure) {
         #if !(canImport(Darwin) || VALET_APPLE_BRANCHES)

@@ -4,8 +4,7 @@ internal import Foundation
 internal import ValetKeychainModel
 internal import ValetSecItemRequests
 
-/// The backend of valets on Apple's systems: SecItem dictionaries. Linux uses it for searches by
-/// dictionary.
+/// The backend of valets on Apple's systems: SecItem dictionaries.
 struct SecItemKeychain: KeychainBackend {
     let functions: any SecItemFunctions
 
@@ -189,11 +188,7 @@ extension SecItemKeychain {
         var query = query
         query[SecItemKey.returnAttributes] = true
         query[SecItemKey.returnPersistentReference] = true
-        let search = query
-        let result = try Platform.refusingDamage(when: withValues) {
-            () throws(KeychainFailure) in
-            try functions.copy(search, "read items")
-        }
+        let result = try functions.copy(query, "read items")
         guard let found = result as? [[String: Any]] else {
             throw KeychainFailure(.internalFault, during: "read items")
         }

@@ -12,19 +12,15 @@ internal import ValetSecretMemory
 struct StoreKeychain: KeychainBackend {
     /// Called for every request.
     private let session: @Sendable () throws(KeychainFailure) -> KeychainSession
-    /// The same keychain, for searches by dictionary.
-    private let dictionaries: SecItemKeychain
 
     /// The keychain of this process.
     init() {
         session = { () throws(KeychainFailure) in try KeychainSession.current() }
-        dictionaries = SecItemKeychain()
     }
 
-    /// Another keychain, or another application's view of it; `functions` are its own, too.
-    init(_ session: KeychainSession, _ functions: any SecItemFunctions) {
+    /// Another keychain, or another application's view of it.
+    init(_ session: KeychainSession) {
         self.session = { session }
-        dictionaries = SecItemKeychain(functions)
     }
 
     func set(_ item: NewItem, value: Data) throws(KeychainFailure) {
@@ -71,7 +67,7 @@ struct StoreKeychain: KeychainBackend {
     }
 
     func accounts(of service: PasswordService) throws(KeychainFailure) -> Set<String> {
-        let accounts = try session().accounts(of: service)
+        let accounts = try session().accounts(of: service).itemsReportingDamage()
         var keys = Set<String>(minimumCapacity: accounts.count)
         for case .text(let account) in accounts { keys.insert(account) }
         return keys
@@ -81,7 +77,8 @@ struct StoreKeychain: KeychainBackend {
         of service: PasswordService, _ authentication: Authentication
     ) throws(KeychainFailure) -> Set<String> {
         do throws(KeychainFailure) {
-            let items = try session().copy(service.query, .attributes, authentication.policy)
+            let found = try session().copy(service.query, .attributes, authentication.policy)
+            let items = found.itemsReportingDamage()
             return Set(items.compactMap { FoundItem($0).account.base as? String })
         } catch {
             guard error.code == .itemNotFound else { throw error }
@@ -92,8 +89,8 @@ struct StoreKeychain: KeychainBackend {
     func copy(_ query: ItemQuery, withValues: Bool) throws(KeychainFailure) -> [FoundItem] {
         let session = try self.session()
         // Reading names alone does not ask the user.
-        guard withValues else { return try session.attributes(of: query).map(FoundItem.init) }
-        return try copy(query, AuthenticationPolicy())
+        guard !withValues else { return try copy(query, AuthenticationPolicy()) }
+        return try session.attributes(of: query).itemsReportingDamage().map(FoundItem.init)
     }
 
     func copy(
@@ -105,12 +102,17 @@ struct StoreKeychain: KeychainBackend {
     private func copy(
         _ query: ItemQuery, _ policy: AuthenticationPolicy
     ) throws(KeychainFailure) -> [FoundItem] {
-        try session().copy(query, [.attributes, .value], policy, refusingDamage: true)
+        try session().copy(query, [.attributes, .value], policy).itemsUnlessDamaged()
             .map(FoundItem.init)
     }
 
     func copy(matching dictionary: [String: Any]) throws(KeychainFailure) -> [FoundItem] {
-        try dictionaries.copy(matching: dictionary)
+        var dictionary = dictionary
+        if dictionary[SecItemKey.limit] == nil {
+            dictionary[SecItemKey.limit] = SecItemKey.limitAll
+        }
+        return try SecItemService(session()).items(matching: dictionary)
+            .itemsUnlessDamaged().map(FoundItem.init)
     }
 
     func delete(_ query: ItemQuery) throws(KeychainFailure) {

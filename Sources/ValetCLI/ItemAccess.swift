@@ -64,12 +64,14 @@ private struct SessionListing: Listing {
     let session: KeychainSession
     let query: ItemQuery
     var walk: ItemWalk
+    var omission: KeychainFailure?
 
     var isAtEnd: Bool { walk.isAtEnd }
-    var omission: KeychainFailure? { walk.damage }
 
     mutating func next() throws(KeychainFailure) -> [ListedItem] {
-        try session.next(of: &walk, query).map(ListedItem.init)
+        let found = try session.next(of: &walk, query)
+        omission = omission ?? found.damage
+        return found.items.map(ListedItem.init)
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetKeychainModel
+internal import ValetKeychainRows
 internal import ValetKeychainServices
 internal import ValetKeychainStore
 
@@ -96,8 +97,10 @@ struct MetCall {
 
     /// The items that a call finds; none if the call fails by itself.
     private func found(_ query: ItemQuery, key: String?) -> [StoredItem] {
-        let found = try? session.store.copy(query, .attributes, for: session.caller).items
-        return (found ?? []).filter { item in
+        let result = try? session.store.copy(
+            query, .attributes, for: session.caller, PersonAccess(.demanding))
+        guard case .found(let found)? = result else { return [] }
+        return found.items.filter { item in
             let account = item.attributes[.account]
             if case .values(let accounts, _) = call {
                 guard case .text(let text)? = account, accounts.contains(text) else {

@@ -80,7 +80,7 @@ import ValetKeychainModel
             #expect(found.damage?.code == .damaged)
         }
         let accounts = try store.accounts(of: Self.service, for: caller)
-        #expect(accounts.accounts == [.text("two")])
+        #expect(accounts.items == [.text("two")])
         #expect(accounts.damage?.code == .damaged)
         let several = failure {
             _ = try store.values(of: ["one", "two"], in: Self.service, for: caller)
@@ -105,7 +105,7 @@ import ValetKeychainModel
         let found = try store.copy(all, [.attributes, .value], for: caller)
         #expect(found.items.map(\.account) == ["one", "two"] && found.damage == nil)
         let accounts = try store.accounts(of: Self.service, for: caller)
-        #expect(accounts.accounts.count == 2 && accounts.damage == nil)
+        #expect(accounts.items.count == 2 && accounts.damage == nil)
     }
 }
 

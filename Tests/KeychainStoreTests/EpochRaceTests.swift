@@ -122,7 +122,7 @@ import ValetSystem
 
         private func accounts(_ protection: ProtectionClass) throws -> String {
             let found = try store.accounts(of: service(protection), for: caller)
-            return "\(found.accounts.count) \(found.damage == nil)"
+            return "\(found.items.count) \(found.damage == nil)"
         }
 
         private func count(_ query: ItemQuery) throws -> String {

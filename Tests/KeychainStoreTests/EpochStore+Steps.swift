@@ -99,7 +99,7 @@ extension EpochStore {
             of: PasswordService(
                 service: "service", accessGroup: nil, isSynchronizable: false,
                 protectionClass: protectionClass), for: caller
-        ).accounts
+        ).items
     }
 
     /// The value of an item read by its name: the fast path.

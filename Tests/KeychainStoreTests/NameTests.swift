@@ -132,10 +132,10 @@ import ValetSecretMemory
         try keychain.add(.generic("", [.account: .number(7)]))
         try keychain.add(.generic("two").inGroup("two"))
         let found = try keychain.store.accounts(of: service(), for: keychain.caller)
-        #expect(found.accounts == names.map(AttributeValue.text) + [.number(7), .text("two")])
+        #expect(found.items == names.map(AttributeValue.text) + [.number(7), .text("two")])
         #expect(found.damage == nil)
         let none = try keychain.store.accounts(of: service("none"), for: keychain.caller)
-        #expect(none.accounts.isEmpty)
+        #expect(none.items.isEmpty)
     }
 
     @Test func `Listing by name gives accounts whose rows are scattered`() throws {
@@ -148,7 +148,7 @@ import ValetSecretMemory
             try keychain.delete(.exact("\(number)"))
         }
         let found = try keychain.store.accounts(of: service(), for: keychain.caller)
-        #expect(found.accounts == expected)
+        #expect(found.items == expected)
         #expect(found.damage == nil)
     }
 
@@ -158,7 +158,7 @@ import ValetSecretMemory
         try keychain.tamper("UPDATE item SET number = 9223372036854775807 WHERE number = 2")
         try keychain.tamper("UPDATE item SET number = -9223372036854775808 WHERE number = 1")
         let found = try keychain.store.accounts(of: service(), for: keychain.caller)
-        #expect(found.accounts == [.text("c")])
+        #expect(found.items == [.text("c")])
         #expect(found.damage?.code == .damaged)
     }
 
@@ -170,7 +170,7 @@ import ValetSecretMemory
         try keychain.add(.generic("b"))
         try keychain.tamper(damage.sql, item.parameter)
         let found = try keychain.store.accounts(of: service(), for: keychain.caller)
-        #expect(found.accounts == [.text("b")])
+        #expect(found.items == [.text("b")])
         #expect(found.damage?.code == .damaged)
     }
 

@@ -21,17 +21,6 @@ enum Sealed: Equatable, CustomTestStringConvertible {
     var testDescription: String { "\(self)" }
 }
 
-extension Answer {
-    /// The same without what was asked for.
-    var withoutResult: Answer<SecretValue?> {
-        switch self {
-        case .done: .done(nil)
-        case .authenticationRequired(let demands): .authenticationRequired(demands)
-        case .passwordRequired(let demand): .passwordRequired(demand)
-        }
-    }
-}
-
 /// Items whose values are sealed under an application's password.
 extension EpochStore {
     static let password = "own"
@@ -47,7 +36,7 @@ extension EpochStore {
         access.newPassword = try Self.newPassword(text)
         let addition = Addition(
             Self.item(account, accessControl), value: .text("value of \(account)"))
-        guard case .done(let item) = try store.add(addition, for: caller, access) else {
+        guard case .found(let item) = try store.add(addition, for: caller, access) else {
             throw KeychainFailure(.internalFault, during: "add")
         }
         return item
@@ -64,7 +53,7 @@ extension EpochStore {
         let access = PersonAccess(.demanding, proof: proof)
         // What the call comes to is for who reads the item afterwards.
         guard
-            case .passwordRequired(.existing(let locks))? = try? store.copy(
+            case .needsPerson(.passwords(let locks))? = try? store.copy(
                 query, .value, for: caller, access)
         else { return [] }
         return try locks.map { lock in
@@ -90,16 +79,17 @@ extension EpochStore {
     ) -> Sealed {
         let update = ItemUpdate(
             query: .exact(account), changes: changes, value: value.map(SecretValue.text))
-        return sealed { try store.update(update, for: caller, access).withoutResult }
+        return sealed { try store.update(update, for: caller, access).map { _ in nil } }
     }
 
-    func sealed(_ body: () throws -> Answer<SecretValue?>) -> Sealed {
+    func sealed(_ body: () throws -> ItemResult<SecretValue?>) -> Sealed {
         do {
             return switch try body() {
-            case .done(let value): .value(value.map { String(decoding: $0.array, as: UTF8.self) })
-            case .authenticationRequired(let demands): .demanded(demands)
-            case .passwordRequired(.existing(let locks)): .locked(locks.count)
-            case .passwordRequired(.new): .new
+            case .found(let value): .value(value.map { String(decoding: $0.array, as: UTF8.self) })
+            case .absent: .failed(.itemNotFound)
+            case .needsPerson(.proofs(let demands)): .demanded(demands)
+            case .needsPerson(.passwords(let locks)): .locked(locks.count)
+            case .needsPerson(.newPassword): .new
             }
         } catch {
             return .failed((error as? KeychainFailure)?.code ?? .internalFault)

@@ -74,7 +74,7 @@ import ValetSecretMemory
                 EpochStore.item(account, accessControl), value: value.map(SecretValue.text))
             return epochs.sealed {
                 try epochs.store.add(addition, for: epochs.caller, PersonAccess(.demanding))
-                    .withoutResult
+                    .map { _ in nil }
             }
         }
         #expect(add("a", "value") == .new)
@@ -254,7 +254,7 @@ import ValetSecretMemory
             query: .generic(), changes: ItemChanges(), value: .text("second"))
         func run(_ access: PersonAccess) -> Sealed {
             epochs.sealed {
-                try epochs.store.update(update, for: epochs.caller, access).withoutResult
+                try epochs.store.update(update, for: epochs.caller, access).map { _ in nil }
             }
         }
         #expect(run(PersonAccess(.demanding)) == .locked(2))
@@ -345,7 +345,7 @@ import ValetSecretMemory
             let accessControl = try EpochStore.accessControl(.applicationPassword)
             let addition = Addition(EpochStore.item(account, accessControl), value: .text("x"))
             guard
-                case .done(let item) = try epochs.store.add(
+                case .found(let item) = try epochs.store.add(
                     addition, for: epochs.caller, access)
             else { throw KeychainFailure(.internalFault, during: "add") }
             return try epochs.box(item)

@@ -77,21 +77,20 @@ extension EpochStore {
         _ account: String, _ parts: ItemParts, _ access: PersonAccess
     ) -> Reading {
         reading {
-            switch try store.copy(.exact(account), parts, for: caller, access) {
-            case .done(let found): .done(found.items.first?.value)
-            case .authenticationRequired(let demands): .authenticationRequired(demands)
-            case .passwordRequired(let demand): .passwordRequired(demand)
+            try store.copy(.exact(account), parts, for: caller, access).map {
+                $0.items.first?.value
             }
         }
     }
 
-    private func reading(_ body: () throws -> Answer<SecretValue?>) -> Reading {
+    private func reading(_ body: () throws -> ItemResult<SecretValue?>) -> Reading {
         do {
             switch try body() {
-            case .done(let value):
+            case .found(let value):
                 return .value(value.map { String(decoding: $0.array, as: UTF8.self) })
-            case .authenticationRequired(let demands): return .demanded(demands)
-            case .passwordRequired: return .failed(.internalFault)
+            case .absent: return .failed(.itemNotFound)
+            case .needsPerson(.proofs(let demands)): return .demanded(demands)
+            case .needsPerson: return .failed(.internalFault)
             }
         } catch {
             return .failed((error as? KeychainFailure)?.code ?? .internalFault)

@@ -101,7 +101,7 @@ import ValetSecretMemory
                 failure { _ = try epochs.store.value(of: name, for: epochs.caller) }
                     == .interactionNotAllowed)
             guard
-                case .done(let value) = try epochs.store.value(
+                case .found(let value) = try epochs.store.value(
                     of: name, for: epochs.caller, access)
             else {
                 Issue.record("it was not opened")
@@ -121,7 +121,8 @@ import ValetSecretMemory
             let answer = try epochs.store.value(
                 of: PasswordName("a", in: service), for: epochs.caller,
                 PersonAccess(.demanding, proof: proof))
-            guard case .done(let value) = answer else { return nil }
+            if case .needsPerson = answer { return nil }
+            let value = try epochs.store.get(answer)
             return value?.array
         }
         let (passcode, finger) = (try epochs.passcodeProof(), try epochs.fingerProof())
@@ -166,7 +167,7 @@ import ValetSecretMemory
         }
         let query = ItemQuery.generic()
         guard
-            case .authenticationRequired(let demands) = try epochs.store.copy(
+            case .needsPerson(.proofs(let demands)) = try epochs.store.copy(
                 query, .value, for: epochs.caller, PersonAccess(.demanding))
         else {
             Issue.record("nothing was demanded")
@@ -175,7 +176,7 @@ import ValetSecretMemory
         #expect(demands == [one, two])
         let proof = try epochs.passcodeProof().adding(epochs.fingerProof())
         guard
-            case .done(let found) = try epochs.store.copy(
+            case .found(let found) = try epochs.store.copy(
                 query, .value, for: epochs.caller, PersonAccess(.demanding, proof: proof))
         else {
             Issue.record("it was not enough")
@@ -183,7 +184,7 @@ import ValetSecretMemory
         }
         #expect(found.items.count == 5)
         guard
-            case .done(let some) = try epochs.store.copy(
+            case .found(let some) = try epochs.store.copy(
                 query, .value, for: epochs.caller,
                 PersonAccess(.skipping, proof: epochs.passcodeProof()))
         else {

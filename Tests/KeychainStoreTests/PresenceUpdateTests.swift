@@ -17,15 +17,15 @@ import ValetSecretMemory
     private func update(
         _ account: String, _ changes: ItemChanges = ItemChanges(), _ value: String? = nil,
         _ proof: PresenceProof? = nil
-    ) throws -> Answer<Int> {
+    ) throws -> ItemResult<Int> {
         try epochs.store.update(
             ItemUpdate(
                 query: .exact(account), changes: changes, value: value.map(SecretValue.text)),
             for: epochs.caller, PersonAccess(.demanding, proof: proof))
     }
 
-    private func isDemanded(_ answer: Answer<Int>) -> Bool {
-        if case .authenticationRequired = answer { true } else { false }
+    private func isDemanded(_ answer: ItemResult<Int>) -> Bool {
+        if case .needsPerson(.proofs) = answer { true } else { false }
     }
 
     @Test func `Updating an item that needs the user requires a proof whatever changes`() throws {
@@ -73,11 +73,11 @@ import ValetSecretMemory
     @Test func `Reporting a duplicate of an item that needs the user requires a proof`() throws {
         try epochs.add("a", EpochStore.accessControl(.devicePasscode))
         let addition = Addition(.generic("a"), value: .text("other"))
-        func add(_ proof: PresenceProof? = nil) throws -> Answer<StoredItem> {
+        func add(_ proof: PresenceProof? = nil) throws -> ItemResult<StoredItem> {
             try epochs.store.add(
                 addition, for: epochs.caller, PersonAccess(.demanding, proof: proof))
         }
-        guard case .authenticationRequired = try add() else {
+        guard case .needsPerson(.proofs) = try add() else {
             Issue.record("nothing was demanded")
             return
         }
@@ -95,19 +95,17 @@ import ValetSecretMemory
         #expect(epochs.read("a", enrolment: changed) == .failed(.itemNotFound))
         #expect(epochs.read("a") == .demanded([accessControl]))
         #expect(
-            try epochs.store.contains(.exact("a"), for: epochs.caller, enrolment: changed)
-                .get("test") == false)
-        #expect(
-            try epochs.store.contains(
-                .exact("a"), for: epochs.caller, enrolment: .known([[1]])
-            ).get("test"))
-        #expect(
-            try epochs.store.contains(.exact("a"), for: epochs.caller, enrolment: .known([]))
-                .get("test"))
+            try !epochs.store.get(
+                epochs.store.contains(.exact("a"), for: epochs.caller, enrolment: changed)))
+        for enrolment in [PersonAccess.Enrolment.known([[1]]), .known([])] {
+            #expect(
+                try epochs.store.get(
+                    epochs.store.contains(.exact("a"), for: epochs.caller, enrolment: enrolment)))
+        }
         let next = EpochStore.item("a", try EpochStore.accessControl(.biometryCurrentSet, [2]))
         let access = PersonAccess(.naming, enrolment: changed)
         guard
-            case .done = try epochs.store.add(
+            case .found = try epochs.store.add(
                 Addition(next, value: .text("second")), for: epochs.caller, access)
         else {
             Issue.record("something was demanded")
@@ -126,7 +124,7 @@ import ValetSecretMemory
             #expect(epochs.look("a", .value, access) == .demanded([accessControl]))
             let addition = Addition(EpochStore.item("a", accessControl), value: .text("b"))
             let added = try epochs.store.add(addition, for: epochs.caller, access)
-            guard case .authenticationRequired([accessControl]) = added else {
+            guard case .needsPerson(.proofs([accessControl])) = added else {
                 Issue.record("it made way: \(enrolment)")
                 return
             }

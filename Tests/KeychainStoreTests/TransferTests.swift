@@ -132,10 +132,9 @@ import ValetSecretMemory
 
     /// The item, as a program sees it that asks nobody.
     private func version(_ account: String) throws -> ItemVersion {
-        let found = try epochs.store.copy(
-            .exact(account), .attributes, for: epochs.caller,
-            PersonAccess(.naming, enrolment: .known([]))
-        ).get("test")
+        let access = PersonAccess(.naming, enrolment: .known([]))
+        let found = try epochs.store.get(
+            epochs.store.copy(.exact(account), .attributes, for: epochs.caller, access))
         return try #require(found.items.first).version
     }
 

@@ -48,7 +48,8 @@ import ValetTestSupport
         try calls.keychain.session.set(
             item, value: .text("second"), AuthenticationPolicy(authenticator: person))
         #expect(try calls.keychain.session.contains(ItemQuery(.genericPassword)))
-        #expect(try calls.keychain.session.attributes(of: ItemQuery(.genericPassword)).count == 1)
+        #expect(
+            try calls.keychain.session.attributes(of: ItemQuery(.genericPassword)).items.count == 1)
         #expect(person.questions.isEmpty)
         #expect(calls.value("a", .typing).text == "second")
         #expect(calls.delete("a") == errSecSuccess)

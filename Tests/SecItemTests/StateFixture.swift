@@ -91,7 +91,7 @@ final class StateFixture: Sendable {
         }
         try session.set(additions)
         var references: [String: Data] = [:]
-        for item in try session.copy(ItemQuery(.genericPassword), .attributes) {
+        for item in try session.copy(ItemQuery(.genericPassword), .attributes).items {
             guard case .text(let service)? = item.attributes[.service] else { continue }
             references[service] = Data(item.reference.bytes)
         }

@@ -50,7 +50,7 @@ import ValetKeychainStore
                 attributes: [.service: .text(operation.service(protectionClass))],
                 synchronizable: .any)
             query.limit = 10
-            let items = try? fixture.session.copy(query, [.attributes, .value])
+            let items = try? fixture.session.copy(query, [.attributes, .value]).items
             let expected = operation.items(protectionClass)
             #expect(
                 items?.map(\.protectionClass) ?? [] == expected.map(\.protectionClass),

@@ -140,7 +140,7 @@ struct EpochVerbs {
             let query = ItemQuery(.genericPassword, attributes: [.account: .text(name)])
             do throws(KeychainFailure) {
                 let answer = try store.value(of: query, for: session.caller, access)
-                guard case .done(let found) = answer, Self.isValue(found, of: name) else {
+                guard case .found(let found) = answer, Self.isValue(found, of: name) else {
                     return "!\(name)"
                 }
                 return name

@@ -33,8 +33,8 @@ ALLOWED = {
              " Foundation",
     "KeychainSwift": "KeychainModel KeychainServices KeychainStore SecItem SecItemRequests"
                      " SecretMemory Foundation",
-    "ValetTesting": "KeychainKeys KeychainModel KeychainServices KeychainStore Foundation"
-                    " Testing",
+    "ValetTesting": "KeychainKeys KeychainModel KeychainRows KeychainServices KeychainStore"
+                    " Foundation Testing",
     "LocalAuthentication": "CoreFoundationNames KeychainModel KeychainServices SecItem"
                            " Foundation",
     "Security": "CoreFoundationNames KeychainModel KeychainServices SecItem",

@@ -16,38 +16,37 @@ extension KeychainSession {
 
     /// Runs `body` until it has all the proofs that it demands.
     ///
-    /// - Throws: What `body` and the policy's authenticator throw; `interactionNotAllowed` if the
-    ///   policy does not allow questions.
+    /// - Throws: What `body` and the policy's authenticator throw; `itemNotFound` for an absent
+    ///   item; `interactionNotAllowed` if the policy does not allow questions.
     @inline(__always)
     func authenticating<R>(
         _ policy: AuthenticationPolicy, _ rule: PersonAccess.Rule, _ operation: String,
-        _ body: (PersonAccess) throws(KeychainFailure) -> Answer<R>
+        _ body: (PersonAccess) throws(KeychainFailure) -> ItemResult<R>
     ) throws(KeychainFailure) -> R {
         let access = PersonAccess(rule, proof: policy.authenticator?.rememberedProof)
-        let answer = try body(access)
-        if case .done(let result) = answer { return result }
-        return try authenticate(PresenceInquiry(policy, operation), answer, access, body)
+        let result = try body(access)
+        if case .found(let found) = result { return found }
+        return try authenticate(PresenceInquiry(policy, operation), result, access, body)
     }
 
     @inline(never)
     private func authenticate<R>(
-        _ inquiry: PresenceInquiry, _ first: Answer<R>, _ access: PersonAccess,
-        _ body: (PersonAccess) throws(KeychainFailure) -> Answer<R>
+        _ inquiry: PresenceInquiry, _ first: ItemResult<R>, _ access: PersonAccess,
+        _ body: (PersonAccess) throws(KeychainFailure) -> ItemResult<R>
     ) throws(KeychainFailure) -> R {
         let deadline = Deadline(after: Self.patience)
-        var answer = first
+        var result = first
         var access = access
-        for _ in 0..<Self.roundCount {
-            switch answer {
-            case .done(let result): return result
-            case .authenticationRequired(let demands):
-                try inquiry.answer(demands, &access, in: store, before: deadline)
-            case .passwordRequired(let demand):
-                try inquiry.answer(demand, &access, store.stretching, before: deadline)
+        for round in 0...Self.roundCount {
+            switch result {
+            case .found(let found): return found
+            case .absent: throw store.notFound(inquiry.operation)
+            case .needsPerson(let demand) where round < Self.roundCount:
+                try inquiry.answer(demand, &access, in: store, before: deadline)
+                result = try body(access)
+            case .needsPerson: break
             }
-            answer = try body(access)
         }
-        if case .done(let result) = answer { return result }
         throw KeychainFailure(
             .authenticationFailed, during: inquiry.operation,
             message: "the item demanded another proof after each answer")
@@ -87,8 +86,32 @@ private struct PresenceInquiry {
         self.operation = operation
     }
 
-    /// Finds out which fingers are enrolled, if that matters and is not known; else asks the user.
+    /// Gets what `demand` asks for.
     func answer(
+        _ demand: PersonDemand, _ access: inout PersonAccess, in store: ItemStore,
+        before deadline: Deadline
+    ) throws(KeychainFailure) {
+        let authenticator = policy.chosenAuthenticator
+        let inquiry = PasswordInquiry(
+            reason: policy.reason, mayAsk: policy.userInterface == .allow, deadline: deadline)
+        switch demand {
+        case .proofs(let demands): try prove(demands, &access, in: store, before: deadline)
+        case .newPassword:
+            access.newPassword = try authenticator.newPassword(store.stretching, inquiry)
+        case .passwords(let locks):
+            // A search that leaves out items which need the user also leaves out items whose
+            // password the application does not give.
+            guard access.rule == .skipping else {
+                access.passwords += try authenticator.passwords(opening: locks, inquiry)
+                return
+            }
+            access.passwords += try authenticator.givenPasswords(opening: locks, inquiry)
+            access.skipsPasswords = true
+        }
+    }
+
+    /// Finds out which fingers are enrolled, if that matters and is not known; else asks the user.
+    private func prove(
         _ demands: [AccessControl], _ access: inout PersonAccess, in store: ItemStore,
         before deadline: Deadline
     ) throws(KeychainFailure) {
@@ -113,27 +136,6 @@ private struct PresenceInquiry {
         // Fingers may have been enrolled during the question. They are looked at again only if the
         // proof does not suffice.
         access.enrolment = .unknown
-    }
-
-    /// Gets passwords from the application, or from the user if the policy allows it. A search that
-    /// leaves out items which need the user also leaves out items whose password is not known.
-    func answer(
-        _ demand: PasswordDemand, _ access: inout PersonAccess, _ stretching: PasscodeStretching,
-        before deadline: Deadline
-    ) throws(KeychainFailure) {
-        let authenticator = policy.chosenAuthenticator
-        let inquiry = PasswordInquiry(
-            reason: policy.reason, mayAsk: policy.userInterface == .allow, deadline: deadline)
-        switch demand {
-        case .new: access.newPassword = try authenticator.newPassword(stretching, inquiry)
-        case .existing(let locks):
-            guard access.rule == .skipping else {
-                access.passwords += try authenticator.passwords(opening: locks, inquiry)
-                return
-            }
-            access.passwords += try authenticator.givenPasswords(opening: locks, inquiry)
-            access.skipsPasswords = true
-        }
     }
 }
 

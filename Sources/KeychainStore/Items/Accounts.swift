@@ -7,42 +7,37 @@ internal import ValetKeychainRows
 internal import ValetSealing
 internal import ValetSystem
 
-/// The accounts of a service.
-package struct FoundAccounts: Sendable {
-    /// Text or bytes, as stored; group by group, in each in the order of adding.
-    package var accounts: [AttributeValue] = []
-    /// Set when rows of the service are damaged; their accounts are missing.
-    package var damage: KeychainFailure?
-    /// The numbers of the rows, noted while two epochs are there to be merged.
-    fileprivate var numbers: [Int64] = []
-}
-
 extension ItemStore {
     private static let listing = "list accounts"
 
-    /// The accounts of all items of `service`, group by group, in each in the order of adding;
-    /// none if there are none.
+    /// The accounts of all items of `service`: text or bytes, as stored; group by group, in each in
+    /// the order of adding; none if there are none.
     ///
     /// Opens the names of these items and nothing else.
     /// - Throws: ``KeychainFailure``: `missingEntitlement`.
     package func accounts(
         of service: PasswordService, for caller: Caller
-    ) throws(KeychainFailure) -> FoundAccounts {
+    ) throws(KeychainFailure) -> FoundItems<AttributeValue> {
         let groups = try caller.groups(searching: service.accessGroup, during: Self.listing)
         let found = try perform(.read, Self.listing) { snapshot in
-            var found = FoundAccounts()
+            var list = AccountList()
             for group in groups {
-                try found.add(service, group, snapshot.state, snapshot.store)
+                try list.add(service, group, snapshot.state, snapshot.store)
             }
-            return found
+            return list.found
         }
-        return found ?? FoundAccounts()
+        return found ?? FoundItems()
     }
 }
 
-extension FoundAccounts {
+/// The accounts that a search has found so far.
+private struct AccountList {
+    var found = FoundItems<AttributeValue>()
+    /// The numbers of the rows, noted while two epochs are there to be merged.
+    private var numbers: [Int64] = []
+
     /// Adds what is in one group, in the order of adding.
-    fileprivate mutating func add(
+    mutating func add(
         _ service: PasswordService, _ group: AccessGroup, _ state: RowKeys,
         _ store: RowConnection
     ) throws {
@@ -50,12 +45,12 @@ extension FoundAccounts {
             try add(AccountScan(service, group, state, state.hasher), store)
             return
         }
-        var (newer, elder) = (FoundAccounts(), FoundAccounts())
+        var (newer, elder) = (AccountList(), AccountList())
         try newer.add(AccountScan(service, group, state, state.hasher), store)
         try elder.add(AccountScan(service, group, state, older.hasher), store)
-        let all = zip(newer.numbers + elder.numbers, newer.accounts + elder.accounts)
-        accounts += all.sorted { $0.0 < $1.0 }.map(\.1)
-        damage = damage ?? newer.damage ?? elder.damage
+        let all = zip(newer.numbers + elder.numbers, newer.found.items + elder.found.items)
+        found.items += all.sorted { $0.0 < $1.0 }.map(\.1)
+        found.damage = found.damage ?? newer.found.damage ?? elder.found.damage
     }
 
     private mutating func add(_ scan: AccountScan, _ store: RowConnection) throws {
@@ -75,11 +70,11 @@ extension FoundAccounts {
                     try scan.checkStranger(run)
                     continue
                 }
-                accounts.append(try scan.account(header, run))
+                found.items.append(try scan.account(header, run))
                 if scan.state.older != nil { numbers.append(header.number) }
             } catch {
                 guard error.isDamage else { throw error }
-                damage = KeychainFailure(translating: error, during: "open an item")
+                found.damage = KeychainFailure(translating: error, during: "open an item")
             }
         }
     }

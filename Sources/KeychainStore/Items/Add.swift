@@ -26,41 +26,26 @@ extension ItemStore {
 
     /// Adds an item to its group, or to the caller's default group.
     ///
-    /// - Returns: The item with all its attributes, without its value.
-    /// - Throws: ``KeychainFailure``: `duplicateItem`, `missingEntitlement`, `valueTooLarge`,
-    ///   `passcodeNotSet`.
-    package func add(
-        _ addition: Addition, for caller: Caller
-    ) throws(KeychainFailure) -> StoredItem {
-        switch try add(addition, for: caller, PersonAccess(.naming)) {
-        case .done(let item): return item
-        case .authenticationRequired:
-            throw KeychainFailure(.duplicateItem, during: Self.adding)
-        case .passwordRequired:
-            throw KeychainFailure(translating: NewPasswordDemand(), during: Self.adding)
-        }
-    }
-
-    /// Like ``add(_:for:)``; under ``PersonAccess/Rule/demanding`` an item that has the primary key
-    /// and needs a person takes a proof before it is called a duplicate (spec/secitem.md §10.4).
+    /// Under ``PersonAccess/Rule/demanding`` an item that has the primary key and needs a person
+    /// takes a proof before it is called a duplicate (spec/secitem.md §10.4). An item that is bound
+    /// to fingers which are enrolled no longer is replaced.
     ///
-    /// An item that is bound to fingers which are enrolled no longer is replaced.
-    /// - Throws: Like ``add(_:for:)``; `authenticationFailed` for an access control that cannot be
-    ///   met, or that is to be bound to fingers and is not; `invalidRequest` for one of a
-    ///   synchronizable item; `passcodeNotSet` for one that needs a person, without a passcode.
+    /// - Returns: The item with all its attributes, without its value.
+    /// - Throws: ``KeychainFailure``: `duplicateItem`, `missingEntitlement`, `valueTooLarge`;
+    ///   `authenticationFailed` for an access control that cannot be met, or that is to be bound to
+    ///   fingers and is not; `invalidRequest` for one of a synchronizable item; `passcodeNotSet`
+    ///   for a class or an access control that needs a passcode.
     package func add(
         _ addition: Addition, for caller: Caller, _ person: PersonAccess
-    ) throws(KeychainFailure) -> Answer<StoredItem> {
+    ) throws(KeychainFailure) -> ItemResult<StoredItem> {
         let added = try perform(.create, Self.adding, for: caller) {
-            (access) -> Answer<StoredItem> in
+            (access) -> ItemResult<StoredItem> in
             var access = access
             access.access = person
             do {
-                return .done(try access.add(addition, for: caller))
-            } catch let demand as AuthenticationDemand {
-                return .authenticationRequired([demand.accessControl])
-            } catch is NewPasswordDemand {
-                return .passwordRequired(.new)
+                return .found(try access.add(addition, for: caller))
+            } catch let demand as PersonDemand {
+                return .needsPerson(demand)
             }
         }
         guard let added else { throw KeychainFailure(.internalFault, during: Self.adding) }
@@ -208,7 +193,7 @@ extension RowTransaction {
     /// Before anything is written: whether the user has to be asked for a password, and not in
     /// vain, because of an item that is there.
     ///
-    /// - Throws: ``NewPasswordDemand``; ``KeychainFailure/Code/duplicateItem``.
+    /// - Throws: ``PersonDemand/newPassword``; ``KeychainFailure/Code/duplicateItem``.
     private func demandPassword(for addition: Addition, over existing: FoundRow?) throws {
         guard addition.item.accessControl?.takesPassword == true, addition.value != nil,
             access.newPassword == nil
@@ -216,14 +201,15 @@ extension RowTransaction {
         if case .row(let row)? = existing, let opened = try openIfTaken(row) {
             try checkIsGone(opened)
         }
-        throw NewPasswordDemand()
+        throw PersonDemand.newPassword
     }
 
     /// - Throws: ``KeychainFailure/Code/duplicateItem`` unless it is a tombstone, or an item that
     ///   is as good as not there.
     private func checkIsGone(_ opened: OpenedRow) throws {
-        guard try opened.row.header.flags.contains(.tombstone) || verdict(on: opened) == .gone
-        else { throw KeychainFailure(.duplicateItem, during: operation) }
+        if opened.row.header.flags.contains(.tombstone) { return }
+        if case .absent = try judge(opened) { return }
+        throw KeychainFailure(.duplicateItem, during: operation)
     }
 
     /// As ``openIfSound(_:)``; an item that is locked has its place, whatever is in it: the class

@@ -6,35 +6,8 @@ package import ValetKeychainRows
 package import ValetSecretMemory
 internal import ValetSystem
 
-/// What a search found.
-package struct FoundItems: Sendable {
-    /// What could be opened, in the order of ``ItemStore/copy(_:_:for:)``.
-    package var items: [StoredItem] = []
-    /// Set when rows that matched are damaged; they are not among the items.
-    package var damage: KeychainFailure?
-    /// What those that were not opened demand; each once.
-    var demands: [AccessControl] = []
-    /// What passwords have to open.
-    var locks: [PasswordLock] = []
-    /// How many were not opened for what they demand.
-    var closedCount = 0
-
-    /// Counts an item that was not opened.
-    mutating func demand(_ accessControl: AccessControl) {
-        closedCount += 1
-        if !demands.contains(accessControl) { demands.append(accessControl) }
-    }
-
-    /// Counts an item whose password is not here.
-    mutating func demand(_ lock: PasswordLock) {
-        closedCount += 1
-        locks.append(lock)
-    }
-}
-
 extension ItemStore {
     private static let copying = "read items"
-    static let reading = "read an item"
 
     /// The items that match: at least one, at most the query's limit.
     ///
@@ -42,91 +15,51 @@ extension ItemStore {
     /// adding. Where the query names all of a primary key, the local item comes before the
     /// synchronized one, and each before those that have a view hint or a token, too.
     ///
-    /// - Throws: ``KeychainFailure``: `itemNotFound` if none matches, `damaged` if nothing but
-    ///   damaged items does, `missingEntitlement`; `interactionNotAllowed` if one needs a person.
-    package func copy(
-        _ query: ItemQuery, _ parts: ItemParts, for caller: Caller
-    ) throws(KeychainFailure) -> FoundItems {
-        try copy(query, parts, for: caller, PersonAccess(.demanding)).get(Self.copying)
-    }
-
-    /// Like `copy(_:_:for:)`, for a call that may bring a proof.
-    ///
     /// Values of items that need a person are not given out under ``PersonAccess/Rule/naming``:
     /// do not ask for them.
+    ///
+    /// - Throws: ``KeychainFailure``: `damaged` if nothing but damaged items matches, `locked`,
+    ///   `missingEntitlement`.
     package func copy(
         _ query: ItemQuery, _ parts: ItemParts, for caller: Caller, _ access: PersonAccess
-    ) throws(KeychainFailure) -> Answer<FoundItems> {
+    ) throws(KeychainFailure) -> ItemResult<FoundItems<StoredItem>> {
         let groups = try caller.groups(searching: query.accessGroup, during: Self.copying)
-        let found = try perform(.read, Self.copying) { snapshot in
+        let result = try perform(.read, Self.copying) { snapshot in
             let rows = try snapshot.state.find(query, groups, snapshot.store)
             snapshot.end()
             return try RowOpener(query: query, parts: parts, state: snapshot.state, access: access)
                 .open(rows)
         }
-        guard let found, !found.items.isEmpty || found.closedCount > 0 else {
-            if let damage = found?.damage { throw damage }
-            // A caller that asks only whether there is one needs no reasons.
-            throw parts.isEmpty
-                ? KeychainFailure(.itemNotFound, during: Self.copying) : notFound(Self.copying)
+        if case .found(let found)? = result, found.items.isEmpty, let damage = found.damage {
+            throw damage
         }
-        guard found.demands.isEmpty else { return .authenticationRequired(found.demands) }
-        guard found.locks.isEmpty else { return .passwordRequired(.existing(found.locks)) }
-        return .done(found)
+        return result ?? .absent
     }
 
     /// Whether an item matches; opens nothing that it need not open, and needs no user.
     ///
-    /// - Throws: `interactionNotAllowed` for an item that is bound to fingers.
-    package func contains(
-        _ query: ItemQuery, for caller: Caller
-    ) throws(KeychainFailure) -> Bool {
-        try contains(query, for: caller, enrolment: .unknown).get(Self.copying)
-    }
-
-    /// Like `contains(_:for:)`, for a call that may know which fingers are enrolled.
-    ///
-    /// An item that is bound to fingers is there until ``PersonAccess/enrolment`` says that others
-    /// are enrolled. A caller that does not know gets the demand to look.
+    /// An item that is bound to fingers is there until `enrolment` says that others are enrolled.
+    /// A caller that does not know gets the demand to look.
     package func contains(
         _ query: ItemQuery, for caller: Caller, enrolment: PersonAccess.Enrolment
-    ) throws(KeychainFailure) -> Answer<Bool> {
+    ) throws(KeychainFailure) -> ItemResult<Bool> {
         var query = query
         query.limit = 1
         let access = PersonAccess(.naming, enrolment: enrolment)
-        do throws(KeychainFailure) {
-            switch try copy(query, [], for: caller, access) {
-            case .done: return .done(true)
-            case .authenticationRequired(let demands): return .authenticationRequired(demands)
-            case .passwordRequired(let demand): return .passwordRequired(demand)
-            }
-        } catch {
-            if error.code == .itemNotFound { return .done(false) }
-            throw error
-        }
+        let result = try copy(query, [], for: caller, access).map { _ in true }
+        if case .absent = result { return .found(false) }
+        return result
     }
 
-    /// The value of the first item that matches.
+    /// The value of the first item that matches; nil for an item without a value.
     ///
-    /// - Returns: nil for an item without a value.
-    /// - Throws: As ``copy(_:_:for:)``.
-    package func value(
-        of query: ItemQuery, for caller: Caller
-    ) throws(KeychainFailure) -> SecretValue? {
-        try value(of: query, for: caller, PersonAccess(.demanding)).get(Self.reading)
-    }
-
-    /// Like `value(of:for:)`, for a call that may bring a proof.
+    /// - Throws: As ``copy(_:_:for:_:)``.
     package func value(
         of query: ItemQuery, for caller: Caller, _ access: PersonAccess
-    ) throws(KeychainFailure) -> Answer<SecretValue?> {
+    ) throws(KeychainFailure) -> ItemResult<SecretValue?> {
         var query = query
         query.limit = 1
-        switch try copy(query, .value, for: caller, access) {
-        case .done(let found): return .done(found.items.first?.value)
-        case .authenticationRequired(let demands): return .authenticationRequired(demands)
-        case .passwordRequired(let demand): return .passwordRequired(demand)
-        }
+        return try copy(query, .value, for: caller, access).map { $0.items.first?.value }
     }
 }
 
@@ -154,12 +87,15 @@ extension ItemStore {
             snapshot.end()
             var values: [String: SecretValue] = [:]
             for (account, row) in zip(accounts, rows) {
-                let opened = try RowOpener(
-                    query: row.query, parts: .value, state: state, access: PersonAccess(.demanding)
-                ).open(row.found)
-                guard opened.closedCount == 0 else { throw RowFailure.needsPerson }
-                if let damage = opened.damage, opened.items.isEmpty { throw damage }
-                values[account] = opened.items.first?.value
+                let opener = RowOpener(
+                    query: row.query, parts: .value, state: state, access: PersonAccess(.demanding))
+                switch try opener.open(row.found) {
+                case .found(let found):
+                    if let damage = found.damage, found.items.isEmpty { throw damage }
+                    values[account] = found.items.first?.value
+                case .absent: break
+                case .needsPerson(let demand): throw demand
+                }
             }
             return values
         }
@@ -186,77 +122,70 @@ struct RowOpener {
     let state: RowKeys
     let access: PersonAccess
 
-    /// What became of one row.
-    private enum Outcome {
-        case item(StoredItem)
-        case demanded(AccessControl)
-        case locked(PasswordLock)
-        /// The query does not match after all, or the item is left out.
-        case nothing
-    }
-
     /// Opens rows until the query's limit is reached.
     ///
     /// - Throws: ``RowFailure/locked`` if the key of one of them is not open.
-    func open(_ rows: [FoundRow]) throws(RowFailure) -> FoundItems {
-        var found = FoundItems()
+    func open(_ rows: [FoundRow]) throws(RowFailure) -> ItemResult<FoundItems<StoredItem>> {
+        var found = FoundItems<StoredItem>()
+        var demands: [PersonDemand] = []
         let limit = query.limit ?? .max
-        for row in rows where found.items.count + found.closedCount < limit {
+        for row in rows where found.items.count + demands.count < limit {
             do throws(RowFailure) {
                 guard case .row(let row) = row else { throw .column }
                 switch try open(row) {
-                case .item(let item): found.items.append(item)
-                case .demanded(let accessControl): found.demand(accessControl)
-                case .locked(let lock): found.demand(lock)
-                case .nothing: break
+                case .found(let item): found.items.append(item)
+                case .absent: break
+                case .needsPerson(let demand): demands.append(demand)
                 }
             } catch {
                 guard error.isDamage else { throw error }
                 found.damage = KeychainFailure(translating: error, during: "open an item")
             }
         }
-        return found
+        if let demand = PersonDemand(demands) { return .needsPerson(demand) }
+        return found.items.isEmpty && found.damage == nil ? .absent : .found(found)
     }
 
-    private func open(_ row: SealedRow) throws(RowFailure) -> Outcome {
+    /// - Returns: `absent` also for a row that does not match after all.
+    private func open(_ row: SealedRow) throws(RowFailure) -> ItemResult<StoredItem> {
         let cipher = try state.cipher(opening: row.header)
         let content =
             needsDetails(of: row)
             ? try cipher.openContent(row) : try cipher.openNames(row)
         try compare(content, hasDetails: needsDetails(of: row))
-        guard fits(content) else { return .nothing }
+        guard fits(content) else { return .absent }
         if let pair = row.header.flags.presence, let accessControl = try content.accessControl {
             let recipient = cipher.recipients[pair]
-            switch access.verdict(on: accessControl, sealedTo: pair, of: recipient) {
-            case .open: break
-            case .demanded: return .demanded(accessControl)
-            case .skipped, .gone: return .nothing
+            switch access.judge(accessControl, sealedTo: pair, of: recipient) {
+            case .found: break
+            case .absent: return .absent
+            case .needsPerson(let demand): return .needsPerson(demand)
             }
         }
         guard parts.contains(.value), let secret = row.secret else {
-            return .item(item(row, content, value: nil))
+            return .found(item(row, content, value: nil))
         }
         let stored = try cipher.openValue(ValueParts(row), secret.span, access.proof)
         guard !row.header.flags.contains(.password) else {
-            return try outcome(of: cipher.box(stored, row.header, content), in: row, content)
+            return try open(cipher.box(stored, row.header, content), in: row, content)
         }
         guard stored.byteCount == content.valueByteCount else { throw .content }
         if row.header.flags.presence != nil, access.rule == .demanding,
-            let tag = ValueTag(of: secret)
+            let tag = try? PartTag(of: secret)
         {
             // Here the proof was found to be enough: what it opens elsewhere is not given out.
             access.proof?.grant(tag)
         }
-        return .item(item(row, content, value: stored))
+        return .found(item(row, content, value: stored))
     }
 
-    private func outcome(
-        of box: PasswordBox, in row: SealedRow, _ content: ItemContent
-    ) throws(RowFailure) -> Outcome {
+    private func open(
+        _ box: PasswordBox, in row: SealedRow, _ content: ItemContent
+    ) throws(RowFailure) -> ItemResult<StoredItem> {
         guard let password = access.password(for: box.lock) else {
-            return access.skipsPasswords ? .nothing : .locked(box.lock)
+            return access.skipsPasswords ? .absent : .needsPerson(.passwords([box.lock]))
         }
-        return .item(item(row, content, value: try box.open(with: password)))
+        return .found(item(row, content, value: try box.open(with: password)))
     }
 
     private func item(

@@ -192,12 +192,13 @@ struct MassDeletion {
         var (walk, matching) = (walk, [Int64]())
         while !walk.isAtEnd {
             let operation = ItemStore.deleting
-            matching += try store.step(of: &walk, operation) { (rows, state) in
-                try rows.compactMap { found in
+            let found = try store.step(of: &walk, operation) { (rows, state) in
+                try rows.compactMap { found -> Int64? in
                     guard case .row(let row) = found else { return nil }
                     return try fits(row, state) ? row.header.number : nil
                 }
             }
+            matching += found ?? []
         }
         walk.numbers = matching
         walk.position = 0

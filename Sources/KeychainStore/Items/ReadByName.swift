@@ -12,69 +12,48 @@ package import ValetSecretMemory
 internal import ValetSystem
 
 extension ItemStore {
-    /// The value of the item of that name: the fast path, one statement and one opening.
-    ///
-    /// - Returns: nil for an item without a value.
-    /// - Throws: As ``copy(_:_:for:)``.
-    package func value(
-        of name: PasswordName, for caller: Caller
-    ) throws(KeychainFailure) -> SecretValue? {
-        try value(of: name, for: caller, PersonAccess(.demanding)).get(Self.reading)
-    }
+    private static let reading = "read an item"
 
-    /// Like ``value(of:for:)``, for a call that may bring a proof.
+    /// The value of the item of that name, nil for an item without one: the fast path, one
+    /// statement and one opening.
+    ///
+    /// - Throws: As ``copy(_:_:for:_:)``.
     package func value(
         of name: PasswordName, for caller: Caller, _ access: PersonAccess
-    ) throws(KeychainFailure) -> Answer<SecretValue?> {
-        if case .value(let value) = try find(name, opening: true, caller, access.proof) {
-            return .done(value)
-        }
+    ) throws(KeychainFailure) -> ItemResult<SecretValue?> {
+        let result = try find(name, opening: true, caller, access.proof)
+        if case .found = result { return result }
         // The item may have a view hint or a token, or may need a person.
         return try value(of: name.query, for: caller, access)
     }
 
-    /// Whether there is an item of that name; opens nothing that it need not open.
-    package func contains(
-        _ name: PasswordName, for caller: Caller
-    ) throws(KeychainFailure) -> Bool {
-        try contains(name, for: caller, enrolment: .unknown).get(Self.reading)
-    }
-
-    /// Like ``contains(_:for:)``, for a call that may know which fingers are enrolled.
+    /// Whether there is an item of that name, as ``contains(_:for:enrolment:)`` says of a query.
     package func contains(
         _ name: PasswordName, for caller: Caller, enrolment: PersonAccess.Enrolment
-    ) throws(KeychainFailure) -> Answer<Bool> {
-        if case .value = try find(name, opening: false, caller, nil) { return .done(true) }
+    ) throws(KeychainFailure) -> ItemResult<Bool> {
+        if case .found = try find(name, opening: false, caller, nil) { return .found(true) }
         return try contains(name.query, for: caller, enrolment: enrolment)
     }
 
     private func find(
         _ name: PasswordName, opening: Bool, _ caller: Caller, _ proof: PresenceProof?
-    ) throws(KeychainFailure) -> NamedValue {
+    ) throws(KeychainFailure) -> ItemResult<SecretValue?> {
         let groups =
             name.service.accessGroup == nil
             ? caller.accessGroups
             : try caller.groups(searching: name.service.accessGroup, during: Self.reading)
-        let found = try perform(.lookUp, Self.reading) { read in
-            var found: NamedValue? = .absent
+        var result = ItemResult<SecretValue?>.absent
+        _ = try perform(.lookUp, Self.reading) { read -> Void? in
             for group in groups {
-                found = try ValueLookup(name, group, read.keys, opening: opening, proof)
-                    .run(&read)
-                guard case .absent? = found else { break }
+                let lookup = ValueLookup(name, group, read.keys, opening: opening, proof)
+                guard let found = try lookup.run(&read) else { return nil }
+                result = found
+                guard case .absent = found else { break }
             }
-            return found
+            return ()
         }
-        return found ?? .absent
+        return result
     }
-}
-
-/// What a read by name came to.
-enum NamedValue {
-    /// The value; nil for an item without one, and if it was not to be opened.
-    case value(SecretValue?)
-    case absent
-    /// The item needs a person or a password, and was not opened.
-    case needsPerson
 }
 
 /// One attempt to read the value of the item with a given name in one group.
@@ -98,21 +77,26 @@ private struct ValueLookup {
         self.proof = proof
     }
 
+    /// Which proofs or passwords the item needs is in its details: a search opens them.
+    private static var needsPerson: ItemResult<SecretValue?> { .needsPerson(.proofs([])) }
+
     /// - Returns: nil if something was committed since the keys were read.
-    func run(_ read: inout NamedRead) throws -> NamedValue? {
+    func run(_ read: inout NamedRead) throws -> ItemResult<SecretValue?>? {
         let newest = try run(&read, state.hasher)
         guard case .absent? = newest, let older = state.older else { return newest }
         return try run(&read, older.hasher)
     }
 
-    private func run(_ read: inout NamedRead, _ hasher: IndexHasher) throws -> NamedValue? {
+    private func run(
+        _ read: inout NamedRead, _ hasher: IndexHasher
+    ) throws -> ItemResult<SecretValue?>? {
         let service = hasher.place(of: name.service, in: group)
         if let row = read.keptRow(name.account, service) {
             guard fits(row.header) else { return .absent }
             guard opening || row.header.flags.presence == nil else {
-                return .needsPerson
+                return Self.needsPerson
             }
-            return opening ? try open(row) : .value(try check(row.header))
+            return opening ? try open(row) : .found(try check(row.header))
         }
         let place = service.place(of: name.account)
         let run = try read.connection().value.start()
@@ -125,11 +109,11 @@ private struct ValueLookup {
         let header = try RowHeader(value: run, primaryKey: place.primaryKey)
         guard fits(header) else { return .absent }
         guard !header.flags.isGuarded || (mayOpen(header) && !run.isNull(8)) else {
-            return .needsPerson
+            return Self.needsPerson
         }
-        guard opening else { return .value(try check(header)) }
+        guard opening else { return .found(try check(header)) }
         guard !run.isNull(8) else {
-            return .value(try nothing(header, run))
+            return .found(try nothing(header, run))
         }
         guard SpareMemory.has(3, copiesOf: run.byteCount(8)) else {
             throw SystemError(.outOfMemory, during: "read an item")
@@ -157,16 +141,16 @@ private struct ValueLookup {
         return nil
     }
 
-    private func open(_ row: ValueRow) throws(RowFailure) -> NamedValue {
+    private func open(_ row: ValueRow) throws(RowFailure) -> ItemResult<SecretValue?> {
         let cipher = try state.cipher(opening: row.header)
         if row.header.flags.presence != nil {
             // What an item demands is read once for each proof, where all of it is opened.
-            guard let tag = ValueTag(of: row.secret), proof?.hasGranted(tag) == true
-            else { return .needsPerson }
+            guard let tag = try? PartTag(of: row.secret), proof?.hasGranted(tag) == true
+            else { return Self.needsPerson }
         }
         let parts = ValueParts(header: row.header, names: row.names, details: row.details)
         let secret = row.secret
-        return .value(try cipher.openValue(parts, secret.span, proof))
+        return .found(try cipher.openValue(parts, secret.span, proof))
     }
 
     /// An item without a value: its details say so, or the value was taken away.

@@ -2,7 +2,7 @@
 
 internal import ValetKeychainKeys
 package import ValetKeychainModel
-package import ValetKeychainRows
+internal import ValetKeychainRows
 package import ValetSecretMemory
 
 /// An item as it was read: its attributes and, if asked for, its value.
@@ -51,24 +51,10 @@ extension StoredItem {
     }
 }
 
-/// What a call that may need a person comes to.
-package enum Answer<Result: Sendable>: Sendable {
-    /// What was asked for.
-    case done(Result)
-    /// Nothing was done: these have to be proved first, all of them. Each is there once, with the
-    /// fingers that it is bound to.
-    case authenticationRequired([AccessControl])
-    /// Nothing was done: these passwords are needed first.
-    case passwordRequired(PasswordDemand)
-
-    /// The result, where no user can be asked.
-    ///
-    /// - Throws: ``KeychainFailure/Code/interactionNotAllowed``.
-    func get(_ operation: String) throws(KeychainFailure) -> Result {
-        switch self {
-        case .done(let result): return result
-        case .authenticationRequired, .passwordRequired:
-            throw KeychainFailure(.interactionNotAllowed, during: operation)
-        }
-    }
+/// What a search finds.
+package struct FoundItems<Item: Sendable>: Sendable {
+    /// What could be opened, in the order of the search.
+    package var items: [Item] = []
+    /// Set when rows that matched are damaged; they are not among the items.
+    package var damage: KeychainFailure?
 }

@@ -80,7 +80,7 @@ extension ItemStore {
             for addition in transfer.additions {
                 do {
                     _ = try access.add(addition, for: caller)
-                } catch is AuthenticationDemand {
+                } catch PersonDemand.proofs {
                     throw KeychainFailure(.duplicateItem, during: operation)
                 }
             }

@@ -11,35 +11,22 @@ package import ValetSecretMemory
 extension ItemStore {
     private static let updating = "update items"
 
-    /// Changes every item that matches, or none.
+    /// Changes every item that matches, or none. Every change of an item that needs a person takes
+    /// a proof.
     ///
-    /// - Parameter value: The new value; nil keeps what each item has.
     /// - Returns: How many items were changed.
-    /// - Throws: ``KeychainFailure``: `itemNotFound` if none matches, `duplicateItem` if a primary
-    ///   key is taken, `damaged` if a match is, `missingEntitlement`, `valueTooLarge`,
-    ///   `passcodeNotSet`.
-    package func update(
-        _ query: ItemQuery, _ changes: ItemChanges, value: SecretValue?, for caller: Caller
-    ) throws(KeychainFailure) -> Int {
-        let update = ItemUpdate(query: query, changes: changes, value: value)
-        return try self.update(update, for: caller, PersonAccess(.demanding)).get(Self.updating)
-    }
-
-    /// Like `update(_:_:value:for:)`, for a call that may bring a proof, which every change of
-    /// an item that needs a person takes.
-    ///
-    /// - Throws: Like `update(_:_:value:for:)`; for a new access control, as ``add(_:for:_:)``.
+    /// - Throws: ``KeychainFailure``: `duplicateItem` if a primary key is taken, `damaged` if a
+    ///   match is, `missingEntitlement`, `valueTooLarge`, `passcodeNotSet`; for a new access
+    ///   control, as ``add(_:for:_:)``.
     package func update(
         _ update: ItemUpdate, for caller: Caller, _ person: PersonAccess
-    ) throws(KeychainFailure) -> Answer<Int> {
-        let answer = try perform(.write, Self.updating, for: caller) { access in
+    ) throws(KeychainFailure) -> ItemResult<Int> {
+        let result = try perform(.write, Self.updating, for: caller) { access in
             var access = access
             access.access = person
             return try access.update(update, for: caller)
         }
-        guard let answer else { throw KeychainFailure(.itemNotFound, during: Self.updating) }
-        if case .done(0) = answer { throw notFound(Self.updating) }
-        return answer
+        return result ?? .absent
     }
 }
 
@@ -61,7 +48,7 @@ package struct ItemUpdate: Sendable {
 }
 
 extension RowTransaction {
-    fileprivate func update(_ update: ItemUpdate, for caller: Caller) throws -> Answer<Int> {
+    fileprivate func update(_ update: ItemUpdate, for caller: Caller) throws -> ItemResult<Int> {
         let (query, changes) = (update.query, update.changes)
         let groups = try caller.groups(changing: query.accessGroup, during: operation)
         if let group = changes.accessGroup {
@@ -73,11 +60,11 @@ extension RowTransaction {
         }
         let matches = try openMatches(query, groups)
         // Nothing has been written yet.
-        guard matches.demands.isEmpty else { return .authenticationRequired(matches.demands) }
+        if let demand = matches.demand { return .needsPerson(demand) }
         let demand = try passwordDemand(matches.rows, changes, value: update.value)
-        if let demand { return .passwordRequired(demand) }
+        if let demand { return .needsPerson(demand) }
         for match in matches.rows { try self.update(match, changes, value: update.value) }
-        return .done(matches.rows.count)
+        return matches.rows.isEmpty ? .absent : .found(matches.rows.count)
     }
 
     /// Opens all rows that match, and says what those demand that cannot be.
@@ -85,23 +72,25 @@ extension RowTransaction {
     /// - Throws: ``RowFailure`` if one of them is damaged.
     private func openMatches(
         _ query: ItemQuery, _ groups: [AccessGroup]
-    ) throws -> (rows: [OpenedRow], demands: [AccessControl]) {
+    ) throws -> (rows: [OpenedRow], demand: PersonDemand?) {
         var matches: [OpenedRow] = []
-        var demands: [AccessControl] = []
+        var demands: [PersonDemand] = []
         for found in try state.find(query, groups, store) {
             guard case .row(let row) = found else { throw RowFailure.column }
             let opened = try open(row)
             guard try query.fits(opened.content) else { continue }
-            switch try verdict(on: opened) {
-            case .open where !opened.isClosed: matches.append(opened)
-            case .gone, .skipped: continue
-            // Without its value an item would lose it.
-            case .open, .demanded:
-                guard let demand = try opened.content.accessControl else { continue }
-                if !demands.contains(demand) { demands.append(demand) }
+            switch try judge(opened) {
+            case .found where !opened.isClosed: matches.append(opened)
+            case .found:
+                // Without its value an item would lose it.
+                if let demand = try opened.content.accessControl {
+                    demands.append(.proofs([demand]))
+                }
+            case .absent: break
+            case .needsPerson(let demand): demands.append(demand)
             }
         }
-        return (matches, demands)
+        return (matches, PersonDemand(demands))
     }
 
     /// Changes one item.

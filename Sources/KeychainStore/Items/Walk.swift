@@ -16,8 +16,6 @@ package struct ItemWalk: Sendable {
     /// The rows that come into question.
     var numbers: [Int64]
     var position = 0
-    /// Set when rows that matched are damaged; they are not among the items.
-    package fileprivate(set) var damage: KeychainFailure?
 
     /// Whether every row was looked at.
     package var isAtEnd: Bool { position >= numbers.count }
@@ -55,29 +53,29 @@ extension ItemStore {
     }
 
     /// The next items with their attributes and without their values, in the order of
-    /// ``copy(_:_:for:)``. None need be found before the walk's end. Asks no user: items that need
-    /// a person are among them, and those that are bound to other fingers.
+    /// ``copy(_:_:for:_:)``. A step may find none before the walk's end. Asks no user: items that
+    /// need a person are among them, and those that are bound to other fingers.
     ///
     /// - Throws: ``KeychainFailure/Code/locked`` if an item is; the step may be taken again.
-    package func next(of walk: inout ItemWalk) throws(KeychainFailure) -> [StoredItem] {
+    package func next(
+        of walk: inout ItemWalk
+    ) throws(KeychainFailure) -> FoundItems<StoredItem> {
         let query = walk.query
         // A list shows every item, so it does not matter which fingers are enrolled now.
         let access = PersonAccess(.naming, enrolment: .known([]))
-        let found = try step(of: &walk, Self.walking) { (rows, state) in
-            [
-                try RowOpener(query: query, parts: .attributes, state: state, access: access)
-                    .open(rows)
-            ]
-        }.first
-        walk.damage = walk.damage ?? found?.damage
-        return found?.items ?? []
+        let result = try step(of: &walk, Self.walking) { (rows, state) in
+            try RowOpener(query: query, parts: .attributes, state: state, access: access).open(rows)
+        }
+        guard case .found(let found)? = result else { return FoundItems() }
+        return found
     }
 
-    /// Takes a step: `body` gets the rows, outside of the transaction that has read them.
+    /// Takes a step: `body` gets the rows, outside of the transaction that has read them. Returns
+    /// nil if there is no keychain.
     func step<R>(
         of walk: inout ItemWalk, _ operation: String,
-        _ body: ([FoundRow], RowKeys) throws -> [R]
-    ) throws(KeychainFailure) -> [R] {
+        _ body: ([FoundRow], RowKeys) throws -> R
+    ) throws(KeychainFailure) -> R? {
         let before = walk
         let step = try perform(.read, operation) { snapshot in
             let (rows, end) = try Self.rows(of: before, snapshot.state, snapshot.store)
@@ -85,7 +83,7 @@ extension ItemStore {
             return (try body(rows, snapshot.state), end)
         }
         walk.position = step?.1 ?? walk.numbers.count
-        return step?.0 ?? []
+        return step?.0
     }
 
     /// The rows of a step, and the position behind it.

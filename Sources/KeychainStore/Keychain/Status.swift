@@ -202,7 +202,7 @@ extension ItemStore {
 
     /// The failure of a call that found no item. Its hint reminds of damaged items that were set
     /// aside, which cannot be found either.
-    func notFound(_ operation: String) -> KeychainFailure {
+    package func notFound(_ operation: String) -> KeychainFailure {
         let missing = KeychainFailure(.itemNotFound, during: operation)
         // If the quarantine cannot be read, the failure has no hint.
         let count = try? perform(.inspect, operation) { keys in

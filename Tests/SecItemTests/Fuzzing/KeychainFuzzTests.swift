@@ -108,7 +108,7 @@ extension RuleKeychain {
         var content: [Data: Snapshot] = [:]
         for itemClass in ItemClass.allCases {
             let query = ItemQuery(itemClass, synchronizable: .any)
-            for item in (try? service.session().copy(query, [.attributes, .value])) ?? [] {
+            for item in (try? service.session().copy(query, [.attributes, .value]).items) ?? [] {
                 content[Data(item.reference.bytes)] = Snapshot(
                     group: item.accessGroup.rawValue, isSynchronizable: item.isSynchronizable,
                     protectionClass: item.protectionClass, attributes: item.attributes,

@@ -3,6 +3,7 @@
 import Foundation
 import ValetKeychainKeys
 import ValetKeychainModel
+import ValetKeychainRows
 import ValetKeychainStore
 import ValetSecretMemory
 import ValetSystem
@@ -45,7 +46,7 @@ final class BackupBench {
         let value = Array("v".utf8)
         _ = try bench.store.add(
             Addition(item, value: SecretValue(copying: value.span)),
-            for: Caller(applicationIdentifier: "app"))
+            for: Caller(applicationIdentifier: "app"), PersonAccess(.naming))
         return bench
     }
 

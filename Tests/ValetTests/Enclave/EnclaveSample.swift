@@ -54,7 +54,7 @@ final class EnclaveSample {
         let functions = ServiceFunctions(service: SecItemService(session))
         switch backend {
         case .fake: keychain = SecItemKeychain(fake)
-        case .store: keychain = StoreKeychain(session, functions)
+        case .store: keychain = StoreKeychain(session)
         case .secItem: keychain = SecItemKeychain(functions)
         }
         if hasPasscode, backend != .fake {
