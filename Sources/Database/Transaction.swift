@@ -32,6 +32,36 @@ package struct Transaction: ~Copyable {
     }
 }
 
+/// A part of a write transaction. Dropping it without ``release()`` undoes that part alone.
+///
+/// Some errors make SQLite roll back the whole transaction: a full disk, a failed read or write, no
+/// memory. ``Connection/isInTransaction`` tells afterwards.
+package struct Savepoint: ~Copyable {
+    private let connection: Connection
+    private var hasEnded = false
+
+    /// Begins it, inside a write transaction.
+    ///
+    /// - Throws: ``SystemError/Code/misuse`` outside of a transaction.
+    package init(on connection: Connection) throws(SystemError) {
+        guard connection.isInTransaction else {
+            throw SystemError(.misuse, during: "begin a savepoint", path: connection.path)
+        }
+        try connection.run(.beginSavepoint)
+        self.connection = connection
+    }
+
+    /// Makes the changes a part of the transaction.
+    package consuming func release() throws(SystemError) {
+        try connection.run(.releaseSavepoint)
+        hasEnded = true
+    }
+
+    deinit {
+        if !hasEnded { connection.undoSavepoint() }
+    }
+}
+
 /// A read transaction: all reads inside see the same state. Ends when dropped.
 ///
 /// It must not outlive its call: while it lasts, the log cannot be checkpointed completely.
@@ -60,6 +90,9 @@ package struct ReadTransaction: ~Copyable {
         case beginReading
         case commit
         case rollBack
+        case beginSavepoint
+        case releaseSavepoint
+        case undoSavepoint
 
         fileprivate var sql: StaticString {
             switch self {
@@ -67,6 +100,9 @@ package struct ReadTransaction: ~Copyable {
             case .beginReading: "BEGIN DEFERRED"
             case .commit: "COMMIT"
             case .rollBack: "ROLLBACK"
+            case .beginSavepoint: "SAVEPOINT part"
+            case .releaseSavepoint: "RELEASE part"
+            case .undoSavepoint: "ROLLBACK TO part"
             }
         }
 
@@ -74,7 +110,9 @@ package struct ReadTransaction: ~Copyable {
             switch self {
             case .beginWriting, .beginReading: "begin a transaction"
             case .commit: "commit"
-            case .rollBack: "roll back"
+            case .rollBack, .undoSavepoint: "roll back"
+            case .beginSavepoint: "begin a savepoint"
+            case .releaseSavepoint: "end a savepoint"
             }
         }
     }
@@ -118,6 +156,17 @@ extension Connection {
         guard isInTransaction else { return }
         // This fails only with the device; then the log ends before the transaction.
         try? run(.rollBack)
+    }
+
+    /// Undoes what was written since the savepoint; where that fails, the whole transaction.
+    func undoSavepoint() {
+        guard isInTransaction else { return }
+        do throws(SystemError) {
+            try run(.undoSavepoint)
+            try run(.releaseSavepoint)
+        } catch {
+            rollBack()
+        }
     }
 
     /// Ends a transaction that has only read. Statements that are still reading can continue.

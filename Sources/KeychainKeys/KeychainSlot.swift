@@ -29,6 +29,8 @@ package struct StoreCall {
     /// or write items. A read may see the old keychain for another tenth of a second. All other
     /// calls check at each attempt that the keychain is still in its place.
     package var isRepeated = true
+    /// How many bytes of values the call writes, if it may share its commit with other calls.
+    package var byteCount: Int?
     /// Whether a wrong setting of the process fails the call: false for a lock, which must work.
     package var checksSettings = true
 

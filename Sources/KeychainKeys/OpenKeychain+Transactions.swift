@@ -147,12 +147,13 @@ extension OpenKeychain {
     ///     change that was left undone.
     ///   - own: Opened keys that are used although the keychain may be locked, if they are still
     ///     the keychain's.
+    ///   - batch: Runs other calls in the transaction; nil runs `body` alone.
     /// - Throws: What `body` throws; ``KeychainFailure``: `timedOut`, also if the keychain was
     ///   replaced; `readOnly`, `diskFull`, `newerFormat`. Nothing is changed then in the keychain
     ///   that has its place.
     package func write<R>(
         _ call: StoreCall, isOfItems: Bool = true, with own: OpenKeys? = nil,
-        _ body: (RowTransaction) throws -> R
+        leading batch: WriteBatch? = nil, _ body: (RowTransaction) throws -> R
     ) throws -> R {
         while true {
             let held = try pool.lockForWriting(call.operation, call.deadline)
@@ -164,28 +165,48 @@ extension OpenKeychain {
                 _ = consume transaction
                 // The lock is free while this process waits for the TPM.
                 _ = consume held
+                batch?.handOn()
                 try unseal(facts, call.deadline)
                 continue
             }
             // Nothing changes epochs under the lock: keys that do not fit now never will.
             let state = try settled(keys)
-            try checkMayWrite(state, call, isOfItems)
-            let access = RowTransaction(
-                writer: writer, state: state.rows, now: call.now, operation: call.operation)
-            let result = try body(access)
-            if let program = call.program { try access.record(program) }
-            // The folder may still be replaced between this look and the commit.
-            try pool.checkPlace(during: call.operation)
-            try transaction.commit()
-            // A keychain that was replaced since does not have what was committed.
-            if pool.isReplaced { try pool.checkPlace(during: call.operation) }
+            let result = try run(call, isOfItems, writer, state, body)
+            try batch?.run(on: writer.connection, while: { isOpen(state) }) {
+                try run($0, isOfItems, writer, state, $1)
+            }
+            try commit(transaction, call.operation)
+            batch?.acknowledge(state.facts)
             pool.tendLog(writer)
             let pause = isOfItems ? EpochFinisher(keychain: self).goOn(writer, state) : 0
             _ = consume held
+            batch?.handOn()
             renewIfUsed(state.facts, call.deadline)
             if pause > 0 { _ = call.deadline.sleep(atMost: pause) }
             return result
         }
+    }
+
+    /// Runs one call in the transaction of `writer`.
+    private func run<R>(
+        _ call: StoreCall, _ isOfItems: Bool, _ writer: RowWriter, _ state: OpenKeys,
+        _ body: (RowTransaction) throws -> R
+    ) throws -> R {
+        try checkMayWrite(state, call, isOfItems)
+        let access = RowTransaction(
+            writer: writer, state: state.rows, now: call.now, operation: call.operation)
+        let result = try body(access)
+        if let program = call.program { try access.record(program) }
+        return result
+    }
+
+    /// Makes a transaction permanent, in the keychain that has its place.
+    private func commit(_ transaction: consuming Transaction, _ operation: String) throws {
+        // The folder may still be replaced between this look and the commit.
+        try pool.checkPlace(during: operation)
+        try transaction.commit()
+        // A keychain that was replaced since does not have what was committed.
+        if pool.isReplaced { try pool.checkPlace(during: operation) }
     }
 
     private func keysForWriting(

@@ -29,6 +29,8 @@ package final class OpenKeychain: Sendable {
     private let resealed = Atomic<Int64>(.min)
     private let erasure = Atomic<Int64>(0)
     private let opener = Mutex<PresenceProof?>(nil)
+    /// Calls that write items, of all threads.
+    let writes = WriteQueue()
 
     static let opening = "open the keychain"
 

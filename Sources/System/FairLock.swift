@@ -56,26 +56,30 @@ package final class FairLock: Sendable {
     }
 }
 
-/// One thread in the queue.
+/// One thread in a queue: it waits until another thread wakes it.
 // Sendable because several threads may use a semaphore at once.
-@safe private final class Waiter: @unchecked Sendable {
+@safe package final class Waiter: @unchecked Sendable {
     private let semaphore: UnsafeMutablePointer<sem_t>
 
-    init() {
+    /// Makes one that was not woken.
+    package init() {
         unsafe semaphore = .allocate(capacity: 1)
         unsafe semaphore.initialize(to: sem_t())
         unsafe sem_init(semaphore, 0, 0)
     }
 
     /// Waits until ``wake()`` was called, or the deadline has passed.
-    func wait(until deadline: Deadline) -> Bool {
+    ///
+    /// - Returns: `false` once the deadline has passed.
+    package func wait(until deadline: Deadline) -> Bool {
         while unsafe valet_semaphore_wait(semaphore, deadline.nanoseconds) != 0 {
             guard errno == EINTR else { return false }
         }
         return true
     }
 
-    func wake() {
+    /// Ends the wait, now or when it begins. What this thread wrote before, the other one sees.
+    package func wake() {
         unsafe sem_post(semaphore)
     }
 

@@ -135,7 +135,8 @@ package final class LockFile: @unchecked Sendable {
         file = number
     }
 
-    private func busy() -> SystemError {
+    /// What a wait for the lock that was in vain throws.
+    package func busy() -> SystemError {
         SystemError(.busy, during: Self.operation, path: directory.path(of: name))
     }
 

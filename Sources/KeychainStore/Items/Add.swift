@@ -17,6 +17,8 @@ package struct Addition: Sendable {
         self.item = item
         self.value = value
     }
+
+    var byteCount: Int { value?.byteCount ?? 0 }
 }
 
 /// spec/secitem.md §2, §3.9.
@@ -38,8 +40,9 @@ extension ItemStore {
     package func add(
         _ addition: Addition, for caller: Caller, _ person: PersonAccess
     ) throws(KeychainFailure) -> ItemResult<StoredItem> {
-        let added = try perform(.create, Self.adding, for: caller) {
-            (access) -> ItemResult<StoredItem> in
+        let added = try perform(
+            .create, Self.adding, for: caller, sharing: addition.byteCount
+        ) { (access) -> ItemResult<StoredItem> in
             var access = access
             access.access = person
             do {
@@ -59,7 +62,9 @@ extension ItemStore {
     package func set(
         _ addition: Addition, for caller: Caller
     ) throws(KeychainFailure) {
-        _ = try perform(.create, Self.setting, for: caller) { access in
+        _ = try perform(
+            .create, Self.setting, for: caller, sharing: addition.byteCount
+        ) { access in
             try access.set(addition, for: caller)
         }
     }

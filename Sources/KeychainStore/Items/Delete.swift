@@ -24,8 +24,9 @@ extension ItemStore {
         _ query: ItemQuery, for caller: Caller
     ) throws(KeychainFailure) -> Int {
         let groups = try caller.groups(changing: query.accessGroup, during: Self.deleting)
-        let attempt = try perform(.write, Self.deleting, for: caller) {
-            (access) -> Deletion in
+        let attempt = try perform(
+            .write, Self.deleting, for: caller, sharing: query.namesOneItem ? 0 : nil
+        ) { (access) -> Deletion in
             guard try !access.hasMany(query, groups) else { return .isLarge }
             return .done(try access.delete(query, for: caller))
         }
@@ -59,7 +60,7 @@ extension RowTransaction {
 
     /// Whether more rows come into question than one transaction deletes.
     fileprivate func hasMany(_ query: ItemQuery, _ groups: [AccessGroup]) throws -> Bool {
-        guard query.reference == nil, !query.namesPrimaryKey else { return false }
+        guard !query.namesOneItem else { return false }
         let limit = MassDeletion.wholeCount
         return try state.candidates(query, groups, store, limit: limit + 1).count > limit
     }
@@ -113,6 +114,9 @@ extension RowTransaction {
 }
 
 extension ItemQuery {
+    /// Whether the query names an item in each group, so that few rows come into question.
+    var namesOneItem: Bool { reference != nil || namesPrimaryKey }
+
     /// Whether a row has to be opened to tell whether it matches.
     var hasUnindexedFilter: Bool {
         hostOrSubdomainOfHost != nil || attributes.keys.contains { !$0.isHashed }

@@ -139,6 +139,30 @@ extension ItemStore {
         }
     }
 
+    /// The same for a short write, which may share its commit with those of other threads:
+    /// docs/decisions/0059-shared-commits.md.
+    ///
+    /// - Parameters:
+    ///   - byteCount: How many bytes of values are written; nil for a write that may take long.
+    ///   - body: Runs on this thread, or on another one that writes while this one waits.
+    func perform<R: Sendable>(
+        _ kind: Writing, _ operation: String, for caller: Caller, sharing byteCount: Int?,
+        _ body: @escaping @Sendable (RowTransaction) throws -> R
+    ) throws(KeychainFailure) -> R? {
+        var call = call(operation)
+        call.program = caller.program
+        call.isCreating = kind == .create
+        call.byteCount = byteCount
+        if call.isCreating { try checkLevelOfNew(operation) }
+        var attempts = try slot.value.attempts(call)
+        while true {
+            do {
+                guard let keychain = try attempts.next() else { return nil }
+                return try keychain.share(call, body)
+            } catch { try attempts.repeatUnlessFinal(error) }
+        }
+    }
+
     /// Runs `body` with the keychain itself; nil if there is no keychain.
     func perform<R>(
         _: Inspecting, _ operation: String, _ body: (KeyAccess) throws -> R

@@ -145,7 +145,9 @@ extension ItemStore {
     package func replace(
         _ query: ItemQuery, with addition: Addition, for caller: Caller
     ) throws(KeychainFailure) {
-        _ = try perform(.create, "set an item", for: caller) { access in
+        _ = try perform(
+            .create, "set an item", for: caller, sharing: addition.byteCount
+        ) { access in
             try access.replace(query, with: addition, for: caller)
         }
     }

@@ -21,7 +21,10 @@ extension ItemStore {
     package func update(
         _ update: ItemUpdate, for caller: Caller, _ person: PersonAccess
     ) throws(KeychainFailure) -> ItemResult<Int> {
-        let result = try perform(.write, Self.updating, for: caller) { access in
+        let byteCount = update.query.namesOneItem ? update.value?.byteCount ?? 0 : nil
+        let result = try perform(
+            .write, Self.updating, for: caller, sharing: byteCount
+        ) { access in
             var access = access
             access.access = person
             return try access.update(update, for: caller)

@@ -44,7 +44,7 @@ extension ItemStore {
             ? try caller.groups(changing: query.accessGroup, during: Self.walking)
             : try caller.groups(searching: query.accessGroup, during: Self.walking)
         let numbers = try perform(.read, Self.walking) { snapshot in
-            guard query.reference == nil, !query.namesPrimaryKey else {
+            guard !query.namesOneItem else {
                 return try snapshot.state.find(query, groups, snapshot.store).map(\.number)
             }
             return try snapshot.state.candidates(query, groups, snapshot.store)
