@@ -57,6 +57,7 @@ import ValetSecretMemory
         case "hold": holder = try TransactionHolder(folder: words[0])
         case "examine": return try holder?.examine() ?? "nothing held"
         case "release": holder = nil
+        case "sharing": try Sharing.record(words)
         default: return try Self.result(of: verb, words)
         }
         return ""
