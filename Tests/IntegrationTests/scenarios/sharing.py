@@ -134,8 +134,7 @@ def threads(world):
 
 @scenario(script=CRASH_TEST)
 def killed(world):
-    """A kill of a process whose threads share commits loses no acknowledged write and leaves
-    nothing half done."""
+    """A kill of a process whose threads share commits loses no acknowledged write."""
     end = time.monotonic() + (180 if world.is_thorough else 5)
     running, calls, count = {}, [], 0
     while time.monotonic() < end or running:
