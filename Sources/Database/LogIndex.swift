@@ -19,10 +19,18 @@ package import ValetSystem
         fileprivate init(_ words: InlineArray<6, UInt64>) { self.words = words }
 
         package static func == (left: Self, right: Self) -> Bool {
-            left.words.indices.allSatisfy { left.words[$0] == right.words[$0] }
+            left.matches { right.words[Int($0)] }
         }
 
-        /// The bytes as they lie in memory.
+        /// Whether `word` gives each word of the header. One comparison after the other, because a
+        /// loop over a range costs more than what it does here.
+        @inline(__always)
+        fileprivate func matches(_ word: (Int32) -> UInt64) -> Bool {
+            words[0] == word(0) && words[1] == word(1) && words[2] == word(2)
+                && words[3] == word(3) && words[4] == word(4) && words[5] == word(5)
+        }
+
+        /// The bytes in the order of memory.
         var bytes: [UInt8] {
             words.indices.flatMap { place in
                 let word = words[place].littleEndian
@@ -47,6 +55,11 @@ package import ValetSystem
 
     /// The header at this moment. While SQLite writes it, it differs from every other.
     package var header: Header { header(at: 0) }
+
+    /// Whether the header is still `known`: each read asks this.
+    package func isAt(_ known: Header) -> Bool {
+        known.matches { place in unsafe valet_log_index_word(memory, place) }
+    }
 
     /// Both copies, of which SQLite writes the second first.
     var headers: (first: Header, second: Header) { (header(at: 0), header(at: 6)) }

@@ -7,7 +7,7 @@ package import ValetKeychainRows
 internal import ValetSystem
 
 /// What reads by name keep for later reads of the process: rows, sealed as they are in the
-/// database, and the keys that open them. ``OpenKeychain`` has one.
+/// database, and the keys that open them. Each ``OpenKeychain`` owns one.
 ///
 /// All of it belongs to one commit and is used only while that is the last one, which the header of
 /// the log's index tells without a system call: docs/decisions/0060-reads-without-transactions.md.
@@ -44,7 +44,7 @@ final class KeptRows: Sendable {
     func current() -> (keys: OpenKeys, commit: LogIndex.Header)? {
         contents.withLock { contents in
             guard let commit = contents.commit, let keys = contents.keys,
-                contents.index?.header == commit
+                let index = contents.index, index.isAt(commit)
             else { return nil }
             return (keys, commit)
         }
@@ -52,7 +52,7 @@ final class KeptRows: Sendable {
 
     /// Whether `commit` is the last one.
     func isLast(_ commit: LogIndex.Header) -> Bool {
-        contents.withLock { $0.index?.header == commit }
+        contents.withLock { $0.index?.isAt(commit) ?? false }
     }
 
     /// The row of an account as of `commit`, if it was read before.
@@ -60,7 +60,7 @@ final class KeptRows: Sendable {
         _ account: String, _ service: ServicePlace, at commit: LogIndex.Header
     ) -> ValueRow? {
         contents.withLock { contents in
-            guard contents.commit == commit, !contents.rows.isEmpty else { return nil }
+            guard let known = contents.commit, known == commit else { return nil }
             return contents.rows[Key(service: service, account: account)]
         }
     }
@@ -74,7 +74,9 @@ final class KeptRows: Sendable {
         guard row.secret.count <= Self.largestByteCount, account.utf8.allSatisfy({ $0 < 128 })
         else { return }
         contents.withLock { contents in
-            guard contents.commit == commit, contents.rows.count < Self.capacity else { return }
+            guard let known = contents.commit, known == commit,
+                contents.rows.count < Self.capacity
+            else { return }
             contents.rows[Key(service: service, account: account)] = row
         }
     }
@@ -95,8 +97,8 @@ final class KeptRows: Sendable {
     func keep(_ keys: OpenKeys, at commit: LogIndex.Header?) -> LogIndex.Header? {
         guard let commit else { return nil }
         return contents.withLock { contents in
-            guard contents.index?.header == commit else { return nil }
-            if contents.commit != commit || contents.keys !== keys {
+            guard let index = contents.index, index.isAt(commit) else { return nil }
+            if contents.keys !== keys || contents.commit.map({ $0 == commit }) != true {
                 contents.rows.removeAll(keepingCapacity: true)
             }
             (contents.commit, contents.keys) = (commit, keys)

@@ -124,11 +124,24 @@ package final class KeychainSlot: Sendable {
         let creation = KeychainCreation(call.location, call.deadline)
         let fresh = try call.isCreating ? creation.openOrCreate() : creation.open()
         guard let fresh else { return nil }
-        // Of two threads that open at once the first wins: one set of connections per process.
-        let current = keychain.withLock { $0 }
-        if let current, try current.pool.isInPlace() { return current }
-        keychain.withLock { $0 = fresh }
-        return fresh
+        return try keep(fresh)
+    }
+
+    /// Keeps a keychain that was just opened, unless another thread was faster: a process has one
+    /// set of connections.
+    ///
+    /// - Returns: The keychain that is kept.
+    private func keep(_ fresh: OpenKeychain) throws -> OpenKeychain {
+        while true {
+            let known = keychain.withLock { $0 }
+            if let known, try known.pool.isInPlace() { return known }
+            let isKept = keychain.withLock { keychain in
+                guard keychain === known else { return false }
+                keychain = fresh
+                return true
+            }
+            if isKept { return fresh }
+        }
     }
 
     /// Forgets a keychain that was replaced. Its files are closed once the last call that uses it

@@ -4,6 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 import ValetKeychainModel
+import ValetSystem
 import ValetTestValues
 
 @testable import ValetKeychainKeys
@@ -66,6 +67,28 @@ import ValetTestValues
         #expect(thrown == [])
         #expect(try keychain.items(.generic()).count == 16)
         #expect(keychain.damage() == [])
+    }
+
+    @Test func `Threads that open a keychain at once share one set of connections`() throws {
+        try keychain.add(.generic("a"))
+        let location = keychain.store.location
+        let slot = KeychainRegistry.slot(for: location.folder)
+        for _ in 0..<50 {
+            slot.close()
+            let opened = Mutex<[OpenKeychain]>([])
+            let thrown = onThreads(4) { _ in
+                let call = StoreCall(
+                    operation: "test", location: location,
+                    deadline: Deadline(after: .seconds(5)), now: Moment(nanoseconds: 0))
+                var attempts = try slot.attempts(call)
+                guard let keychain = try attempts.next() else { return }
+                opened.withLock { $0.append(keychain) }
+            }
+            #expect(thrown == [])
+            let keychains = opened.withLock { $0 }
+            #expect(keychains.count == 4)
+            #expect(Set(keychains.map(ObjectIdentifier.init)).count == 1)
+        }
     }
 
     @Test func `Of many threads that add the same item one succeeds`() throws {
