@@ -7,7 +7,7 @@ import statistics
 import subprocess
 
 from . import figures
-from .stage import ROOT, Programs, Stage
+from .stage import ROOT, Programs, Stage, go_first
 
 
 def programs_of(commit):
@@ -35,6 +35,7 @@ def compare(commit, sizes, runs, folder, tasks):
     """Prints what both take, and how this tree compares: above 1 it is faster. Both are divided by
     plain SQLite's time in the same run, because a disk's speed changes from run to run."""
     sides = [programs_of(commit), Programs()]
+    go_first()
     title = "measure"
     print(f"{title:34}{'items':>10}{'before':>12}{'now':>12}{'ratio':>9}{'now':>9}{'faster':>9}")
     for size in sizes:

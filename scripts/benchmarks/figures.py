@@ -40,6 +40,28 @@ def _median(found):
     return dict(found[0], values=middle("values"), ratios=middle("ratios"))
 
 
+def derived(found):
+    """How much longer a call takes with the most items than with the fewest, and how many times
+    the writes of one thread 16 threads make."""
+    by_name = {(each["measure"], each["items"]): each for each in found}
+    sizes = sorted({each["items"] for each in found if each["measure"] == "get uniform"})
+    results = []
+    for name in ("get uniform", "get zipf", "set existing", "set new"):
+        if len(sizes) > 1:
+            few, many = by_name[name, sizes[0]]["values"], by_name[name, sizes[-1]]["values"]
+            growth = {store: many[store] / few[store] for store in many}
+            results.append(figure(f"growth from {sizes[0]} items: {name}", sizes[-1], "times",
+                                  **growth))
+    for name, size in ((name, size) for name in ("set existing", "set new") for size in sizes
+                       if (name + ", 1 thread", size) in by_name):
+        one, many = (by_name[f"{name}, {threads}", size]["values"]
+                     for threads in ("1 thread", "16 threads"))
+        rates = {store: one[store] / many[store] for store in one}
+        results.append(dict(figure(f"16 threads by one: {name}", size, "times", **rates),
+                            ratios={}))
+    return results
+
+
 def header():
     names = ("raw random", "raw ordered", "lmdb", "valet", "ratio", "ordered")
     return _line("measure", "items", *names)

@@ -52,8 +52,9 @@ def _turn(crowd, seconds):
         process.stdin.write(f"{seconds}\n")
         process.stdin.flush()
     answers = [process.stdout.readline().split() for process in crowd]
-    writes = sum(int(count) for count, _ in answers)
-    return seconds * 1e6 / writes, max(float(wait) for _, wait in answers)
+    writes = sum(int(count) for count, _, _ in answers)
+    longest = max(float(time) for _, time, _ in answers)
+    return longest / writes, max(float(wait) for _, _, wait in answers)
 
 
 def _medians(by_store):

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// Times one thread's calls of all stores side by side, first writes first.
+/// Times one thread's calls of all stores side by side.
 struct Measurement {
     let itemCount: Int
     let folder: String
@@ -19,53 +19,18 @@ struct Measurement {
     }
 
     func run() throws {
-        try firstWrites()
-        try warmUp()
+        try WarmUp(itemCount: itemCount, folder: folder).beginLogsAnew(of: subjects)
         try read("uniform", .uniform(itemCount))
         try read("zipf", .zipf(itemCount))
         try write()
         if itemCount <= 10_000 { try list() }
     }
 
-    /// The first writes on a fresh copy. Each allocates room for the log, for which the file system
-    /// commits its own journal.
-    private func firstWrites() throws {
-        var numbers = RandomNumbers(seed: 1)
-        let turns = Turns(subjects: subjects, rounds: 20, perBlock: 5)
-        let blocks = try turns.blocks {
-            .random(in: 0..<itemCount, using: &numbers)
-        } _: {
-            try $0.set($1, $2)
-        }
-        report(Figure("set existing, fresh log", itemCount, blocks: blocks))
-    }
-
-    /// Writes until each log was begun anew once: from then on its file is only overwritten.
-    private func warmUp() throws {
-        var numbers = RandomNumbers(seed: 2)
-        var said: [String] = []
-        for subject in subjects {
-            guard let start = subject.logSequence(in: folder) else { continue }
-            var count = 0
-            while subject.logSequence(in: folder) == start {
-                precondition(count < 100_000, "the log of \(subject.label) is never begun anew")
-                for _ in 0..<50 {
-                    let number = Int.random(in: 0..<itemCount, using: &numbers)
-                    try subject.store.set(
-                        subject.name(number), sampleValue(.random(in: 0 ... .max)))
-                    count += 1
-                }
-            }
-            said.append("\(subject.label) after \(count) writes")
-        }
-        let text =
-            "(\(itemCount) items, each log was begun anew: \(said.joined(separator: ", ")))\n"
-        FileHandle.standardError.write(Data(text.utf8))
-    }
-
     private func read(_ kind: String, _ popularity: Popularity) throws {
         var numbers = RandomNumbers(seed: 3)
-        // Fills the stores' caches, as those of a program are that runs for a while.
+        // Fills the stores' caches, as those of a program are that runs for a while. A write drops
+        // what earlier reads left in them.
+        for subject in subjects { try subject.store.set(subject.name(0), sampleValue(1)) }
         let warmUp = Turns(subjects: subjects, rounds: 10, perBlock: min(30 * itemCount, 30_000))
         _ = try warmUp.blocks {
             popularity.draw(&numbers)
@@ -85,13 +50,25 @@ struct Measurement {
             try store.get(name)
         }
         reportPercentiles("get \(kind)", each)
-        guard kind == "uniform" else { return }
+        guard kind == "uniform" else { return try readBetweenWrites(popularity) }
         let contains = try turns.blocks {
             popularity.draw(&numbers)
         } _: { store, name, _ in
             try store.contains(name)
         }
         report(Figure("contains", itemCount, blocks: contains))
+    }
+
+    /// A hundred reads after each write, which may make a store forget what it keeps in memory.
+    private func readBetweenWrites(_ popularity: Popularity) throws {
+        var numbers = RandomNumbers(seed: 7)
+        let turns = Turns(subjects: subjects, rounds: isQuick ? 51 : 201, perBlock: 101)
+        let gets = try turns.blocksAfterWrite {
+            popularity.draw(&numbers)
+        } _: { store, name, _ in
+            try store.get(name)
+        }
+        report(Figure("get zipf after each set", itemCount, blocks: gets))
     }
 
     private func write() throws {

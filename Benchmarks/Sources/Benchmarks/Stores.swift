@@ -103,17 +103,6 @@ struct Subject {
         case .valet: store = ValetStore(valet: ValetStore.named("benchmark"))
         }
     }
-
-    /// How often the store's log was begun anew; nil for a store without a log, or a new one.
-    func logSequence(in folder: String) -> UInt32? {
-        guard label != .lmdb else { return nil }
-        let file = label == .valet ? "keychain/keychain.db" : label.rawValue + ".db"
-        guard let log = FileHandle(forReadingAtPath: "\(folder)/\(file)-wal"),
-            let header = try? log.read(upToCount: 16), header.count == 16
-        else { return nil }
-        // The checkpoint sequence number, big-endian: SQLite's file format, "WAL Header Format".
-        return header[12..<16].reduce(0) { $0 << 8 | UInt32($1) }
-    }
 }
 
 /// 64 bytes that differ from one write to the next: the same ones again would cost nothing.

@@ -23,6 +23,20 @@ struct Turns {
         }
     }
 
+    /// As above, for blocks that begin with a write, which is not timed.
+    func blocksAfterWrite(
+        _ numbers: () -> Int, _ operation: Operation
+    ) throws -> [Subject.Label: [Double]] {
+        try times(numbers) { store, work in
+            let (name, value) = work[0]
+            try store.set(name, value)
+            let time = try microseconds(per: work.count - 1) {
+                for (name, value) in work.dropFirst() { try operation(store, name, value) }
+            }
+            return [time]
+        }
+    }
+
     /// Microseconds of each operation, by store; among them some 0.03 for looking at the clock.
     func each(_ numbers: () -> Int, _ operation: Operation) throws -> [Subject.Label: [Double]] {
         try times(numbers) { store, work in

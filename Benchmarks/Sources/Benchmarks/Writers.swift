@@ -14,6 +14,8 @@ struct Writers {
 
     /// For 1, 4 and 16 threads, microseconds until one more write is on disk, and what each waits.
     func measureThreads(_ report: (Figure) -> Void) throws {
+        let written = [Subject.Label.random, .valet].compactMap { Subject($0, in: folder) }
+        try WarmUp(itemCount: itemCount, folder: folder).beginLogsAnew(of: written)
         let raw = Mutex(RawStore(path: folder + "/random.db"))
         let ours = ValetStore(valet: ValetStore.named("benchmark"))
         let lmdb = LMDBStore(path: folder + "/lmdb.db")
@@ -59,7 +61,7 @@ struct Writers {
         for thread in 0..<threads {
             group.enter()
             Thread.detachNewThread {
-                let times = Self.write(until: end, seed: thread, itemCount, adding: adding, set)
+                let times = Self.write(until: end, itemCount, adding: adding, set)
                 waits.withLock { $0 += times }
                 group.leave()
             }
@@ -71,10 +73,11 @@ struct Writers {
 
     /// What each write took, in microseconds.
     private static func write(
-        until end: UInt64, seed: Int, _ itemCount: Int, adding: Bool,
+        until end: UInt64, _ itemCount: Int, adding: Bool,
         _ set: (String, [UInt8]) throws -> Void
     ) -> [Double] {
-        var numbers = RandomNumbers(seed: UInt64(seed))
+        // Never the same values again: SQLite would not write them.
+        var numbers = RandomNumbers(seed: .random(in: 0 ... .max))
         var clock = [DispatchTime.now().uptimeNanoseconds]
         while let last = clock.last, last < end {
             let number =
@@ -92,18 +95,20 @@ struct Writers {
     }
 
     /// One process of several. Says `ready`, waits for a line that says how many seconds it
-    /// writes, says how many writes it made and how long the slowest hundredth of them took, and
-    /// so on until the input ends.
+    /// writes, and says how many writes it made, how many microseconds that took, and how long the
+    /// slowest hundredth of them took; so on until the input ends.
     func serve(_ subject: Subject, adding: Bool) throws {
         try subject.store.set(subject.name(0), sampleValue(0))
         Self.next.store(Int(getpid()) * 10_000_000, ordering: .relaxed)
         say("ready")
         while let line = readLine(), let seconds = Double(line) {
-            let end = DispatchTime.now().uptimeNanoseconds + UInt64(seconds * 1e9)
-            let times = Self.write(until: end, seed: Int(getpid()), itemCount, adding: adding) {
+            let start = DispatchTime.now().uptimeNanoseconds
+            let end = start + UInt64(seconds * 1e9)
+            let times = Self.write(until: end, itemCount, adding: adding) {
                 try subject.store.set($0, $1)
             }
-            say(String(format: "%d %.1f", times.count, percentile(0.99, of: times)))
+            let time = Double(DispatchTime.now().uptimeNanoseconds - start) / 1000
+            say(String(format: "%d %.1f %.1f", times.count, time, percentile(0.99, of: times)))
         }
     }
 }
