@@ -42,8 +42,8 @@ class Programs:
 
 
 def go_first():
-    """Lets what is measured run before other programs, which would delay it by up to 4 ms after
-    each sync."""
+    """Lets what is measured run before other programs. Otherwise most syncs on a busy machine end
+    with a wait of up to 4 ms, one tick of the kernel."""
     try:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(10))
     except PermissionError:
