@@ -36,8 +36,8 @@ def compare(commit, sizes, runs, folder, tasks):
     plain SQLite's time in the same run, because a disk's speed changes from run to run."""
     sides = [programs_of(commit), Programs()]
     go_first()
-    title = "measure"
-    print(f"{title:34}{'items':>10}{'before':>12}{'now':>12}{'ratio':>9}{'now':>9}{'faster':>9}")
+    columns = ("items", "before", "now", "ratio before", "ratio now", "faster")
+    print(f"{'measure':34}" + "".join(f"{column:>13}" for column in columns))
     for size in sizes:
         with Stage(sides[0], folder) as before, Stage(sides[1], folder) as now:
             results = ([], [])
@@ -62,6 +62,6 @@ def _show(key, before, now):
         return statistics.median(each[field][store] for each in found)
 
     gains = [b["ratios"]["random"] / a["ratios"]["random"] for a, b in zip(before, now)]
-    print(f"{key[0] + ', us':34}{key[1]:>10}{median(before, 'values', 'valet'):12.2f}"
-          f"{median(now, 'values', 'valet'):12.2f}{median(before, 'ratios', 'random'):9.2f}"
-          f"{median(now, 'ratios', 'random'):9.2f}{statistics.median(gains):9.2f}", flush=True)
+    print(f"{key[0] + ', us':34}{key[1]:>13}{median(before, 'values', 'valet'):13.2f}"
+          f"{median(now, 'values', 'valet'):13.2f}{median(before, 'ratios', 'random'):13.2f}"
+          f"{median(now, 'ratios', 'random'):13.2f}{statistics.median(gains):13.2f}", flush=True)
