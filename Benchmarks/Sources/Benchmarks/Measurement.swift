@@ -30,7 +30,9 @@ struct Measurement {
         var numbers = RandomNumbers(seed: 3)
         // Fills the stores' caches, as those of a program are that runs for a while. A write drops
         // what earlier reads left in them.
-        for subject in subjects { try subject.store.set(subject.name(0), sampleValue(1)) }
+        for subject in subjects {
+            try subject.store.set(subject.name(0), sampleValue(.random(in: 0 ... .max)))
+        }
         let warmUp = Turns(subjects: subjects, rounds: 10, perBlock: min(30 * itemCount, 30_000))
         _ = try warmUp.blocks {
             popularity.draw(&numbers)
