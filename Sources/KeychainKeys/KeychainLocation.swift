@@ -184,12 +184,3 @@ extension KeychainLocation {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 }
-
-/// The environment variables that this process trusts: none if it has more rights than its
-/// caller.
-package enum TrustedEnvironment {
-    /// The value of the variable `name`; nil if it is not set or not trusted.
-    package static func value(_ name: String) -> String? {
-        Environment.ofProcess.value(name)
-    }
-}

@@ -29,7 +29,7 @@ package final class LockStates: Sendable {
     @Sendable private static func chosenProvider() -> LockStateProvider {
         LockStateProvider(
             for: .ofProcess(
-                setting: TrustedEnvironment.value(variable),
+                setting: Environment.ofProcess.value(variable),
                 isElevated: Environment.ofProcess.isElevated))
     }
 
@@ -38,7 +38,7 @@ package final class LockStates: Sendable {
     ///
     /// - Throws: ``KeychainFailure/Code/invalidRequest``.
     static func checkSetting(during operation: String) throws(KeychainFailure) {
-        guard let setting = TrustedEnvironment.value(variable),
+        guard let setting = Environment.ofProcess.value(variable),
             !LockStateProvider.settings.contains(setting)
         else { return }
         throw KeychainFailure(

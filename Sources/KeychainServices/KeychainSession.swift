@@ -6,6 +6,7 @@ package import ValetKeychainModel
 package import ValetKeychainRows
 package import ValetKeychainStore
 package import ValetSecretMemory
+internal import ValetSystem
 internal import ValetUserPresence
 
 /// One application's view of one keychain. `Valet`, `KeychainSwift`, `SecItem` and the `valet`
@@ -44,7 +45,8 @@ package struct KeychainSession: Sendable {
         return try remembering { () throws(KeychainFailure) in
             try checkSettings()
             let location = try KeychainLocation.ofThisProcess()
-            let identity = try ApplicationIdentity.current(environment: TrustedEnvironment.value)
+            let identity = try ApplicationIdentity.current(
+                environment: Environment.ofProcess.value)
             var caller = identity.caller
             caller.groupHint = identity.groupHint
             return SessionSlot.current.value.keep(KeychainSession(ItemStore(location), caller))

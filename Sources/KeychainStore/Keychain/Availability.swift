@@ -86,7 +86,7 @@ extension KeyAccess {
 
     private func availabilityWithoutPasscode(
         _ facts: KeychainHeader
-    ) throws(KeychainFailure) -> KeychainAvailability? {
+    ) throws(KeychainFailure) -> KeychainAvailability {
         var found = KeychainAvailability(
             state: .noPasscode, level: facts.newest.level, openKeys: .all,
             isAnnounced: !keychain.directory.isReadOnly)
