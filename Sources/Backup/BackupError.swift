@@ -116,10 +116,10 @@ extension BackupError: CustomStringConvertible {
     package var hint: String? {
         switch code {
         case .wrongPassphrase:
-            "it is the passphrase that was chosen when this backup was made; case and spaces count"
+            "use the passphrase that was chosen for this backup; case and spaces count"
         case .emptyPassphrase: "choose a passphrase"
-        case .damaged: "use another copy of this backup, or an older one"
-        case .truncated: "the file was not copied whole: copy it again"
+        case .damaged: "use another copy of this backup, or an older backup"
+        case .truncated: "the file was not copied completely: copy it again"
         case .notABackup: "name a file that `valet backup create` has made"
         case .newer: "use a newer version of valet"
         case .destinationExists: "choose another name; `--force` replaces the file"
@@ -144,10 +144,10 @@ extension BackupError.Code {
         case .notABackup: "it is not a backup"
         case .newer: "it was made by a newer version"
         case .notMigratable: "the item may not leave this device"
-        case .invalidItem: "no item can be like this"
+        case .invalidItem: "it is not a valid item"
         case .tooLarge: "too large"
         case .destinationExists: "the file exists already"
-        case .unsuitablePath: "something else stands where a file must be"
+        case .unsuitablePath: "not a regular file"
         case .missing: "there is no such file or folder"
         case .denied: "permission denied, or read-only"
         case .diskFull: "no space left"

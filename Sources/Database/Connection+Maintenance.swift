@@ -20,7 +20,7 @@ extension Connection {
         /// Frames in the log.
         package let frameCount: Int
         /// How many of them are now in the database file.
-        package let takenOverCount: Int
+        package let checkpointedCount: Int
     }
 
     /// Moves committed pages from the log into the database file. The caller holds the lock file.
@@ -29,14 +29,14 @@ extension Connection {
     ///   checkpoint blocked it until the deadline, `misuse` inside a transaction.
     @discardableResult
     package func checkpoint(_ mode: CheckpointMode) throws(SystemError) -> CheckpointResult {
-        let database = unsafe try openDatabase("take over the log")
+        let database = unsafe try openDatabase("checkpoint the log")
         var frameCount: Int32 = 0
-        var takenOverCount: Int32 = 0
+        var checkpointedCount: Int32 = 0
         let code = unsafe sqlite3_wal_checkpoint_v2(
-            database, "main", Self.number(of: mode), &frameCount, &takenOverCount)
-        try check(code, "take over the log")
+            database, "main", Self.number(of: mode), &frameCount, &checkpointedCount)
+        try check(code, "checkpoint the log")
         let result = CheckpointResult(
-            frameCount: Int(max(0, frameCount)), takenOverCount: Int(max(0, takenOverCount)))
+            frameCount: Int(max(0, frameCount)), checkpointedCount: Int(max(0, checkpointedCount)))
         walFrameCount = result.frameCount
         return result
     }

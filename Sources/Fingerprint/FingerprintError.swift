@@ -91,7 +91,7 @@ extension FingerprintError.Code {
         case .libraryAbsent: "libsystemd cannot be loaded"
         case .claimed: "another program uses the fingerprint reader"
         case .notPermitted: "this session may not use the fingerprint reader"
-        case .timedOut: "nobody put a finger on the reader in time"
+        case .timedOut: "no finger was put on the reader in time"
         case .cancelled: "cancelled"
         case .untrusted: "the fingerprint service belongs to the wrong user"
         case .elevated: "the program has more rights than its caller"

@@ -146,7 +146,7 @@ struct FingerprintSession: ~Copyable {
     /// Releases the reader. If this fails, closing the connection releases it.
     private mutating func release(_ device: BusObject, _ limit: WaitLimit) {
         for member in ["VerifyStop", "Release"] {
-            let call = BusCall(member, of: device, on: service, to: "let go of the reader")
+            let call = BusCall(member, of: device, on: service, to: "release the reader")
             do throws(SystemBusError) {
                 try bus.call(call, limit)
             } catch {
@@ -216,7 +216,7 @@ extension FingerprintSession {
         let call = BusCall(
             "Get", of: BusObject(path: path, interface: "org.freedesktop.DBus.Properties"),
             on: service, [Self.deviceInterface, name],
-            to: "learn the reader's \(name)")
+            to: "read the reader's \(name)")
         guard let text = try values(call, limit).first?.text else {
             throw FingerprintError(.malformed, during: call.operation)
         }

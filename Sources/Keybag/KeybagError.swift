@@ -62,15 +62,15 @@ extension KeybagError: CustomStringConvertible {
         case .malformed: "not of the right form"
         case .newer: "made by a newer version"
         case .tampered: "it has been changed"
-        case .wrongDeviceSecret: "the device key is another one's"
+        case .wrongDeviceSecret: "wrong device key"
         case .wrongPasscode: "wrong passcode"
-        case .wrongRecoveryKey: "the recovery key is another one's"
+        case .wrongRecoveryKey: "wrong recovery key"
         case .noRecoveryKey: "there is no recovery key"
         case .mistypedRecoveryKey(let mistake): mistake.description
         case .emptyPasscode: "a passcode cannot be empty"
         case .passcodeTooLong: "a passcode has at most \(Passcode.maximalByteCount) bytes"
         case .outOfMemory: "not enough memory"
-        case .needsProtector: "it takes something else to open it"
+        case .needsProtector: "it needs another kind of protector"
         }
     }
 }

@@ -137,10 +137,10 @@ extension RecoveryKeyMistake: CustomStringConvertible {
     package var description: String {
         switch self {
         case .character(let position):
-            "a character that no recovery key has, at position \(position)"
+            "invalid character at position \(position)"
         case .length(let characterCount):
             "wrong length: \(characterCount) characters instead of \(RecoveryKey.characterCount)"
-        case .check: "mistyped: the check characters do not fit"
+        case .check: "mistyped: the check characters are wrong"
         }
     }
 }

@@ -223,7 +223,7 @@ extension DeviceKeyFolder {
     /// The failure if the device key in use is missing: then nothing may be erased.
     static func notSeen(_ path: String) -> KeychainFailure {
         KeychainFailure(
-            .incomplete, during: "erase old keys", message: "the device key in use is not there",
+            .incomplete, during: "erase old keys", message: "the device key in use is missing",
             path: path, hint: "put device.key back from a copy")
     }
 

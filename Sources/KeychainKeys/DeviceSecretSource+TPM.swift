@@ -163,7 +163,7 @@ extension DeviceSecretSource {
             return try SymmetricKey(bytes)
         } catch {
             throw KeychainFailure(
-                .keyUnavailable, during: operation, message: "what the TPM gives out is no key",
+                .keyUnavailable, during: operation, message: "the TPM released no key",
                 hint: KeychainFailure.recoveryHint)
         }
     }

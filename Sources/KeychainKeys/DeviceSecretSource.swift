@@ -157,7 +157,7 @@ package struct DeviceSecretSource {
         case (.missing, .ownFile):
             KeychainFailure(
                 .incomplete, during: Self.operation,
-                message: "the keychain is there, its device key is not", path: path(of: source),
+                message: "the keychain's device key is missing", path: path(of: source),
                 hint: "put device.key back from a copy, or run `valet recovery use`")
         case (.missing, _):
             KeychainFailure(

@@ -222,7 +222,7 @@ extension KeyAccess {
         guard try keychain.directory.availableByteCount() >= needed else {
             throw KeychainFailure(
                 .diskFull, during: operation,
-                message: "changing the keys takes \(needed >> 20) MiB of free space",
+                message: "changing the keys needs \(needed >> 20) MiB of free space",
                 path: keychain.directory.path, hint: "make room on that disk first")
         }
     }

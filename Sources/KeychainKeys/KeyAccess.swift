@@ -94,7 +94,7 @@ package struct KeyAccess {
         guard let typed = passcode else {
             try source.check(facts, until: deadline)
             throw KeychainFailure(
-                .interactionNotAllowed, during: operation, message: "it takes the passcode",
+                .interactionNotAllowed, during: operation, message: "the passcode is needed",
                 hint: "give the keychain's passcode")
         }
         guard facts.newest.protector != .tpmAndPasscode else {

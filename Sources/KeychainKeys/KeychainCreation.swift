@@ -108,9 +108,9 @@ struct KeychainCreation {
     private func loneKey() -> KeychainFailure {
         KeychainFailure(
             .incomplete, during: Self.opening,
-            message: "the device key is there, the keychain's database is not",
+            message: "the device key exists, but the keychain's database is missing",
             path: location.folder + "/" + KeychainFile.database,
-            hint: "put keychain.db back from a copy, or move the device key away to start anew")
+            hint: "put keychain.db back from a copy, or move the device key away to start again")
     }
 
     /// Finishes a creation that wrote the device key, but did not give the database its name.

@@ -80,8 +80,8 @@ extension KeychainFailure {
     package static func unlockHint(ofProcess: Bool) -> String {
         guard ofProcess else { return "run `valet unlock`" }
         return
-            "this process unlocks for itself: with `ValetKeychain.unlock(passcode:)`, or with what "
-            + "the descriptor gives whose number is in $VALET_PASSCODE_FD when it starts"
+            "call `ValetKeychain.unlock(passcode:)`, or set $VALET_PASSCODE_FD to a descriptor "
+            + "that supplies the passcode"
     }
 
     /// The failure for a device key whose id is not the one that the keybag names.
@@ -169,7 +169,8 @@ extension SystemError.Code {
         switch self {
         case .busy: "another process holds the keychain; `valet doctor` says more"
         case .diskFull: "make room on the disk; nothing was changed"
-        case .readOnly: "make the keychain's folder writable, or set VALET_HOME to one that is"
+        case .readOnly:
+            "make the keychain's folder writable, or set VALET_HOME to a writable folder"
         case .corrupt, .notADatabase, .schemaMismatch: "run `valet doctor`"
         default: nil
         }
@@ -209,9 +210,9 @@ extension KeychainFailure {
         switch code {
         case .wrongAuthorization(.none): "wrong passcode"
         case .wrongAuthorization(.some(let left)):
-            "wrong passcode: the TPM takes \(left == 1 ? "1 more try" : "\(left) more tries")"
+            "wrong passcode: the TPM allows \(left == 1 ? "1 more try" : "\(left) more tries")"
         case .tooFewTries(let left, let limit):
-            "the passcode was not tried: the TPM takes \(left) more of \(limit) tries"
+            "the passcode was not tried: the TPM allows \(left) more of \(limit) tries"
         default: code.explanation
         }
     }
@@ -221,8 +222,8 @@ extension KeychainFailure {
         case .otherTPM, .damaged, .outOfOrder, .refused, .malformedAnswer: recoveryHint
         case .policyFailed: "start the machine as before, or " + recoveryHint
         case .tooFewTries:
-            "wait until the TPM has forgiven some, or run `valet unlock --insist`: one wrong try "
-                + "more may lock the TPM"
+            "wait until the TPM allows more tries, or run `valet unlock --insist`: one more wrong "
+                + "try may lock the TPM"
         default: error.hint
         }
     }

@@ -101,7 +101,7 @@ extension KeychainHeader {
             guard keybags.isEmpty, newest.epoch == settings.epoch,
                 older.map({ $0.isFollowed(by: newest) }) ?? true,
                 newest.keychainID == settings.keychainID
-            else { throw damaged(store, "the keybag is another keychain's") }
+            else { throw damaged(store, "the keybag and the settings do not match") }
             return KeychainHeader(settings, newest: newest, older: older, at: location)
         }
     }
@@ -113,7 +113,7 @@ extension KeychainHeader {
         while try run.step() {
             let keybag = try LockedKeybag(parsing: run.blob(1))
             guard UInt64(exactly: run.int64(0)) == keybag.epoch.rawValue else {
-                throw damaged(store, "a keybag is in another's place")
+                throw damaged(store, "a keybag has the wrong epoch")
             }
             keybags.append(keybag)
         }

@@ -104,7 +104,7 @@ package struct KeychainLocation: Hashable, Sendable {
             throw KeychainFailure(
                 .invalidRequest, during: operation,
                 message: "$\(variable) is not an absolute path", path: path,
-                hint: "set \(variable) to the whole path, from '/' on")
+                hint: "set \(variable) to an absolute path")
         }
         return absolute
     }

@@ -43,7 +43,7 @@ package final class LockStates: Sendable {
         else { return }
         throw KeychainFailure(
             .invalidRequest, during: operation,
-            message: "the value of \(variable) is not understood",
+            message: "the value of \(variable) is invalid",
             hint: "set \(variable) to \(LockStateProvider.settings.joined(separator: " or ")), "
                 + "or unset it")
     }

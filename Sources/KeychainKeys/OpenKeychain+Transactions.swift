@@ -222,7 +222,7 @@ extension OpenKeychain {
         guard state.settings.isWritable else {
             throw KeychainFailure(
                 .newerFormat, during: call.operation,
-                message: "a newer version allows this one to read the keychain only",
+                message: "a newer version allows this version only to read the keychain",
                 path: directory.path, hint: "update this program")
         }
         if isOfItems { try RequiredLevel.check(state.facts, call.operation) }

@@ -207,7 +207,7 @@ extension AccessControl {
     ///
     /// A plain one has no bytes: items without an access control lack `accc`.
     package var encoded: [UInt8] {
-        precondition(!isPlain, "what is not there is not encoded")
+        precondition(!isPlain, "an absent value is not encoded")
         let enrolment = enrolment ?? []
         precondition(enrolment.count <= 255, "an enrolment has at most 255 bytes")
         let bits = constraints.rawValue

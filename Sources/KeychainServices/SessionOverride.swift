@@ -34,7 +34,7 @@ package enum SessionOverride {
         let failure = KeychainFailure(
             .invalidRequest, during: "find the keychain",
             message: "the call is outside of every temporary keychain",
-            hint: "detached tasks and threads of their own do not inherit it: use the keychain's "
+            hint: "detached tasks and new threads do not inherit it: use the keychain's "
                 + "`use` there")
         KeychainFailure.last = failure
         throw failure

@@ -50,7 +50,7 @@ package enum LockCause: Hashable, Sendable {
     package var explanation: String {
         switch self {
         case .notUnlocked: "the keychain is locked"
-        case .deadlinePassed: "the time that the keychain was unlocked for is over"
+        case .deadlinePassed: "the unlock has expired"
         case .otherEpoch: "the keychain's keys have changed since it was unlocked"
         case .invalid(let error): "the keychain is locked: \(error)"
         case .firstUnlockKeysLost: "the keychain is locked: its keys were removed from memory"

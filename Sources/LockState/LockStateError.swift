@@ -47,14 +47,14 @@ package struct LockStateError: Error, Hashable, Sendable {
         case probe = "ask the kernel for its keyrings"
         case find = "find keys in the kernel"
         case read = "read keys from the kernel"
-        case parse = "understand keys from the kernel"
-        case encode = "write keys down for the kernel"
+        case parse = "parse keys from the kernel"
+        case encode = "encode keys for the kernel"
         case publish = "put keys into the kernel"
         case update = "change keys in the kernel"
         case revoke = "revoke keys in the kernel"
         case unlink = "remove keys from the kernel"
         case readPage = "read the page of locks"
-        case readSharingFile = "read what opens shared keys"
+        case readSharingFile = "read the sharing file"
         case share = "share opened keys"
         case lock = "lock the keychain"
     }
@@ -101,13 +101,13 @@ extension LockStateError: CustomStringConvertible {
 extension LockStateError.Code {
     fileprivate var explanation: String {
         switch self {
-        case .keyNotFound: "they are not there"
-        case .expired: "their time is over"
+        case .keyNotFound: "they are missing"
+        case .expired: "they have expired"
         case .revoked: "they were revoked"
         case .quotaExceeded: "the user's quota of keys is used up"
-        case .refused: "it is not allowed here"
+        case .refused: "not allowed here"
         case .notUnlocked: "the keychain is not unlocked"
-        case .changedByOthers: "somebody changed them"
+        case .changedByOthers: "another program changed them"
         case .cannotShare: "the folder for them cannot be used"
         case .cannotTellOthers:
             "the folder cannot be written, so programs with opened keys of their own keep them"

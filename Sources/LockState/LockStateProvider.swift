@@ -77,9 +77,9 @@ package struct LockStateProvider: Hashable, Sendable {
         } else if let refusal = process.refusal {
             self.init(.process, "\(refusal)")
         } else if !process.hasBootID {
-            self.init(.process, "the kernel does not name this run of the machine")
+            self.init(.process, "the kernel gives no boot id")
         } else if let setting = process.setting {
-            self.init(Place(rawValue: setting) ?? .process, "VALET_LOCK_STATE says so")
+            self.init(Place(rawValue: setting) ?? .process, "VALET_LOCK_STATE is set")
         } else if let reason = process.reasonAgainstSharing {
             self.init(.process, reason)
         } else if let reason = process.reasonForSharing {
@@ -119,11 +119,11 @@ extension LockStateProvider.Circumstances {
 
     fileprivate var reasonForSharing: String? {
         switch login {
-        case .set: return "somebody has logged in"
+        case .set: return "a user has logged in"
         case .absent where groups.contains { $0.hasPrefix("user.slice") }:
             return "this is a user's session"
         case .absent, .unset:
-            return isWSL && Self.people.contains(user) ? "user \(user) is a person's" : nil
+            return isWSL && Self.people.contains(user) ? "user \(user) is an ordinary user" : nil
         }
     }
 

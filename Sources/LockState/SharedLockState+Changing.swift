@@ -353,7 +353,7 @@ extension SharedLockState {
             guard let lookUp = try? lookUp(scope, [], now),
                 case .absent(.invalid(let error)) = lookUp
             else { continue }
-            findings.append("the keychain's opened keys in the kernel are not believed: \(error)")
+            findings.append("the keychain's opened keys in the kernel are not trusted: \(error)")
         }
         let files = (try? places.files(of: try binding(), for: .reading)) ?? []
         let known = files.flatMap { file in
@@ -363,12 +363,12 @@ extension SharedLockState {
         if !others.isEmpty {
             let serials = others.map { String($0.key.rawValue) }.joined(separator: ", ")
             findings.append(
-                "keys in the kernel have the name of this keychain's, and nobody uses them: "
+                "unused keys in the kernel have this keychain's name: "
                     + "serial numbers \(serials)")
         }
         if let error = KernelKeyring.userKeyringError(), error.code != .keyNotFound {
             findings.append(
-                "the user's keyring cannot be used, and keys are in the persistent one: \(error)")
+                "the user's keyring cannot be used, so keys are in the persistent one: \(error)")
         }
         return findings
     }

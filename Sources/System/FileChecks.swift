@@ -82,7 +82,7 @@ enum FileRules {
     /// could no longer use it.
     static func hintOnOwner(_ owner: uid_t, path: String) -> String {
         let user = geteuid()
-        guard user != 0 else { return "run as user \(owner), to whom it belongs" }
+        guard user != 0 else { return "run as user \(owner), which owns it" }
         return "as root: chown \(user) \(path.quotedForShell); or run as user \(owner)"
     }
 }

@@ -8,7 +8,7 @@ internal import ValetCLinux
 ///
 /// Only for bytes that are not secret: neither memory nor file is wiped.
 package struct Spool: ~Copyable {
-    private static let operation = "put rows aside"
+    private static let operation = "spool rows"
 
     private let memoryByteCount: Int
     private let folders: [String]

@@ -73,7 +73,7 @@ package struct PasscodeDescriptor: Hashable, Sendable {
         guard count > 0 || (allowsEmpty && input.endsInNewline) else {
             throw UserPresenceError(
                 .empty, during: Self.operation,
-                hint: "descriptor \(number) has no further line, and each question takes one")
+                hint: "descriptor \(number) has no further line, but each question needs one")
         }
         return input.prefix(count)
     }

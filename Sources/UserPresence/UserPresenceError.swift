@@ -125,7 +125,7 @@ extension UserPresenceError.Reason {
         case .terminal: "the terminal cannot be used"
         case .pinentry: "the pinentry program cannot be used"
         case .descriptor: "the descriptor cannot be read"
-        case .setting: "its value is not understood"
+        case .setting: "its value is invalid"
         }
     }
 }

@@ -67,7 +67,7 @@ import ValetSecretMemory
     @Test func `The error of a backup helps, and names the file and the place`() {
         let error = BackupError(.damaged, during: .read, path: "/tmp/b", place: .chunk(3))
         #expect("\(error)" == "could not read the backup: it is damaged (/tmp/b), in chunk 3")
-        #expect(error.hint == "use another copy of this backup, or an older one")
+        #expect(error.hint == "use another copy of this backup, or an older backup")
     }
 
     @Test func `The error of a backup is one line in lower case for every code`() {

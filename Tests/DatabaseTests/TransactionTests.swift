@@ -145,8 +145,8 @@ import ValetTestValues
         let frameCount = connection.walFrameCount
         #expect(frameCount > 0)
         let passive = try connection.checkpoint(.passive)
-        #expect(passive == .init(frameCount: frameCount, takenOverCount: frameCount))
-        #expect(try connection.checkpoint(.truncate) == .init(frameCount: 0, takenOverCount: 0))
+        #expect(passive == .init(frameCount: frameCount, checkpointedCount: frameCount))
+        #expect(try connection.checkpoint(.truncate) == .init(frameCount: 0, checkpointedCount: 0))
         #expect(connection.walFrameCount == 0)
         #expect(try folder.read("keychain.db-wal").isEmpty)
     }
@@ -155,7 +155,7 @@ import ValetTestValues
         let other = try OtherProcess.inTransaction(folder.path("keychain.db"), "BEGIN")
         try connection.insert([1])
         let result = try connection.checkpoint(.passive)
-        #expect(result.takenOverCount < result.frameCount)
+        #expect(result.checkpointedCount < result.frameCount)
         other.goOn()
     }
 

@@ -116,7 +116,7 @@ import ValetTestValues
         let reading = "could not read the recovery key: "
         #expect(
             error?.description
-                == reading + "a character that no recovery key has, at position 11")
+                == reading + "invalid character at position 11")
         let short = Array("V1-SECRET".utf8)
         let other = #expect(throws: KeybagError.self) {
             _ = try RecoveryKey(parsing: short.span)

@@ -186,6 +186,6 @@ import ValetSecretMemory
         let error = #expect(throws: KeybagError.self) {
             _ = try sample.unlock(sample.locked, secret: Randomness.bytes(32))
         }
-        #expect(error?.description == "could not open the keybag: the device key is another one's")
+        #expect(error?.description == "could not open the keybag: wrong device key")
     }
 }

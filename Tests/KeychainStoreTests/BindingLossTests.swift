@@ -43,7 +43,7 @@ import ValetTestValues
         try RawTPM(bound.swtpm.socket).setDictionaryAttack(limit: 4, recoverySeconds: 1000)
         let first = bound.failure { try store.unlock(wrong) }
         #expect(first?.code == .authenticationFailed)
-        #expect(first?.message == "wrong passcode: the TPM takes 3 more tries")
+        #expect(first?.message == "wrong passcode: the TPM allows 3 more tries")
         #expect(bound.failure { try store.unlock(wrong) }?.message.contains("2 more tries") == true)
         _ = bound.failure { try store.unlock(wrong) }
         // Fewer than half are left: nothing is tried, but on request.

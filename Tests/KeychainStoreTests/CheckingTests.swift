@@ -92,7 +92,7 @@ private final class LockableStore {
         let old = try store.createRecoveryKey(LockableStore.passcode("right"))
         let new = try store.createRecoveryKey(LockableStore.passcode("right"))
         #expect(message(new) == nil)
-        #expect(message(old) == "the recovery key is another one's")
+        #expect(message(old) == "wrong recovery key")
         #expect(message(typed) == "wrong length: 2 characters instead of 40")
         try store.rotateKeys(LockableStore.passcode("right"), revokingRecoveryKey: true)
         #expect(message(new) == "there is no recovery key")

@@ -231,7 +231,7 @@ private final class TestFolder: Sendable {
         let error = #expect(throws: KeychainFailure.self) { try KeychainLocation(environment) }
         #expect(error?.code == .invalidRequest && error?.path == value)
         #expect(error?.message == "$VALET_HOME is not an absolute path")
-        #expect(error?.hint == "set VALET_HOME to the whole path, from '/' on")
+        #expect(error?.hint == "set VALET_HOME to an absolute path")
     }
 
     @Test(arguments: [("/run/credentials/x", "/run/credentials/x/valet.device-key"), ("x", nil)])
@@ -257,7 +257,7 @@ private final class TestFolder: Sendable {
         let error = #expect(throws: KeychainFailure.self) { try KeychainLocation(environment) }
         #expect(error?.code == .invalidRequest && error?.path == value)
         #expect(error?.message.contains("VALET_DEVICE_KEY_FILE") == true)
-        #expect(error?.hint?.contains("whole path") == true)
+        #expect(error?.hint?.contains("absolute path") == true)
     }
 
     @Test func `A program with more rights takes the keychain's place from its user`() throws {

@@ -74,7 +74,7 @@ import ValetKeychainModel
         try with(fault) {
             let failure = fail()
             #expect(failure?.code == fault.code)
-            #expect(failure?.message.contains("its opened keys were taken away") == true)
+            #expect(failure?.message.contains("its opened keys were removed") == true)
         }
         #expect(try epochs.state() == .locked)
         #expect(epochs.code { _ = try epochs.value("whenUnlocked") } == .locked)
@@ -95,7 +95,7 @@ import ValetKeychainModel
                 Thread.sleep(forTimeInterval: 0.15)
                 let failure = fail()
                 #expect(failure?.code == .itemNotFound)
-                #expect(failure?.message.contains("its opened keys were taken away") == true)
+                #expect(failure?.message.contains("its opened keys were removed") == true)
             }
         }
         #expect(try epochs.state() == .locked)
@@ -105,7 +105,7 @@ import ValetKeychainModel
         let none = ItemStore(KeychainLocation(folder: epochs.keychain.folder + "/none"))
         let failure = #expect(throws: KeychainFailure.self) { try none.lock(all: true) }
         #expect(failure?.code == .itemNotFound)
-        #expect(failure?.message.contains("taken away") == false)
+        #expect(failure?.message.contains("were removed") == false)
         #expect(try epochs.state() == .unlocked)
     }
 

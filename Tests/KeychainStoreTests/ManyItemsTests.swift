@@ -201,7 +201,7 @@ import ValetSystem
         let isEmptied = try keychain.tamper { connection in
             connection.deadline = .immediately
             let result = try connection.checkpoint(.truncate)
-            return result.frameCount == result.takenOverCount
+            return result.frameCount == result.checkpointedCount
         }
         #expect(isEmptied)
     }

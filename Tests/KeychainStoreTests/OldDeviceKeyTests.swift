@@ -93,7 +93,7 @@ import ValetSystem
         #expect(try names == before)
         #expect(before.allSatisfy { $0 == "device.key" || contents($0) == old })
         let finding = try #require(findings("device.key.bak").first)
-        #expect(finding.severity == .warning && finding.message.contains("somebody"))
+        #expect(finding.severity == .warning && finding.message.contains("under another name"))
         #expect(finding.hint?.contains("rotate") == false)
     }
 

@@ -144,7 +144,7 @@ import ValetSecretMemory
         try epochs.addSealed("a")
         let messages = epochs.store.diagnose().map(\.message)
         #expect(
-            messages.contains("values that take a person or a password, not opened for this: 1"))
+            messages.contains("values that need the user or a password, not opened here: 1"))
         #expect(epochs.keychain.damage().isEmpty)
     }
 

@@ -53,7 +53,7 @@ extension Kernel {
                 let answer = try sample.read(sample.fresh())
                 #expect(answer == "\(state) invalid:\(cause)", "\(offset)")
             }
-            #expect(sample.fresh().findings().contains { $0.contains("are not believed") })
+            #expect(sample.fresh().findings().contains { $0.contains("are not trusted") })
             try sample.plant(good, as: scope)
             #expect(try sample.read(sample.fresh()) == "unlocked 1\(KernelSample.all)")
             #expect(sample.store.findings().isEmpty)
@@ -91,7 +91,7 @@ extension Kernel {
                 KernelKeyring.dropFromThread(key)
             }
             #expect(try sample.read(sample.fresh()) == "before notUnlocked")
-            #expect(sample.store.findings().contains { $0.contains("nobody uses them") })
+            #expect(sample.store.findings().contains { $0.contains("unused keys in the kernel") })
             // Nor after the next unlock, whose sharing keys are others.
             try sample.publish()
             #expect(sample.store.findings().isEmpty, "an unlock sweeps away what was planted")
@@ -147,7 +147,7 @@ extension Kernel {
                 KernelKeyring.dropFromThread(key)
             }
             #expect(try sample.read() == "before notUnlocked")
-            #expect(sample.store.findings().contains { $0.contains("nobody uses them") })
+            #expect(sample.store.findings().contains { $0.contains("unused keys in the kernel") })
             try sample.store.lock(all: true)
             #expect(sample.store.findings().isEmpty)
         }

@@ -23,7 +23,7 @@ import Testing
     {
         for user in [0, 1000, 65_534] as [UInt32] {
             let provider = provider { $0.user = user }
-            #expect(provider == LockStateProvider(.kernel, "somebody has logged in"))
+            #expect(provider == LockStateProvider(.kernel, "a user has logged in"))
         }
     }
 
@@ -95,7 +95,7 @@ import Testing
         let shared = provider {
             ($0.setting, $0.login, $0.container) = ("kernel", .unset, "docker")
         }
-        #expect(shared == LockStateProvider(.kernel, "VALET_LOCK_STATE says so"))
+        #expect(shared == LockStateProvider(.kernel, "VALET_LOCK_STATE is set"))
         #expect(provider { $0.setting = "process" }.place == .process)
         #expect(LockStateProvider.settings == ["kernel", "process"])
     }

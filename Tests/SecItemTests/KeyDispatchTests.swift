@@ -69,7 +69,7 @@ import ValetKeychainModel
         let error = #expect(throws: KeychainFailure.self) {
             _ = try AddRequest([kSecClass: kSecClassCertificate])
         }
-        #expect(error?.message == "keys, certificates and identities are not kept here")
+        #expect(error?.message == "keys, certificates and identities are not supported")
     }
 
     @Test(arguments: SecItemCall.allCases)

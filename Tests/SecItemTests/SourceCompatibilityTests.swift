@@ -122,7 +122,7 @@ import Testing
         #expect(KeychainFailure.last?.code == .itemNotFound)
         #expect(KeychainFailure.last?.operation == "delete items")
         #expect(
-            KeychainFailure.last?.message == "keys, certificates and identities are not kept here")
+            KeychainFailure.last?.message == "keys, certificates and identities are not supported")
         _ = SecItemAdd([kSecClass: kSecClassKey], nil)
         #expect(KeychainFailure.last?.code == .unimplemented)
     }

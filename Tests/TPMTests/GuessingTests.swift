@@ -110,7 +110,7 @@ import ValetTestValues
             (.wrongAuthorization(triesLeft: 1), "wrong, 1 try left"),
             (.wrongAuthorization(triesLeft: 4), "wrong, 4 tries left"),
             (.tooFewTries(left: 1, of: 3), "only 1 of 3 tries left"),
-            (.lockedOut(.seconds(600)), "the TPM takes no tries for up to 600 s"),
+            (.lockedOut(.seconds(600)), "the TPM refuses all tries for up to 600 s"),
         ]
         for (code, text) in cases { #expect(code.explanation == text) }
     }

@@ -165,7 +165,7 @@ import Testing
     @Test(
         arguments: [
             ("chmod 755 home", 77, "the group or others have permissions"),
-            ("rm home/device/device.key", 1, "its device key is not"),
+            ("rm home/device/device.key", 1, "device key is missing"),
             ("head -c 8192 /dev/zero > home/keychain.db", 65, "keychain"),
         ] as [(String, Int32, String)])
     func `The built command reports problems with the keychain's files`(

@@ -208,7 +208,7 @@ import ValetKeychainStore
         #expect(bench.run("doctor") == .success)
         #expect(
             bench.console.outputText.contains(
-                "warning: a device key that nothing needs: a change of keys did not come "
+                "warning: an unused device key of an interrupted change of keys "
                     + "(\(stray))"))
         #expect(bench.run("rotate") == .success)
         #expect(!FileManager.default.fileExists(atPath: stray))

@@ -143,7 +143,7 @@ import ValetKeychainStore
                 == .denied)
         #expect(
             bench.console.notes.last
-                == "valet: error: mistyped: the check characters do not fit")
+                == "valet: error: mistyped: the check characters are wrong")
         #expect(try bench.opens(with: KeychainBench.passcode))
         #expect(!bench.everything.contains(key))
     }

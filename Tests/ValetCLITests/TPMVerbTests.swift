@@ -59,7 +59,7 @@ struct `valet device, with a TPM` {
         bench.person.answers = ["wrong", KeychainBench.passcode]
         #expect(bench.run("rotate") == .success)
         #expect(
-            bench.person.problems.last?.hasPrefix("wrong passcode: the TPM takes") == true)
+            bench.person.problems.last?.hasPrefix("wrong passcode: the TPM allows") == true)
         #expect(try bench.store.status().state == .beforeFirstUnlock)
         try bench.store.unlock(KeychainBench.passcode(KeychainBench.passcode))
         #expect(bench.canRead("secret"))

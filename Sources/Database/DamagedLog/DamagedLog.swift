@@ -145,7 +145,7 @@ private struct LogReader {
         let database = unsafe try connection.openDatabase(operation)
         let count = unsafe valet_sqlite3_log_size(database)
         guard count >= 0 else {
-            throw error(.inputOutput, hint: "look at the disk; `valet doctor` says more")
+            throw error(.inputOutput, hint: "check the disk; `valet doctor` says more")
         }
         return Int(count)
     }

@@ -35,7 +35,12 @@ package struct BusPlace: Hashable, Sendable {
         guard folderStatus.st_uid == owner, socketStatus.st_uid == owner,
             folderStatus.st_mode & S_IFMT == S_IFDIR,
             folderStatus.st_mode & (S_IWGRP | S_IWOTH) == 0
-        else { throw failure(.untrusted, "\(path) and its folder must be user \(owner)'s alone") }
+        else {
+            throw failure(
+                .untrusted,
+                "\(path) and its folder must belong to user \(owner), and nobody else may write to "
+                    + "the folder")
+        }
     }
 
     /// The address of the socket. Characters with a meaning in addresses are written as `%` and two

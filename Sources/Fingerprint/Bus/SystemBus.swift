@@ -46,7 +46,7 @@ struct SystemBus: ~Copyable {
         guard number == Int64(user) else {
             throw SystemBusError(
                 .untrusted, during: operation,
-                hint: "user \(number) owns \(name), which must be user \(user)'s")
+                hint: "user \(number) owns \(name), but user \(user) must own it")
         }
         senders.insert(owner)
         return BusService(uniqueName: owner)

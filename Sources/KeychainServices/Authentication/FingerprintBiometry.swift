@@ -79,9 +79,9 @@
             case .waiting(let reader, .swipe): "Swipe a finger over \(reader)."
             case .noMatch(1): "Not recognised: one try is left."
             case .noMatch(let count): "Not recognised: \(count) tries are left."
-            case .retry(.unclear): "It was not clear: again, please."
-            case .retry(.tooShort): "It was too short: again, please."
-            case .retry(.notCentered): "It was not in the middle: again, please."
+            case .retry(.unclear): "It was not clear. Try again."
+            case .retry(.tooShort): "It was too short. Try again."
+            case .retry(.notCentered): "It was not in the middle. Try again."
             case .retry(.removeFinger): "Take the finger off, and put it back."
             }
         }

@@ -125,7 +125,7 @@ struct IdentityResolver {
         return String(name)
     }
 
-    static let operation = "find out who is asking"
+    static let operation = "identify the application"
 }
 
 extension IdentityResolver {

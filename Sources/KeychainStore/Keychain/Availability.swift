@@ -58,7 +58,7 @@ extension KeyAccess {
             try keychain.pool.awaitWriters(deadline)
         }
         throw KeychainFailure(
-            .timedOut, during: ItemStore.looking, message: "its keys were changed again and again")
+            .timedOut, during: ItemStore.looking, message: "its keys kept changing")
     }
 
     /// - Returns: nil if the published keys are of another epoch, which may be about to begin: then

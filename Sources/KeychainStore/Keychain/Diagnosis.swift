@@ -92,7 +92,7 @@ extension Finding {
         switch failure.code {
         case .damaged, .keychainDamaged: return KeychainFailure.restoreHint
         case .timedOut: return "end the other process, or wait until it has ended, and try again"
-        case .inputOutput: return "look at the disk"
+        case .inputOutput: return "check the disk"
         default: return nil
         }
     }
@@ -118,7 +118,7 @@ struct KeychainExamination {
         guard !problems.isEmpty else { return }
         findings.append(
             Finding(
-                .damage, "the rows of the database can be read, its structure is damaged",
+                .damage, "the rows of the database can be read, but its structure is damaged",
                 path: path,
                 hint: KeychainFailure.repairHint + ", or changes nothing if items are lost"))
     }
@@ -147,19 +147,19 @@ struct KeychainExamination {
         for name in try directory.names() where name.hasPrefix(KeychainFile.newDatabase) {
             findings.append(
                 Finding(
-                    .warning, "left over from a creation that did not end",
+                    .warning, "left over from an interrupted creation",
                     path: directory.path(of: name), hint: "remove it"))
         }
         if let path = try LogDamage(directory).keptPath() {
             findings.append(
                 Finding(
-                    .warning, "a damaged log is kept, with keys of its time", path: path,
-                    hint: "write anew what is missing; then remove this file"))
+                    .warning, "a damaged log is kept, with old keys", path: path,
+                    hint: "store missing items again; then remove this file"))
         }
         findings += readerFindings()
         if directory.isReadOnly {
             findings.append(
-                Finding(.warning, "the file system can only be read", path: directory.path))
+                Finding(.warning, "the file system is read-only", path: directory.path))
         }
         return findings
     }
@@ -173,7 +173,7 @@ struct KeychainExamination {
         if let provider = facts.lockState?.provider {
             let place = provider.place == .kernel ? "kernel" : "process"
             findings.append(
-                Finding(.fine, "opened keys lie in the \(place): \(provider.reason)"))
+                Finding(.fine, "opened keys are in the \(place): \(provider.reason)"))
         }
         findings += facts.sharedLockState.findings().map { finding in
             Finding(
@@ -203,9 +203,9 @@ struct KeychainExamination {
         if facts.older != nil {
             return [
                 Finding(
-                    .warning, "a change of keys has not come to its end",
+                    .warning, "a change of keys is unfinished",
                     hint: facts.lockState == nil
-                        ? "the next change of an item goes on with it"
+                        ? "the next change of an item continues it"
                         : KeychainFailure.unlockHint)
             ]
         }
@@ -213,7 +213,7 @@ struct KeychainExamination {
         return [
             Finding(
                 .warning, "old keys may still be on the disk",
-                hint: "end programs that read the keychain for long; then change an item")
+                hint: "end programs that keep reading the keychain; then change an item")
         ]
     }
 
@@ -242,11 +242,11 @@ struct KeychainExamination {
     ) -> Finding {
         let name = reader.program.isEmpty ? "" : " (\(reader.program))"
         let state = reader.isStopped ? "is stopped while it reads" : "is reading"
-        let advice = reader.isStopped ? "let it go on, `kill -CONT \(reader.process)`," : "wait,"
+        let advice = reader.isStopped ? "resume it, `kill -CONT \(reader.process)`," : "wait,"
         return Finding(
             .warning,
             "process \(reader.process)\(name) \(state): the log, which has \(byteCount) bytes, "
-                + "grows with each write until it is done",
+                + "grows with each write until the process has finished",
             path: path + "-wal", hint: "\(advice) or end it, `kill \(reader.process)`")
     }
 
@@ -311,31 +311,32 @@ extension Finding {
         let path = folder.path(of: name)
         guard DeviceKeyFolder.isOurs(name) else {
             self.init(
-                .warning, "an old device key of this keychain, under a name that somebody gave it",
+                .warning, "an old device key of this keychain, under another name",
                 path: path,
-                hint: "erase it (shred -u), unless a copy of the keychain is to be read with it")
+                hint: "erase it (shred -u), unless a copy of the keychain needs it")
             return
         }
         self.init(
-            .warning, "a device key that nothing needs: a change of keys did not come", path: path,
+            .warning, "an unused device key of an interrupted change of keys", path: path,
             hint: "`valet rotate` removes it")
     }
 
     fileprivate init(strange reason: String, at path: String) {
         self.init(
-            .warning, "it has the name of a device key and is left alone: \(reason)", path: path,
+            .warning, "it has the name of a device key and is left unchanged: \(reason)",
+            path: path,
             hint: "move it away; erase it if it may be an old device key (shred -u)")
     }
 
     fileprivate init(of owner: KeychainID, at path: String, inTheWay isInTheWay: Bool) {
-        let message = "it is the device key of another keychain (\(owner)), and is left alone"
+        let message = "it is the device key of another keychain (\(owner)), and is left unchanged"
         guard isInTheWay else {
             self.init(.fine, message, path: path)
             return
         }
         self.init(
             .warning, message, path: path,
-            hint: "move it to where that keychain looks for it; never erase it unseen")
+            hint: "move it to where that keychain looks for it; do not erase it")
     }
 }
 
@@ -344,14 +345,14 @@ extension TPMSummary {
         let state = "\(triesLeft) of \(tryLimit) wrong passcodes"
         guard !isLockedOut else {
             return Finding(
-                .warning, "the TPM takes no passcodes, because too many were wrong", path: path,
-                hint: "wait: it forgives one each \(recoveryInterval.components.seconds) s")
+                .warning, "the TPM refuses passcodes, because too many were wrong", path: path,
+                hint: "wait: it allows one more every \(recoveryInterval.components.seconds) s")
         }
         let isLow = 2 * triesLeft < tryLimit
         return Finding(
-            isLow ? .warning : .fine, "the TPM takes \(state) before it takes none", path: path,
+            isLow ? .warning : .fine, "the TPM allows \(state) before it refuses all", path: path,
             hint: isLow
-                ? "wait: it forgives one each \(recoveryInterval.components.seconds) s" : nil)
+                ? "wait: it allows one more every \(recoveryInterval.components.seconds) s" : nil)
     }
 
     fileprivate func lockout(_ path: String, hasPasscode: Bool) -> Finding {
@@ -360,8 +361,8 @@ extension TPMSummary {
         }
         return Finding(
             hasPasscode ? .warning : .fine,
-            "the TPM's lockout authorization is empty: anybody who starts another system on this "
-                + "machine can reset the count of wrong passcodes",
+            "the TPM's lockout authorization is empty: anyone able to start another system on "
+                + "this machine can reset the count of wrong passcodes",
             path: path, hint: hasPasscode ? Self.lockoutHint : nil)
     }
 

@@ -165,8 +165,8 @@ extension ItemStore {
 
     /// The addition to a failure after the new keys are in force.
     private static let unfinished =
-        "the new keys are in force, and a new passcode with them, but not every item is sealed "
-        + "anew yet: the next call that changes an item goes on with it"
+        "the new keys are in force, and a new passcode with them, but some items are still under "
+        + "the old keys: the next call that changes an item continues"
 
     private func finish(
         _ begun: BegunEpoch, _ operation: String, _ progress: EpochOptions.Progress

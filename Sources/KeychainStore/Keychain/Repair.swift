@@ -61,7 +61,7 @@ private struct IndexRepairer {
             guard state.rows.isComplete else {
                 throw KeychainFailure(
                     .locked, during: operation,
-                    message: "the keychain is locked, and every item has to be opened for this",
+                    message: "the keychain is locked, but the repair has to open every item",
                     hint: KeychainFailure.unlockHint)
             }
             if let repair = try repair(state) { return repair }
@@ -75,7 +75,7 @@ private struct IndexRepairer {
         guard try pool.isInPlace() else {
             throw KeychainFailure(
                 .timedOut, during: KeychainFailure.repairing,
-                message: "the keychain was replaced meanwhile")
+                message: "the keychain was replaced during the repair")
         }
         let writer = try pool.writer(deadline)
         let scratch = try Connection.scratch(
@@ -123,7 +123,7 @@ extension KeychainFailure {
     static func damagedTable(path: String) -> KeychainFailure {
         KeychainFailure(
             .keychainDamaged, during: repairing,
-            message: "a table is damaged, and not only what follows from it; nothing was changed",
+            message: "a table itself is damaged and cannot be rebuilt; nothing was changed",
             path: path, hint: restoreHint)
     }
 }

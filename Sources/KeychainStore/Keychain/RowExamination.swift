@@ -36,7 +36,7 @@ struct RowExamination {
                 Finding(
                     .damage, "\(Self.rows(damaged)) changed or damaged",
                     path: store.connection.path,
-                    hint: "restore the keychain from a copy, or write these items anew"))
+                    hint: "restore the keychain from a copy, or store these items again"))
         }
         if locked > 0 {
             findings.append(
@@ -45,7 +45,7 @@ struct RowExamination {
                     hint: KeychainFailure.unlockHint))
         }
         if closed > 0 {
-            let values = "values that take a person or a password, not opened for this"
+            let values = "values that need the user or a password, not opened here"
             findings.append(Finding(.fine, "\(values): \(closed)"))
         }
         findings += try entries.findings() + quarantine(store) + programs(store)
@@ -89,9 +89,9 @@ struct RowExamination {
         return [
             Finding(
                 .warning,
-                "\(Self.rows(count, "damaged")) set aside: something took their place, or the keys "
+                "\(Self.rows(count, "damaged")) set aside: new items replaced them, or the keys "
                     + "changed",
-                hint: "write anew what is missing; `valet doctor --clear-quarantine` then removes "
+                hint: "store missing items again; `valet doctor --clear-quarantine` then removes "
                     + "these rows for good")
         ]
     }
@@ -175,7 +175,7 @@ private struct SearchEntries {
         var findings: [Finding] = []
         if missing > 0 { findings.append(finding("\(missing) search entries are missing")) }
         if count > present {
-            findings.append(finding("\(count - present) search entries lead nowhere"))
+            findings.append(finding("\(count - present) search entries name no row"))
         }
         return findings
     }

@@ -185,7 +185,7 @@ extension ItemStore {
     /// - Returns: The number of deleted rows.
     /// - Throws: ``KeychainFailure``: `timedOut`, `readOnly`, `diskFull`. Then nothing is deleted.
     package func clearQuarantine() throws(KeychainFailure) -> Int {
-        let operation = "remove what was set aside"
+        let operation = "delete damaged items set aside"
         return try perform(.write, operation) { access in
             let connection = access.store.connection
             let count = try connection.count(.quarantinedRows)

@@ -106,7 +106,7 @@ extension ItemStore {
             let failure = KeychainFailure(error, during: Self.locking)
             guard failure.code == .timedOut else { throw failure }
             throw KeychainFailure(
-                .timedOut, during: "wait for the write that is under way",
+                .timedOut, during: "wait for the write in progress",
                 message: "it has not ended in time; the keychain is locked", path: failure.path,
                 hint: failure.hint)
         }
@@ -134,14 +134,14 @@ extension ItemStore {
                 known ?? deviceKeyOwner, at: location, all: all, orEveryKeychain: isSweeping)
             let words =
                 switch locked {
-                case .one: "its opened keys were taken away all the same"
-                case .every: "the opened keys of all keychains of this user were taken away"
-                case .none: "whether it has opened keys is not known: `valet lock` takes all away"
+                case .one: "its opened keys were removed nevertheless"
+                case .every: "the opened keys of all keychains of this user were removed"
+                case .none: "it may still have opened keys: `valet lock` removes all"
                 }
             return KeychainFailure(failure, adding: words)
         } catch {
             return KeychainFailure(
-                failure, adding: "its opened keys could not be taken away: \(error)")
+                failure, adding: "its opened keys could not be removed: \(error)")
         }
     }
 
@@ -213,7 +213,7 @@ extension ItemStore {
                 throw KeychainFailure(
                     .authenticationFailed, during: operation,
                     message: known == nil
-                        ? "there is no recovery key" : "the recovery key is another one's")
+                        ? "there is no recovery key" : "wrong recovery key")
             }
         }
     }

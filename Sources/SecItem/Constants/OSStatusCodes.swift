@@ -10,7 +10,7 @@ public import ValetKeychainServices
 public let errSecDskFull: OSStatus = -34
 /// No error.
 public let errSecSuccess: OSStatus = 0
-/// This operation is not offered.
+/// This operation is not supported.
 public let errSecUnimplemented: OSStatus = -4
 /// The disk is full.
 public let errSecDiskFull: OSStatus = -34
@@ -24,7 +24,7 @@ public let errSecParam: OSStatus = -50
 public let errSecWrPerm: OSStatus = -61
 /// There is not enough memory.
 public let errSecAllocate: OSStatus = -108
-/// The person declined.
+/// The user declined.
 public let errSecUserCanceled: OSStatus = -128
 /// The request is not possible now.
 public let errSecBadReq: OSStatus = -909
@@ -64,7 +64,7 @@ public let errSecNoTrustSettings: OSStatus = -25263
 public let errSecPkcs12VerifyFailure: OSStatus = -25264
 /// The keychain is not available.
 public let errSecNotAvailable: OSStatus = -25291
-/// The keychain can only be read.
+/// The keychain is read-only.
 public let errSecReadOnly: OSStatus = -25292
 /// Authentication failed.
 public let errSecAuthFailed: OSStatus = -25293
@@ -96,9 +96,9 @@ public let errSecInvalidSearchRef: OSStatus = -25305
 public let errSecNoSuchClass: OSStatus = -25306
 /// There is no default keychain.
 public let errSecNoDefaultKeychain: OSStatus = -25307
-/// The keychain is locked, or a person would have to be asked and cannot be.
+/// The keychain is locked, or the user would have to be asked and cannot be.
 public let errSecInteractionNotAllowed: OSStatus = -25308
-/// The attribute can only be read.
+/// The attribute is read-only.
 public let errSecReadOnlyAttr: OSStatus = -25309
 /// The version does not fit.
 public let errSecWrongSecVersion: OSStatus = -25310

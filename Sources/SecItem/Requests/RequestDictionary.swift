@@ -214,7 +214,7 @@ struct ClassAndReference {
     private static func notKept(_ call: SecItemCall) -> KeychainFailure {
         call.failure(
             call == .add ? .unimplemented : .itemNotFound,
-            "keys, certificates and identities are not kept here")
+            "keys, certificates and identities are not supported")
     }
 
     private static let unimplementedClasses: Set<String> = [

@@ -204,13 +204,13 @@ extension RequestDictionary {
 
     fileprivate func refuseMatchKeys() throws(KeychainFailure) {
         if namesMatches || limit != nil {
-            throw invalid("this kSecMatch… key is for searches alone")
+            throw invalid("this kSecMatch… key is for searches only")
         }
     }
 
     fileprivate func refuseSkipping() throws(KeychainFailure) {
         if interaction.userInterface == .skip {
-            throw invalid("kSecUseAuthenticationUISkip is for searches alone")
+            throw invalid("kSecUseAuthenticationUISkip is for searches only")
         }
     }
 }

@@ -24,7 +24,7 @@ struct UnlockCommand: Command {
             "Puts the opened keys, sealed, into the user's keyring in the kernel. Programs of the "
                 + "same user that can open the keychain's folder find them. The keychain stays "
                 + "unlocked until 'valet lock', the end of --for, the idle time of --auto-lock, a "
-                + "restart, or the last log-out if that removes /run/user/ID. Times go on while "
+                + "restart, or the last log-out if that removes /run/user/ID. Times continue while "
                 + "the machine sleeps. Unlock again to set other times. A keychain without a "
                 + "passcode is always unlocked, and this command does nothing.",
             "The idle time starts again when a program of the user reads, finds, stores or "

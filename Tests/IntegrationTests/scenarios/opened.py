@@ -253,5 +253,5 @@ def told_though_unreadable(world):
         os.chmod(database, 0o644)
         outcome = world.run(*words, env=SHARED)
         os.chmod(database, 0o600)
-        expect(outcome.code == 77 and "taken away all the same" in outcome.err, outcome)
+        expect(outcome.code == 77 and "opened keys were removed" in outcome.err, outcome)
         expect(os.stat(said).st_mtime > 0, words, "told nobody")

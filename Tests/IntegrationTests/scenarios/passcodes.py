@@ -157,7 +157,7 @@ def refused_keyrings(world):
             report = json.loads(do(world, "status", "--json", prefix=refused).out)
             expect(report["lockState"] == "process" and report["lockStateReason"], report)
             found = run(world, "doctor", lines=[PASSCODE], variable=True, prefix=refused)
-            expect(b"opened keys lie in the process: " in found.out, found, found.out)
+            expect(b"opened keys are in the process: " in found.out, found, found.out)
             outcome = run(world, "get", "a", lines=[PASSCODE], variable=True, prefix=refused)
             expect(outcome.out == b"value of a", error, outcome)
             expect(state(world) == "beforeFirstUnlock", "keys were left in the kernel")
@@ -267,7 +267,7 @@ def new_keys_while_locked(world):
 @scenario(users=EVERY_USER)
 def unreadable(world):
     """A keychain whose files cannot be read can be locked."""
-    text = "its opened keys were taken away all the same"
+    text = "its opened keys were removed nevertheless"
     with keychain(world):
         database = world.path("keychain.db")
         os.chmod(database, 0o644)
@@ -304,7 +304,7 @@ def unreadable_and_unknown(world):
         database = world.path("keychain.db")
         os.chmod(database, 0o644)
         ends(77, run(world, "lock", "--all", env=there),
-             "the opened keys of all keychains of this user were taken away")
+             "the opened keys of all keychains of this user were removed")
         os.chmod(database, 0o600)
         for variables in (there, other):
             facts = json.loads(do(world, "status", "--json", env=variables).out)
@@ -338,7 +338,7 @@ def settings(world):
         for verb in (["get", "a"], ["set", "b"], ["list"], ["status"], ["doctor"],
                      ["remove", "--all", "--yes"], ["passcode", "set"], ["backup", "list", "f"]):
             outcome = world.run(*verb, input=b"v", env={name: text})
-            ends(1, outcome, f"could not read {name}: its value is not understood",
+            ends(1, outcome, f"could not read {name}: its value is invalid",
                  f"hint: set {name} to ")
         expect(world.run("lock", "--all", env={name: text}).code == 0, "lock", name)
         agent = world.agent(env={name: text})
@@ -385,7 +385,7 @@ def recovery(world):
         words = ("recovery", "use", "--yes", "--set-passcode")
         mistyped = key[:-1] + ("0" if key[-1] != "0" else "1")
         ends(77, run(world, *words, lines=[mistyped, "x"], option="--recovery-key-fd"),
-             "the check characters do not fit")
+             "the check characters are wrong")
         outcome = do(world, *words, lines=[key, OTHER], option="--recovery-key-fd")
         ends(0, outcome, "1 item cannot come back", "the keychain is recovered")
         expect(value(world, "a") == "value of a", "what may migrate")

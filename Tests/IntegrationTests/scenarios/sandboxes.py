@@ -182,7 +182,7 @@ def attack(world, sandbox):
         expect(set(found) == {"u", "f"}, found)
         unlocked, first = sandbox("read", found["u"]), sandbox("read", found["f"])
         sandbox("update", found["u"], forge(unlocked, first))
-        expect_locked("somebody changed them")
+        expect_locked("another program changed them")
         expect_whole()
 
     # It tries to extend a deadline: it clears the timeout, and plants an earlier copy.
@@ -196,7 +196,7 @@ def attack(world, sandbox):
     ends(75, passcodes.run(world, "get", "a"))
     unlock("--for", "2s")
     sandbox("update", keys()["u"], endless)
-    expect_locked("somebody changed them")
+    expect_locked("another program changed them")
     expect_whole()
 
     # It removes every permission: unlock and lock still work.
@@ -216,14 +216,14 @@ def attack(world, sandbox):
         if change == ("rotate",):
             for scope, serial in keys().items():
                 sandbox("update", serial, copies[scope])
-            expect_locked("somebody changed them")
+            expect_locked("another program changed them")
         else:
             for scope, copy in copies.items():
                 sandbox("plant", f"valet:2:{keychain}:{scope}:0123456789abcdef", copy)
                 sandbox("plant", f"valet:1:{keychain}:{scope}", copy)
-            expect_locked("nobody uses them")
+            expect_locked("unused keys in the kernel")
             told = passcodes.run(world, "doctor").out.decode()
-            expect("nobody uses them" in told, told)
+            expect("unused keys in the kernel" in told, told)
         expect_whole()
         left = sandbox("of", keychain)
         expect(len(left) == 2, "an unlock leaves", left)

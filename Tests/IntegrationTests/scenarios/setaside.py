@@ -41,7 +41,7 @@ def rotation(world):
     for key in ("a", "b"):
         ends(44, world.run("get", key), f"no '{key}'", "2 damaged items were set aside")
     world.check("c")
-    expect("something took their place, or the keys changed" in world.doctor(), "doctor")
+    expect("new items replaced them, or the keys changed" in world.doctor(), "doctor")
     outcome = world.run("rotate")
     expect(outcome.code == 0 and "set aside" not in outcome.err, outcome)
     world.fill("a")
