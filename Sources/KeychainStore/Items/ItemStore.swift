@@ -94,13 +94,7 @@ extension ItemStore {
         _: Reading, _ operation: String, _ body: (inout RowSnapshot) throws -> R
     ) throws(KeychainFailure) -> R? {
         let call = call(operation)
-        var attempts = try slot.value.attempts(call)
-        while true {
-            do {
-                guard let keychain = try attempts.next() else { return nil }
-                return try keychain.read(call, body)
-            } catch { try attempts.repeatUnlessFinal(error) }
-        }
+        return try attempt(call) { try $0.read(call, body) }
     }
 
     /// Runs `body`, which reads items by name; nil if there is no keychain.
@@ -110,13 +104,7 @@ extension ItemStore {
         _: LookingUp, _ operation: String, _ body: (inout NamedRead) throws -> R?
     ) throws(KeychainFailure) -> R? {
         let call = call(operation)
-        var attempts = try slot.value.attempts(call)
-        while true {
-            do {
-                guard let keychain = try attempts.next() else { return nil }
-                return try keychain.lookUp(call, body)
-            } catch { try attempts.repeatUnlessFinal(error) }
-        }
+        return try attempt(call) { try $0.lookUp(call, body) }
     }
 
     /// Runs `body` in one write transaction, all or nothing; nil if there is no keychain.
@@ -130,13 +118,8 @@ extension ItemStore {
         call.program = caller?.program
         call.isCreating = kind == .create
         if call.isCreating { try checkLevelOfNew(operation) }
-        var attempts = try slot.value.attempts(call)
-        while true {
-            do {
-                guard let keychain = try attempts.next() else { return nil }
-                return try keychain.write(call, body)
-            } catch { try attempts.repeatUnlessFinal(error) }
-        }
+        let writing = call
+        return try attempt(writing) { try $0.write(writing, body) }
     }
 
     /// The same for a short write, which may share its commit with those of other threads:
@@ -154,13 +137,8 @@ extension ItemStore {
         call.isCreating = kind == .create
         call.byteCount = byteCount
         if call.isCreating { try checkLevelOfNew(operation) }
-        var attempts = try slot.value.attempts(call)
-        while true {
-            do {
-                guard let keychain = try attempts.next() else { return nil }
-                return try keychain.share(call, body)
-            } catch { try attempts.repeatUnlessFinal(error) }
-        }
+        let writing = call
+        return try attempt(writing) { try $0.share(writing, body) }
     }
 
     /// Runs `body` with the keychain itself; nil if there is no keychain.
@@ -168,12 +146,8 @@ extension ItemStore {
         _: Inspecting, _ operation: String, _ body: (KeyAccess) throws -> R
     ) throws(KeychainFailure) -> R? {
         let call = call(operation)
-        var attempts = try slot.value.attempts(call)
-        while true {
-            do {
-                guard let keychain = try attempts.next() else { return nil }
-                return try body(KeyAccess(keychain, operation, timeLimit, before: call.deadline))
-            } catch { try attempts.repeatUnlessFinal(error) }
+        return try attempt(call) { keychain in
+            try body(KeyAccess(keychain, operation, timeLimit, before: call.deadline))
         }
     }
 
@@ -216,15 +190,28 @@ extension ItemStore {
     private func perform<R>(
         _ call: StoreCall, _ body: (KeyAccess) throws -> R
     ) throws(KeychainFailure) -> R {
+        let result = try attempt(call) { keychain in
+            try body(KeyAccess(keychain, call.operation, timeLimit, before: nil))
+        }
+        guard let result else {
+            throw KeychainFailure(
+                .itemNotFound, during: call.operation, message: "there is no keychain yet",
+                path: location.folder)
+        }
+        return result
+    }
+
+    /// Runs `body` with the open keychain, and again if the keychain is replaced while it runs; nil
+    /// if there is no keychain.
+    @inline(__always)
+    private func attempt<R>(
+        _ call: StoreCall, _ body: (OpenKeychain) throws -> R
+    ) throws(KeychainFailure) -> R? {
         var attempts = try slot.value.attempts(call)
         while true {
             do {
-                guard let keychain = try attempts.next() else {
-                    throw KeychainFailure(
-                        .itemNotFound, during: call.operation, message: "there is no keychain yet",
-                        path: location.folder)
-                }
-                return try body(KeyAccess(keychain, call.operation, timeLimit, before: nil))
+                guard let keychain = try attempts.next() else { return nil }
+                return try body(keychain)
             } catch { try attempts.repeatUnlessFinal(error) }
         }
     }

@@ -11,7 +11,7 @@ internal import ValetSystem
 
 /// Proofs of what a person gave: spec/secitem.md §10.
 extension ItemStore {
-    private static let proving = "authenticate"
+    fileprivate static let proving = "authenticate"
 
     /// The proof that the passcode gives. Takes as long as the passcode is stretched;
     /// does not unlock the keychain.
@@ -25,7 +25,7 @@ extension ItemStore {
     ) throws(KeychainFailure) -> PresenceProof {
         let passcode = try KeychainPasscode(typed.withBytes { SecretBytes(copying: $0) })
         return try perform(.changeKeys, Self.proving) { keys, facts in
-            try facts.requirePasscode(Self.proving)
+            try facts.requirePasscode()
             let protector = try keys.protector(of: facts, passcode)
             return try keys.countingWrongPasscodes { try facts.proof(with: protector) }
         }
@@ -42,7 +42,7 @@ extension ItemStore {
     ) throws(KeychainFailure) -> PresenceProof {
         let keys = try perform(.read, Self.proving) { snapshot in
             let facts = snapshot.keys.facts
-            try facts.requirePasscode(Self.proving)
+            try facts.requirePasscode()
             return try snapshot.state.personKeys(of: facts)
         }
         guard let keys else { throw KeychainFailure(.itemNotFound, during: Self.proving) }
@@ -63,10 +63,10 @@ extension ItemStore {
 }
 
 extension KeychainHeader {
-    fileprivate func requirePasscode(_ operation: String) throws(KeychainFailure) {
+    fileprivate func requirePasscode() throws(KeychainFailure) {
         guard lockState == nil else { return }
         throw KeychainFailure(
-            .passcodeNotSet, during: operation, message: "there is no passcode",
+            .passcodeNotSet, during: ItemStore.proving, message: "there is no passcode",
             hint: "set one with `valet passcode set`")
     }
 }

@@ -120,7 +120,7 @@ extension RowTransaction {
         var content = new
         let last = keepsKey ? match.content.modificationDate : predecessor.modificationDate
         content.attributes[.modificationDate] = .date(now.date(after: last))
-        flags.setGuard(try content.guard(in: flags, operation))
+        flags.setGuard(try accessControl(of: content, in: flags))
         let kind = RowKind(
             protectionClass: changes.newClass ?? header.protectionClass, flags: flags)
         try replace(
@@ -128,6 +128,19 @@ extension RowTransaction {
             value: try stored(match, changes, value: value),
             after: predecessor.logicalTime)
         if !keepsKey { try markDeletion(match) }
+    }
+
+    /// What says how the value is to be sealed, in a row with `flags`.
+    private func accessControl(
+        of content: ItemContent, in flags: RowFlags
+    ) throws -> AccessControl? {
+        guard let accessControl = try content.accessControl else { return nil }
+        guard !flags.contains(.synchronizable) else {
+            throw KeychainFailure(
+                .invalidRequest, during: operation,
+                message: "an item with an access control cannot be synchronizable")
+        }
+        return accessControl
     }
 
     /// Whether an item has the primary key of the row that it is written over.
@@ -149,19 +162,6 @@ extension ItemChanges {
 }
 
 extension ItemContent {
-    /// What says how the value is to be sealed, in a row with `flags`.
-    fileprivate func `guard`(
-        in flags: RowFlags, _ operation: String
-    ) throws -> AccessControl? {
-        guard let accessControl = try accessControl else { return nil }
-        guard !flags.contains(.synchronizable) else {
-            throw KeychainFailure(
-                .invalidRequest, during: operation,
-                message: "an item with an access control cannot be synchronizable")
-        }
-        return accessControl
-    }
-
     /// The content after an update; dates of modification are the caller's concern.
     fileprivate func applying(_ changes: ItemChanges, valueByteCount: Int?) -> ItemContent {
         var new = self

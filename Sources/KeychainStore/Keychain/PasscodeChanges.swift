@@ -101,10 +101,9 @@ extension ItemStore {
         movingDeviceKeyTo place: DeviceKeySource? = nil, boundTo pcrs: [Int]? = nil,
         _ options: EpochOptions = EpochOptions()
     ) throws(KeychainFailure) -> Int {
-        let operation = "change the keys"
-        let registers = try Self.registers(pcrs, at: place, operation)
-        return try countingRowsSetAside(operation) { () throws(KeychainFailure) in
-            try changeKeys(.changeKeys, operation, options) { facts in
+        let registers = try Self.registers(pcrs, at: place)
+        return try countingRowsSetAside(Self.rotating) { () throws(KeychainFailure) in
+            try changeKeys(.changeKeys, Self.rotating, options) { facts in
                 var next = NextEpoch(
                     passcode: facts.lockState == nil ? nil : passcode, stretching: stretching,
                     patience: timeLimit)
@@ -120,13 +119,15 @@ extension ItemStore {
         }
     }
 
+    private static let rotating = "change the keys"
+
     private static func registers(
-        _ numbers: [Int]?, at place: DeviceKeySource?, _ operation: String
+        _ numbers: [Int]?, at place: DeviceKeySource?
     ) throws(KeychainFailure) -> PCRSelection? {
         guard let numbers else { return place == .tpm ? PCRSelection.none : nil }
         guard place == .tpm, let registers = PCRSelection(numbers) else {
             throw KeychainFailure(
-                .invalidRequest, during: operation,
+                .invalidRequest, during: rotating,
                 message: "PCRs are numbers from 0 to 23, of a TPM that the key is bound to")
         }
         return registers
