@@ -112,13 +112,10 @@ extension Connection {
     /// An empty database without a file name and without a log, for building new contents. It uses
     /// space in `directory` until it is closed. A killed process leaves no trace of it.
     ///
-    /// - Parameters:
-    ///   - name: The name of the file for a moment, while it is empty.
-    ///   - cacheKibibytes: The limit of the page cache.
+    /// - Parameter name: The name of the file for a moment, while it is empty.
     /// - Throws: ``SystemError``: `diskFull`, `readOnly`, `inputOutput`, …
     package static func scratch(
-        _ name: String, in directory: PrivateDirectory, deadline: Deadline,
-        cacheKibibytes: Int = 8_000
+        _ name: String, in directory: PrivateDirectory, deadline: Deadline
     ) throws(SystemError) -> Connection {
         // An empty file, left by a process that was killed within this function.
         if try directory.check(file: name) != nil { try directory.remove(name) }
@@ -134,7 +131,7 @@ extension Connection {
             throw error
         }
         try directory.remove(name)
-        try connection.configure(cacheKibibytes: cacheKibibytes)
+        try connection.configure()
         // No process can read this database after a crash, so it need not reach the disk.
         let database = unsafe try connection.openDatabase("make a scratch database")
         try connection.check(

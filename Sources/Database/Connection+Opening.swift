@@ -23,22 +23,20 @@ extension Connection {
     /// through the handle of the folder and without opening them. SQLite gives all three the same
     /// mode.
     ///
-    /// - Parameters:
-    ///   - deadline: When waiting ends; ``deadline`` has this value afterwards.
-    ///   - cacheKibibytes: The limit of the page cache.
+    /// - Parameter deadline: When waiting ends; ``deadline`` has this value afterwards.
     /// - Throws: The codes of ``PrivateDirectory/check(file:)``; `missing`, `replaced`; for
     ///   ``Access/create`` `alreadyExists`; `notADatabase`, `corrupt`, `busy`, `readOnly`,
     ///   `diskFull`, `cannotOpen`.
     package convenience init(
         to name: String, in directory: PrivateDirectory, for access: Access,
-        deadline: Deadline, cacheKibibytes: Int = 8_000
+        deadline: Deadline
     ) throws(SystemError) {
         if access == .create { try directory.createEmptyFile(name) }
         do throws(SystemError) {
             let file = try Self.file(name, in: directory)
             try self.init(existing: name, in: directory, for: access, deadline: deadline)
             do throws(SystemError) {
-                try configure(cacheKibibytes: cacheKibibytes)
+                try configure()
                 if access == .create { try useWriteAheadLog() }
             } catch {
                 try checkPlace(of: name, in: directory, as: file, hasRead: false)
@@ -157,7 +155,7 @@ extension Connection {
 extension Connection {
     /// Sets everything that spec/keys-and-states.md §9.4 asks for; what SQLite offers as a call is
     /// not a PRAGMA, to keep opening fast.
-    func configure(cacheKibibytes: Int) throws(SystemError) {
+    func configure() throws(SystemError) {
         let database = unsafe try openDatabase("configure the database")
         unsafe lowerLimits(of: database)
         for (option, value) in Self.flags {
@@ -170,7 +168,6 @@ extension Connection {
                 database, "main", SQLITE_FCNTL_PERSIST_WAL, &keepsLog), "configure the database")
         try check(
             unsafe sqlite3_exec(database, Self.pragmas, nil, nil, nil), "configure the database")
-        try setCacheSize(kibibytes: cacheKibibytes)
     }
 
     private static var flags: [(option: Int32, value: Int32)] {
@@ -193,23 +190,18 @@ extension Connection {
     /// is full.
     package static let reservedLogByteCount = 128 << 10
 
+    // A larger cache makes writers slower in large keychains (docs/decisions/0058-row-layout.md).
     // `synchronous` comes last: it is the first that reads the file, and all others must be in
     // force. A PRAGMA takes no bound parameter; the only interpolation is a number.
     private static let pragmas = """
         PRAGMA temp_store = MEMORY;
+        PRAGMA cache_size = -8000;
         PRAGMA cell_size_check = ON;
         PRAGMA secure_delete = ON;
         PRAGMA mmap_size = 0;
         PRAGMA journal_size_limit = \(keptLogByteCount);
         PRAGMA synchronous = FULL;
         """
-
-    private func setCacheSize(kibibytes: Int) throws(SystemError) {
-        // A PRAGMA takes no bound parameter; the only interpolation is a number.
-        let text = "PRAGMA cache_size = -\(max(1, kibibytes))"
-        try check(
-            unsafe sqlite3_exec(database, text, nil, nil, nil), "configure the database")
-    }
 
     /// Keeps a damaged or hostile file from making SQLite do what our statements never need.
     private func lowerLimits(of database: OpaquePointer) {

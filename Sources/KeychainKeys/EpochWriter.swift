@@ -81,6 +81,7 @@ package struct EpochWriter {
             try run.bind(number, at: 1)
             try run.finish()
         }
+        try writer.deleteEmptyPlaces.start().finish()
     }
 
     // Steps 3 and 4.
@@ -98,7 +99,11 @@ package struct EpochWriter {
         var last = number
         var rows: [FoundRow] = []
         let next = Statement(
-            "SELECT * FROM item WHERE number > ?1 ORDER BY number", on: connection)
+            """
+            SELECT item.*, group_hash, service_hash, place_hash
+            FROM item LEFT JOIN place ON place.id = item.place
+            WHERE number > ?1 ORDER BY number
+            """, on: connection)
         let run = try next.start()
         try run.bind(number, at: 1)
         while try run.step() {
@@ -132,30 +137,25 @@ package struct EpochWriter {
         while let number = next { next = try sealRows(above: number).next }
     }
 
-    /// Whether any row names a key of another epoch than the newest.
+    /// Whether any row is of another epoch than the newest.
     ///
     /// - Parameter sealable: Whether to look only at rows that can be sealed again without the
     ///   user.
     func hasOlderRows(sealable: Bool = false) throws -> Bool {
-        let keyIDs = try ProtectionClass.allCases.compactMap {
-            try header.newest.keyID(of: $0)
-        }
-        // A keybag without a passcode lacks one key, whose parameter stays NULL.
         let rows = Statement(
             """
-            SELECT 1 FROM item WHERE key_id NOT IN (
-                ?1, ifnull(?2, ?1), ifnull(?3, ?1), ifnull(?4, ?1), ifnull(?5, ?1), ifnull(?6, ?1),
-                ifnull(?7, ?1)) AND (?8 = 0 OR flags & 768 = 0)
-            LIMIT 1
+            SELECT 1 FROM item WHERE epoch <> ?1 AND (?2 = 0 OR flags & 768 = 0) LIMIT 1
             """, on: connection)
         let run = try rows.start()
-        try run.bind(sealable ? 1 : 0, at: 8)
-        for (index, keyID) in keyIDs.enumerated() { try run.bind(keyID, at: Int32(index + 1)) }
+        try run.bind(header.newest.epoch.column, at: 1)
+        try run.bind(sealable ? 1 : 0, at: 2)
         return try run.step()
     }
 
     /// Deletes the keybag of the older epoch.
     func dropOlderKeybag() throws {
+        // Damaged rows that were set aside may have left places behind.
+        try writer.deleteEmptyPlaces.start().finish()
         let delete = Statement("DELETE FROM keybag WHERE epoch < ?1", on: connection)
         let run = try delete.start()
         try run.bind(Int64(header.settings.epoch.rawValue), at: 1)

@@ -33,9 +33,18 @@ final class KeptRows: Sendable {
         var commit: LogIndex.Header?
         var keys: OpenKeys?
         var rows: [Key: ValueRow] = [:]
+        var byteCount = 0
+
+        mutating func removeRows() {
+            rows.removeAll(keepingCapacity: true)
+            byteCount = 0
+        }
     }
 
     private static let capacity = 65_536
+    private static let capacityInBytes = 24 << 20
+    /// About what a row takes beside its account and its value.
+    private static let rowByteCount = 300
     private static let largestByteCount = 512
 
     private let contents = Mutex(Contents())
@@ -66,7 +75,7 @@ final class KeptRows: Sendable {
     }
 
     /// Keeps a row that was read while `commit` was the last one. Large rows are not kept, nor
-    /// any beyond a number: what is full stays as it is until the next commit.
+    /// any beyond a number or a size: what is full stays as it is until the next commit.
     func add(
         _ row: ValueRow, _ account: String, _ service: ServicePlace, at commit: LogIndex.Header
     ) {
@@ -75,8 +84,9 @@ final class KeptRows: Sendable {
         else { return }
         contents.withLock { contents in
             guard let known = contents.commit, known == commit,
-                contents.rows.count < Self.capacity
+                contents.rows.count < Self.capacity, contents.byteCount < Self.capacityInBytes
             else { return }
+            contents.byteCount += Self.rowByteCount + account.utf8.count + row.secret.count
             contents.rows[Key(service: service, account: account)] = row
         }
     }
@@ -99,7 +109,7 @@ final class KeptRows: Sendable {
         return contents.withLock { contents in
             guard let index = contents.index, index.isAt(commit) else { return nil }
             if contents.keys !== keys || contents.commit.map({ $0 == commit }) != true {
-                contents.rows.removeAll(keepingCapacity: true)
+                contents.removeRows()
             }
             (contents.commit, contents.keys) = (commit, keys)
             return commit
@@ -111,7 +121,7 @@ final class KeptRows: Sendable {
         contents.withLock { contents in
             guard let keys = contents.keys, !isOpen(keys) else { return }
             contents.keys = nil
-            contents.rows.removeAll()
+            contents.removeRows()
         }
     }
 

@@ -9,7 +9,7 @@ package import ValetSystem
 package struct AccountScan {
     /// The keys that open names.
     package let state: RowKeys
-    private let place: ServicePlace
+    private let hashes: ServiceHashes
     private let protectionClass: ProtectionClass
     private let isSynchronizable: Bool
 
@@ -19,43 +19,68 @@ package struct AccountScan {
         _ hasher: IndexHasher
     ) {
         self.state = state
-        place = hasher.place(of: service, in: group)
+        hashes = hasher.place(of: service, in: group).hashes
         protectionClass = service.protectionClass
         isSynchronizable = service.isSynchronizable
     }
 
-    /// Starts a statement whose parameters are the hashes of group and service.
-    package func start(_ statement: Statement) throws(SystemError) -> Statement.Run {
-        let run = try statement.start()
-        try run.bind(place.group, at: 1)
-        try run.bind(place.place, at: 2)
-        return run
+    /// The service's rows, by what their primary keys have in common, in the order of adding within
+    /// each.
+    package func places(_ store: RowConnection) throws(SystemError) -> [ScannedPlace] {
+        let run = try store.placesOfService.start()
+        try run.bind(hashes.group, at: 1)
+        try run.bind(hashes.service, at: 2)
+        var places: [ScannedPlace] = []
+        while try run.step() {
+            // The search found the place by this hash.
+            guard let place: IndexHash = try? run.fixedBytes(1) else {
+                throw SystemError(.corrupt, during: "list a service")
+            }
+            places.append(ScannedPlace(id: run.int64(0), hash: place))
+        }
+        return places
     }
 
-    /// The numbers of the service's rows, in their order. Rows that were added one after the other
+    /// The numbers of the rows of a place, in their order. Rows that were added one after the other
     /// lie side by side, and are read as a range without being looked up one by one.
-    package func ranges(_ store: RowConnection) throws(SystemError) -> [ClosedRange<Int64>] {
-        let run = try start(store.numbersByPlace)
+    package func ranges(
+        _ place: ScannedPlace, _ store: RowConnection
+    ) throws(SystemError) -> [ClosedRange<Int64>] {
+        let run = try store.numbersInPlace.start()
+        try run.bind(place.id, at: 1)
         var numbers: [Int64] = []
         while try run.step() { numbers.append(run.int64(0)) }
         return numbers.sorted().ranges
     }
 
+    /// Goes through the rows of a place.
+    package func start(
+        _ place: ScannedPlace, _ store: RowConnection
+    ) throws(SystemError) -> Statement.Run {
+        let run = try store.namesInPlace.start()
+        try run.bind(place.id, at: 1)
+        return run
+    }
+
     /// The header of the row that `run` is at; nil for a row of other items.
-    package func header(_ run: borrowing Statement.Run) throws(RowFailure) -> RowHeader? {
-        let header = try RowHeader(run)
+    package func header(
+        _ run: borrowing Statement.Run, _ place: ScannedPlace
+    ) throws(RowFailure) -> RowHeader? {
+        let header = try RowHeader(run, in: place.hash)
         guard header.protectionClass == protectionClass,
             header.flags == (isSynchronizable ? .synchronizable : [])
         else { return nil }
         return header
     }
 
-    /// Makes sure that a row without a ``header(_:)`` is not an item of the service: what the row
+    /// Makes sure that a row without a ``header(_:_:)`` is not an item of the service: what the row
     /// says of itself counts once its names have opened, or while its key is locked.
     ///
     /// - Throws: ``RowFailure`` if it was changed.
-    package func checkStranger(_ run: borrowing Statement.Run) throws(RowFailure) {
-        let header = try RowHeader(run)
+    package func checkStranger(
+        _ run: borrowing Statement.Run, _ place: ScannedPlace
+    ) throws(RowFailure) {
+        let header = try RowHeader(run, in: place.hash)
         do throws(RowFailure) {
             _ = try names(header, run, state.cipher(examining: header))
         } catch {
@@ -74,15 +99,22 @@ package struct AccountScan {
     private func names(
         _ header: RowHeader, _ run: borrowing Statement.Run, _ cipher: ItemCipher
     ) throws(RowFailure) -> ArraySlice<UInt8> {
-        let columns = NameHashes(
-            account: try run.fixedBytes(Schema.Column.accountHash), group: place.group,
-            place: place.place)
         // The hashes that led here are bound to the names: if they were not the item's own, the
         // names would not open.
+        let data = header.namesData(
+            cipher.keychainID, group: hashes.group, service: hashes.service,
+            run.blob(Schema.Column.hashes))
         return try cipher.openNames(
-            header, columns, hashes: run.blob(Schema.Column.hashes),
-            names: run.blob(Schema.Column.names))
+            data, run.fixedBytes(Schema.Column.nonce), run.blob(Schema.Column.names))
     }
+}
+
+/// A place that a service's rows may be in.
+package struct ScannedPlace {
+    /// Its id; good for one transaction.
+    let id: Int64
+    /// Its hash, to which the rows are bound.
+    let hash: IndexHash
 }
 
 extension [Int64] {

@@ -42,8 +42,6 @@ package final class ConnectionPool: Sendable {
     private static let opening = "open the keychain"
     /// Idle connections beyond this number are closed: as many as threads read at once.
     private static let keptReaderCount = 8
-    /// The most that a connection keeps of the database in memory; unread pages cost nothing.
-    package static let cacheKibibytes = 32_000
     /// In nanoseconds: for so long a read may see a database that was replaced.
     private static let lookInterval: Int64 = 100_000_000
     /// Replaying a log of this size takes about 1 ms.
@@ -172,8 +170,7 @@ package final class ConnectionPool: Sendable {
     private func open(_ deadline: Deadline) throws -> RowConnection {
         let connection = try Connection(
             to: KeychainFile.database, in: directory,
-            for: directory.isReadOnly ? .readOnly : .readWrite, deadline: deadline,
-            cacheKibibytes: Self.cacheKibibytes)
+            for: directory.isReadOnly ? .readOnly : .readWrite, deadline: deadline)
         if !isChecked.load(ordering: .relaxed) {
             try Schema.check(connection)
             try LogDamage(directory).check(connection, Self.opening)

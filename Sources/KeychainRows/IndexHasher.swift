@@ -9,19 +9,20 @@ package import ValetSealing
 ///
 /// The keyed states are made once per keybag; a hash then costs what its own bytes cost.
 package final class IndexHasher: Sendable {
-    private let primaryKeys: KeyedHash
+    private let places: KeyedHash
     private let attributes: KeyedHash
     private let programs: KeyedHash
     private let services = ServiceCache()
 
     init(_ keybag: UnlockedKeybag) {
-        primaryKeys = KeyedHash(keybag.index, .primaryKey)
+        places = KeyedHash(keybag.index, .place)
         attributes = KeyedHash(keybag.index, .index)
         programs = KeyedHash(keybag.index, .program)
     }
 
-    /// The hash of a primary key; attributes that are missing count as their defaults.
-    package func primaryKey(
+    /// The hash of a primary key without its account; attributes that are missing count as their
+    /// defaults.
+    private func placeHash(
         _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], group: AccessGroup,
         isSynchronizable: Bool
     ) -> IndexHash {
@@ -29,12 +30,12 @@ package final class IndexHasher: Sendable {
         parts.append(itemClass.rawValue)
         parts.append(group.rawValue)
         parts.append(UInt8(isSynchronizable ? 1 : 0))
-        for attribute in itemClass.primaryKeyAttributes {
+        for attribute in itemClass.primaryKeyAttributes where attribute != .account {
             if let value = attributes[attribute] ?? attribute.defaultValue {
                 Self.append(attribute, value, to: &parts)
             }
         }
-        return primaryKeys.indexHash(appending: parts)
+        return places.indexHash(appending: parts)
     }
 
     /// The hash of one attribute's value in a group.
@@ -70,31 +71,40 @@ package final class IndexHasher: Sendable {
                 protectionClass: .whenUnlocked)
             return place(of: PasswordName(account, in: service), in: group)
         }
-        let place = itemClass.placeAttribute
+        let service = itemClass.placeAttribute
         return ItemPlace(
-            group: self.group(group, itemClass),
-            place: attribute(place, attributes[place] ?? .text(""), itemClass, group: group),
-            primaryKey: primaryKey(
-                itemClass, attributes, group: group, isSynchronizable: isSynchronizable))
+            service: ServiceHashes(
+                group: self.group(group, itemClass),
+                service: attribute(
+                    service, attributes[service] ?? .text(""), itemClass, group: group),
+                place: placeHash(
+                    itemClass, attributes, group: group, isSynchronizable: isSynchronizable)),
+            account: account(attributes, itemClass, group: group))
+    }
+
+    private func account(
+        _ attributes: [Attribute: AttributeValue], _ itemClass: ItemClass, group: AccessGroup
+    ) -> IndexHash {
+        attribute(.account, attributes[.account] ?? .text(""), itemClass, group: group)
     }
 
     /// Where the rows of the items of a service in `group` are.
     package func place(of service: PasswordService, in group: AccessGroup) -> ServicePlace {
         services.place(of: service, in: group) {
             let itemClass = ItemClass.genericPassword
-            let text = SearchKey.Kind.text.rawValue
-            var parts = LengthPrefixed(reservingByteCount: 256)
+            let name: [Attribute: AttributeValue] = [.service: .text(service.service)]
+            var parts = LengthPrefixed(reservingByteCount: 192)
             parts.append(itemClass.rawValue)
+            parts.append(Attribute.account.tag)
             parts.append(group.rawValue)
-            parts.append(UInt8(service.isSynchronizable ? 1 : 0))
-            parts.append(marker: SearchKey.Kind.blob.rawValue, service.service)
-            // View hint and token, at their defaults.
-            parts.append(text)
-            parts.append(text)
             return ServicePlace(
-                group: self.group(group, itemClass),
-                place: attribute(.service, .text(service.service), itemClass, group: group),
-                primaryKeys: primaryKeys.appending(parts))
+                hashes: ServiceHashes(
+                    group: self.group(group, itemClass),
+                    service: attribute(.service, .text(service.service), itemClass, group: group),
+                    place: placeHash(
+                        itemClass, name, group: group,
+                        isSynchronizable: service.isSynchronizable)),
+                accounts: attributes.appending(parts))
         }
     }
 
@@ -105,16 +115,26 @@ package final class IndexHasher: Sendable {
 
     /// The hash by which an item with a view hint or a token is found when a query names all of
     /// its primary key but these two: docs/FORMAT.md §6.4.
+    ///
+    /// - Parameter attributes: Whatever they say of hint and token does not count.
     func plainKey(
         _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], group: AccessGroup,
         isSynchronizable: Bool
     ) -> IndexHash {
+        let plain = attributes.filter { !Attribute.variants.contains($0.key) }
+        return plainKey(
+            itemClass, group: group,
+            place(itemClass, plain, group: group, isSynchronizable: isSynchronizable))
+    }
+
+    /// As for attributes that name neither.
+    func plainKey(_ itemClass: ItemClass, group: AccessGroup, _ place: ItemPlace) -> IndexHash {
         var parts = LengthPrefixed(reservingByteCount: 192)
         parts.append(itemClass.rawValue)
         parts.append(Self.plainKeyTag)
         parts.append(group.rawValue)
-        parts.append(
-            primaryKey(itemClass, attributes, group: group, isSynchronizable: isSynchronizable))
+        parts.append(place.service.place)
+        parts.append(place.account)
         return self.attributes.indexHash(appending: parts)
     }
 
@@ -143,14 +163,11 @@ package final class IndexHasher: Sendable {
             others[attribute.tag] = self.attribute(attribute, value, itemClass, group: group)
         }
         if Attribute.variants.contains(where: { others[$0.tag] != nil }) {
-            let plain = values.filter { !Attribute.variants.contains($0.key) }
             others[Self.plainKeyTag] = plainKey(
-                itemClass, plain, group: group, isSynchronizable: isSynchronizable)
+                itemClass, values, group: group, isSynchronizable: isSynchronizable)
         }
         return IndexHashes(
             place: self.place(itemClass, values, group: group, isSynchronizable: isSynchronizable),
-            account: attribute(
-                .account, values[.account] ?? .text(""), itemClass, group: group),
             others: others)
     }
 
@@ -176,10 +193,8 @@ extension Attribute {
 
 /// The hashes of one item by which it is found without opening it: docs/FORMAT.md §6.
 package struct IndexHashes: Hashable {
-    /// The hashes that have columns of their own in the index of names.
+    /// The hashes by which the item is found by its name.
     package var place: ItemPlace
-    /// The hash of the account.
-    package var account: IndexHash
     /// Hashes of the other searchable attributes that are set and not at their default.
     package var others: [UInt8: IndexHash]
 
@@ -211,37 +226,49 @@ package struct IndexHashes: Hashable {
     }
 }
 
-/// The hashes by which the row of one item is found.
+/// The hashes by which the row of one item is found: its primary key.
 package struct ItemPlace: Hashable, Sendable {
+    /// The hashes of its place.
+    package let service: ServiceHashes
+    /// The hash of the account.
+    package let account: IndexHash
+}
+
+/// The hashes of a row of table `place`.
+package struct ServiceHashes: Hashable, Sendable {
     /// The hash of the access group.
     package let group: IndexHash
     /// The hash of the service or the server.
+    package let service: IndexHash
+    /// The hash of the whole primary key but the account.
     package let place: IndexHash
-    /// The hash of the whole primary key.
-    package let primaryKey: IndexHash
+
+    /// A place whose hashes are known.
+    package init(group: IndexHash, service: IndexHash, place: IndexHash) {
+        self.group = group
+        self.service = service
+        self.place = place
+    }
 }
 
 /// What the hashes of all items of a service in one group have in common.
 package final class ServicePlace: Sendable {
-    /// The hash of the access group.
-    package let group: IndexHash
-    /// The hash of the service or the server.
-    package let place: IndexHash
-    /// Has taken in everything of the primary key but the account, which is its last part.
-    private let primaryKeys: KeyedHash
+    /// The hashes of the place.
+    package let hashes: ServiceHashes
+    /// Has taken in everything of an account's hash but the account, which is its last part.
+    private let accounts: KeyedHash
 
     /// The place of a service whose hashes are known.
-    package init(group: IndexHash, place: IndexHash, primaryKeys: consuming KeyedHash) {
-        self.group = group
-        self.place = place
-        self.primaryKeys = primaryKeys
+    package init(hashes: ServiceHashes, accounts: consuming KeyedHash) {
+        self.hashes = hashes
+        self.accounts = accounts
     }
 
     /// Where the row of the item with that account is.
     package func place(of account: String) -> ItemPlace {
         ItemPlace(
-            group: group, place: place,
-            primaryKey: primaryKeys.indexHash(appending: SearchKey.Kind.blob.rawValue, account))
+            service: hashes,
+            account: accounts.indexHash(appending: SearchKey.Kind.blob.rawValue, account))
     }
 }
 

@@ -19,7 +19,7 @@ package struct ItemCipher {
     /// The step to which a value of that size is padded.
     static func valuePadding(_ byteCount: Int) -> Int { byteCount <= 1024 ? 32 : 1024 }
 
-    /// Seals an item; `header` says whose key, version and class it gets.
+    /// Seals an item; `header` says whose key, version and class it gets, `index` its place.
     ///
     /// - Throws: ``KeychainFailure``: `passcodeNotSet` if the item takes a person and there is no
     ///   pair of keys for that; `outOfMemory`.
@@ -28,12 +28,14 @@ package struct ItemCipher {
         logicalTime: Int64
     ) throws -> SealedRow {
         var row = SealedRow(
-            header: header, accountHash: index.account, groupHash: index.place.group,
-            placeHash: index.place.place, hashes: index.encodedOthers, names: [], details: [],
-            secret: nil, changeNumber: nil, logicalTime: logicalTime)
-        var nonces = NonceSupply()
-        row.names = seal(content.names(header.itemClass), namesData(of: row), &nonces)
-        row.details = seal(content.details(header.itemClass), detailsData(of: row), &nonces)
+            header: header, placeID: 0, groupHash: index.place.service.group,
+            serviceHash: index.place.service.service, hashes: index.encodedOthers,
+            nonce: .random(), names: [], secret: nil, changeNumber: nil, logicalTime: logicalTime)
+        var list = content.list.encoded
+        Padding.pad(&list, toMultipleOf: Self.attributePadding)
+        row.names = AEAD.seal(
+            list.span, RowPart(.names, row.nonce), associatedData: row.namesData(keychainID),
+            under: keys.attributes)
         if let value {
             // Padded, sealed, and perhaps sealed to a person before that.
             guard SpareMemory.has(3, copiesOf: value.byteCount) else {
@@ -41,59 +43,28 @@ package struct ItemCipher {
             }
             let step = Self.valuePadding(value.byteCount)
             let padded = Padding.padded(value, toMultipleOf: step)
-            row.secret = try padded.withBytes { plaintext in
-                try seal(plaintext, of: row, &nonces)
-            }
+            row.secret = try padded.withBytes { plaintext in try seal(plaintext, of: row) }
         }
         return row
     }
 
-    /// Opens part A where it lies: the encoded list of access group and primary key.
-    package func openNames(
-        _ header: RowHeader, _ columns: NameHashes, hashes: [UInt8], names: [UInt8]
-    ) throws(RowFailure) -> ArraySlice<UInt8> {
-        try openPadded(names, namesData(header, columns, hashes))
-    }
-
-    private func seal(
-        _ list: AttributeList, _ data: LengthPrefixed, _ nonces: inout NonceSupply
-    ) -> [UInt8] {
-        var plaintext = list.encoded
-        Padding.pad(&plaintext, toMultipleOf: Self.attributePadding)
-        return AEAD.seal(plaintext.span, associatedData: data, under: keys.attributes, &nonces)
-    }
-
-    /// Opens part A: access group and primary key.
-    package func openNames(_ row: SealedRow) throws(RowFailure) -> ItemContent {
-        let names = try open(row.names, namesData(of: row))
-        return try ItemContent(row.header.itemClass, names: names)
-    }
-
-    /// Opens parts A and B.
+    /// Opens part N: everything about the item but its value.
     package func openContent(_ row: SealedRow) throws(RowFailure) -> ItemContent {
-        let names = try open(row.names, namesData(of: row))
-        let details = try open(row.details, detailsData(of: row))
-        let content = try ItemContent(row.header.itemClass, names: names, details: details)
+        let bytes = try openNames(row.namesData(keychainID), row.nonce, row.names)
+        guard let list = AttributeList(encoded: bytes) else { throw .content }
+        let content = try ItemContent(row.header.itemClass, list)
         guard (content.valueByteCount == nil) == (row.secret == nil) else { throw .content }
         try content.checkAccessControl(row.header)
         return content
     }
 
-    private func open(
-        _ sealed: [UInt8], _ data: LengthPrefixed
-    ) throws(RowFailure) -> AttributeList {
-        guard let list = AttributeList(encoded: try openPadded(sealed, data)) else {
-            throw .content
-        }
-        return list
-    }
-
-    private func openPadded(
-        _ sealed: [UInt8], _ data: LengthPrefixed
+    /// Opens part N where it lies: the encoded list of attributes.
+    func openNames(
+        _ data: FixedFields, _ nonce: RowNonce, _ names: [UInt8]
     ) throws(RowFailure) -> ArraySlice<UInt8> {
         guard
             let padded = try? AEAD.openIntoArray(
-                sealed.span, associatedData: data, under: keys.attributes)
+                names.span, RowPart(.names, nonce), associatedData: data, under: keys.attributes)
         else { throw .seal }
         guard
             let byteCount = try? Padding.unpaddedByteCount(
@@ -102,7 +73,7 @@ package struct ItemCipher {
         return padded[..<byteCount]
     }
 
-    /// Opens part V, which is bound to the parts A and B that it was written with; of a value that
+    /// Opens part V, which is bound to the part N that it was written with; of a value that
     /// takes a person, with the proof of one. Of one that takes a password, it gives the box.
     ///
     /// - Throws: ``RowFailure``: `needsPerson` where `proof` does not have the pair of keys.
@@ -119,43 +90,26 @@ package struct ItemCipher {
         else { throw .content }
         return SecretValue(padded, byteCount: byteCount)
     }
+}
 
-    /// Proves that a row without part V never had one.
-    package func checkHasNoValue(
-        _ header: RowHeader, names: [UInt8], details: [UInt8]
-    ) throws(RowFailure) {
-        let list = try open(details, detailsData(header, names: names))
-        guard list[ItemContent.valueByteCountTag] == nil else { throw .content }
+extension SealedRow {
+    /// The associated data of part N.
+    fileprivate func namesData(_ keychainID: KeychainID) -> FixedFields {
+        header.namesData(keychainID, group: groupHash, service: serviceHash, hashes)
     }
+}
 
-    private func namesData(of row: SealedRow) -> LengthPrefixed {
-        let columns = NameHashes(
-            account: row.accountHash, group: row.groupHash, place: row.placeHash)
-        return namesData(row.header, columns, row.hashes)
-    }
-
-    private func namesData(
-        _ header: RowHeader, _ columns: NameHashes, _ hashes: [UInt8]
-    ) -> LengthPrefixed {
-        var data = header.associatedData(
-            .names, keychainID: keychainID, reserving: 120 + hashes.count)
-        data.append(columns.account)
-        data.append(columns.group)
-        data.append(columns.place)
-        data.append(hashes)
+extension RowHeader {
+    /// The associated data of part N.
+    func namesData(
+        _ keychainID: KeychainID, group: IndexHash, service: IndexHash, _ hashes: [UInt8]
+    ) -> FixedFields {
+        var data = associatedData(.names, keychainID, andRoomFor: 32 + hashes.count)
+        data.append(group)
+        data.append(service)
+        data.append(hashes.span)
         return data
     }
-
-    private func detailsData(of row: SealedRow) -> LengthPrefixed {
-        detailsData(row.header, names: row.names)
-    }
-
-    private func detailsData(_ header: RowHeader, names: [UInt8]) -> LengthPrefixed {
-        var data = header.associatedData(.details, keychainID: keychainID, reserving: 20)
-        data.append(names.span.extracting(last: AEAD.tagByteCount))
-        return data
-    }
-
 }
 
 /// The tag of a sealed part. It stands for all of the part: it is as hard to forge as the part.
@@ -174,56 +128,41 @@ extension PartTag {
     }
 }
 
-/// The hashes that have columns of their own; part A is bound to them.
-package struct NameHashes {
-    /// The column `account_hash`.
-    package let account: IndexHash
-    /// The column `group_hash`.
-    package let group: IndexHash
-    /// The column `place_hash`.
-    package let place: IndexHash
-}
-
 /// What part V is bound to.
-package struct ValueParts {
+package struct ValueParts: Sendable {
     /// The header of the row.
-    package let header: RowHeader
-    /// The tag of part A.
-    package let names: PartTag
-    /// The tag of part B.
-    package let details: PartTag
+    let header: RowHeader
+    /// What the nonces of both parts are made of.
+    let nonce: RowNonce
+    /// The tag of part N.
+    let names: PartTag
 
-    /// The parts of a row of which only the tags were read.
-    package init(header: RowHeader, names: PartTag, details: PartTag) {
+    /// The parts of a row of which only the tag of part N was read.
+    package init(header: RowHeader, nonce: RowNonce, names: PartTag) {
         self.header = header
+        self.nonce = nonce
         self.names = names
-        self.details = details
     }
 
-    /// - Throws: ``RowFailure/seal`` for parts that are too short.
+    /// - Throws: ``RowFailure/seal`` for a part N that is too short.
     package init(_ row: SealedRow) throws(RowFailure) {
-        self.init(
-            header: row.header, names: try PartTag(of: row.names),
-            details: try PartTag(of: row.details))
+        self.init(header: row.header, nonce: row.nonce, names: try PartTag(of: row.names))
     }
 
-    fileprivate func data(_ part: RowHeader.Part, _ keychainID: KeychainID) -> LengthPrefixed {
-        var data = header.associatedData(part, keychainID: keychainID, reserving: 40)
+    fileprivate func data(_ part: RowHeader.Part, _ keychainID: KeychainID) -> FixedFields {
+        var data = header.associatedData(part, keychainID, andRoomFor: PartTag.byteCount)
         data.append(names)
-        data.append(details)
         return data
     }
 }
 
 /// Part V, which is sealed twice where a person is needed: docs/FORMAT.md §5.2.
 extension ItemCipher {
-    /// Seals a padded value for a row whose parts A and B are sealed.
-    func seal(
-        _ padded: Span<UInt8>, of row: SealedRow, _ nonces: inout NonceSupply
-    ) throws -> [UInt8] {
+    /// Seals a padded value for a row whose part N is sealed.
+    func seal(_ padded: Span<UInt8>, of row: SealedRow) throws -> [UInt8] {
         let operation = "seal an item"
         let parts = try ValueParts(row)
-        guard let pair = row.header.flags.presence else { return seal(padded, parts, &nonces) }
+        guard let pair = row.header.flags.presence else { return seal(padded, parts) }
         guard let recipient = recipients[pair] else {
             throw KeychainFailure(
                 .passcodeNotSet, during: operation,
@@ -235,18 +174,18 @@ extension ItemCipher {
                 data throws(SealingError) in
                 try PublicKeySealing.seal(padded, associatedData: data, to: recipient)
             }
-            return seal(inner.span, parts, &nonces)
+            return seal(inner.span, parts)
         } catch {
             throw KeychainFailure(
                 .keychainDamaged, during: operation, message: "a presence pair is not fit")
         }
     }
 
-    private func seal(
-        _ plaintext: Span<UInt8>, _ parts: ValueParts, _ nonces: inout NonceSupply
-    ) -> [UInt8] {
-        let data = parts.data(.secret, keychainID)
-        return AEAD.seal(plaintext, associatedData: data, under: keys.value, &nonces)
+    private func seal(_ plaintext: Span<UInt8>, _ parts: ValueParts) -> [UInt8] {
+        AEAD.seal(
+            plaintext, RowPart(.value, parts.nonce),
+            associatedData: parts.data(.secret, keychainID),
+            under: keys.value)
     }
 
     /// Opens part V to check it; of a value that takes a person or a password, as far as the keys
@@ -266,9 +205,10 @@ extension ItemCipher {
         _ parts: ValueParts, _ secret: Span<UInt8>, _ proof: PresenceProof?
     ) throws(RowFailure) -> SecretBytes {
         let data = parts.data(.secret, keychainID)
-        guard let opened = try? AEAD.open(secret, associatedData: data, under: keys.value) else {
-            throw .seal
-        }
+        guard
+            let opened = try? AEAD.open(
+                secret, RowPart(.value, parts.nonce), associatedData: data, under: keys.value)
+        else { throw .seal }
         guard let pair = parts.header.flags.presence else { return opened }
         guard let recipient = recipients[pair], let proof else { throw .needsPerson }
         return try parts.data(.presence, keychainID).withBytes { data throws(RowFailure) in

@@ -12,7 +12,7 @@ package struct ItemContent: Hashable {
     /// The size of the value in bytes; nil for an item without one.
     package var valueByteCount: Int?
 
-    /// The tag of the value's size in part B.
+    /// The tag of the value's size in part N.
     static let valueByteCountTag: UInt8 = 64
 
     /// The content of an item that is to be written.
@@ -24,24 +24,11 @@ package struct ItemContent: Hashable {
         self.valueByteCount = valueByteCount
     }
 
-    /// The plaintext of part A: access group and primary key.
-    package func names(_ itemClass: ItemClass) -> AttributeList {
-        var list = AttributeList(reservingCapacity: 4)
+    /// The plaintext of part N: access group, all attributes and the value's size.
+    package var list: AttributeList {
+        var list = AttributeList(reservingCapacity: attributes.count + 2)
         list.set(.text(accessGroup.rawValue), for: Attribute.accessGroup.tag)
-        for attribute in itemClass.primaryKeyAttributes {
-            guard let value = attributes[attribute], value != attribute.defaultValue else {
-                continue
-            }
-            list.set(value, for: attribute.tag)
-        }
-        return list
-    }
-
-    /// The plaintext of part B: all other attributes and the value's size.
-    package func details(_ itemClass: ItemClass) -> AttributeList {
-        var list = AttributeList(reservingCapacity: attributes.count)
-        let names = itemClass.primaryKeyAttributes
-        for (attribute, value) in attributes where !names.contains(attribute) {
+        for (attribute, value) in attributes where value != attribute.defaultValue {
             list.set(value, for: attribute.tag)
         }
         if let valueByteCount {
@@ -50,48 +37,30 @@ package struct ItemContent: Hashable {
         return list
     }
 
-    /// Puts both parts together again.
+    /// Takes a ``list`` apart.
     ///
-    /// - Throws: ``RowFailure/content`` if a part holds what does not belong there.
-    package init(
-        _ itemClass: ItemClass, names: AttributeList, details: AttributeList
-    ) throws(RowFailure) {
-        try self.init(itemClass, names: names)
-        for entry in details.entries {
+    /// - Throws: ``RowFailure/content`` if it holds what does not belong there.
+    package init(_ itemClass: ItemClass, _ list: AttributeList) throws(RowFailure) {
+        guard case .text(let group)? = list[Attribute.accessGroup.tag] else { throw .content }
+        accessGroup = AccessGroup(group)
+        attributes = [:]
+        valueByteCount = nil
+        for entry in list.entries where entry.tag != Attribute.accessGroup.tag {
             if entry.tag == Self.valueByteCountTag {
                 guard case .number(let number) = entry.value,
                     let size = Int(exactly: number), size >= 0
                 else { throw .content }
                 valueByteCount = size
             } else {
-                guard let attribute = Attribute(tag: entry.tag), attribute.exists(in: itemClass),
-                    attribute != .accessGroup,
-                    !itemClass.primaryKeyAttributes.contains(attribute)
+                guard let attribute = Attribute(tag: entry.tag), attribute.exists(in: itemClass)
                 else { throw .content }
                 attributes[attribute] = entry.value
             }
         }
-    }
-
-    /// What part A alone tells.
-    package init(_ itemClass: ItemClass, names: AttributeList) throws(RowFailure) {
-        guard case .text(let group)? = names[Attribute.accessGroup.tag] else {
-            throw .content
-        }
-        accessGroup = AccessGroup(group)
-        attributes = [:]
-        let allowed = itemClass.primaryKeyAttributes
-        for entry in names.entries where entry.tag != Attribute.accessGroup.tag {
-            guard let attribute = Attribute(tag: entry.tag), allowed.contains(attribute) else {
-                throw .content
-            }
-            attributes[attribute] = entry.value
-        }
-        for attribute in allowed
+        for attribute in itemClass.primaryKeyAttributes
         where attributes[attribute] == nil && !Attribute.variants.contains(attribute) {
             attributes[attribute] = attribute.defaultValue
         }
-        valueByteCount = nil
     }
 }
 

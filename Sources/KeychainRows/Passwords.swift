@@ -288,7 +288,7 @@ extension ItemCipher {
         BoxedItem(keychainID: keychainID, itemID: header.itemID)
     }
 
-    /// Checks that what was in part V, a value or its box, is what part B says of it.
+    /// Checks that what was in part V, a value or its box, is what part N says of it.
     ///
     /// - Throws: ``RowFailure/content``.
     package func check(

@@ -31,10 +31,13 @@ package final class RowConnection: @unchecked Sendable {
     package let entry: Statement
     let byPlace: Statement
     let numbersByPlace: Statement
-    /// Names of the rows in a range of numbers.
+    /// The places of a service.
+    let placesOfService: Statement
+    let numbersInPlace: Statement
+    /// The rows in a range of numbers, without values and the hashes of their places.
     package let namesByNumbers: Statement
-    /// Names and logical times of the rows of a service.
-    package let versionsByPlace: Statement
+    /// The rows of a place, without values and the hashes of their places.
+    package let namesInPlace: Statement
     let byGroup: Statement
     let numbersByAccount: Statement
     let numbersByAttribute: Statement
@@ -53,73 +56,119 @@ package final class RowConnection: @unchecked Sendable {
             "SELECT epoch, bytes FROM keybag ORDER BY epoch LIMIT 3", on: connection)
         value = Statement(Self.valueOfKey, on: connection)
         byPrimaryKey = Statement(Self.rowOfKey, on: connection)
-        byNumber = Statement("SELECT * FROM item WHERE number = ?1", on: connection)
+        byNumber = Statement(Self.rowOfNumber, on: connection)
         byAccount = Statement(Self.rowsOfAccount, on: connection)
-        byAttribute = Statement(
-            """
-            SELECT item.* FROM attribute JOIN item ON item.number = attribute.number
-            WHERE attribute.hash = ?1 ORDER BY attribute.number
-            """, on: connection)
+        byAttribute = Statement(Self.rowsOfAttribute, on: connection)
         written = Statement(Self.versionOfKey, on: connection)
         entry = Statement(
             "SELECT 1 FROM attribute WHERE hash = ?1 AND number = ?2", on: connection)
-        byPlace = Statement(Self.rowsOfPlace, on: connection)
-        numbersByPlace = Statement(
-            "SELECT number FROM item WHERE group_hash = ?1 AND place_hash = ?2", on: connection)
+        byPlace = Statement(Self.rowsOfService, on: connection)
+        numbersByPlace = Statement(Self.numbersOfService, on: connection)
+        placesOfService = Statement(
+            "SELECT id, place_hash FROM place WHERE group_hash = ?1 AND service_hash = ?2",
+            on: connection)
+        numbersInPlace = Statement("SELECT number FROM item WHERE place = ?1", on: connection)
         namesByNumbers = Statement(Self.namesOfNumbers, on: connection)
-        versionsByPlace = Statement(Self.versionsOfPlace, on: connection)
+        namesInPlace = Statement(Self.namesOfPlace, on: connection)
         byGroup = Statement(Self.rowsOfGroup, on: connection)
-        numbersByAccount = Statement(
-            "SELECT number FROM item WHERE account_hash = ?1", on: connection)
+        numbersByAccount = Statement(Self.numbersOfAccount, on: connection)
         numbersByAttribute = Statement(
             "SELECT number FROM attribute WHERE hash = ?1", on: connection)
-        numbersByGroup = Statement(
-            "SELECT number FROM item WHERE group_hash = ?1", on: connection)
-        all = Statement("SELECT * FROM item ORDER BY number", on: connection)
+        numbersByGroup = Statement(Self.numbersOfGroup, on: connection)
+        all = Statement(Self.rows, on: connection)
         quarantined = Statement("SELECT count(*) FROM quarantine", on: connection)
     }
 
     private static let valueOfKey: StaticString = """
-        SELECT number, salt, version, protection, flags, key_id, names, details, secret
-        FROM item WHERE group_hash = ?1 AND place_hash = ?2 AND primary_key = ?3
+        SELECT number, salt, version, protection, flags, epoch, nonce, names, secret
+        FROM place CROSS JOIN item ON item.place = place.id AND item.account_hash = ?4
+        WHERE group_hash = ?1 AND service_hash = ?2 AND place_hash = ?3
         """
     // The version is in no index, so that the row itself has to be found, too.
     private static let versionOfKey: StaticString = """
-        SELECT number, version FROM item
-        WHERE group_hash = ?1 AND place_hash = ?2 AND primary_key = ?3
+        SELECT number, version
+        FROM place CROSS JOIN item ON item.place = place.id AND item.account_hash = ?4
+        WHERE group_hash = ?1 AND service_hash = ?2 AND place_hash = ?3
         """
 
     // SQLite takes columns that an index has from the index, unless it looks the row up by its
-    // number: a row has to say itself what it is. Without a row all its columns are NULL.
+    // number: rows and places have to say themselves what they are. Without a row all its columns
+    // are NULL.
     private static let rowOfKey: StaticString = """
-        SELECT item.* FROM item AS entry LEFT JOIN item ON item.number = entry.number
-        WHERE entry.group_hash = ?1 AND entry.place_hash = ?2 AND entry.primary_key = ?3
+        SELECT item.*, own.group_hash, own.service_hash, own.place_hash
+        FROM place CROSS JOIN item AS entry
+            ON entry.place = place.id AND entry.account_hash = ?4
+        LEFT JOIN item ON item.number = entry.number
+        LEFT JOIN place AS own ON own.id = item.place
+        WHERE place.group_hash = ?1 AND place.service_hash = ?2 AND place.place_hash = ?3
         """
-    private static let rowsOfAccount: StaticString = """
-        SELECT * FROM item WHERE number IN (SELECT number FROM item WHERE account_hash = ?1)
-        ORDER BY number
+    private static let rowOfNumber: StaticString = """
+        SELECT item.*, group_hash, service_hash, place_hash
+        FROM item LEFT JOIN place ON place.id = item.place WHERE number = ?1
+        """
+    private static let rowsOfAttribute: StaticString = """
+        SELECT item.*, group_hash, service_hash, place_hash
+        FROM attribute JOIN item ON item.number = attribute.number
+        LEFT JOIN place ON place.id = item.place
+        WHERE attribute.hash = ?1 ORDER BY attribute.number
         """
 
-    // The index is in the order of primary keys. Sorting its row numbers first spares sorting whole
-    // rows, and reads the table from front to back.
-    private static let rowsOfPlace: StaticString = """
-        SELECT * FROM item WHERE number IN (
-            SELECT number FROM item WHERE group_hash = ?1 AND place_hash = ?2)
+    // Where a group has few places each is looked into: that spares an index of all accounts.
+    private static let rowsOfAccount: StaticString = """
+        SELECT item.*, group_hash, service_hash, place_hash
+        FROM item LEFT JOIN place ON place.id = item.place
+        WHERE number IN (
+            SELECT number FROM place CROSS JOIN item
+                ON item.place = place.id AND item.account_hash = ?2
+            WHERE group_hash = ?1 AND id > 0
+            UNION ALL SELECT number FROM item WHERE account_hash = ?2 AND place < 0)
         ORDER BY number
+        """
+    private static let numbersOfAccount: StaticString = """
+        SELECT number FROM place CROSS JOIN item
+            ON item.place = place.id AND item.account_hash = ?2
+        WHERE group_hash = ?1 AND id > 0
+        UNION ALL SELECT number FROM item WHERE account_hash = ?2 AND place < 0
+        """
+
+    // The index is in the order of accounts. Sorting its row numbers first spares sorting whole
+    // rows, and reads the table from front to back.
+    private static let rowsOfService: StaticString = """
+        SELECT item.*, group_hash, service_hash, place_hash
+        FROM item LEFT JOIN place ON place.id = item.place
+        WHERE number IN (
+            SELECT number FROM place CROSS JOIN item ON item.place = place.id
+            WHERE group_hash = ?1 AND service_hash = ?2)
+        ORDER BY number
+        """
+    private static let numbersOfService: StaticString = """
+        SELECT number FROM place CROSS JOIN item ON item.place = place.id
+        WHERE group_hash = ?1 AND service_hash = ?2
         """
     private static let namesOfNumbers: StaticString = """
-        SELECT number, salt, version, class, protection, flags, key_id, primary_key, names,
-            NULL, NULL, account_hash, NULL, NULL, hashes
+        SELECT number, salt, version, class, protection, flags, epoch, place, account_hash, nonce,
+            names, NULL, hashes
         FROM item WHERE number BETWEEN ?1 AND ?2 ORDER BY number
         """
-    private static let versionsOfPlace: StaticString = """
-        SELECT number, salt, version, class, protection, flags, key_id, primary_key, names,
-            NULL, NULL, account_hash, NULL, NULL, hashes, NULL, logical_time
-        FROM item WHERE group_hash = ?1 AND place_hash = ?2
+    private static let namesOfPlace: StaticString = """
+        SELECT number, salt, version, class, protection, flags, epoch, place, account_hash, nonce,
+            names, NULL, hashes, NULL, logical_time
+        FROM item WHERE place = ?1
         """
     private static let rowsOfGroup: StaticString = """
-        SELECT * FROM item WHERE number IN (SELECT number FROM item WHERE group_hash = ?1)
+        SELECT item.*, group_hash, service_hash, place_hash
+        FROM item LEFT JOIN place ON place.id = item.place
+        WHERE number IN (
+            SELECT number FROM place CROSS JOIN item ON item.place = place.id
+            WHERE group_hash = ?1)
         ORDER BY number
+        """
+    private static let numbersOfGroup: StaticString = """
+        SELECT number FROM place CROSS JOIN item ON item.place = place.id WHERE group_hash = ?1
+        """
+    private static let rows: StaticString = """
+        SELECT item.*, group_hash, service_hash, place_hash
+        FROM item LEFT JOIN place ON place.id = item.place ORDER BY number
         """
 }
 
@@ -132,6 +181,12 @@ package final class RowWriter: @unchecked Sendable {
     package var hasRoomInLog = false
     /// Whether this process has seen to it that the log's file has room for removing items.
     package var hasReserveInLog = false
+    let place: Statement
+    let addPlace: Statement
+    let fewPlaces: Statement
+    let deletePlace: Statement
+    /// Deletes places without rows; looks at all places.
+    package let deleteEmptyPlaces: Statement
     /// Adds a row.
     package let insert: Statement
     let update: Statement
@@ -157,25 +212,14 @@ package final class RowWriter: @unchecked Sendable {
     /// The statements of a connection, none of them compiled yet.
     package init(_ connection: Connection) {
         reading = RowConnection(connection)
-        insert = Statement(
-            """
-            INSERT INTO item VALUES (
-                ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
-            """, on: connection)
-        update = Statement(
-            """
-            UPDATE item SET salt = ?2, version = ?3, class = ?4, protection = ?5, flags = ?6,
-                key_id = ?7, primary_key = ?8, names = ?9, details = ?10, secret = ?11,
-                account_hash = ?12, group_hash = ?13, place_hash = ?14, hashes = ?15,
-                change_number = ?16, logical_time = ?17
-            WHERE number = ?1
-            """, on: connection)
-        updateSealed = Statement(
-            """
-            UPDATE item SET version = ?2, protection = ?3, flags = ?4, key_id = ?5, names = ?6,
-                details = ?7, secret = ?8, change_number = ?9, logical_time = ?10
-            WHERE number = ?1
-            """, on: connection)
+        place = Statement(Self.idOfPlace, on: connection)
+        fewPlaces = Statement(Self.stateOfPlaces, on: connection)
+        addPlace = Statement("INSERT INTO place VALUES (?4, ?1, ?2, ?3)", on: connection)
+        deletePlace = Statement(Self.deletionOfPlace, on: connection)
+        deleteEmptyPlaces = Statement(Self.deletionOfEmptyPlaces, on: connection)
+        insert = Statement(Self.insertion, on: connection)
+        update = Statement(Self.updateOfAll, on: connection)
+        updateSealed = Statement(Self.updateOfSealed, on: connection)
         delete = Statement("DELETE FROM item WHERE number = ?1", on: connection)
         insertAttribute = Statement(
             "INSERT OR IGNORE INTO attribute (hash, number) VALUES (?1, ?2)", on: connection)
@@ -185,31 +229,64 @@ package final class RowWriter: @unchecked Sendable {
         lastNumber = Statement("SELECT max(number) FROM item", on: connection)
         lastChange = Statement(
             "SELECT max(change_number) FROM item WHERE change_number IS NOT NULL", on: connection)
-        quarantine = Statement(
-            "INSERT INTO quarantine SELECT ?2, * FROM item WHERE number = ?1", on: connection)
+        quarantine = Statement(Self.copyToQuarantine, on: connection)
         program = Statement("SELECT 1 FROM program WHERE id = ?1", on: connection)
         insertProgram = Statement(
             "INSERT INTO program (id, sealed) VALUES (?1, ?2)", on: connection)
     }
+
+    private static let idOfPlace: StaticString = """
+        SELECT place.id, own.group_hash = ?1 AND own.service_hash = ?2 AND own.place_hash = ?3
+        FROM place LEFT JOIN place AS own ON own.id = place.id
+        WHERE place.group_hash = ?1 AND place.service_hash = ?2 AND place.place_hash = ?3
+        """
+    private static let stateOfPlaces: StaticString = """
+        SELECT count(*) < 64, max(0, (SELECT max(id) FROM place)),
+            min(0, (SELECT min(id) FROM place))
+        FROM place WHERE group_hash = ?1 AND id > 0
+        """
+    private static let deletionOfPlace: StaticString = """
+        DELETE FROM place WHERE id = ?1 AND NOT EXISTS (
+            SELECT 1 FROM item WHERE item.place = ?1)
+        """
+    private static let deletionOfEmptyPlaces: StaticString = """
+        DELETE FROM place WHERE NOT EXISTS (SELECT 1 FROM item WHERE item.place = place.id)
+        """
+    private static let insertion: StaticString = """
+        INSERT INTO item VALUES (
+            ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+        """
+    private static let updateOfAll: StaticString = """
+        UPDATE item SET salt = ?2, version = ?3, class = ?4, protection = ?5, flags = ?6,
+            epoch = ?7, place = ?8, account_hash = ?9, nonce = ?10, names = ?11, secret = ?12,
+            hashes = ?13, change_number = ?14, logical_time = ?15
+        WHERE number = ?1
+        """
+    private static let updateOfSealed: StaticString = """
+        UPDATE item SET version = ?2, protection = ?3, flags = ?4, epoch = ?5, nonce = ?6,
+            names = ?7, secret = ?8, change_number = ?9, logical_time = ?10
+        WHERE number = ?1
+        """
+    private static let copyToQuarantine: StaticString = """
+        INSERT INTO quarantine SELECT ?2, item.*, group_hash, service_hash, place_hash
+        FROM item LEFT JOIN place ON place.id = item.place WHERE number = ?1
+        """
 }
 
 /// What a read by name needs of a row, sealed as it is in the database. A class, because it is kept
 /// and lent out again and again.
 package final class ValueRow: Sendable {
-    /// The header of the row.
-    package let header: RowHeader
-    /// The tag of part A.
-    package let names: PartTag
-    /// The tag of part B.
-    package let details: PartTag
+    /// What part V is bound to.
+    package let parts: ValueParts
     /// Part V.
     package let secret: [UInt8]
 
+    /// The header of the row.
+    package var header: RowHeader { parts.header }
+
     /// A row as it was read.
-    package init(header: RowHeader, names: PartTag, details: PartTag, secret: [UInt8]) {
-        self.header = header
-        self.names = names
-        self.details = details
+    package init(parts: ValueParts, secret: [UInt8]) {
+        self.parts = parts
         self.secret = secret
     }
 }

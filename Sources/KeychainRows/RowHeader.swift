@@ -21,10 +21,9 @@ package struct RowKind: Sendable {
 
 /// What names a row and its state, and is bound to each of its sealed parts: docs/FORMAT.md §5.2.
 package struct RowHeader: Sendable {
-    /// One sealed part.
-    enum Part: String {
-        case names = "A"
-        case details = "B"
+    /// What the associated data of a part calls it.
+    enum Part: Unicode.Scalar {
+        case names = "N"
         case secret = "V"
         /// What is in V where a person is needed.
         case presence = "P"
@@ -41,10 +40,12 @@ package struct RowHeader: Sendable {
     package var protectionClass: ProtectionClass
     /// What sort of row it is.
     package var flags: RowFlags
-    /// The id of the class key.
-    var keyID: KeyID
-    /// The hash of the primary key.
-    package var primaryKey: IndexHash
+    /// The epoch of the class key.
+    package var epoch: Epoch
+    /// The hash of the primary key without the account.
+    package var placeHash: IndexHash
+    /// The hash of the account.
+    package var accountHash: IndexHash
 
     /// The two columns that a write chooses afresh.
     package var kind: RowKind { RowKind(protectionClass: protectionClass, flags: flags) }
@@ -68,23 +69,27 @@ package struct RowHeader: Sendable {
         }
     }
 
-    /// The associated data of `part`, to which the caller appends what else the part is bound to.
+    /// The associated data of `part`, and room for `byteCount` bytes of what else it is bound to.
     func associatedData(
-        _ part: Part, keychainID: KeychainID, reserving byteCount: Int
-    ) -> LengthPrefixed {
-        var data = LengthPrefixed(reservingByteCount: 192 + byteCount)
-        data.append(DerivationContext.row.rawValue)
-        data.append(part.rawValue)
+        _ part: Part, _ keychainID: KeychainID, andRoomFor byteCount: Int
+    ) -> FixedFields {
+        var data = FixedFields(byteCount: Self.associatedByteCount + byteCount)
+        data.append(DerivationContext.row.rawValue.utf8.span)
+        data.append(UInt8(ascii: part.rawValue))
         data.append(keychainID)
-        data.append(keyID)
-        data.append(itemIDBytes.span)
+        data.append(UInt64(bitPattern: number))
+        data.append(UInt64(bitPattern: salt))
         data.append(UInt64(bitPattern: version))
+        data.append(epoch.rawValue)
         data.append(itemClass.rawValue)
         data.append(protectionClass.rawValue)
         data.append(flags.rawValue)
-        data.append(primaryKey)
+        data.append(placeHash)
+        data.append(accountHash)
         return data
     }
+
+    private static let associatedByteCount = 98
 }
 
 /// What a row says of its item without a key: docs/FORMAT.md §5.

@@ -112,7 +112,7 @@ package final class RowKeys: Sendable {
     }
 }
 
-/// The opened keys of one epoch, and the ids of those that are not open.
+/// The opened keys of one epoch, and which others it has.
 package struct KeychainEpoch: Sendable {
     /// The opened class keys.
     package let keys: UnlockedKeybag
@@ -120,18 +120,19 @@ package struct KeychainEpoch: Sendable {
     package let hasher: IndexHasher
     /// The public halves of the presence pairs; none where there are no pairs.
     package let recipients: [PresencePair: Recipient]
-    /// By the number of the class.
-    private let keyIDs: [KeyID?]
+    /// The classes that have a key.
+    private let classes: Set<ProtectionClass>
 
     /// - Throws: ``KeybagError``: `malformed`, `newer`.
     package init(_ locked: LockedKeybag, _ keys: UnlockedKeybag) throws(KeybagError) {
         self.keys = keys
         hasher = IndexHasher(keys)
-        var ids = [KeyID?](repeating: nil, count: 1 + ProtectionClass.allCases.count)
-        for protectionClass in ProtectionClass.allCases {
-            ids[Int(protectionClass.rawValue)] = try locked.keyID(of: protectionClass)
+        var classes: Set<ProtectionClass> = []
+        for protectionClass in ProtectionClass.allCases
+        where try locked.keyID(of: protectionClass) != nil {
+            classes.insert(protectionClass)
         }
-        keyIDs = ids
+        self.classes = classes
         var recipients: [PresencePair: Recipient] = [:]
         for pair in PresencePair.allCases {
             guard let publicKey = try locked.publicKey(of: pair) else { continue }
@@ -143,7 +144,7 @@ package struct KeychainEpoch: Sendable {
 
     /// Whether there is a key of that class, open or not.
     package func hasKey(of protectionClass: ProtectionClass) -> Bool {
-        keyIDs[Int(protectionClass.rawValue)] != nil
+        classes.contains(protectionClass)
     }
 
     /// Whether every key that there is is open.
@@ -153,7 +154,7 @@ package struct KeychainEpoch: Sendable {
 
     /// Whether `header` names the key of its class in this epoch.
     func isNamed(by header: RowHeader) -> Bool {
-        keyIDs[Int(header.protectionClass.rawValue)] == header.keyID
+        header.epoch == keys.epoch && hasKey(of: header.protectionClass)
     }
 }
 

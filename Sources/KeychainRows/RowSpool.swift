@@ -57,14 +57,17 @@ extension FoundRow {
         bytes.append(bigEndian: number)
         guard case .row(let row) = self else { return bytes }
         let header = row.header
-        bytes.reserveCapacity(256 + row.names.count + row.details.count + (row.secret?.count ?? 0))
-        for value in [header.salt, header.version, row.logicalTime, Int64(header.flags.rawValue)] {
+        bytes.reserveCapacity(256 + row.names.count + (row.secret?.count ?? 0))
+        for value in [
+            header.salt, header.version, row.logicalTime, Int64(header.flags.rawValue),
+            header.epoch.column, row.placeID,
+        ] {
             bytes.append(bigEndian: value)
         }
         bytes += [header.itemClass.rawValue, header.protectionClass.rawValue]
-        bytes += header.keyID.bytes + header.primaryKey.bytes
-        bytes += row.accountHash.bytes + row.groupHash.bytes + row.placeHash.bytes
-        for part in [row.hashes, row.names, row.details] { bytes.append(part: part) }
+        bytes += header.placeHash.bytes + header.accountHash.bytes
+        bytes += row.groupHash.bytes + row.serviceHash.bytes + row.nonce.bytes
+        for part in [row.hashes, row.names] { bytes.append(part: part) }
         bytes.append(row.secret == nil ? 0 : 1)
         if let secret = row.secret { bytes.append(part: secret) }
         bytes.append(row.changeNumber == nil ? 0 : 1)
@@ -79,25 +82,25 @@ extension FoundRow {
             self = .damaged(number: number)
             return
         }
-        let numbers: [Int64] = [
-            try record.integer(), try record.integer(), try record.integer(), try record.integer(),
-        ]
+        var numbers: [Int64] = []
+        for _ in 0..<6 { numbers.append(try record.integer()) }
         guard let flags = RowFlags(column: numbers[3]),
             let itemClass = ItemClass(rawValue: try record.integer()),
             let protectionClass = ProtectionClass(rawValue: try record.integer())
         else { throw record.malformed }
         let header = RowHeader(
             number: number, salt: numbers[0], version: numbers[1], itemClass: itemClass,
-            protectionClass: protectionClass, flags: flags, keyID: try record.fixedBytes(),
-            primaryKey: try record.fixedBytes())
-        self = .row(
-            SealedRow(
-                header: header, accountHash: try record.fixedBytes(),
-                groupHash: try record.fixedBytes(), placeHash: try record.fixedBytes(),
-                hashes: try record.part(), names: try record.part(), details: try record.part(),
-                secret: try record.integer(UInt8.self) == 0 ? nil : try record.part(),
-                changeNumber: try record.integer(UInt8.self) == 0 ? nil : try record.integer(),
-                logicalTime: numbers[2]))
+            protectionClass: protectionClass, flags: flags, epoch: Epoch(column: numbers[4]),
+            placeHash: try record.fixedBytes(), accountHash: try record.fixedBytes())
+        var row = SealedRow(
+            header: header, placeID: numbers[5], groupHash: try record.fixedBytes(),
+            serviceHash: try record.fixedBytes(), hashes: [], nonce: try record.fixedBytes(),
+            names: [], secret: nil, changeNumber: nil, logicalTime: numbers[2])
+        row.hashes = try record.part()
+        row.names = try record.part()
+        row.secret = try record.integer(UInt8.self) == 0 ? nil : try record.part()
+        row.changeNumber = try record.integer(UInt8.self) == 0 ? nil : try record.integer()
+        self = .row(row)
     }
 }
 

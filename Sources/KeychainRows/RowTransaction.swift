@@ -64,9 +64,7 @@ package struct RowTransaction {
 
     private func row(_ place: ItemPlace) throws -> FoundRow? {
         let run = try store.byPrimaryKey.start()
-        try run.bind(place.group, at: 1)
-        try run.bind(place.place, at: 2)
-        try run.bind(place.primaryKey, at: 3)
+        try run.bind(place)
         guard try run.step() else { return nil }
         guard !run.isNull(Schema.Column.number) else {
             throw KeychainFailure.damagedIndex(operation)
@@ -119,11 +117,13 @@ package struct RowTransaction {
         let header = RowHeader(
             number: try nextNumber(), salt: .random(in: .min ... .max), version: 1,
             itemClass: itemClass, protectionClass: kind.protectionClass, flags: kind.flags,
-            keyID: cipher.keys.keyID, primaryKey: index.place.primaryKey)
+            epoch: state.newest.keys.epoch, placeHash: index.place.service.place,
+            accountHash: index.place.account)
         let stored = kind.flags.contains(.password) ? try boxed(value, header) : value
         var row = try cipher.seal(
             header, content, index, value: stored,
             logicalTime: try time(after: logicalTime))
+        row.placeID = try placeID(index.place.service)
         row.changeNumber = try nextChangeNumber(kind.flags)
         let run = try writer.insert.start()
         try row.bind(to: run)
@@ -163,10 +163,13 @@ package struct RowTransaction {
         header.version += 1
         header.protectionClass = kind.protectionClass
         header.flags = kind.flags
-        header.keyID = cipher.keys.keyID
-        header.primaryKey = item.index.place.primaryKey
+        header.epoch = state.newest.keys.epoch
+        header.placeHash = item.index.place.service.place
+        header.accountHash = item.index.place.account
         var row = try cipher.seal(
             header, item.content, item.index, value: value, logicalTime: old.logicalTime)
+        let staysInPlace = item.index.place.service == old.place.service
+        row.placeID = staysInPlace ? old.placeID : try placeID(item.index.place.service)
         row.changeNumber = old.changeNumber
         return row
     }
@@ -185,6 +188,7 @@ package struct RowTransaction {
                 try deleteAttributes(of: old)
                 try insertAttributes(item.index.others.values, row.header.number)
             }
+            if row.placeID != old.placeID { try deletePlaceIfEmpty(old.placeID) }
         }
         try checkIsFound(row, item)
     }
@@ -194,9 +198,7 @@ package struct RowTransaction {
     /// - Throws: ``KeychainFailure/Code/keychainDamaged``, as the readers would.
     private func checkIsFound(_ row: SealedRow, _ item: IndexedContent) throws {
         let run = try store.written.start()
-        try run.bind(row.groupHash, at: 1)
-        try run.bind(row.placeHash, at: 2)
-        try run.bind(row.header.primaryKey, at: 3)
+        try run.bind(row.place)
         guard try run.step(), run.int64(0) == row.header.number,
             run.int64(1) == row.header.version
         else { throw KeychainFailure.damagedIndex(operation) }
@@ -210,10 +212,13 @@ package struct RowTransaction {
     }
 
     private func plainKey(of item: IndexedContent, _ header: RowHeader) -> IndexHash {
-        state.hasher.plainKey(
-            header.itemClass,
-            item.content.attributes.filter { !Attribute.variants.contains($0.key) },
-            group: item.content.accessGroup,
+        let content = item.content
+        guard Attribute.variants.contains(where: { content.attributes[$0] != nil }) else {
+            return state.hasher.plainKey(
+                header.itemClass, group: content.accessGroup, item.index.place)
+        }
+        return state.hasher.plainKey(
+            header.itemClass, content.attributes, group: content.accessGroup,
             isSynchronizable: header.flags.contains(.synchronizable))
     }
 
@@ -230,6 +235,7 @@ package struct RowTransaction {
         let run = try writer.delete.start()
         try run.bind(row.header.number, at: 1)
         try run.finish()
+        try deletePlaceIfEmpty(row.placeID)
     }
 
     /// Moves a damaged row out of the way of what is about to be written, as it is.
@@ -244,6 +250,43 @@ package struct RowTransaction {
             try run.bind(row.number, at: 1)
             try run.finish()
         }
+    }
+
+    // Places.
+
+    /// The id of the place with these hashes, which is added if it is missing.
+    ///
+    /// Negative ids are for groups with many places: a search by an account alone looks into every
+    /// place with a positive one.
+    private func placeID(_ hashes: ServiceHashes) throws -> Int64 {
+        let run = try writer.place.start()
+        try run.bind(hashes)
+        if try run.step() {
+            // The place has to say itself what the index says.
+            guard run.int64(1) == 1 else { throw KeychainFailure.damagedIndex(operation) }
+            return run.int64(0)
+        }
+        let id = try nextPlaceID(in: hashes.group)
+        let insertion = try writer.addPlace.start()
+        try insertion.bind(hashes)
+        try insertion.bind(id, at: 4)
+        try insertion.finish()
+        return id
+    }
+
+    private func nextPlaceID(in group: IndexHash) throws -> Int64 {
+        let run = try writer.fewPlaces.start()
+        try run.bind(group, at: 1)
+        guard try run.step() else { throw KeychainFailure.damagedIndex(operation) }
+        guard run.int64(0) == 0 else { return try following(run.int64(1)) }
+        guard run.int64(2) > .min else { throw RowFailure.column }
+        return run.int64(2) - 1
+    }
+
+    private func deletePlaceIfEmpty(_ id: Int64) throws {
+        let run = try writer.deletePlace.start()
+        try run.bind(id, at: 1)
+        try run.finish()
     }
 
     private func insertAttributes(_ hashes: some Sequence<IndexHash>, _ number: Int64) throws {
@@ -316,8 +359,7 @@ package struct IndexedContent {
     package init(_ content: ItemContent, sameKeyAs row: SealedRow) throws(RowFailure) {
         self.content = content
         index = IndexHashes(
-            place: row.place, account: row.accountHash,
-            others: try IndexHashes.others(parsing: row.hashes))
+            place: row.place, others: try IndexHashes.others(parsing: row.hashes))
     }
 }
 

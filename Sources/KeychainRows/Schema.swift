@@ -8,7 +8,8 @@ package enum Schema {
     /// The statements that make an empty keychain; the database keeps their text to the letter,
     /// and one whose text differs is not opened.
     package static let statements: [StaticString] = [
-        keychain, keybag, item, byPlace, byAccount, byChange, attribute, quarantine, program,
+        keychain, keybag, place, placeByHash, placeByGroup, item, byPlace, byAccount, byChange,
+        attribute, quarantine, program,
     ]
 
     private static let keychain: StaticString = """
@@ -31,6 +32,25 @@ package enum Schema {
         ) STRICT
         """
 
+    /// The primary keys of all items without their accounts. A negative id says that its group has
+    /// many places.
+    private static let place: StaticString = """
+        CREATE TABLE place (
+            id INTEGER PRIMARY KEY,
+            group_hash BLOB NOT NULL,
+            service_hash BLOB NOT NULL,
+            place_hash BLOB NOT NULL
+        ) STRICT
+        """
+
+    private static let placeByHash: StaticString = """
+        CREATE UNIQUE INDEX place_by_hash ON place (group_hash, service_hash, place_hash)
+        """
+
+    private static let placeByGroup: StaticString = """
+        CREATE INDEX place_by_group ON place (group_hash) WHERE id > 0
+        """
+
     private static let item: StaticString = """
         CREATE TABLE item (
             number INTEGER PRIMARY KEY,
@@ -39,28 +59,27 @@ package enum Schema {
             class INTEGER NOT NULL,
             protection INTEGER NOT NULL,
             flags INTEGER NOT NULL,
-            key_id BLOB NOT NULL,
-            primary_key BLOB NOT NULL,
-            names BLOB NOT NULL,
-            details BLOB NOT NULL,
-            secret BLOB,
+            epoch INTEGER NOT NULL,
+            place INTEGER NOT NULL,
             account_hash BLOB NOT NULL,
-            group_hash BLOB NOT NULL,
-            place_hash BLOB NOT NULL,
+            nonce BLOB NOT NULL,
+            names BLOB NOT NULL,
+            secret BLOB,
             hashes BLOB,
             change_number INTEGER,
             logical_time INTEGER NOT NULL
         ) STRICT
         """
 
-    /// All items of a group, those of one service or server in it, and the one of a primary key:
-    /// each index costs a page in every commit that adds an item.
+    /// All items of a place, and the one of an account there: each index costs a page in every
+    /// commit that adds an item.
     private static let byPlace: StaticString = """
-        CREATE UNIQUE INDEX item_by_place ON item (group_hash, place_hash, primary_key)
+        CREATE UNIQUE INDEX item_by_place ON item (place, account_hash)
         """
 
+    /// Items of groups with so many places that looking into each would take too long.
     private static let byAccount: StaticString = """
-        CREATE INDEX item_by_account ON item (account_hash)
+        CREATE INDEX item_by_account ON item (account_hash) WHERE place < 0
         """
 
     private static let byChange: StaticString = """
@@ -84,17 +103,18 @@ package enum Schema {
             class INTEGER NOT NULL,
             protection INTEGER NOT NULL,
             flags INTEGER NOT NULL,
-            key_id BLOB NOT NULL,
-            primary_key BLOB NOT NULL,
-            names BLOB NOT NULL,
-            details BLOB NOT NULL,
-            secret BLOB,
+            epoch INTEGER NOT NULL,
+            place INTEGER NOT NULL,
             account_hash BLOB NOT NULL,
-            group_hash BLOB NOT NULL,
-            place_hash BLOB NOT NULL,
+            nonce BLOB NOT NULL,
+            names BLOB NOT NULL,
+            secret BLOB,
             hashes BLOB,
             change_number INTEGER,
-            logical_time INTEGER NOT NULL
+            logical_time INTEGER NOT NULL,
+            group_hash BLOB,
+            service_hash BLOB,
+            place_hash BLOB
         ) STRICT
         """
 
@@ -110,26 +130,30 @@ package enum Schema {
         "PRAGMA application_id = 0x56414C54", "PRAGMA user_version = 1",
     ]
 
-    /// The columns of `item`, in the order in which `SELECT *` gives them.
+    /// The columns of `item`, in the order in which `SELECT *` gives them; behind them those of its
+    /// place that statements select as well.
     package enum Column {
-        static let number: Int32 = 0
+        /// The row's number.
+        package static let number: Int32 = 0
         static let salt: Int32 = 1
         static let version: Int32 = 2
         static let itemClass: Int32 = 3
         static let protection: Int32 = 4
         static let flags: Int32 = 5
-        static let keyID: Int32 = 6
-        static let primaryKey: Int32 = 7
-        static let names: Int32 = 8
-        static let details: Int32 = 9
-        static let secret: Int32 = 10
-        static let accountHash: Int32 = 11
-        static let groupHash: Int32 = 12
-        static let placeHash: Int32 = 13
-        static let hashes: Int32 = 14
-        static let changeNumber: Int32 = 15
+        static let epoch: Int32 = 6
+        /// The id of the row's place.
+        package static let place: Int32 = 7
+        static let accountHash: Int32 = 8
+        static let nonce: Int32 = 9
+        static let names: Int32 = 10
+        static let secret: Int32 = 11
+        static let hashes: Int32 = 12
+        static let changeNumber: Int32 = 13
         /// What rises with every write of the row.
-        package static let logicalTime: Int32 = 16
+        package static let logicalTime: Int32 = 14
+        static let groupHash: Int32 = 15
+        static let serviceHash: Int32 = 16
+        static let placeHash: Int32 = 17
     }
 
     /// Refuses a database that has other tables than this version makes.

@@ -5,22 +5,22 @@ internal import ValetKeychainModel
 package import ValetSealing
 package import ValetSystem
 
-/// A row as SQLite holds it; nothing in it has been opened.
+/// A row as SQLite holds it, with the hashes of its place; nothing in it has been opened.
 package struct SealedRow: Sendable {
     /// The columns that the sealed parts are bound to.
     package var header: RowHeader
-    /// The hash of the account.
-    package var accountHash: IndexHash
+    /// The id of the row's place in this database.
+    package var placeID: Int64
     /// The hash of the access group.
     package var groupHash: IndexHash
     /// The hash of the service or the server.
-    package var placeHash: IndexHash
+    package var serviceHash: IndexHash
     /// As in the column; empty for NULL.
     package var hashes: [UInt8]
-    /// Part A.
+    /// What the nonces of both parts are made of.
+    package var nonce: RowNonce
+    /// Part N.
     package var names: [UInt8]
-    /// Part B.
-    package var details: [UInt8]
     /// Part V; nil for an item without a value.
     package var secret: [UInt8]?
     /// nil for local items.
@@ -30,22 +30,40 @@ package struct SealedRow: Sendable {
 
     /// The hashes by which the row of one item is found.
     package var place: ItemPlace {
-        ItemPlace(group: groupHash, place: placeHash, primaryKey: header.primaryKey)
+        ItemPlace(
+            service: ServiceHashes(
+                group: groupHash, service: serviceHash, place: header.placeHash),
+            account: header.accountHash)
     }
 }
 
 extension SealedRow {
-    /// Reads the row that `run` is at, of a statement that selects all columns of `item`.
+    /// Reads the row that `run` is at, of a statement that selects all columns of `item` and the
+    /// hashes of its place.
     ///
     /// - Throws: ``RowFailure/column`` if a column holds what no writer puts there.
     init(_ run: borrowing Statement.Run) throws(RowFailure) {
-        header = try RowHeader(run)
-        accountHash = try run.fixedBytes(Schema.Column.accountHash)
-        groupHash = try run.fixedBytes(Schema.Column.groupHash)
-        placeHash = try run.fixedBytes(Schema.Column.placeHash)
+        let hashes = ServiceHashes(
+            group: try run.fixedBytes(Schema.Column.groupHash),
+            service: try run.fixedBytes(Schema.Column.serviceHash),
+            place: try run.fixedBytes(Schema.Column.placeHash))
+        try self.init(run, in: hashes)
+    }
+
+    /// Reads the row that `run` is at, of a statement that selects all columns of `item`.
+    ///
+    /// - Parameter place: The hashes that the row's place is taken to have.
+    /// - Throws: ``RowFailure/column``.
+    package init(
+        _ run: borrowing Statement.Run, in place: ServiceHashes
+    ) throws(RowFailure) {
+        header = try RowHeader(run, in: place.place)
+        placeID = run.int64(Schema.Column.place)
+        groupHash = place.group
+        serviceHash = place.service
+        nonce = try run.fixedBytes(Schema.Column.nonce)
         hashes = run.blob(Schema.Column.hashes)
         names = run.blob(Schema.Column.names)
-        details = run.blob(Schema.Column.details)
         secret = run.isNull(Schema.Column.secret) ? nil : run.blob(Schema.Column.secret)
         changeNumber =
             run.isNull(Schema.Column.changeNumber) ? nil : run.int64(Schema.Column.changeNumber)
@@ -54,7 +72,7 @@ extension SealedRow {
 
     /// Whether both are found by the same searches.
     func isIndexedAs(_ other: SealedRow) -> Bool {
-        place == other.place && accountHash == other.accountHash && hashes == other.hashes
+        placeID == other.placeID && place == other.place && hashes == other.hashes
     }
 
     /// Binds the number and what is written when nothing changes by which the row is found.
@@ -63,9 +81,9 @@ extension SealedRow {
         try run.bind(header.version, at: 2)
         try run.bind(Int64(header.protectionClass.rawValue), at: 3)
         try run.bind(Int64(header.flags.rawValue), at: 4)
-        try run.bind(header.keyID, at: 5)
-        try run.bind(names, at: 6)
-        try run.bind(details, at: 7)
+        try run.bind(header.epoch.column, at: 5)
+        try run.bind(nonce, at: 6)
+        try run.bind(names, at: 7)
         if let secret { try run.bind(secret, at: 8) } else { try run.bindNull(at: 8) }
         if let changeNumber { try run.bind(changeNumber, at: 9) } else { try run.bindNull(at: 9) }
         try run.bind(logicalTime, at: 10)
@@ -79,23 +97,31 @@ extension SealedRow {
         try run.bind(Int64(header.itemClass.rawValue), at: 4)
         try run.bind(Int64(header.protectionClass.rawValue), at: 5)
         try run.bind(Int64(header.flags.rawValue), at: 6)
-        try run.bind(header.keyID, at: 7)
-        try run.bind(header.primaryKey, at: 8)
-        try run.bind(names, at: 9)
-        try run.bind(details, at: 10)
-        if let secret { try run.bind(secret, at: 11) } else { try run.bindNull(at: 11) }
-        try run.bind(accountHash, at: 12)
-        try run.bind(groupHash, at: 13)
-        try run.bind(placeHash, at: 14)
-        if hashes.isEmpty { try run.bindNull(at: 15) } else { try run.bind(hashes, at: 15) }
-        if let changeNumber { try run.bind(changeNumber, at: 16) } else { try run.bindNull(at: 16) }
-        try run.bind(logicalTime, at: 17)
+        try run.bind(header.epoch.column, at: 7)
+        try run.bind(placeID, at: 8)
+        try run.bind(header.accountHash, at: 9)
+        try run.bind(nonce, at: 10)
+        try run.bind(names, at: 11)
+        if let secret { try run.bind(secret, at: 12) } else { try run.bindNull(at: 12) }
+        if hashes.isEmpty { try run.bindNull(at: 13) } else { try run.bind(hashes, at: 13) }
+        if let changeNumber { try run.bind(changeNumber, at: 14) } else { try run.bindNull(at: 14) }
+        try run.bind(logicalTime, at: 15)
     }
 }
 
+extension Epoch {
+    /// As in the column: the same 64 bits.
+    package var column: Int64 { Int64(bitPattern: rawValue) }
+
+    /// The epoch of a column.
+    init(column: Int64) { self.init(UInt64(bitPattern: column)) }
+}
+
 extension RowHeader {
-    /// Reads the header of the row that `run` is at.
-    package init(_ run: borrowing Statement.Run) throws(RowFailure) {
+    /// Reads the header of the row that `run` is at, in the place that has `placeHash`.
+    package init(
+        _ run: borrowing Statement.Run, in placeHash: IndexHash
+    ) throws(RowFailure) {
         guard let itemClass = Self.number(run, Schema.Column.itemClass).flatMap(ItemClass.init),
             let protection = Self.number(run, Schema.Column.protection)
                 .flatMap(ProtectionClass.init),
@@ -107,8 +133,9 @@ extension RowHeader {
         self.itemClass = itemClass
         protectionClass = protection
         self.flags = flags
-        keyID = try run.fixedBytes(Schema.Column.keyID)
-        primaryKey = try run.fixedBytes(Schema.Column.primaryKey)
+        epoch = Epoch(column: run.int64(Schema.Column.epoch))
+        self.placeHash = placeHash
+        accountHash = try run.fixedBytes(Schema.Column.accountHash)
     }
 
     private static func number(_ run: borrowing Statement.Run, _ column: Int32) -> UInt8? {
@@ -137,6 +164,19 @@ extension Statement.Run {
         return PartTag(bytes)
     }
 
+    /// Binds the hashes of a place from parameter 1 on, and that of an account behind them.
+    package func bind(_ place: ItemPlace) throws(SystemError) {
+        try bind(place.service)
+        try bind(place.account, at: 4)
+    }
+
+    /// Binds the hashes of a place from parameter 1 on.
+    package func bind(_ place: ServiceHashes) throws(SystemError) {
+        try bind(place.group, at: 1)
+        try bind(place.service, at: 2)
+        try bind(place.place, at: 3)
+    }
+
     /// Binds bytes of a fixed size.
     package func bind<let byteCount: Int, Name>(
         _ value: FixedBytes<byteCount, Name>, at index: Int32
@@ -150,7 +190,7 @@ extension Statement.Run {
 extension RowHeader {
     /// Reads the header of the row that `run` is at, of ``RowConnection/value``.
     package init(
-        value run: borrowing Statement.Run, primaryKey: IndexHash
+        value run: borrowing Statement.Run, _ place: ItemPlace
     ) throws(RowFailure) {
         guard let number = UInt8(exactly: run.int64(3)),
             let protectionClass = ProtectionClass(rawValue: number),
@@ -159,6 +199,7 @@ extension RowHeader {
         self.init(
             number: run.int64(0), salt: run.int64(1), version: run.int64(2),
             itemClass: .genericPassword, protectionClass: protectionClass, flags: flags,
-            keyID: try run.fixedBytes(5), primaryKey: primaryKey)
+            epoch: Epoch(column: run.int64(5)), placeHash: place.service.place,
+            accountHash: place.account)
     }
 }

@@ -99,7 +99,7 @@ extension RowKeys {
     /// class is not open they show nothing.
     func isForged(_ row: SealedRow) -> Bool {
         do throws(RowFailure) {
-            _ = try cipher(examining: row.header).openNames(row)
+            _ = try cipher(examining: row.header).openContent(row)
             return false
         } catch {
             return error.isDamage
@@ -116,7 +116,7 @@ package struct Search {
     private let groupHash: IndexHash
     private let hashed: [(attribute: Attribute, value: AttributeValue, hash: IndexHash)]
     /// Set when the query names all of a primary key; two when it asks for both kinds of items.
-    private let keys: [(primary: IndexHash, plain: IndexHash)]
+    private let keys: [(place: ItemPlace, plain: IndexHash)]
 
     init(
         _ query: ItemQuery, in group: AccessGroup, _ hasher: IndexHasher, _ state: RowKeys
@@ -132,11 +132,10 @@ package struct Search {
         }
         let flags = query.namesPrimaryKey ? query.synchronizable.flags : []
         keys = flags.map { flag in
-            let plain = query.attributes.filter { !Attribute.variants.contains($0.key) }
-            return (
-                hasher.primaryKey(
-                    itemClass, query.attributes, group: group, isSynchronizable: flag),
-                hasher.plainKey(itemClass, plain, group: group, isSynchronizable: flag)
+            (
+                hasher.place(itemClass, query.attributes, group: group, isSynchronizable: flag),
+                hasher.plainKey(
+                    itemClass, query.attributes, group: group, isSynchronizable: flag)
             )
         }
     }
@@ -159,13 +158,12 @@ package struct Search {
 
     private func rankedRows(_ store: RowConnection) throws(SystemError) -> [[FoundRow]] {
         let place = hash(of: query.itemClass.placeAttribute)
-        guard hash(of: .account) != nil, let place, !keys.isEmpty else {
+        guard hash(of: .account) != nil, place != nil, !keys.isEmpty else {
             return [try rows(store, place)]
         }
         var ranked: [[FoundRow]] = []
         for key in keys {
-            let rows = try named(
-                ItemPlace(group: groupHash, place: place, primaryKey: key.primary), store)
+            let rows = try named(key.place, store)
             // A query that names a hint or a token has found its item twice otherwise.
             let known = Set((ranked.joined() + rows).map(\.number))
             let hasItem = query.limit == 1 && !known.isEmpty
@@ -181,9 +179,7 @@ package struct Search {
         _ place: ItemPlace, _ store: RowConnection
     ) throws(SystemError) -> [FoundRow] {
         let run = try store.byPrimaryKey.start()
-        try run.bind(place.group, at: 1)
-        try run.bind(place.place, at: 2)
-        try run.bind(place.primaryKey, at: 3)
+        try run.bind(place)
         guard try run.step() else { return [] }
         let found = try FoundRow(run)
         guard case .row(let row) = found else { return [found] }
@@ -225,7 +221,7 @@ package struct Search {
     /// The statements that leave the fewest rows to look at.
     private func route(_ store: RowConnection, _ place: IndexHash?) -> Route {
         if let account = hash(of: .account) {
-            return Route(store.byAccount, store.numbersByAccount, [account])
+            return Route(store.byAccount, store.numbersByAccount, [groupHash, account])
         }
         let rare = hashed.first { entry in
             !isColumn(entry.attribute) && !entry.attribute.matchesDefault(entry.value)
@@ -319,7 +315,7 @@ package struct Search {
     }
 
     private func column(_ attribute: Attribute, of row: SealedRow) -> IndexHash {
-        attribute == .account ? row.accountHash : row.placeHash
+        attribute == .account ? row.header.accountHash : row.serviceHash
     }
 }
 

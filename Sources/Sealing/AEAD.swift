@@ -31,26 +31,32 @@ package enum AEAD {
         }
     }
 
-    /// Seals attributes. Not generic: a generic function costs more when another module calls it,
-    /// and this runs for every item that is written.
+    /// Seals a part of a row, without its nonce. Not generic: a generic function costs more when
+    /// another module calls it, and this runs for every item that is written.
     package static func seal(
-        _ plaintext: Span<UInt8>, associatedData: borrowing LengthPrefixed,
-        under key: borrowing AttributesSubkey, _ nonces: inout NonceSupply
+        _ plaintext: Span<UInt8>, _ part: RowPart, associatedData: borrowing FixedFields,
+        under key: borrowing AttributesSubkey
     ) -> [UInt8] {
-        let nonce = nonces.next()
-        return associatedData.withBytes { data in
-            seal(plaintext, associatedData: data, under: key, nonce: nonce)
-        }
+        key.withBytes { key in seal(plaintext, part, associatedData, key) }
     }
 
-    /// Seals a value. Not generic, because it runs for every item that is written.
+    /// As for attributes, under the key of values.
     package static func seal(
-        _ plaintext: Span<UInt8>, associatedData: borrowing LengthPrefixed,
-        under key: borrowing ValueSubkey, _ nonces: inout NonceSupply
+        _ plaintext: Span<UInt8>, _ part: RowPart, associatedData: borrowing FixedFields,
+        under key: borrowing ValueSubkey
     ) -> [UInt8] {
-        let nonce = nonces.next()
-        return associatedData.withBytes { data in
-            seal(plaintext, associatedData: data, under: key, nonce: nonce)
+        key.withBytes { key in seal(plaintext, part, associatedData, key) }
+    }
+
+    private static func seal(
+        _ plaintext: Span<UInt8>, _ part: RowPart, _ associatedData: borrowing FixedFields,
+        _ key: Span<UInt8>
+    ) -> [UInt8] {
+        associatedData.withBytes { data in
+            part.nonce.withBytes { nonce in
+                Sodium.sealWithoutNonce(
+                    plaintext, associatedData: data, key: key, nonce: nonce)
+            }
         }
     }
 
@@ -68,23 +74,31 @@ package enum AEAD {
         }
     }
 
-    /// Opens a value. Not generic, because it runs for every item that is read.
+    /// Opens the value of a row. Not generic, because it runs for every item that is read.
     ///
-    /// - Throws: As ``open(_:associatedData:under:)``.
+    /// - Throws: ``SealingError/Code/malformed`` below 16 bytes; ``SealingError/Code/tampered``.
     package static func open(
-        _ sealed: Span<UInt8>, associatedData: borrowing LengthPrefixed,
+        _ sealed: Span<UInt8>, _ part: RowPart, associatedData: borrowing FixedFields,
         under key: borrowing ValueSubkey
     ) throws(SealingError) -> SecretBytes {
-        var plaintext = SecretBytes(byteCount: try plaintextByteCount(of: sealed))
+        var plaintext = SecretBytes(byteCount: try plaintextByteCount(of: sealed, tagByteCount))
         let isOpen = plaintext.withMutableBytes { plaintext in
-            associatedData.withBytes { data in
-                key.withBytes { key in
-                    Sodium.open(sealed, associatedData: data, key: key, into: &plaintext)
-                }
-            }
+            key.withBytes { key in open(sealed, part, associatedData, key, into: &plaintext) }
         }
         guard isOpen else { throw SealingError(.tampered, during: .open, of: "sealed data") }
         return plaintext
+    }
+
+    private static func open(
+        _ sealed: Span<UInt8>, _ part: RowPart, _ associatedData: borrowing FixedFields,
+        _ key: Span<UInt8>, into plaintext: inout MutableSpan<UInt8>
+    ) -> Bool {
+        associatedData.withBytes { data in
+            part.nonce.withBytes { nonce in
+                Sodium.open(
+                    sealed, associatedData: data, key: key, nonce: nonce, into: &plaintext)
+            }
+        }
     }
 
     /// Opens sealed bytes into ordinary memory that is not wiped: for attributes, not for values.
@@ -99,19 +113,26 @@ package enum AEAD {
         return plaintext
     }
 
-    /// Opens attributes. Not generic, because it runs for every item that is read.
+    /// Opens the attributes of a row. Not generic, because it runs for every item that is read.
     ///
-    /// - Throws: As ``openIntoArray(_:associatedData:under:)``.
+    /// - Throws: ``SealingError/Code/malformed`` below 16 bytes; ``SealingError/Code/tampered``.
     package static func openIntoArray(
-        _ sealed: Span<UInt8>, associatedData: borrowing LengthPrefixed,
+        _ sealed: Span<UInt8>, _ part: RowPart, associatedData: borrowing FixedFields,
         under key: borrowing AttributesSubkey
     ) throws(SealingError) -> [UInt8] {
-        try associatedData.withBytes { (data: Span<UInt8>) throws(SealingError) in
-            try openIntoArray(sealed, associatedData: data, under: key)
+        let byteCount = try plaintextByteCount(of: sealed, tagByteCount)
+        var plaintext = [UInt8](repeating: 0, count: byteCount)
+        var bytes = plaintext.mutableSpan
+        let isOpen = key.withBytes { key in
+            open(sealed, part, associatedData, key, into: &bytes)
         }
+        guard isOpen else { throw SealingError(.tampered, during: .open, of: "sealed data") }
+        return plaintext
     }
 
-    private static func plaintextByteCount(of sealed: Span<UInt8>) throws(SealingError) -> Int {
+    private static func plaintextByteCount(
+        of sealed: Span<UInt8>, _ overhead: Int = overhead
+    ) throws(SealingError) -> Int {
         guard sealed.count >= overhead else {
             throw SealingError(.malformed, during: .open, of: "sealed data")
         }
@@ -129,31 +150,24 @@ package enum AEAD {
     }
 }
 
-/// Random nonces, each handed out once: three are made at a time, because asking for random bytes
-/// costs a system call, and a row has three sealed parts.
-///
-/// It has no copy, so that no nonce serves twice.
-package struct NonceSupply: ~Copyable {
-    private static let byteCount = Sodium.nonceByteCount
-
-    private var bytes = InlineArray<72, UInt8>(repeating: 0)
-    private var usedByteCount: Int
-
-    /// Makes no nonce before the first is asked for.
-    package init() {
-        usedByteCount = bytes.count
+/// Which of a row's sealed parts something is, and the nonce of that write of the row: one random
+/// nonce serves all parts, and its last byte tells them apart. Format: docs/FORMAT.md §5.2.
+package struct RowPart: Sendable {
+    /// The parts that are sealed under keys of the row's class.
+    package enum Name: UInt8, Sendable {
+        /// Part N.
+        case names = 1
+        /// Part V.
+        case value = 2
     }
 
-    /// A nonce that was never handed out.
-    mutating func next() -> Nonce {
-        if usedByteCount == bytes.count {
-            var fresh = bytes.mutableSpan
-            Randomness.fill(&fresh)
-            usedByteCount = 0
-        }
-        let start = usedByteCount
-        usedByteCount += Self.byteCount
-        return Nonce(InlineArray { bytes[start + $0] })
+    fileprivate let nonce: Nonce
+
+    /// A part of the row that has `nonce`.
+    package init(_ name: Name, _ nonce: RowNonce) {
+        var bytes = nonce.storage
+        bytes[bytes.count - 1] ^= name.rawValue
+        self.nonce = Nonce(bytes)
     }
 }
 

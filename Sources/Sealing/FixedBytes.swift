@@ -91,6 +91,8 @@ package typealias PublicKey = FixedBytes<32, BytesName.PublicKey>
 /// Makes two sealings of the same plaintext differ. Only `Sealing` makes nonces; other modules pass
 /// one only to reproduce a test vector.
 package typealias Nonce = FixedBytes<24, BytesName.Nonce>
+/// Random, new with every write of a row: the nonces of its parts follow from it.
+package typealias RowNonce = FixedBytes<24, BytesName.RowNonce>
 /// Makes equal passphrases give different keys; not secret.
 package typealias Salt = FixedBytes<16, BytesName.Salt>
 /// Makes two streams under one key differ; not secret.
@@ -123,6 +125,8 @@ package enum BytesName {
     package enum PublicKey {}
     /// For ``Nonce``.
     package enum Nonce {}
+    /// For ``RowNonce``.
+    package enum RowNonce {}
     /// For ``Salt``.
     package enum Salt {}
     /// For ``StreamHeader``.

@@ -135,8 +135,8 @@ package enum DerivationContext: String, CaseIterable, Sendable {
     case indexKEK = "valet/1/index-kek"
     /// The hash of a searchable attribute.
     case index = "valet/1/index"
-    /// The hash of a primary key.
-    case primaryKey = "valet/1/primary-key"
+    /// The hash of a place.
+    case place = "valet/1/place"
     /// The authentication code of the keybag.
     case keybagMAC = "valet/1/keybag-mac"
     /// The associated data of a row's sealed parts.

@@ -126,6 +126,57 @@ package struct LengthPrefixed: PartAppending, Sendable {
     package mutating func removeAll() { byteCount = 0 }
 }
 
+/// Fields of fixed width, one after the other; only the last one may have any length. So two
+/// different sequences of fields never give the same bytes, without a length before each.
+///
+/// Format: docs/FORMAT.md §5.2.
+package struct FixedFields: Sendable {
+    private var buffer: [UInt8]
+    private var byteCount = 0
+
+    /// Starts without fields, and with room for `byteCount` bytes and no more.
+    package init(byteCount: Int) {
+        buffer = [UInt8](repeating: 0, count: byteCount)
+    }
+
+    /// Appends the number, big endian in as many bytes as it has.
+    package mutating func append(_ field: UInt8) {
+        buffer[byteCount] = field
+        byteCount += 1
+    }
+
+    /// Appends the number, big endian in as many bytes as it has.
+    package mutating func append(_ field: UInt32) {
+        buffer.write(field, at: byteCount)
+        byteCount += 4
+    }
+
+    /// Appends the number, big endian in as many bytes as it has.
+    package mutating func append(_ field: UInt64) {
+        buffer.write(field, at: byteCount)
+        byteCount += 8
+    }
+
+    /// Appends the bytes.
+    package mutating func append(_ field: Span<UInt8>) {
+        buffer.write(field, at: byteCount)
+        byteCount += field.count
+    }
+
+    /// Appends the bytes.
+    @inlinable @inline(__always)
+    package mutating func append<let count: Int, Name>(_ field: FixedBytes<count, Name>) {
+        field.withBytes { bytes in append(bytes) }
+    }
+
+    /// Lends all fields so far to `body`.
+    package func withBytes<R: ~Copyable, E>(
+        _ body: (Span<UInt8>) throws(E) -> R
+    ) throws(E) -> R {
+        try body(buffer.span.extracting(first: byteCount))
+    }
+}
+
 /// The number of bytes in a part, big endian.
 func lengthPrefix(_ byteCount: Int) -> InlineArray<4, UInt8> {
     let count = UInt32(byteCount)

@@ -28,50 +28,82 @@ enum Sodium {
     }
 }
 
-/// XChaCha20-Poly1305. Sealed bytes are nonce ‖ ciphertext ‖ tag.
+/// XChaCha20-Poly1305.
 extension Sodium {
-    /// Seals under a key of 32 bytes.
+    /// Seals under a key of 32 bytes: nonce ‖ ciphertext ‖ tag.
     static func seal(
         _ plaintext: Span<UInt8>, associatedData: Span<UInt8>, key: Span<UInt8>, nonce: Span<UInt8>
     ) -> [UInt8] {
-        precondition(key.count == 32 && nonce.count == nonceByteCount, "wrong key or nonce")
         var sealed = [UInt8](
             repeating: 0, count: nonceByteCount + plaintext.count + tagByteCount)
         var target = sealed.mutableSpan
         copy(nonce, to: &target)
+        seal(plaintext, associatedData: associatedData, key: key, nonce: nonce, into: &target)
+        return sealed
+    }
+
+    /// Seals under a key of 32 bytes: ciphertext ‖ tag.
+    static func sealWithoutNonce(
+        _ plaintext: Span<UInt8>, associatedData: Span<UInt8>, key: Span<UInt8>, nonce: Span<UInt8>
+    ) -> [UInt8] {
+        var sealed = [UInt8](repeating: 0, count: plaintext.count + tagByteCount)
+        var target = sealed.mutableSpan
+        seal(plaintext, associatedData: associatedData, key: key, nonce: nonce, into: &target)
+        return sealed
+    }
+
+    /// Writes ciphertext ‖ tag to the end of `target`.
+    private static func seal(
+        _ plaintext: Span<UInt8>, associatedData: Span<UInt8>, key: Span<UInt8>,
+        nonce: Span<UInt8>, into target: inout MutableSpan<UInt8>
+    ) {
+        precondition(key.count == 32 && nonce.count == nonceByteCount, "wrong key or nonce")
+        let start = target.count - plaintext.count - tagByteCount
+        precondition(start >= 0, "no room to seal into")
         let code = unsafe lend(&target) { sealed in
             unsafe lend(plaintext, associatedData) { plaintext, data in
                 unsafe lend(key, nonce) { key, nonce in
                     unsafe crypto_aead_xchacha20poly1305_ietf_encrypt(
-                        sealed.start + nonceByteCount, nil, plaintext.start, plaintext.count64,
+                        sealed.start + start, nil, plaintext.start, plaintext.count64,
                         data.start, data.count64, nil, nonce.start, key.start)
                 }
             }
         }
         precondition(code == 0, "sealing cannot fail")
-        return sealed
     }
 
-    /// Opens sealed bytes, at least nonce and tag, into exactly the room that the plaintext needs.
+    /// Opens ciphertext ‖ tag, at least the tag, into exactly the room that the plaintext needs.
+    ///
+    /// - Returns: False if they were not sealed so; `plaintext` is unusable then.
+    static func open(
+        _ sealed: Span<UInt8>, associatedData: Span<UInt8>, key: Span<UInt8>, nonce: Span<UInt8>,
+        into plaintext: inout MutableSpan<UInt8>
+    ) -> Bool {
+        precondition(
+            key.count == 32 && nonce.count == nonceByteCount
+                && sealed.count == plaintext.count + tagByteCount,
+            "wrong key or nonce, or no room to open into")
+        return unsafe lend(&plaintext) { plaintext in
+            unsafe lend(sealed, associatedData) { sealed, data in
+                unsafe lend(key, nonce) { key, nonce in
+                    unsafe crypto_aead_xchacha20poly1305_ietf_decrypt(
+                        plaintext.start, nil, nil, sealed.start, sealed.count64, data.start,
+                        data.count64, nonce.start, key.start) == 0
+                }
+            }
+        }
+    }
+
+    /// Opens nonce ‖ ciphertext ‖ tag, at least nonce and tag.
     ///
     /// - Returns: False if they were not sealed so; `plaintext` is unusable then.
     static func open(
         _ sealed: Span<UInt8>, associatedData: Span<UInt8>, key: Span<UInt8>,
         into plaintext: inout MutableSpan<UInt8>
     ) -> Bool {
-        precondition(
-            key.count == 32 && sealed.count == nonceByteCount + plaintext.count + tagByteCount,
-            "wrong key, or no room to open into")
-        return unsafe lend(&plaintext) { plaintext in
-            unsafe lend(sealed, associatedData) { sealed, data in
-                unsafe lend(key) { key in
-                    unsafe crypto_aead_xchacha20poly1305_ietf_decrypt(
-                        plaintext.start, nil, nil, sealed.start + nonceByteCount,
-                        sealed.count64 - UInt64(nonceByteCount), data.start, data.count64,
-                        sealed.start, key.start) == 0
-                }
-            }
-        }
+        open(
+            sealed.extracting(droppingFirst: nonceByteCount), associatedData: associatedData,
+            key: key, nonce: sealed.extracting(first: nonceByteCount), into: &plaintext)
     }
 }
 
@@ -239,6 +271,17 @@ extension [UInt8] {
         unsafe withUnsafeMutableBytes { bytes in
             unsafe bytes.storeBytes(
                 of: number.bigEndian, toByteOffset: offset, as: type(of: number))
+        }
+    }
+
+    /// Writes the bytes over what is at `offset`.
+    mutating func write(_ part: Span<UInt8>, at offset: Int) {
+        precondition(offset + part.count <= count, "no room for bytes")
+        unsafe withUnsafeMutableBytes { bytes in
+            unsafe lend(part) { part in
+                guard let base = bytes.baseAddress else { return }
+                unsafe (base + offset).copyMemory(from: part.start, byteCount: part.count)
+            }
         }
     }
 

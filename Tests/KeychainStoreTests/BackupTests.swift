@@ -119,13 +119,13 @@ import ValetSecretMemory
 
     /// Among them a class and a flag that would have the item left out, if they were believed.
     static let damages: [StaticString] = [
-        "UPDATE item SET details = zeroblob(72) WHERE number = ?1",
+        "UPDATE item SET names = zeroblob(72) WHERE number = ?1",
         "UPDATE item SET secret = zeroblob(72) WHERE number = ?1",
         "UPDATE item SET secret = NULL WHERE number = ?1",
         "UPDATE item SET protection = 99 WHERE number = ?1",
         "UPDATE item SET protection = 4 WHERE number = ?1",
         "UPDATE item SET flags = 3 WHERE number = ?1",
-        "UPDATE item SET key_id = zeroblob(16) WHERE number = ?1",
+        "UPDATE item SET epoch = 1000 WHERE number = ?1",
     ]
 
     @Test(arguments: damages)

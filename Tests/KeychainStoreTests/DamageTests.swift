@@ -15,7 +15,7 @@ import ValetSystem
 
     /// One that its key does not open, and one with a column that no writer writes.
     static let damages: [StaticString] = [
-        "UPDATE item SET details = zeroblob(72) WHERE number = ?1",
+        "UPDATE item SET names = zeroblob(72) WHERE number = ?1",
         "UPDATE item SET protection = 99 WHERE number = ?1",
     ]
 
@@ -80,20 +80,20 @@ import ValetSystem
         let kept = try keychain.tamper { connection in
             let run = try Statement(
                 """
-                SELECT number, salt, version, class, protection, flags, key_id, primary_key,
-                    names, details, secret, account_hash, group_hash, place_hash, hashes,
-                    change_number, logical_time, moved_at
+                SELECT number, salt, version, class, protection, flags, epoch, place, account_hash,
+                    nonce, names, secret, hashes, change_number, logical_time, group_hash,
+                    service_hash, place_hash, moved_at
                 FROM quarantine
                 """, on: connection
             ).start()
             #expect(try run.step())
-            #expect(run.int64(17) == keychain.clock.nanoseconds / 1_000_000)
+            #expect(run.int64(18) == keychain.clock.nanoseconds / 1_000_000)
             return try SealedRow(run)
         }
         #expect(kept.header.reference == row.header.reference)
-        #expect(kept.names == row.names && kept.details == row.details)
+        #expect(kept.names == row.names && kept.nonce == row.nonce)
         #expect(kept.secret == row.secret && kept.hashes == row.hashes)
-        #expect(kept.logicalTime == row.logicalTime)
+        #expect(kept.logicalTime == row.logicalTime && kept.place == row.place)
     }
 
     @Test func `A damaged item is reported until it is removed from quarantine`() throws {
@@ -146,7 +146,7 @@ import ValetSystem
     func `A deleted damaged item leaves no tombstone`(_ sql: StaticString) throws {
         let item = try keychain.add(.generic("s", isSynchronizable: true))
         try keychain.tamper(
-            "UPDATE item SET details = zeroblob(72) WHERE number = ?1", item.parameter)
+            "UPDATE item SET names = zeroblob(72) WHERE number = ?1", item.parameter)
         try keychain.delete(.exact("s", .any))
         #expect(try keychain.rows().allSatisfy { !$0.header.flags.contains(.tombstone) })
     }
@@ -154,7 +154,7 @@ import ValetSystem
     @Test func `A damaged tombstone is replaced, too`() throws {
         try keychain.add(.generic("s", isSynchronizable: true))
         try keychain.delete(.exact("s", .any))
-        try keychain.tamper("UPDATE item SET details = zeroblob(72) WHERE flags = ?1", 3)
+        try keychain.tamper("UPDATE item SET names = zeroblob(72) WHERE flags = ?1", 3)
         try keychain.add(.generic("s", isSynchronizable: true), "new")
         #expect(try keychain.value(.exact("s", .synchronizedOnly)) == "new")
     }

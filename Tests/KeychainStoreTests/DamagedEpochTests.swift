@@ -24,10 +24,10 @@ import ValetSystem
     /// none of this keychain.
     static let damages: [StaticString] = [
         "UPDATE item SET names = zeroblob(length(names)) WHERE number = ?1",
-        "UPDATE item SET details = zeroblob(length(details)) WHERE number = ?1",
+        "UPDATE item SET nonce = zeroblob(24) WHERE number = ?1",
         "UPDATE item SET secret = zeroblob(length(secret)) WHERE number = ?1",
         "UPDATE item SET protection = 99 WHERE number = ?1",
-        "UPDATE item SET key_id = zeroblob(16) WHERE number = ?1",
+        "UPDATE item SET epoch = 1000 WHERE number = ?1",
     ]
 
     /// The numbers of two items, before one change.
@@ -100,7 +100,7 @@ import ValetSystem
         try epochs.keychain.tamper { connection in
             let insert: StaticString = """
                 INSERT INTO item VALUES (
-                    ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+                    ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
                 """
             let run = try Statement(insert, on: connection).start()
             try row.bind(to: run)

@@ -63,7 +63,7 @@ import ValetKeychainModel
         let row = try keychain.row(keychain.add(.generic("a", isSynchronizable: true)))
         try keychain.delete(.exact("a", .any))
         let tombstone = try #require(try tombstones().first)
-        #expect(tombstone.header.primaryKey == row.header.primaryKey)
+        #expect(tombstone.place == row.place)
         #expect(tombstone.secret == nil)
         #expect(try keychain.items(.generic()).isEmpty)
         #expect(try keychain.items(.exact("a", .any)).isEmpty)

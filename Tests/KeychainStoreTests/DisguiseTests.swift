@@ -128,14 +128,12 @@ import ValetKeychainModel
         try epochs.addItems([.whenUnlocked, .afterFirstUnlock])
         try store.lock(all: false)
         #expect(epochs.code { try value("whenUnlocked", as: .afterFirstUnlock) } == .itemNotFound)
-        // A key that is not that of the class it says is no key at all.
-        try epochs.keychain.tamper("UPDATE item SET protection = 1 WHERE protection = 2")
+        // An epoch that the keychain does not have has no key at all.
+        try epochs.keychain.tamper("UPDATE item SET epoch = epoch + 9 WHERE protection = 2")
         #expect(
             epochs.code { try value("afterFirstUnlock", as: .afterFirstUnlock) } == .damaged)
         try epochs.keychain.tamper(
-            """
-            UPDATE item SET key_id = (SELECT key_id FROM item ORDER BY number LIMIT 1)
-            """)
+            "UPDATE item SET epoch = epoch - 9, protection = 1 WHERE protection = 2")
         #expect(
             epochs.code { try value("afterFirstUnlock", as: .afterFirstUnlock) } == .itemNotFound)
         try store.unlock(EpochStore.passcode("the passcode"))

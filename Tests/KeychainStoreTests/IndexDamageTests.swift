@@ -13,7 +13,10 @@ import ValetSystem
 
 /// Bytes that are changed in what follows from the rows: `doctor --repair-indexes`.
 @Suite struct `A keychain with a damaged index` {
-    static let indexes = ["item_by_place", "item_by_account", "item_by_change", "attribute"]
+    static let indexes = [
+        "item_by_place", "item_by_account", "item_by_change", "attribute", "place_by_hash",
+        "place_by_group",
+    ]
     static let everything = indexes + ["program"]
     static let itemCount = 150
 
@@ -221,14 +224,14 @@ import ValetSystem
     @Test func `A repair keeps rows that do not open unchanged`() throws {
         let item = try #require(try keychain.item(.exact("a1")))
         try keychain.tamper(
-            "UPDATE item SET details = zeroblob(72) WHERE number = ?1", item.parameter)
+            "UPDATE item SET names = zeroblob(72) WHERE number = ?1", item.parameter)
         let before = try keychain.rows()
         keychain.reopen()
         for page in try pages(of: "attribute") { try flip(page: page, offset: 3) }
         _ = try keychain.store.repairIndexes()
         let after = try keychain.rows()
         #expect(after.map(\.names) == before.map(\.names))
-        #expect(after.map(\.details) == before.map(\.details))
+        #expect(after.map(\.secret) == before.map(\.secret))
         #expect(keychain.damage().count == 1)
         #expect(failure { _ = try keychain.value(named: "a1") } == .damaged)
     }
@@ -273,7 +276,7 @@ extension `A keychain with a damaged index` {
     private func changeEntry(of row: SealedRow, _ offset: Int, _ byte: UInt8) throws {
         keychain.reopen()
         let bytes = try contents()
-        let key = Data(row.header.primaryKey.bytes)
+        let key = Data(row.header.accountHash.bytes)
         var count = 0
         for page in try pages(of: "item_by_place") {
             let range = Int(page - 1) * 4096..<Int(page) * 4096
@@ -288,7 +291,7 @@ extension `A keychain with a damaged index` {
     private func hide(_ account: String) throws {
         let item = try #require(try keychain.item(.exact(account)))
         let row = try keychain.row(item)
-        let last = try #require(row.header.primaryKey.bytes.last)
+        let last = try #require(row.header.accountHash.bytes.last)
         try changeEntry(of: row, -1, last ^ 1)
     }
 

@@ -179,11 +179,11 @@ import ValetSecretMemory
 
         var sql: StaticString {
             switch self {
-            case .names: "UPDATE item SET names = details WHERE number = ?1"
+            case .names: "UPDATE item SET names = secret WHERE number = ?1"
             case .salt: "UPDATE item SET salt = 0 WHERE number = ?1"
-            case .account: "UPDATE item SET account_hash = group_hash WHERE number = ?1"
+            case .account: "UPDATE item SET account_hash = zeroblob(16) WHERE number = ?1"
             case .hashes: "UPDATE item SET hashes = zeroblob(17) WHERE number = ?1"
-            case .key: "UPDATE item SET key_id = zeroblob(16) WHERE number = ?1"
+            case .key: "UPDATE item SET epoch = 1000 WHERE number = ?1"
             }
         }
     }

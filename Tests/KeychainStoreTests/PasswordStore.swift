@@ -108,10 +108,9 @@ extension EpochStore {
     func rewrite(_ item: StoredItem, box: [UInt8]) throws {
         var row = try keychain.row(item)
         let cipher = try keychain.state().cipher(opening: row.header)
-        var nonces = NonceSupply()
         let padded = Padding.padded(
             SecretValue.bytes(box), toMultipleOf: ItemCipher.valuePadding(box.count))
-        row.secret = try padded.withBytes { try cipher.seal($0, of: row, &nonces) }
+        row.secret = try padded.withBytes { try cipher.seal($0, of: row) }
         try keychain.tamper(
             "UPDATE item SET secret = ?2 WHERE number = ?1", item.parameter,
             .bytes(try #require(row.secret)))

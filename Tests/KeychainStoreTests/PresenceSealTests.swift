@@ -106,7 +106,7 @@ import ValetSystem
             #expect(epochs.read("size \(count)", try epochs.passcodeProof()) == .value(text))
             return try #require(epochs.keychain.row(stored).secret?.count)
         }
-        #expect(sizes == [144, 144, 144, 176, 1168, 2160])
+        #expect(sizes == [120, 120, 120, 152, 1144, 2136])
     }
 
     /// spec/secitem.md §10.7, §9.2: the class first, then the person.

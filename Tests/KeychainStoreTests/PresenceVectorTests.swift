@@ -43,7 +43,7 @@ import ValetTestValues
         _ row: SealedRow, _ epoch: KeychainEpoch, _ proof: PresenceProof
     ) throws -> (ItemContent, [UInt8]) {
         let keys = try #require(epoch.keys.keys(of: row.header.protectionClass))
-        #expect(keys.keyID == row.header.keyID)
+        #expect(row.header.epoch == Vector.epoch)
         let cipher = ItemCipher(
             keychainID: Vector.keychainID, keys: keys, recipients: epoch.recipients)
         let content = try cipher.openContent(row)

@@ -15,8 +15,9 @@ import ValetTestValues
     @Test func `A column of hashes decodes to what was encoded`() throws {
         let others: [UInt8: IndexHash] = [3: .random(), 14: .random(), 127: .random()]
         let hash = IndexHash.random()
-        let place = ItemPlace(group: hash, place: hash, primaryKey: hash)
-        let hashes = IndexHashes(place: place, account: hash, others: others)
+        let service = ServiceHashes(group: hash, service: hash, place: hash)
+        let place = ItemPlace(service: service, account: hash)
+        let hashes = IndexHashes(place: place, others: others)
         #expect(hashes.encodedOthers.count == 51)
         #expect(try IndexHashes.others(parsing: hashes.encodedOthers) == others)
         #expect(try IndexHashes.others(parsing: []).isEmpty)

@@ -14,8 +14,8 @@ struct Splice: Sendable, CustomTestStringConvertible {
         case damaged
         /// No hash leads to the row any more, and only a look at every row finds it: `doctor`.
         case missing
-        /// Reading by name does not look at the column: the primary key, which is sealed with the
-        /// value, says it too.
+        /// Reading by name does not look at the column: the
+        /// primary key, which is sealed with the value, says it too.
         case notLookedAt
     }
 
@@ -38,24 +38,12 @@ struct Splice: Sendable, CustomTestStringConvertible {
 
     static let parts = [
         Splice(
-            "A and V swapped",
+            "N and V swapped",
             "UPDATE item SET names = secret, secret = names WHERE number = ?1 AND ?2"),
         Splice(
-            "B and V swapped",
-            "UPDATE item SET details = secret, secret = details WHERE number = ?1 AND ?2"),
-        Splice(
-            "A and B swapped",
-            "UPDATE item SET names = details, details = names WHERE number = ?1 AND ?2"),
-        Splice(
-            "A of item 2",
+            "N of item 2",
             """
             UPDATE item SET names = (SELECT names FROM item WHERE number = ?2) WHERE number = ?1
-            """),
-        Splice(
-            "B of item 2",
-            """
-            UPDATE item SET details = (SELECT details FROM item WHERE number = ?2)
-            WHERE number = ?1
             """),
         Splice(
             "V of item 2",
@@ -64,14 +52,27 @@ struct Splice: Sendable, CustomTestStringConvertible {
             WHERE number = ?1
             """),
         Splice(
-            "all parts of item 2",
+            "both parts of item 2",
             """
-            UPDATE item SET (names, details, secret) =
-                (SELECT names, details, secret FROM item WHERE number = ?2) WHERE number = ?1
+            UPDATE item SET (names, secret) =
+                (SELECT names, secret FROM item WHERE number = ?2) WHERE number = ?1
             """),
+        Splice(
+            "nonce of item 2",
+            """
+            UPDATE item SET nonce = (SELECT nonce FROM item WHERE number = ?2) WHERE number = ?1
+            """),
+        Splice(
+            "both parts of item 2 with their nonce",
+            """
+            UPDATE item SET (nonce, names, secret) =
+                (SELECT nonce, names, secret FROM item WHERE number = ?2) WHERE number = ?1
+            """),
+        Splice("no nonce", "UPDATE item SET nonce = zeroblob(24) WHERE number = ?1 AND ?2"),
+        Splice("nonce cut", "UPDATE item SET nonce = x'00' WHERE number = ?1 AND ?2"),
         Splice("V taken away", "UPDATE item SET secret = NULL WHERE number = ?1 AND ?2"),
         Splice("V empty", "UPDATE item SET secret = x'' WHERE number = ?1 AND ?2"),
-        Splice("A empty", "UPDATE item SET names = x'' WHERE number = ?1 AND ?2"),
+        Splice("N empty", "UPDATE item SET names = x'' WHERE number = ?1 AND ?2"),
         Splice("V cut", "UPDATE item SET secret = substr(secret, 2) WHERE number = ?1 AND ?2"),
         Splice(
             "V longer",
@@ -102,35 +103,22 @@ struct Splice: Sendable, CustomTestStringConvertible {
         Splice("flag 31", "UPDATE item SET flags = 2147483648 WHERE number = ?1 AND ?2"),
         Splice("flag 32", "UPDATE item SET flags = 4294967296 WHERE number = ?1 AND ?2"),
         Splice("flags -1", "UPDATE item SET flags = -1 WHERE number = ?1 AND ?2"),
-        Splice("key id", "UPDATE item SET key_id = zeroblob(16) WHERE number = ?1 AND ?2"),
-        Splice("key id cut", "UPDATE item SET key_id = x'00' WHERE number = ?1 AND ?2"),
-        Splice(
-            "key id and protection of another class",
-            """
-            UPDATE item SET protection = 2,
-                key_id = (SELECT key_id FROM item WHERE protection = 2 AND ?2) WHERE number = ?1
-            """),
+        Splice("epoch", "UPDATE item SET epoch = epoch + 1 WHERE number = ?1 AND ?2"),
+        Splice("epoch 0", "UPDATE item SET epoch = 0 WHERE number = ?1 AND ?2"),
+        Splice("epoch -1", "UPDATE item SET epoch = -1 WHERE number = ?1 AND ?2"),
         Splice("number", "UPDATE item SET number = 1000 WHERE number = ?1 AND ?2"),
     ]
 
     static let hashes = [
         Splice(
-            "account hash of item 2",
-            """
-            UPDATE item SET account_hash = (SELECT account_hash FROM item WHERE number = ?2)
-            WHERE number = ?1
-            """, byName: .notLookedAt),
+            "account hash",
+            "UPDATE item SET account_hash = zeroblob(16) WHERE number = ?1 AND ?2", .missing),
         Splice(
-            "primary key",
-            "UPDATE item SET primary_key = zeroblob(16) WHERE number = ?1 AND ?2", .missing),
+            "account hash cut",
+            "UPDATE item SET account_hash = x'00' WHERE number = ?1 AND ?2", .missing),
+        Splice("no place", "UPDATE item SET place = 1000 WHERE number = ?1 AND ?2", .missing),
         Splice(
-            "primary key cut",
-            "UPDATE item SET primary_key = x'00' WHERE number = ?1 AND ?2", .missing),
-        Splice(
-            "group hash", "UPDATE item SET group_hash = place_hash WHERE number = ?1 AND ?2",
-            .missing),
-        Splice(
-            "place hash", "UPDATE item SET place_hash = group_hash WHERE number = ?1 AND ?2",
+            "no place, of many", "UPDATE item SET place = -1000 WHERE number = ?1 AND ?2",
             .missing),
         Splice(
             "hashes of item 2",

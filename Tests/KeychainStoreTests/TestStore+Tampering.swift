@@ -56,7 +56,12 @@ extension TestStore {
     /// The row of an item as it is stored.
     func row(_ item: StoredItem) throws -> SealedRow {
         try tamper { connection in
-            let run = try Statement("SELECT * FROM item WHERE number = ?1", on: connection).start()
+            let run = try Statement(
+                """
+                SELECT item.*, group_hash, service_hash, place_hash
+                FROM item LEFT JOIN place ON place.id = item.place WHERE number = ?1
+                """, on: connection
+            ).start()
             try run.bind(item.number, at: 1)
             #expect(try run.step())
             return try SealedRow(run)
@@ -66,7 +71,12 @@ extension TestStore {
     /// All rows, tombstones too.
     func rows() throws -> [SealedRow] {
         try tamper { connection in
-            let run = try Statement("SELECT * FROM item ORDER BY number", on: connection).start()
+            let run = try Statement(
+                """
+                SELECT item.*, group_hash, service_hash, place_hash
+                FROM item LEFT JOIN place ON place.id = item.place ORDER BY number
+                """, on: connection
+            ).start()
             var rows: [SealedRow] = []
             while try run.step() { rows.append(try SealedRow(run)) }
             return rows

@@ -73,7 +73,6 @@ import ValetTestValues
                 row.header.itemClass, content,
                 isSynchronizable: row.header.flags.contains(.synchronizable))
             #expect(hashes.place == row.place)
-            #expect(hashes.account == row.accountHash)
             #expect(hashes.encodedOthers == row.hashes)
         } catch is RowFailure {
             #expect(vector.outcome == .tampered)
@@ -84,7 +83,7 @@ import ValetTestValues
         _ row: SealedRow, _ keys: UnlockedKeybag
     ) throws(RowFailure) -> (ItemContent, [UInt8]?) {
         guard let keys = keys.keys(of: row.header.protectionClass),
-            keys.keyID == row.header.keyID
+            row.header.epoch == Vector.epoch
         else { throw .seal }
         let cipher = ItemCipher(keychainID: Vector.keychainID, keys: keys)
         let content = try cipher.openContent(row)
@@ -113,13 +112,14 @@ import ValetTestValues
         #expect(again.0 == content)
         #expect(again.1 == value)
         #expect(sealed.names.count == row.names.count)
-        #expect(sealed.details.count == row.details.count)
         #expect(sealed.secret?.count == row.secret?.count)
-        #expect(sealed.names != row.names)
+        #expect(sealed.nonce != row.nonce && sealed.names != row.names)
     }
 }
 
 extension Vector {
+    /// The epoch of all rows.
+    static let epoch = Epoch(1)
     /// The keychain of all rows: 200, 201 … 215.
     static let keychainID = KeychainID(InlineArray { UInt8(200 + $0) })
 
@@ -135,12 +135,12 @@ extension Vector {
             itemClass: try #require(ItemClass(rawValue: try number("class"))),
             protectionClass: try #require(ProtectionClass(rawValue: try number("protection"))),
             flags: try #require(RowFlags(column: try number("flags"))),
-            keyID: try KeyID(bytes("key_id")), primaryKey: try IndexHash(bytes("primary_key")))
+            epoch: Epoch(try number("epoch")), placeHash: try IndexHash(bytes("place_hash")),
+            accountHash: try IndexHash(bytes("account_hash")))
         return SealedRow(
-            header: header, accountHash: try IndexHash(bytes("account_hash")),
-            groupHash: try IndexHash(bytes("group_hash")),
-            placeHash: try IndexHash(bytes("place_hash")),
-            hashes: try bytes("hashes"), names: try bytes("names"), details: try bytes("details"),
+            header: header, placeID: 1, groupHash: try IndexHash(bytes("group_hash")),
+            serviceHash: try IndexHash(bytes("service_hash")), hashes: try bytes("hashes"),
+            nonce: try RowNonce(bytes("nonce")), names: try bytes("names"),
             secret: has("secret") ? try bytes("secret") : nil, changeNumber: nil, logicalTime: 0)
     }
 

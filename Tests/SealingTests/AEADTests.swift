@@ -52,27 +52,34 @@ import ValetTestValues
         #expect(seal(under: key).prefix(24) != seal(under: key).prefix(24))
     }
 
-    @Test func `Sealed data has another nonce each time from one supply`() throws {
+    /// docs/FORMAT.md §5.2: the nonce is kept once, and is not part of the sealed bytes.
+    @Test func `Parts of a row open as the part that they are, under their row's nonce`() throws {
         let attributes = AttributesSubkey.random()
         let value = ValueSubkey.random()
-        var data = LengthPrefixed()
-        data.append(self.data)
-        var nonces = NonceSupply()
-        var halves: Set<[UInt8]> = []
-        for _ in 0..<25 {
-            let first = AEAD.seal(plaintext.span, associatedData: data, under: attributes, &nonces)
-            let second = AEAD.seal(plaintext.span, associatedData: data, under: value, &nonces)
-            let list = try AEAD.openIntoArray(first.span, associatedData: data, under: attributes)
-            #expect(list == plaintext)
-            #expect(
-                try AEAD.open(second.span, associatedData: data, under: value).array == plaintext)
-            for sealed in [first, second] {
-                halves.insert(Array(sealed[..<12]))
-                halves.insert(Array(sealed[12..<24]))
+        var fields = FixedFields(byteCount: data.count)
+        fields.append(data.span)
+        let nonce = RowNonce.random()
+        let (one, two) = (RowPart(.names, nonce), RowPart(.value, nonce))
+        let names = AEAD.seal(plaintext.span, one, associatedData: fields, under: attributes)
+        let secret = AEAD.seal(plaintext.span, two, associatedData: fields, under: value)
+        #expect(names.count == plaintext.count + 16 && secret.count == plaintext.count + 16)
+        let list = try AEAD.openIntoArray(
+            names.span, one, associatedData: fields, under: attributes)
+        #expect(list == plaintext)
+        let opened = try AEAD.open(secret.span, two, associatedData: fields, under: value)
+        #expect(opened.array == plaintext)
+        for part in [two, RowPart(.names, .random())] {
+            #expect(throws: SealingError.self) {
+                try AEAD.openIntoArray(names.span, part, associatedData: fields, under: attributes)
             }
         }
-        // No nonce shares even a half with another.
-        #expect(halves.count == 100)
+        #expect(throws: SealingError.self) {
+            _ = try AEAD.open(secret.span, one, associatedData: fields, under: value)
+        }
+        #expect(throws: SealingError.self) {
+            _ = try AEAD.open(
+                secret.span.extracting(first: 15), two, associatedData: fields, under: value)
+        }
     }
 
     @Test func `Sealed data does not open with any byte changed`() {

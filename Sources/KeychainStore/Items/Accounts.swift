@@ -33,7 +33,7 @@ extension ItemStore {
 /// The accounts that a search has found so far.
 private struct AccountList {
     var found = FoundItems<AttributeValue>()
-    /// The numbers of the rows, noted while two epochs are there to be merged.
+    /// The numbers of the rows: a service may be in several places, as during a change of keys.
     private var numbers: [Int64] = []
 
     /// Adds what is in one group, in the order of adding.
@@ -41,37 +41,42 @@ private struct AccountList {
         _ service: PasswordService, _ group: AccessGroup, _ state: RowKeys,
         _ store: RowConnection
     ) throws {
-        guard let older = state.older else {
-            try add(AccountScan(service, group, state, state.hasher), store)
+        var lists: [AccountList] = []
+        for hasher in state.hashers {
+            let scan = AccountScan(service, group, state, hasher)
+            for place in try scan.places(store) {
+                var list = AccountList()
+                for range in try scan.ranges(place, store) {
+                    try list.add(range, of: place, scan, store)
+                }
+                lists.append(list)
+            }
+        }
+        found.damage = found.damage ?? lists.compactMap(\.found.damage).first
+        guard lists.count > 1 else {
+            found.items += lists.first?.found.items ?? []
             return
         }
-        var (newer, elder) = (AccountList(), AccountList())
-        try newer.add(AccountScan(service, group, state, state.hasher), store)
-        try elder.add(AccountScan(service, group, state, older.hasher), store)
-        let all = zip(newer.numbers + elder.numbers, newer.found.items + elder.found.items)
+        let all = zip(lists.flatMap(\.numbers), lists.flatMap(\.found.items))
         found.items += all.sorted { $0.0 < $1.0 }.map(\.1)
-        found.damage = found.damage ?? newer.found.damage ?? elder.found.damage
-    }
-
-    private mutating func add(_ scan: AccountScan, _ store: RowConnection) throws {
-        for range in try scan.ranges(store) { try add(range, scan, store) }
     }
 
     /// Adds the accounts of rows whose numbers follow one another.
     private mutating func add(
-        _ range: ClosedRange<Int64>, _ scan: AccountScan, _ store: RowConnection
+        _ range: ClosedRange<Int64>, of place: ScannedPlace, _ scan: AccountScan,
+        _ store: RowConnection
     ) throws {
         let run = try store.namesByNumbers.start()
         try run.bind(range.lowerBound, at: 1)
         try run.bind(range.upperBound, at: 2)
         while try run.step() {
             do throws(RowFailure) {
-                guard let header = try scan.header(run) else {
-                    try scan.checkStranger(run)
+                guard let header = try scan.header(run, place) else {
+                    try scan.checkStranger(run, place)
                     continue
                 }
                 found.items.append(try scan.account(header, run))
-                if scan.state.older != nil { numbers.append(header.number) }
+                numbers.append(header.number)
             } catch {
                 guard error.isDamage else { throw error }
                 found.damage = KeychainFailure(translating: error, during: "open an item")

@@ -149,10 +149,8 @@ struct RowOpener {
     /// - Returns: `absent` also for a row that does not match after all.
     private func open(_ row: SealedRow) throws(RowFailure) -> ItemResult<StoredItem> {
         let cipher = try state.cipher(opening: row.header)
-        let content =
-            needsDetails(of: row)
-            ? try cipher.openContent(row) : try cipher.openNames(row)
-        try compare(content, hasDetails: needsDetails(of: row))
+        let content = try cipher.openContent(row)
+        try compare(content)
         guard fits(content) else { return .absent }
         if let pair = row.header.flags.presence, let accessControl = try content.accessControl {
             let recipient = cipher.recipients[pair]
@@ -199,16 +197,9 @@ struct RowOpener {
             valueByteCount: content.valueByteCount, value: value)
     }
 
-    /// Whether part B has to be opened: what it takes to read an item is in it, too.
-    private func needsDetails(of row: SealedRow) -> Bool {
-        parts.needsDetails || query.needsDetails || row.header.flags.presence != nil
-    }
-
     /// A hash said that these attributes match; if they do not, the row was tampered with.
-    private func compare(_ content: ItemContent, hasDetails: Bool) throws(RowFailure) {
-        let names = query.itemClass.primaryKeyAttributes
+    private func compare(_ content: ItemContent) throws(RowFailure) {
         for (attribute, wanted) in query.attributes where attribute.isHashed {
-            guard hasDetails || names.contains(attribute) else { continue }
             guard let stored = content.attributes[attribute] ?? attribute.defaultValue,
                 attribute.matches(wanted, stored)
             else { throw .content }
@@ -222,17 +213,5 @@ struct RowOpener {
             else { return false }
         }
         return query.fitsHost(content)
-    }
-}
-
-extension ItemParts {
-    /// Whether part B has to be opened.
-    fileprivate var needsDetails: Bool { contains(.attributes) || contains(.value) }
-}
-
-extension ItemQuery {
-    fileprivate var needsDetails: Bool {
-        let names = itemClass.primaryKeyAttributes
-        return attributes.keys.contains { !names.contains($0) }
     }
 }

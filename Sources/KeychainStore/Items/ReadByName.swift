@@ -77,8 +77,9 @@ private struct ValueLookup {
         self.proof = proof
     }
 
-    /// Which proofs or passwords the item needs is in its details: a search opens them.
-    private static var needsPerson: ItemResult<SecretValue?> { .needsPerson(.proofs([])) }
+    /// For an item without a value, and one that needs proofs or a password: a search opens the
+    /// part that says so.
+    private static var unopened: ItemResult<SecretValue?> { .needsPerson(.proofs([])) }
 
     /// - Returns: nil if something was committed since the keys were read.
     func run(_ read: inout NamedRead) throws -> ItemResult<SecretValue?>? {
@@ -94,32 +95,29 @@ private struct ValueLookup {
         if let row = read.keptRow(name.account, service) {
             guard fits(row.header) else { return .absent }
             guard opening || row.header.flags.presence == nil else {
-                return Self.needsPerson
+                return Self.unopened
             }
             return opening ? try open(row) : .found(try check(row.header))
         }
         let place = service.place(of: name.account)
         let run = try read.connection().value.start()
-        try run.bind(place.group, at: 1)
-        try run.bind(place.place, at: 2)
-        try run.bind(place.primaryKey, at: 3)
+        try run.bind(place)
         let isThere = try run.step()
         guard read.isCurrent else { return nil }
         guard isThere else { return .absent }
-        let header = try RowHeader(value: run, primaryKey: place.primaryKey)
+        let header = try RowHeader(value: run, place)
         guard fits(header) else { return .absent }
-        guard !header.flags.isGuarded || (mayOpen(header) && !run.isNull(8)) else {
-            return Self.needsPerson
+        guard !header.flags.isGuarded || mayOpen(header), !run.isNull(8) else {
+            return Self.unopened
         }
         guard opening else { return .found(try check(header)) }
-        guard !run.isNull(8) else {
-            return .found(try nothing(header, run))
-        }
         guard SpareMemory.has(3, copiesOf: run.byteCount(8)) else {
             throw SystemError(.outOfMemory, during: "read an item")
         }
         let row = ValueRow(
-            header: header, names: try run.tag(6), details: try run.tag(7), secret: run.blob(8))
+            parts: ValueParts(
+                header: header, nonce: try run.fixedBytes(6), names: try run.tag(7)),
+            secret: run.blob(8))
         read.keep(row, name.account, service)
         return try open(row)
     }
@@ -146,19 +144,9 @@ private struct ValueLookup {
         if row.header.flags.presence != nil {
             // What an item demands is read once for each proof, where all of it is opened.
             guard let tag = try? PartTag(of: row.secret), proof?.hasGranted(tag) == true
-            else { return Self.needsPerson }
+            else { return Self.unopened }
         }
-        let parts = ValueParts(header: row.header, names: row.names, details: row.details)
         let secret = row.secret
-        return .found(try cipher.openValue(parts, secret.span, proof))
-    }
-
-    /// An item without a value: its details say so, or the value was taken away.
-    private func nothing(
-        _ header: RowHeader, _ run: borrowing Statement.Run
-    ) throws(RowFailure) -> SecretValue? {
-        try state.cipher(opening: header).checkHasNoValue(
-            header, names: run.blob(6), details: run.blob(7))
-        return nil
+        return .found(try cipher.openValue(row.parts, secret.span, proof))
     }
 }

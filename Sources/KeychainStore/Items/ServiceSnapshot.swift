@@ -120,10 +120,19 @@ extension AccountScan {
         _ store: RowConnection, after snapshot: ServiceSnapshot,
         into items: inout [Int64: ServiceSnapshot.Item]
     ) throws {
-        let run = try start(store.versionsByPlace)
+        for place in try places(store) {
+            try collect(place, store, after: snapshot, into: &items)
+        }
+    }
+
+    private func collect(
+        _ place: ScannedPlace, _ store: RowConnection, after snapshot: ServiceSnapshot,
+        into items: inout [Int64: ServiceSnapshot.Item]
+    ) throws {
+        let run = try start(place, store)
         while try run.step() {
             // A damaged row is no change: reading it, or all keys, reports it.
-            guard let header = try? header(run) else { continue }
+            guard let header = try? header(run, place) else { continue }
             let known = snapshot.items[header.number].flatMap { $0.salt == header.salt ? $0 : nil }
             let time = run.int64(Schema.Column.logicalTime)
             var item = ServiceSnapshot.Item(

@@ -147,10 +147,10 @@ extension RowTransaction {
     private func keepsKey(_ match: OpenedRow, _ item: IndexedContent) -> Bool {
         let header = match.row.header
         guard !state.isNewest(header) else {
-            return item.index.place.primaryKey == header.primaryKey
+            return item.index.place == match.row.place
         }
         let old = hashed(match.content, header.itemClass, header.flags)
-        return item.index.place.primaryKey == old.index.place.primaryKey
+        return item.index.place == old.index.place
     }
 }
 

@@ -108,6 +108,6 @@ extension FoundRow {
     /// About how much memory the row takes.
     fileprivate var byteCount: Int {
         guard case .row(let row) = self else { return 0 }
-        return row.names.count + row.details.count + (row.secret?.count ?? 0)
+        return row.names.count + (row.secret?.count ?? 0)
     }
 }

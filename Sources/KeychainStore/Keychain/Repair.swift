@@ -79,8 +79,7 @@ private struct IndexRepairer {
         }
         let writer = try pool.writer(deadline)
         let scratch = try Connection.scratch(
-            Self.scratchName, in: pool.directory, deadline: deadline,
-            cacheKibibytes: ConnectionPool.cacheKibibytes)
+            Self.scratchName, in: pool.directory, deadline: deadline)
         let repair = try rebuild(scratch, from: writer.reading, state)
         if repair != nil {
             try writer.connection.replaceContents(by: scratch)
@@ -140,6 +139,7 @@ struct DatabaseRebuild {
     private let time: Int64
     private let copyToQuarantine: Statement
     private let rowOfName: Statement
+    private let keepPlace: Statement
     private let keepProgram: Statement
 
     private var connection: Connection { source.connection }
@@ -152,13 +152,13 @@ struct DatabaseRebuild {
         copyToQuarantine = Statement(
             """
             INSERT INTO quarantine VALUES (
-                ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+                ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
+                ?19)
             """, on: target)
         rowOfName = Statement(
-            """
-            SELECT number, logical_time FROM item
-            WHERE group_hash = ?1 AND place_hash = ?2 AND primary_key = ?3
-            """, on: target)
+            "SELECT number, logical_time FROM item WHERE place = ?1 AND account_hash = ?2",
+            on: target)
+        keepPlace = Statement("INSERT OR IGNORE INTO place VALUES (?4, ?1, ?2, ?3)", on: target)
         keepProgram = Statement("INSERT OR IGNORE INTO program VALUES (?1, ?2)", on: target)
     }
 
@@ -219,34 +219,52 @@ struct DatabaseRebuild {
     private func copyItems(_ summary: inout IndexRepair) throws -> [Int64] {
         var numbers: [Int64] = []
         var damaged: Set<Int64> = []
-        let run = try source.all.start()
+        var places = try knownPlaces()
+        let items = Statement("SELECT * FROM item NOT INDEXED ORDER BY number", on: connection)
+        let run = try items.start()
         while try run.step() {
-            let found = try FoundRow(run)
+            let copied = try self.row(run, &places)
             // Rows that come twice mean that one page has replaced another.
-            if let last = numbers.last, found.number <= last {
+            if let last = numbers.last, copied.number <= last {
                 throw KeychainFailure.damagedTable(path: connection.path)
             }
-            numbers.append(found.number)
-            if try !isSound(found) { damaged.insert(found.number) }
-            if try !insert(run, found, damaged) { summary.supersededCount += 1 }
+            numbers.append(copied.number)
+            if !copied.isSound { damaged.insert(copied.number) }
+            if try !insert(run, copied, damaged) { summary.supersededCount += 1 }
         }
+        for (id, hashes) in places.unproven { try keep(hashes, id) }
         summary.rowCount = numbers.count - summary.supersededCount
         return numbers
     }
 
-    /// Whether parts A and B open. They are bound to every hash of the row, so no changed hash can
-    /// get into the indexes.
+    /// The row that `run` is at, in the first of its place's versions in which part N opens. That
+    /// part is bound to every hash of the row and of its place, so that the indexes are made of
+    /// nothing that was changed.
     ///
     /// - Throws: ``RowFailure/locked``.
-    private func isSound(_ found: FoundRow) throws(RowFailure) -> Bool {
-        guard case .row(let row) = found else { return false }
-        do throws(RowFailure) {
-            _ = try state.cipher(examining: row.header).openContent(row)
-            return true
-        } catch {
-            guard error.isDamage else { throw error }
-            return false
+    private func row(
+        _ run: borrowing Statement.Run, _ places: inout PlaceVersions
+    ) throws -> CopiedRow {
+        let id = run.int64(Schema.Column.place)
+        var copied = CopiedRow(
+            number: run.int64(Schema.Column.number), row: nil, isSound: false, placeID: id)
+        for hashes in places[id] {
+            do throws(RowFailure) {
+                let row = try SealedRow(run, in: hashes)
+                copied.row = copied.row ?? row
+                _ = try state.cipher(examining: row.header).openContent(row)
+                copied.row = row
+                copied.isSound = true
+            } catch {
+                guard error.isDamage else { throw error }
+                continue
+            }
+            let (placeID, isNew) = places.prove(hashes, id)
+            copied.placeID = placeID
+            if isNew { try keep(hashes, placeID) }
+            break
         }
+        return copied
     }
 
     /// Adds the row that `run` is at. While an index was damaged, an item may have been added a
@@ -255,19 +273,22 @@ struct DatabaseRebuild {
     ///
     /// - Returns: Whether nothing went into quarantine.
     private func insert(
-        _ run: borrowing Statement.Run, _ found: FoundRow, _ damaged: Set<Int64>
+        _ run: borrowing Statement.Run, _ copied: CopiedRow, _ damaged: Set<Int64>
     ) throws -> Bool {
-        guard case .row(let row) = found, let rival = try rival(of: row) else {
-            try add(run, by: target.insert)
-            try addEntries(of: found)
+        guard let row = copied.row, let rival = try rival(of: row, in: copied.placeID) else {
+            try add(run, copied)
             return true
         }
-        let isDamaged = (damaged.contains(row.header.number), damaged.contains(rival.number))
+        let isDamaged = (damaged.contains(copied.number), damaged.contains(rival.number))
         let isLater = row.logicalTime >= rival.logicalTime
         guard isDamaged.0 == isDamaged.1 ? isLater : isDamaged.1 else {
             let insertion = try copyToQuarantine.start()
             try insertion.bind(time, at: 1)
             try insertion.bindColumns(of: run, from: 2)
+            for (index, hash) in [row.groupHash, row.serviceHash, row.header.placeHash].enumerated()
+            {
+                try insertion.bind(hash, at: Int32(17 + index))
+            }
             try insertion.finish()
             return false
         }
@@ -280,26 +301,37 @@ struct DatabaseRebuild {
             try deletion.bind(rival.number, at: 1)
             try deletion.finish()
         }
-        try add(run, by: target.insert)
-        try addEntries(of: found)
+        try add(run, copied)
         return false
+    }
+
+    private func add(_ run: borrowing Statement.Run, _ copied: CopiedRow) throws {
+        let insertion = try target.insert.start()
+        try insertion.bindColumns(of: run)
+        try insertion.bind(copied.placeID, at: Schema.Column.place + 1)
+        try insertion.finish()
+        if let row = copied.row { try addEntries(of: row) }
+    }
+
+    private func keep(_ hashes: ServiceHashes, _ id: Int64) throws {
+        let insertion = try keepPlace.start()
+        try insertion.bind(hashes)
+        try insertion.bind(id, at: 4)
+        try insertion.finish()
     }
 
     /// The row of the same name that has already been copied; nil if there is none.
     private func rival(
-        of row: SealedRow
+        of row: SealedRow, in placeID: Int64
     ) throws(SystemError) -> (number: Int64, logicalTime: Int64)? {
         let run = try rowOfName.start()
-        try run.bind(row.groupHash, at: 1)
-        try run.bind(row.placeHash, at: 2)
-        try run.bind(row.header.primaryKey, at: 3)
+        try run.bind(placeID, at: 1)
+        try run.bind(row.header.accountHash, at: 2)
         return try run.step() ? (run.int64(0), run.int64(1)) : nil
     }
 
-    private func addEntries(of found: FoundRow) throws {
-        guard case .row(let row) = found,
-            let others = try? IndexHashes.others(parsing: row.hashes)
-        else { return }
+    private func addEntries(of row: SealedRow) throws {
+        guard let others = try? IndexHashes.others(parsing: row.hashes) else { return }
         for hash in others.values {
             let insertion = try target.insertAttribute.start()
             try insertion.bind(hash, at: 1)
@@ -308,41 +340,62 @@ struct DatabaseRebuild {
         }
     }
 
-    // Rows that a damaged table has lost.
+    // Places.
 
-    /// Checks that the table has lost no row: its indexes would still name it. If both indexes can
-    /// be read and only one of them names a row, that index is damaged, and no row is lost.
+    /// What table `place` and the index that has the same columns say of each place.
+    ///
+    /// - Throws: ``SystemError/Code/corrupt`` if neither can be read.
+    private func knownPlaces() throws -> PlaceVersions {
+        var places = PlaceVersions()
+        let table = Statement("SELECT * FROM place NOT INDEXED ORDER BY id", on: connection)
+        let index = Statement(
+            """
+            SELECT id, group_hash, service_hash, place_hash FROM place INDEXED BY place_by_hash
+            """, on: connection)
+        let isTableRead: Void? = try unlessCorrupt { try read(table, into: &places) }
+        let isIndexRead: Void? = try unlessCorrupt { try read(index, into: &places) }
+        guard isTableRead != nil || isIndexRead != nil else {
+            throw KeychainFailure.damagedTable(path: connection.path)
+        }
+        return places
+    }
+
+    private func read(_ statement: Statement, into places: inout PlaceVersions) throws {
+        let run = try statement.start()
+        while try run.step() {
+            guard let group: IndexHash = try? run.fixedBytes(1),
+                let service: IndexHash = try? run.fixedBytes(2),
+                let place: IndexHash = try? run.fixedBytes(3)
+            else { continue }
+            places.add(
+                ServiceHashes(group: group, service: service, place: place), of: run.int64(0))
+        }
+    }
+
+    // Rows that a damaged table does not show any more.
+
+    /// A row that its table has lost is still named by its index. An entry with the name of a row
+    /// that the table has under another number is the index's own damage.
     ///
     /// - Parameter numbers: The numbers of all rows in the table, in rising order.
     private func checkNothingIsLost(_ numbers: [Int64]) throws {
-        let places: StaticString = "SELECT number FROM item INDEXED BY item_by_place"
-        let accounts: StaticString = "SELECT number FROM item INDEXED BY item_by_account"
-        let missing = (try strangers(to: numbers, places), try strangers(to: numbers, accounts))
-        let lost =
-            switch missing {
-            case (let some?, let others?): some.intersection(others)
-            case (let some?, nil), (nil, let some?): some
-            case (nil, nil): Set<Int64>()
+        let entries = Statement(
+            "SELECT place, account_hash, number FROM item INDEXED BY item_by_place", on: connection)
+        var names: Set<RowName> = []
+        let isRead: Void? = try unlessCorrupt {
+            let run = try entries.start()
+            while try run.step() {
+                guard !numbers.hasInOrder(run.int64(2)) else { continue }
+                names.insert(RowName(place: run.int64(0), account: run.blob(1)))
             }
-        guard lost.isEmpty else { throw KeychainFailure.damagedTable(path: connection.path) }
-    }
-
-    /// The numbers that are in an index but not in the table; nil if the index cannot be read.
-    private func strangers(to numbers: [Int64], _ selection: StaticString) throws -> Set<Int64>? {
-        let statement = Statement(selection, on: connection)
-        return try unlessCorrupt { try strangers(to: numbers, statement) }
-    }
-
-    private func strangers(
-        to numbers: [Int64], _ statement: Statement
-    ) throws(SystemError) -> Set<Int64> {
-        var strangers: Set<Int64> = []
-        let run = try statement.start()
-        while try run.step() {
-            let number = run.int64(0)
-            if !numbers.hasInOrder(number) { strangers.insert(number) }
         }
-        return strangers
+        guard isRead != nil, !names.isEmpty else { return }
+        let items = Statement("SELECT place, account_hash FROM item NOT INDEXED", on: connection)
+        let run = try items.start()
+        while try run.step() {
+            names.remove(RowName(place: run.int64(0), account: run.blob(1)))
+        }
+        guard names.isEmpty else { throw KeychainFailure.damagedTable(path: connection.path) }
     }
 
     // Programs.
@@ -372,6 +425,62 @@ struct DatabaseRebuild {
     private func isSound(program run: borrowing Statement.Run) -> Bool {
         guard let id: Digest = try? run.fixedBytes(0) else { return false }
         return (try? state.open(program: run.blob(1), id)) != nil
+    }
+}
+
+/// What index `item_by_place` has of a row.
+private struct RowName: Hashable {
+    let place: Int64
+    let account: [UInt8]
+}
+
+/// A row on its way into the new database.
+private struct CopiedRow {
+    let number: Int64
+    /// nil if a column has what no writer writes, or its place is not known.
+    var row: SealedRow?
+    /// Whether its part N opens.
+    var isSound: Bool
+    /// The id of its place in the new database.
+    var placeID: Int64
+}
+
+/// What is known of the places of a damaged database, and which of it rows have proved.
+private struct PlaceVersions {
+    private var versions: [Int64: [ServiceHashes]] = [:]
+    /// The ids that places have in the new database.
+    private var ids: [ServiceHashes: Int64] = [:]
+    private var usedIDs: Set<Int64> = []
+
+    /// What the place with that id may be.
+    subscript(id: Int64) -> [ServiceHashes] { versions[id] ?? [] }
+
+    /// Places that no row has proved, as they are in the table.
+    var unproven: [(Int64, ServiceHashes)] {
+        versions.compactMap { id, hashes in
+            guard !usedIDs.contains(id), let first = hashes.first, ids[first] == nil else {
+                return nil
+            }
+            return (id, first)
+        }
+    }
+
+    mutating func add(_ hashes: ServiceHashes, of id: Int64) {
+        guard versions[id]?.contains(hashes) != true else { return }
+        versions[id, default: []].append(hashes)
+    }
+
+    /// - Returns: The id of the place in the new database, and whether it is new there. Two places
+    ///   with the same hashes become one, and an id that another place has is not given again.
+    mutating func prove(_ hashes: ServiceHashes, _ id: Int64) -> (id: Int64, isNew: Bool) {
+        if let known = ids[hashes] { return (known, false) }
+        var own = id
+        while own == 0 || usedIDs.contains(own) || (own != id && versions[own] != nil) {
+            own &+= 1
+        }
+        ids[hashes] = own
+        usedIDs.insert(own)
+        return (own, true)
     }
 }
 

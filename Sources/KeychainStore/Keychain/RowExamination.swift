@@ -73,8 +73,7 @@ struct RowExamination {
         let hashes = state.hasher(of: row.header).hashes(
             row.header.itemClass, content,
             isSynchronizable: row.header.flags.contains(.synchronizable))
-        guard hashes.place == row.place, hashes.account == row.accountHash,
-            hashes.encodedOthers == row.hashes
+        guard hashes.place == row.place, hashes.encodedOthers == row.hashes
         else { throw .content }
     }
 

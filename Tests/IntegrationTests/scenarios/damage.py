@@ -157,7 +157,7 @@ def changed_cell(world):
 def cells(path):
     connection = sqlite3.connect(path)
     found = []
-    for name in ("keychain", "keybag", "item", "attribute"):
+    for name in ("keychain", "keybag", "place", "item", "attribute"):
         columns = [row[1] for row in connection.execute(f"PRAGMA table_info({name})")]
         found.append((name, [column for column in columns if column not in UNPROTECTED]))
     connection.close()

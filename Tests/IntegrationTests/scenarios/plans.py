@@ -11,7 +11,9 @@ SOURCES = pathlib.Path(__file__).parents[3] / "Sources"
 STATEMENT = re.compile(r'"(?:"")?\s*((?:SELECT|INSERT|UPDATE|DELETE)\b[^"]*)"')
 # Statements that read all items, a table with few rows, or damaged rows.
 OF_ALL = {
-    "SELECT * FROM item ORDER BY number",
+    "SELECT item.*, group_hash, service_hash, place_hash FROM item "
+    "LEFT JOIN place ON place.id = item.place ORDER BY number",
+    "DELETE FROM place WHERE NOT EXISTS (SELECT 1 FROM item WHERE item.place = place.id)",
     "SELECT epoch, bytes FROM keybag ORDER BY epoch LIMIT 3",
     "SELECT count(*) FROM quarantine",
     "DELETE FROM attribute WHERE number = ?1",

@@ -14,7 +14,7 @@ from support import AGENT_ITEMS, expect, scenario
 
 KEYS = tuple(f"key{index}" for index in range(40))
 REPAIR = ("doctor", "--repair-indexes")
-INDEXES = ("item_by_place", "item_by_account", "attribute")
+INDEXES = ("item_by_place", "place_by_hash", "place_by_group", "attribute")
 
 
 def prepare(world):
@@ -80,7 +80,7 @@ def damaged_indexes(world):
 def killed_repair(world):
     """A kill of a repair leaves the keychain damaged as before or whole."""
     pages = prepare(world)
-    for page in pages["attribute"] + pages["item_by_account"]:
+    for page in pages["attribute"] + pages["place_by_group"]:
         flip(world.path("keychain.db"), (page - 1) * 4096, 0x5A)
     template = f"{world.home}-template"
     shutil.copytree(world.home, template)

@@ -179,21 +179,27 @@ def attribute_hash(class_, name, group, value):
     return h(INDEX, b"index", u8(class_), u8(TAGS[name]), group, normal(name, value))[:16]
 
 
-def primary_key(class_, group, sync, attributes):
-    parts = [normal(name, attributes.get(name, DEFAULTS[name])) for name in KEYS[class_]]
-    return h(INDEX, b"primary-key", u8(class_), group, u8(sync), *parts)[:16]
+def place_hash(class_, group, sync, attributes):
+    parts = [normal(name, attributes.get(name, DEFAULTS[name]))
+             for name in KEYS[class_] if name != "acct"]
+    return h(INDEX, b"place", u8(class_), group, u8(sync), *parts)[:16]
+
+
+def account_hash(class_, group, attributes):
+    return attribute_hash(class_, "acct", group, attributes.get("acct", text("")))
 
 
 def other_hashes(class_, group, sync, attributes):
     out = {}
-    place = "svce" if class_ == 1 else "srvr"
+    service = "svce" if class_ == 1 else "srvr"
     for name, value in attributes.items():
-        if name not in ("acct", place, "cdat", "mdat") and value != DEFAULTS.get(name):
+        if name not in ("acct", service, "cdat", "mdat", "accc") and value != DEFAULTS.get(name):
             out[TAGS[name]] = attribute_hash(class_, name, group, value)
     plain = {k: v for k, v in attributes.items() if k not in ("vwht", "tkid")}
     if len(plain) < len(attributes):
-        key = primary_key(class_, group, sync, plain)
-        out[127] = h(INDEX, b"index", u8(class_), u8(127), group, key)[:16]
+        out[127] = h(INDEX, b"index", u8(class_), u8(127), group,
+                     place_hash(class_, group, sync, plain),
+                     account_hash(class_, group, plain))[:16]
     return b"".join(u8(tag) + out[tag] for tag in sorted(out))
 
 
@@ -206,39 +212,51 @@ def pad(plaintext, step):
     return plaintext + bytes(-len(plaintext) % step)
 
 
+NONCE = count(11, 24)
+
+
+def nonce(part):
+    return NONCE[:-1] + u8(NONCE[-1] ^ part)
+
+
+def header(part, row):
+    """The associated data that all parts of a row begin with."""
+    return (b"valet/1/row" + part + KC + i64(row["number"]) + i64(row["salt"])
+            + u64(row["version"]) + u64(row["epoch"]) + u8(row["class"]) + u8(row["protection"])
+            + u32(row["flags"]) + row["place_hash"] + row["account_hash"])
+
+
+def seal_part(number_, key, plaintext, data):
+    """Seals without the nonce, which the row has once."""
+    return seal(key, nonce(number_), plaintext, data)[24:]
+
+
+def seal_value(row, plaintext):
+    values = h(CLASS_KEYS[row["protection"]], b"seal-value")
+    return seal_part(2, values, plaintext, header(b"V", row) + row["names"][-16:])
+
+
 def row(class_, protection, attributes, value, group="com.example.app", flags=0, number_=7,
         salt=-2**62, version=3):
     group, sync = group.encode(), flags & 1
-    key = CLASS_KEYS[protection]
-    names, values = h(key, b"seal-attributes"), h(key, b"seal-value")
-    place = "svce" if class_ == 1 else "srvr"
-    columns = dict(
+    service = "svce" if class_ == 1 else "srvr"
+    out = {"class": class_} | dict(
         number=number_, salt=salt, version=version, protection=protection, flags=flags,
-        key_id=key_id(key), primary_key=primary_key(class_, group, sync, attributes),
-        account_hash=attribute_hash(class_, "acct", group, attributes.get("acct", text(""))),
+        epoch=EPOCH,
         group_hash=attribute_hash(class_, "agrp", group, (1, group)),
-        place_hash=attribute_hash(class_, place, group, attributes.get(place, text(""))),
+        service_hash=attribute_hash(class_, service, group, attributes.get(service, text(""))),
+        place_hash=place_hash(class_, group, sync, attributes),
+        account_hash=account_hash(class_, group, attributes), nonce=NONCE,
         hashes=other_hashes(class_, group, sync, attributes))
-    header = lambda tag: lp(
-        b"valet/1/row", tag, KC, columns["key_id"], i64(number_) + i64(salt), u64(version),
-        u8(class_), u8(protection), u32(flags), columns["primary_key"])
-    a, b = {TAGS["agrp"]: (1, group)}, {}
-    for name, one in attributes.items():
-        if name not in KEYS[class_]:
-            b[TAGS[name]] = one
-        elif one != DEFAULTS[name]:
-            a[TAGS[name]] = one
+    list_ = {TAGS["agrp"]: (1, group)} | {
+        TAGS[name]: one for name, one in attributes.items() if one != DEFAULTS.get(name)}
     if value is not None:
-        b[64] = number(len(value))
-    data_a = header(b"A") + lp(*(columns[c] for c in (
-        "account_hash", "group_hash", "place_hash", "hashes")))
-    sealed_a = seal(names, count(11, 24), pad(encode(a), 32), data_a)
-    sealed_b = seal(names, count(77, 24), pad(encode(b), 32), header(b"B") + lp(sealed_a[-16:]))
-    out = {"class": class_} | columns | dict(names=sealed_a, details=sealed_b)
+        list_[64] = number(len(value))
+    names = h(CLASS_KEYS[protection], b"seal-attributes")
+    data = header(b"N", out) + out["group_hash"] + out["service_hash"] + out["hashes"]
+    out["names"] = seal_part(1, names, pad(encode(list_), 32), data)
     if value is not None:
-        step = 32 if len(value) <= 1024 else 1024
-        out["secret"] = seal(values, count(130, 24), pad(value, step),
-                             header(b"V") + lp(sealed_a[-16:], sealed_b[-16:]))
+        out["secret"] = seal_value(out, pad(value, 32 if len(value) <= 1024 else 1024))
     return out
 
 
@@ -281,22 +299,21 @@ def row_vectors():
         write("row", name, "success", **place, **columns, **expected(*contents[name]))
     one, two = good["generic"], row(1, 1, login | dict(acct=text("bob")), b"secret", number_=8)
     older = row(1, 1, login, b"older", version=2)
-    other_class = row(1, 2, login, b"secret")
     labelled = row(1, 1, login | dict(labl=text("l")), b"secret")
     changes = {
         "names-and-secret-swapped": dict(names=one["secret"], secret=one["names"]),
-        "names-and-details-swapped": dict(names=one["details"], details=one["names"]),
+        "names-of-another-row": dict(names=two["names"]),
+        "names-of-an-older-version": dict(names=older["names"]),
         "secret-of-another-row": dict(secret=two["secret"]),
         "secret-of-an-older-version": dict(secret=older["secret"]),
-        "details-of-another-row": dict(details=two["details"]),
+        "another-nonce": dict(nonce=nonce(1)),
         "another-number": dict(number=8), "another-salt": dict(salt=0),
         "another-version": dict(version=4), "another-class": {"class": 2},
-        "another-protection": dict(protection=4), "another-key": dict(
-            protection=2, key_id=other_class["key_id"]),
+        "another-protection": dict(protection=4), "another-epoch": dict(epoch=2),
         "made-synchronizable": dict(flags=1), "made-a-tombstone": dict(flags=2),
-        "another-primary-key": dict(primary_key=two["primary_key"]),
-        "another-account": dict(account_hash=two["account_hash"]),
         "another-place": dict(place_hash=two["account_hash"]),
+        "another-account": dict(account_hash=two["account_hash"]),
+        "another-service": dict(service_hash=two["account_hash"]),
         "another-group": dict(group_hash=two["account_hash"]),
         "hashes-added": dict(hashes=labelled["hashes"]),
     }

@@ -44,11 +44,6 @@ def row(constraints, value, boxed=None, flags=None):
         mdat=base.date(700000000.5), accc=presence.access_control(4, constraints))
     base.CLASS_KEYS, plain = passcode.CLASS_KEYS, base.CLASS_KEYS
     out = base.row(1, 4, attributes, value, flags=flags)
-    base.CLASS_KEYS = plain
-    header = lambda tag: lp(
-        b"valet/1/row", tag, KC, out["key_id"], ITEM, base.u64(out["version"]), base.u8(1),
-        base.u8(4), base.u32(flags), out["primary_key"])
-    tags = lp(out["names"][-16:], out["details"][-16:])
     inner = box(value) if boxed is None else boxed
     inner = base.pad(inner, 32 if len(inner) <= 1024 else 1024)
     if flags >> 8 & 3:
@@ -56,9 +51,10 @@ def row(constraints, value, boxed=None, flags=None):
         pub, eph = presence.public(secret), presence.public(ephemeral)
         shared = presence.sealing.x25519(ephemeral, pub)
         key = h(shared, b"presence-value", eph, pub, KC, base.u64(base.EPOCH))
-        inner = eph + base.seal(key, count(61, 24), inner, header(b"P") + tags)
-    values = h(passcode.CLASS_KEYS[4], b"seal-value")
-    out["secret"] = base.seal(values, count(130, 24), inner, header(b"V") + tags)
+        data = base.header(b"P", out) + out["names"][-16:]
+        inner = eph + base.seal(key, count(61, 24), inner, data)
+    out["secret"] = base.seal_value(out, inner)
+    base.CLASS_KEYS = plain
     return out, attributes
 
 

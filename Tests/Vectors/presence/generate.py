@@ -53,22 +53,16 @@ def row(protection, constraints, kind, value, enrolment=b"", ephemeral=count(33,
     attributes = dict(
         acct=base.text("alice"), svce=base.text("mail"), cdat=base.date(700000000.25),
         mdat=base.date(700000000.5), accc=access_control(protection, constraints, enrolment))
-    plain = base.CLASS_KEYS
-    base.CLASS_KEYS = passcode.CLASS_KEYS
+    plain, base.CLASS_KEYS = base.CLASS_KEYS, passcode.CLASS_KEYS
     out = base.row(1, protection, attributes, value, flags=kind << 8)
-    base.CLASS_KEYS = plain
     if kind:
-        header = lambda tag: lp(
-            b"valet/1/row", tag, KC, out["key_id"], base.i64(out["number"]) + base.i64(out["salt"]),
-            base.u64(out["version"]), base.u8(1), base.u8(protection), base.u32(kind << 8),
-            out["primary_key"])
-        tags = lp(out["names"][-16:], out["details"][-16:])
         pub, eph = public(SECRETS[KINDS[kind]]), public(ephemeral)
         key = h(sealing.x25519(ephemeral, pub), b"presence-value", eph, pub, KC, base.u64(EPOCH))
         step = 32 if len(value) <= 1024 else 1024
-        inner = eph + base.seal(key, count(61, 24), base.pad(value, step), header(part) + tags)
-        values = h(passcode.CLASS_KEYS[protection], b"seal-value")
-        out["secret"] = base.seal(values, count(130, 24), inner, header(b"V") + tags)
+        data = base.header(part, out) + out["names"][-16:]
+        inner = eph + base.seal(key, count(61, 24), base.pad(value, step), data)
+        out["secret"] = base.seal_value(out, inner)
+    base.CLASS_KEYS = plain
     return out, attributes
 
 
@@ -102,7 +96,7 @@ def vectors():
         "kind-of-another-demand": row(7, 0x10, 2, b"secret")[0],
         "kind-without-demand": row(7, 0, 1, b"secret")[0],
         "class-of-another": row(7, 0x10, 1, b"secret")[0] | dict(
-            details=row(4, 0x10, 1, b"secret")[0]["details"]),
+            names=row(4, 0x10, 1, b"secret")[0]["names"]),
         "sealed-as-a-value": row(7, 0x10, 1, b"secret", part=b"V")[0],
         "sealed-to-person": one | dict(secret=row(7, 0x1, 2, b"secret")[0]["secret"]),
         "not-in-normal-form": row(7, 0x4010, 1, b"secret")[0],
