@@ -140,12 +140,13 @@ struct EpochVerbs {
             let query = ItemQuery(.genericPassword, attributes: [.account: .text(name)])
             do throws(KeychainFailure) {
                 let answer = try store.value(of: query, for: session.caller, access)
+                if case .absent = answer { return nil }
                 guard case .found(let found) = answer, Self.isValue(found, of: name) else {
                     return "!\(name)"
                 }
                 return name
             } catch {
-                return error.code == .itemNotFound ? nil : "!\(name)"
+                return "!\(name)"
             }
         }
     }
