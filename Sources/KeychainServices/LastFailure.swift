@@ -48,9 +48,11 @@ extension FoundItems {
 
     /// The items, for calls that fail if any match is damaged.
     ///
-    /// - Throws: `damaged`.
+    /// - Throws: `damaged`, which becomes the thread's last failure.
     package func itemsUnlessDamaged() throws(KeychainFailure) -> [Item] {
-        if let damage { throw damage }
-        return items
+        try remembering { () throws(KeychainFailure) in
+            if let damage { throw damage }
+            return items
+        }
     }
 }
