@@ -112,7 +112,7 @@ extension BackupError: CustomStringConvertible {
         place.map { "\(code.explanation), \($0)" } ?? code.explanation
     }
 
-    /// The remedy, for the user; nil if there is none.
+    /// What the user can do about it; nil if nothing helps.
     package var hint: String? {
         switch code {
         case .wrongPassphrase:

@@ -42,7 +42,7 @@ import ValetSecretMemory
         #expect(try changes(&snapshot) == [.stored(.text("a"))])
     }
 
-    @Test func `A change of a service's items is reported once, whoever made it`() throws {
+    @Test func `A change by this process or another one is reported once`() throws {
         try set(.generic("a"))
         var snapshot = try snapshot()
         try set(.generic("b"))

@@ -320,7 +320,7 @@ struct DatabaseRebuild {
         try insertion.finish()
     }
 
-    /// The row of the same name that has already been copied; nil if there is none.
+    /// The row of the same name, if it has already been copied.
     private func rival(
         of row: SealedRow, in placeID: Int64
     ) throws(SystemError) -> (number: Int64, logicalTime: Int64)? {
