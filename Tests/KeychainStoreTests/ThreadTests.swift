@@ -73,7 +73,8 @@ import ValetTestValues
         try keychain.add(.generic("a"))
         let location = keychain.store.location
         let slot = KeychainRegistry.slot(for: location.folder)
-        for _ in 0..<50 {
+        // Two threads that both keep theirs meet in one round of some thousands.
+        for _ in 0..<20_000 {
             slot.close()
             let opened = Mutex<[OpenKeychain]>([])
             let thrown = onThreads(4) { _ in
