@@ -176,7 +176,8 @@ extension OpenKeychain {
                 try run($0, isOfItems, writer, state, $1)
             }
             try commit(transaction, call.operation)
-            batch?.acknowledge(state.facts)
+            if let program = call.program { state.rows.remember(program) }
+            batch?.acknowledge(state)
             pool.tendLog(writer)
             let pause = isOfItems ? EpochFinisher(keychain: self).goOn(writer, state) : 0
             _ = consume held

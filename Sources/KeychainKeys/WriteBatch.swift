@@ -220,8 +220,11 @@ package final class WriteBatch {
 
     /// Wakes the calls whose transaction was committed. Errors come only now, too: what they speak
     /// of may have been written in the same transaction.
-    func acknowledge(_ facts: KeychainHeader) {
-        for (write, error) in taken { write.end(error.map { .failed($0) } ?? .committed(facts)) }
+    func acknowledge(_ keys: OpenKeys) {
+        for (write, error) in taken {
+            if error == nil, let program = write.call.program { keys.rows.remember(program) }
+            write.end(error.map { .failed($0) } ?? .committed(keys.facts))
+        }
         taken = []
     }
 

@@ -47,14 +47,14 @@ package struct ProgramRecord: Hashable, Sendable {
 }
 
 extension RowTransaction {
-    /// Puts a program on record, unless it is known to be there.
+    /// Puts a program on record, unless it is known to be there. Once that is committed,
+    /// ``RowKeys/remember(_:)`` spares later writes the look.
     package func record(_ record: ProgramRecord) throws {
         guard !state.hasRecorded(record) else { return }
         let id = state.hasher.program(record.applicationIdentifier, path: record.path)
         let run = try writer.program.start()
         try run.bind(id, at: 1)
         if try !run.step() { try writer.insert(record, state, during: operation) }
-        state.remember(record)
     }
 }
 

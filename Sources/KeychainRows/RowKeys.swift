@@ -107,7 +107,8 @@ package final class RowKeys: Sendable {
         recordedPrograms.withLock { $0.contains(program) }
     }
 
-    func remember(_ program: ProgramRecord) {
+    /// Notes that a program is on record, after the commit that recorded or found it.
+    package func remember(_ program: ProgramRecord) {
         recordedPrograms.withLock { _ = $0.insert(program) }
     }
 }

@@ -102,20 +102,26 @@ import ValetTestValues
         try crowd.allowForeignKeys()
         try crowd.lead()
         try crowd.set("a")
-        try crowd.write("b") { access in
-            // Only a commit finds out.
-            for sql: StaticString in [
-                "CREATE TABLE p (x INTEGER PRIMARY KEY) STRICT",
-                "CREATE TABLE c (x INTEGER REFERENCES p DEFERRABLE INITIALLY DEFERRED) STRICT",
-                "INSERT INTO c VALUES (1)",
-            ] { try Statement(sql, on: access.store.connection).execute() }
-        }
+        try crowd.write("b") { try Crowd.breakCommit($0) }
         try crowd.write("c") { _ in throw KeychainFailure(.duplicateItem, during: "c") }
         #expect(try crowd.go() == 0)
         #expect(crowd.codes == ["leader", "a", "b", "c"].mapped(to: .internalFault))
         #expect(try accounts() == ["old"])
         try keychain.set(.generic("next"), "x")
         #expect(try accounts() == ["next", "old"])
+    }
+
+    @Test func `A program is recorded by its next write if the first commit fails`() throws {
+        try keychain.set(.generic("old"), "old")
+        let caller = Caller(applicationIdentifier: "app", executablePath: "/usr/bin/one")
+        let crowd = try Crowd(keychain.store, caller)
+        try crowd.allowForeignKeys()
+        try crowd.lead { try Crowd.breakCommit($0) }
+        try crowd.set("a")
+        #expect(try crowd.go() == 0)
+        #expect(crowd.codes == ["leader", "a"].mapped(to: .internalFault))
+        try keychain.store.set(Addition(.generic("b"), value: .text("b")), for: caller)
+        #expect(try keychain.number("SELECT count(*) FROM program") == 1)
     }
 
     @Test func `A write that ends the shared transaction fails alone`() throws {
@@ -351,6 +357,15 @@ private final class Crowd: Sendable {
         let writer = try keychain.pool.writer(.never)
         try Statement("PRAGMA foreign_keys = ON", on: writer.connection).start().finish()
         _ = consume held
+    }
+
+    /// Writes what only a commit refuses.
+    static func breakCommit(_ access: RowTransaction) throws {
+        for sql: StaticString in [
+            "CREATE TABLE p (x INTEGER PRIMARY KEY) STRICT",
+            "CREATE TABLE c (x INTEGER REFERENCES p DEFERRABLE INITIALLY DEFERRED) STRICT",
+            "INSERT INTO c VALUES (1)",
+        ] { try Statement(sql, on: access.store.connection).execute() }
     }
 
     /// Has a thread do something.
