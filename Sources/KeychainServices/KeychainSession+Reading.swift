@@ -37,7 +37,7 @@ extension KeychainSession {
             let access = PersonAccess(.naming, enrolment: .known([]))
             switch try store.copy(query, .attributes, for: caller, access) {
             case .found(let found): return found
-            case .absent: throw store.notFound("read items")
+            case .absent: throw store.keychain.notFound("read items")
             case .needsPerson:
                 throw KeychainFailure(.internalFault, during: "list items")
             }

@@ -214,12 +214,12 @@ package struct KeychainSession: Sendable {
 
     /// The state of the keychain. Creates nothing.
     package func status() throws(KeychainFailure) -> KeychainStatus {
-        try remembering { () throws(KeychainFailure) in try store.status() }
+        try remembering { () throws(KeychainFailure) in try store.keychain.status() }
     }
 
     /// Checks files, keys and every row. Changes nothing.
     package func diagnose() -> [Finding] {
-        store.diagnose()
+        store.keychain.diagnose()
     }
 }
 

@@ -85,12 +85,12 @@ extension KeychainSession {
 
     func protectionLevel() throws(KeychainFailure) -> ValetKeychain.ProtectionLevel? {
         try remembering { () throws(KeychainFailure) in
-            try script == nil ? store.protectionLevel() : availability().level
+            try script == nil ? store.keychain.protectionLevel() : availability().level
         }
     }
 
     private func availability() throws(KeychainFailure) -> KeychainAvailability {
-        guard let script else { return try store.availability() }
+        guard let script else { return try store.keychain.availability() }
         return try script.look(in: self)
     }
 

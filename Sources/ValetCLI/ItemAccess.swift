@@ -113,21 +113,23 @@ extension KeychainSession: ItemAccess {
     }
 
     func discardDamagedLog() throws(KeychainFailure) -> String? {
-        try store.discardDamagedLog()
+        try store.keychain.discardDamagedLog()
     }
 
-    func repairIndexes() throws(KeychainFailure) -> IndexRepair { try store.repairIndexes() }
+    func repairIndexes() throws(KeychainFailure) -> IndexRepair {
+        try store.keychain.repairIndexes()
+    }
 
     func clearQuarantine() throws(KeychainFailure) -> Int {
-        try store.clearQuarantine()
+        try store.keychain.clearQuarantine()
     }
 
     func isUnlockedByProcess() throws(KeychainFailure) -> Bool {
-        try store.status().isUnlockedByProcess
+        try store.keychain.status().isUnlockedByProcess
     }
 
     func unlock(_ passcode: KeychainPasscode) throws(KeychainFailure) {
-        try store.unlock(passcode)
+        try store.keychain.unlock(passcode)
     }
 }
 

@@ -54,7 +54,7 @@ final class FailureScript: CallScript {
     fileprivate func look(
         in session: KeychainSession, failing: [ActiveFailure]
     ) throws(KeychainFailure) -> KeychainAvailability {
-        try counting(ItemStore.looking) { () throws(KeychainFailure) in
+        try counting(Keychain.looking) { () throws(KeychainFailure) in
             try ScriptedState(failing).look(in: session)
         }
     }

@@ -21,15 +21,15 @@ struct ScriptedState {
     /// Looks up the state, with the delays of a call.
     func look(in session: KeychainSession) throws(KeychainFailure) -> KeychainAvailability {
         for case .slow(let duration) in kinds {
-            try ActiveFailure.delay(ItemStore.looking, by: duration, in: session)
+            try ActiveFailure.delay(Keychain.looking, by: duration, in: session)
         }
-        return scripted(try session.store.availability())
+        return scripted(try session.store.keychain.availability())
     }
 
     /// `found` with the scripted state. Adds no delay, because the receiver waits anyway.
     func changed(_ found: Found, in session: KeychainSession) -> Found {
         for case .slow(session.store.timeLimit...) in kinds {
-            return .failure(KeychainFailure(.timedOut, during: ItemStore.looking))
+            return .failure(KeychainFailure(.timedOut, during: Keychain.looking))
         }
         return found.map(scripted)
     }
@@ -40,7 +40,7 @@ struct ScriptedState {
         if kinds.contains(.keyUnavailable) {
             (found.state, found.openKeys) = (.keyUnavailable, [])
             found.level = found.level ?? .file
-            found.fault = KeychainFailure(.keyUnavailable, during: ItemStore.looking)
+            found.fault = KeychainFailure(.keyUnavailable, during: Keychain.looking)
         } else if kinds.contains(.beforeFirstUnlock) {
             (found.state, found.openKeys) = (.beforeFirstUnlock, [])
             found.level = .passcode

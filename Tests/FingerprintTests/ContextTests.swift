@@ -27,12 +27,12 @@ import ValetUserPresence
         let store = ItemStore(KeychainLocation(folder: folder), stretching: .lowest)
         defer {
             withExtendedLifetime(pinentry) {}
-            try? store.lock(all: true)
+            try? store.keychain.lock(all: true)
             store.close()
             try? FileManager.default.removeItem(atPath: folder)
         }
         let passcode = SecretBytes(copying: Array("correct".utf8).span)
-        try store.setPasscode(KeychainPasscode(passcode))
+        try store.keychain.setPasscode(KeychainPasscode(passcode))
         let variables = Environment(["VALET_PINENTRY": pinentry.path])
         let context = LAContext(
             AuthenticationMeans(

@@ -51,7 +51,7 @@ import ValetTestSupport
         #expect(try keychain.session.lockState() == .unlocked)
         try keychain.session.lock(all: false)
         #expect(try keychain.session.lockState() == .incomplete)
-        let found = try keychain.store.availability()
+        let found = try keychain.store.keychain.availability()
         #expect(found.isAvailable(.afterFirstUnlock))
         #expect(!found.isAvailable(.whenUnlocked))
         #expect(found.fault?.code == .incomplete)
@@ -106,7 +106,7 @@ import ValetTestSupport
         try keychain.add("a", .whenUnlocked)
         try keychain.setPasscode()
         if state != .unlocked { try keychain.session.lock(all: state == .beforeFirstUnlock) }
-        let found = try keychain.store.availability()
+        let found = try keychain.store.keychain.availability()
         #expect(found.state == state)
         #expect(ProtectionClass.allCases.filter(found.isAvailable) == classes)
     }

@@ -149,9 +149,9 @@ import ValetKeychainModel
         #expect(failure { _ = try keychain.value(.exact("a")) } == .itemNotFound)
         #expect(failure { try keychain.delete(.exact("a")) } == .itemNotFound)
         #expect(failure { try keychain.update(.exact("a"), ItemChanges()) } == .itemNotFound)
-        #expect(try keychain.store.status().state == .absent)
+        #expect(try keychain.store.keychain.status().state == .absent)
         try keychain.add(.generic("a"))
-        #expect(try keychain.store.status().state == .noPasscode)
+        #expect(try keychain.store.keychain.status().state == .noPasscode)
     }
 }
 

@@ -27,12 +27,12 @@ import ValetSystem
 
     init() throws {
         try keychain.addItems([.whenUnlocked, .afterFirstUnlock])
-        try store.setPasscode(EpochStore.passcode("correct"))
+        try store.keychain.setPasscode(EpochStore.passcode("correct"))
     }
 
     private func unlock(for duration: Duration? = nil, autoLock idle: Duration) throws -> BootTime {
-        try store.unlock(EpochStore.passcode("correct"), for: duration, autoLock: idle)
-        return try #require(try store.availability().end)
+        try store.keychain.unlock(EpochStore.passcode("correct"), for: duration, autoLock: idle)
+        return try #require(try store.keychain.availability().end)
     }
 
     /// Time passes without the processor, too.
@@ -55,9 +55,9 @@ import ValetSystem
 
     private func ask(_ kind: Question) throws {
         switch kind {
-        case .availability: _ = try store.availability()
-        case .status: _ = try store.status()
-        case .diagnosis: _ = store.diagnose()
+        case .availability: _ = try store.keychain.availability()
+        case .status: _ = try store.keychain.status()
+        case .diagnosis: _ = store.keychain.diagnose()
         case .otherClass:
             #expect(try keychain.value("afterFirstUnlock") == "value of afterFirstUnlock")
         }
@@ -68,13 +68,13 @@ import ValetSystem
         let end = try unlock(autoLock: .seconds(16))
         try use(kind)
         let opened = try store.perform(.keys, "look") { $0.keychain.lastKnownState?.opened }
-        while try store.availability().end == end {
+        while try store.keychain.availability().end == end {
             try use(kind)
             Self.pause()
         }
-        #expect(try #require(try store.availability().end) > end)
-        #expect(try store.status().autoLock == .seconds(16))
-        #expect(try store.status().remaining == nil)
+        #expect(try #require(try store.keychain.availability().end) > end)
+        #expect(try store.keychain.status().autoLock == .seconds(16))
+        #expect(try store.keychain.status().remaining == nil)
         // Nothing had to be opened again.
         let now = try store.perform(.keys, "look") { $0.keychain.lastKnownState?.opened }
         #expect(opened != nil && now === opened)
@@ -87,20 +87,20 @@ import ValetSystem
         let end = try unlock(autoLock: .milliseconds(1_500))
         while true {
             try ask(kind)
-            let found = try store.availability()
+            let found = try store.keychain.availability()
             guard found.state == .unlocked else { break }
             #expect(found.end == end)
             Self.pause()
         }
         #expect(try keychain.state() == .locked)
-        #expect(try store.status().autoLock == nil)
+        #expect(try store.keychain.status().autoLock == nil)
         #expect(keychain.code { _ = try keychain.value("whenUnlocked") } == .locked)
         #expect(try keychain.value("afterFirstUnlock") == "value of afterFirstUnlock")
     }
 
     @Test func `An unlock with an idle time continues while others write`() throws {
         let end = try unlock(autoLock: .seconds(16))
-        let isShared = try store.status().lockStateProvider == "kernel"
+        let isShared = try store.keychain.status().lockStateProvider == "kernel"
         try store.perform(.keys, "write") { keys in
             let held = try keys.keychain.pool.lock.acquire(before: .never)
             let due = BootTime.now.advanced(by: .milliseconds(2_500))
@@ -108,11 +108,11 @@ import ValetSystem
                 _ = try? keychain.value("whenUnlocked")
                 Self.pause()
             }
-            let found = try store.availability()
+            let found = try store.keychain.availability()
             #expect(!isShared || found.end == end)
             _ = consume held
         }
-        while try store.availability().end == end {
+        while try store.keychain.availability().end == end {
             try use(.reading)
             Self.pause()
         }
@@ -121,8 +121,8 @@ import ValetSystem
 
     @Test func `A change of keys keeps the limits of an unlock`() throws {
         _ = try unlock(for: .seconds(7_200), autoLock: .seconds(3_600))
-        try store.rotateKeys(EpochStore.passcode("correct"))
-        let status = try store.status()
+        try store.keychain.rotateKeys(EpochStore.passcode("correct"))
+        let status = try store.keychain.status()
         #expect(status.state == .unlocked)
         #expect(status.epoch == 3)
         #expect(status.autoLock == .seconds(3_600))
@@ -132,8 +132,8 @@ import ValetSystem
 
     @Test func `A new unlock replaces the idle time of the one before`() throws {
         _ = try unlock(for: .seconds(7_200), autoLock: .seconds(3_600))
-        try store.unlock(EpochStore.passcode("correct"))
-        let status = try store.status()
+        try store.keychain.unlock(EpochStore.passcode("correct"))
+        let status = try store.keychain.status()
         #expect(status.state == .unlocked)
         #expect(status.autoLock == nil)
         #expect(status.remaining == nil)

@@ -87,7 +87,7 @@ extension TestStore {
         request.cost = .lowest
         request.skipsDamaged = skippingDamaged
         request.isReplacing = replacing
-        return try store.backUp(request, passphrase: BackupPath.secret())
+        return try store.keychain.backUp(request, passphrase: BackupPath.secret())
     }
 
     func open(_ file: BackupPath) throws -> OpenedBackup {
@@ -98,7 +98,7 @@ extension TestStore {
     func restore(
         _ file: BackupPath, _ policy: RestorePolicy, isDryRun: Bool = false
     ) throws -> RestoreReport {
-        try store.restore(open(file), policy, isDryRun: isDryRun)
+        try store.keychain.restore(open(file), policy, isDryRun: isDryRun)
     }
 
     /// All items of both classes, by everything that there is to know of them.

@@ -39,7 +39,7 @@ import ValetSecretMemory
         try keychain.add(.generic("a"))
         try keychain.backUp(to: file)
         let backup = try keychain.open(file)
-        #expect(try keychain.store.status().keychainID == backup.keychainID)
+        #expect(try keychain.store.keychain.status().keychainID == backup.keychainID)
         #expect(backup.date == Double(keychain.clock.nanoseconds / 1_000_000) / 1000 - 978_307_200)
     }
 
@@ -100,7 +100,7 @@ import ValetSecretMemory
         let error = #expect(throws: KeychainFailure.self) {
             var request = BackupRequest(path: file.path)
             request.cost = .lowest
-            _ = try keychain.store.backUp(request, passphrase: SecretBytes(byteCount: 0))
+            _ = try keychain.store.keychain.backUp(request, passphrase: SecretBytes(byteCount: 0))
         }
         #expect(error?.code == .invalidRequest)
         #expect(!file.exists)
@@ -110,7 +110,7 @@ import ValetSecretMemory
     func `A short backup passphrase is recognised by its characters`(
         _ text: String, _ isShort: Bool
     ) {
-        #expect(ItemStore.isShort(passphrase: BackupPath.secret(text)) == isShort)
+        #expect(Keychain.isShort(passphrase: BackupPath.secret(text)) == isShort)
     }
 }
 
@@ -176,7 +176,7 @@ import ValetSecretMemory
             path: keychain.folder + place.replacingOccurrences(of: "{name}", with: name))
         request.isReplacing = true
         let error = #expect(throws: KeychainFailure.self) {
-            _ = try keychain.store.backUp(request, passphrase: BackupPath.secret())
+            _ = try keychain.store.keychain.backUp(request, passphrase: BackupPath.secret())
         }
         #expect(error?.code == .invalidRequest)
         #expect(try keychain.value(.exact("a")) == "value")
@@ -190,7 +190,7 @@ import ValetSecretMemory
         try keychain.add(.generic("a"))
         let request = BackupRequest(path: TestStore.newFolder() + suffix + "/file")
         let error = #expect(throws: KeychainFailure.self) {
-            _ = try keychain.store.backUp(request, passphrase: BackupPath.secret())
+            _ = try keychain.store.keychain.backUp(request, passphrase: BackupPath.secret())
         }
         #expect(error?.code == code && error?.systemError == ENOENT)
     }

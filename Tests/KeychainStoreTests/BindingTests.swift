@@ -47,7 +47,7 @@ import ValetTPM
 
     @Test func `A keychain bound to a TPM has its items and no device key on the disk`() throws {
         try bound.bind()
-        let status = try store.status()
+        let status = try store.keychain.status()
         #expect(status.level == .tpm && status.deviceKeySource == .tpm && status.epoch == 2)
         #expect(status.state == .noPasscode && !status.isRotating && !status.isErasePending)
         #expect(bound.deviceKeys == [])
@@ -65,7 +65,7 @@ import ValetTPM
         #expect(bound.failure { try bound.epochs.add("new") } != nil)
         try bound.swtpm.start()
         #expect(isWhole())
-        #expect(try store.status().itemCount == Self.names.count)
+        #expect(try store.keychain.status().itemCount == Self.names.count)
     }
 
     @Test func `A process asks the TPM of its keychain once`() throws {
@@ -105,7 +105,7 @@ import ValetTPM
         try bound.bind()
         try bound.forget()
         #expect(isWhole())
-        let id = try #require(try store.status().keychainID)
+        let id = try #require(try store.keychain.status().keychainID)
         let isShared = try store.perform(.keys, "test") { keys in
             try keys.facts().sharedLockState.isShared
         }
@@ -113,31 +113,31 @@ import ValetTPM
         store.close()
         #expect(isWhole() == isShared, "\(id)")
         // There is nothing to unlock; but what was shared is gone.
-        try store.lock(all: true)
+        try store.keychain.lock(all: true)
         store.close()
         #expect(!isWhole())
         try bound.swtpm.start()
     }
 
     @Test func `Binding a keychain binds its passcode`() throws {
-        try store.setPasscode(passcode)
+        try store.keychain.setPasscode(passcode)
         try bound.epochs.addItems([.whenPasscodeSetThisDeviceOnly])
         try bound.bind(passcode)
-        #expect(try store.status().level == .tpmAndPasscode)
+        #expect(try store.keychain.status().level == .tpmAndPasscode)
         #expect(bound.deviceKeys == [])
         #expect(isWhole())
         try bound.forget()
         #expect(try bound.epochs.state() == .beforeFirstUnlock)
-        try store.unlock(passcode)
+        try store.keychain.unlock(passcode)
         let names = EpochStore.classes.map { "\($0)" }
         #expect(bound.epochs.readable(of: names) == Set(names))
     }
 
     @Test func `An unlocked bound keychain is read without its TPM`() throws {
-        try store.setPasscode(passcode)
+        try store.keychain.setPasscode(passcode)
         try bound.bind(passcode)
         try bound.forget()
-        try store.unlock(passcode)
+        try store.keychain.unlock(passcode)
         let count = bound.count
         #expect(isWhole())
         try bound.epochs.add("later")
@@ -147,26 +147,26 @@ import ValetTPM
         #expect(bound.count == count)
         bound.swtpm.kill()
         #expect(isWhole())
-        try store.lock()
+        try store.keychain.lock()
         #expect(bound.epochs.code { _ = try bound.epochs.value("whenUnlocked") } == .locked)
         #expect(try bound.epochs.value("afterFirstUnlock") == "value of afterFirstUnlock")
     }
 
     @Test func `A keychain stays bound whatever becomes of its passcode`() throws {
         try bound.bind(pcrs: [16])
-        try store.setPasscode(passcode)
-        #expect(try store.status().level == .tpmAndPasscode)
+        try store.keychain.setPasscode(passcode)
+        #expect(try store.keychain.status().level == .tpmAndPasscode)
         try bound.forget()
-        try store.unlock(passcode)
-        try store.changePasscode(passcode, to: other)
-        #expect(try store.status().level == .tpmAndPasscode)
+        try store.keychain.unlock(passcode)
+        try store.keychain.changePasscode(passcode, to: other)
+        #expect(try store.keychain.status().level == .tpmAndPasscode)
         try bound.forget()
-        #expect(bound.epochs.code { try store.unlock(passcode) } == .authenticationFailed)
-        try store.unlock(other)
+        #expect(bound.epochs.code { try store.keychain.unlock(passcode) } == .authenticationFailed)
+        try store.keychain.unlock(other)
         #expect(isWhole())
-        try store.rotateKeys(other)
-        try store.removePasscode(other)
-        let status = try store.status()
+        try store.keychain.rotateKeys(other)
+        try store.keychain.removePasscode(other)
+        let status = try store.keychain.status()
         #expect(status.level == .tpm && status.pcrs == [16])
         try bound.forget()
         #expect(isWhole())
@@ -175,15 +175,15 @@ import ValetTPM
 
     @Test(arguments: [false, true])
     func `An unbound keychain has its device key in a file again`(_ hasPasscode: Bool) throws {
-        if hasPasscode { try store.setPasscode(passcode) }
+        if hasPasscode { try store.keychain.setPasscode(passcode) }
         let given = hasPasscode ? passcode : nil
         try bound.bind(given)
-        try store.rotateKeys(given, movingDeviceKeyTo: .ownFile)
-        #expect(try store.status().level == (hasPasscode ? .passcode : .file))
+        try store.keychain.rotateKeys(given, movingDeviceKeyTo: .ownFile)
+        #expect(try store.keychain.status().level == (hasPasscode ? .passcode : .file))
         #expect(bound.deviceKeys == ["device.key"])
         try bound.forget()
         bound.swtpm.kill()
-        if hasPasscode { try store.unlock(passcode) }
+        if hasPasscode { try store.keychain.unlock(passcode) }
         #expect(isWhole())
     }
 
@@ -202,30 +202,30 @@ import ValetTPM
         #expect(bound.epochs.code { try bound.bind(pcrs: [24]) } == .invalidRequest)
         #expect(
             bound.epochs.code {
-                try store.rotateKeys(nil, movingDeviceKeyTo: .ownFile, boundTo: [7])
+                try store.keychain.rotateKeys(nil, movingDeviceKeyTo: .ownFile, boundTo: [7])
             } == .invalidRequest)
-        #expect(try store.status().epoch == 1)
+        #expect(try store.keychain.status().epoch == 1)
     }
 
     @Test func `A bound keychain says what it is bound to`() throws {
         try bound.bind(pcrs: [16, 7])
-        let status = try store.status()
+        let status = try store.keychain.status()
         #expect(status.pcrs == [7, 16])
         let tpm = try #require(status.tpm)
         #expect(!tpm.hasPersistentStorageRootKey && !tpm.isLockedOut)
         #expect(tpm.triesLeft == tpm.tryLimit && tpm.tryLimit > 0)
-        let findings = store.diagnose()
+        let findings = store.keychain.diagnose()
         #expect(findings.allSatisfy { $0.severity == .fine })
         #expect(findings.contains { $0.message.contains("bound to PCRs of the TPM: 7, 16") })
         try bound.forget()
         bound.swtpm.kill()
-        #expect(store.diagnose().filter { $0.severity == .broken }.count == 1)
+        #expect(store.keychain.diagnose().filter { $0.severity == .broken }.count == 1)
     }
 
     @Test func `A keychain is bound to the storage root key of the machine`() throws {
         try RawTPM(bound.swtpm.socket).persistStorageKey()
         try bound.bind()
-        #expect(try store.status().tpm?.hasPersistentStorageRootKey == true)
+        #expect(try store.keychain.status().tpm?.hasPersistentStorageRootKey == true)
         try bound.forget()
         #expect(isWhole())
     }

@@ -64,7 +64,7 @@ final class BoundStore {
     }
 
     func bind(_ passcode: KeychainPasscode? = nil, pcrs: [Int]? = nil) throws {
-        try store.rotateKeys(passcode, movingDeviceKeyTo: .tpm, boundTo: pcrs)
+        try store.keychain.rotateKeys(passcode, movingDeviceKeyTo: .tpm, boundTo: pcrs)
     }
 
     /// Binds with all the time that it takes.
@@ -73,7 +73,7 @@ final class BoundStore {
         let other = ItemStore(
             KeychainLocation(folder: store.location.folder, tpm: store.location.tpm),
             timeLimit: .seconds(20), stretching: .lowest)
-        try other.rotateKeys(nil, movingDeviceKeyTo: .tpm)
+        try other.keychain.rotateKeys(nil, movingDeviceKeyTo: .tpm)
         other.close()
     }
 

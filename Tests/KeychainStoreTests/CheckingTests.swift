@@ -21,11 +21,11 @@ private final class LockableStore {
         store = ItemStore(KeychainLocation(folder: keychain.folder), stretching: .lowest)
         _ = try store.add(
             Addition(.generic("a"), value: .text("v")), for: keychain.caller)
-        try store.setPasscode(Self.passcode("right"))
+        try store.keychain.setPasscode(Self.passcode("right"))
     }
 
     deinit {
-        try? store.lock(all: true)
+        try? store.keychain.lock(all: true)
         store.close()
     }
 
@@ -60,22 +60,23 @@ private final class LockableStore {
     init() throws { lockable = try LockableStore() }
 
     @Test func `Checking a passcode recognises it and unlocks nothing`() throws {
-        try store.lock(all: true)
+        try store.keychain.lock(all: true)
         let (right, wrong) = (
             try LockableStore.passcode("right"), try LockableStore.passcode("wrong")
         )
-        #expect(lockable.code { () throws(KeychainFailure) in try store.check(right) } == nil)
         #expect(
-            lockable.code { () throws(KeychainFailure) in try store.check(wrong) }
+            lockable.code { () throws(KeychainFailure) in try store.keychain.check(right) } == nil)
+        #expect(
+            lockable.code { () throws(KeychainFailure) in try store.keychain.check(wrong) }
                 == .authenticationFailed)
-        #expect(try store.status().state == .beforeFirstUnlock)
+        #expect(try store.keychain.status().state == .beforeFirstUnlock)
     }
 
     @Test func `Checking a passcode reports that none is set`() throws {
-        try store.removePasscode(LockableStore.passcode("right"))
+        try store.keychain.removePasscode(LockableStore.passcode("right"))
         let passcode = try LockableStore.passcode("right")
         #expect(
-            lockable.code { () throws(KeychainFailure) in try store.check(passcode) }
+            lockable.code { () throws(KeychainFailure) in try store.keychain.check(passcode) }
                 == .passcodeNotSet)
     }
 
@@ -83,37 +84,39 @@ private final class LockableStore {
         let typed = LockableStore.bytes("V1")
         func message(_ text: borrowing SecretBytes) -> String? {
             do throws(KeychainFailure) {
-                try store.checkRecoveryKey(text)
+                try store.keychain.checkRecoveryKey(text)
                 return nil
             } catch {
                 return error.code == .authenticationFailed ? error.message : "\(error)"
             }
         }
-        let old = try store.createRecoveryKey(LockableStore.passcode("right"))
-        let new = try store.createRecoveryKey(LockableStore.passcode("right"))
+        let old = try store.keychain.createRecoveryKey(LockableStore.passcode("right"))
+        let new = try store.keychain.createRecoveryKey(LockableStore.passcode("right"))
         #expect(message(new) == nil)
         #expect(message(old) == "wrong recovery key")
         #expect(message(typed) == "wrong length: 2 characters instead of 40")
-        try store.rotateKeys(LockableStore.passcode("right"), revokingRecoveryKey: true)
+        try store.keychain.rotateKeys(LockableStore.passcode("right"), revokingRecoveryKey: true)
         #expect(message(new) == "there is no recovery key")
     }
 
     @Test func `The items that need the passcode are counted`() throws {
-        #expect(try store.itemsThatNeedPasscode() == 0)
+        #expect(try store.keychain.itemsThatNeedPasscode() == 0)
         _ = try store.add(
             Addition(.generic("b", as: .whenPasscodeSetThisDeviceOnly), value: .text("v")),
             for: lockable.keychain.caller)
-        #expect(try store.itemsThatNeedPasscode() == 1)
+        #expect(try store.keychain.itemsThatNeedPasscode() == 1)
     }
 
     @Test func `Checking a passcode reports a missing device key`() throws {
-        #expect(lockable.code { () throws(KeychainFailure) in try store.checkDeviceKey() } == nil)
+        #expect(
+            lockable.code { () throws(KeychainFailure) in try store.keychain.checkDeviceKey() }
+                == nil)
         try FileManager.default.removeItem(atPath: store.location.deviceFolder + "/device.key")
         #expect(
-            lockable.code { () throws(KeychainFailure) in try store.checkDeviceKey() }
+            lockable.code { () throws(KeychainFailure) in try store.keychain.checkDeviceKey() }
                 == .incomplete)
         // It works while it is unlocked; doctor knows better.
-        #expect(store.diagnose().contains { $0.severity == .broken })
+        #expect(store.keychain.diagnose().contains { $0.severity == .broken })
     }
 }
 
@@ -133,13 +136,13 @@ private final class LockableStore {
     }
 
     @Test func `Opened keys end when the passcode is removed`() throws {
-        #expect(try !remains { try $0.removePasscode(LockableStore.passcode("right")) })
+        #expect(try !remains { try $0.keychain.removePasscode(LockableStore.passcode("right")) })
     }
 
     @Test func `Opened keys end with a recovery that sets no passcode`() throws {
         let remains = try remains { store in
-            let key = try store.createRecoveryKey(LockableStore.passcode("right"))
-            try store.recover(with: key, settingPasscode: nil)
+            let key = try store.keychain.createRecoveryKey(LockableStore.passcode("right"))
+            try store.keychain.recover(with: key, settingPasscode: nil)
         }
         #expect(!remains)
     }
@@ -158,7 +161,7 @@ private final class LockableStore {
         // Made with a device key of its own, before the variable was set.
         _ = try keychain.store.add(
             Addition(.generic("a"), value: .text("v")), for: keychain.caller)
-        let key = try keychain.store.createRecoveryKey(nil)
+        let key = try keychain.store.keychain.createRecoveryKey(nil)
         keychain.reopen()
         func isRefused(_ body: () throws(KeychainFailure) -> Void) -> Bool {
             do throws(KeychainFailure) {
@@ -170,13 +173,13 @@ private final class LockableStore {
         }
         #expect(
             isRefused { () throws(KeychainFailure) in
-                try store.rotateKeys(nil, movingDeviceKeyTo: .keyFile)
+                try store.keychain.rotateKeys(nil, movingDeviceKeyTo: .keyFile)
             })
         #expect(
             isRefused { () throws(KeychainFailure) in
-                try store.recover(with: key, settingPasscode: nil, deviceKeyFrom: .keyFile)
+                try store.keychain.recover(with: key, settingPasscode: nil, deviceKeyFrom: .keyFile)
             })
         #expect(try store.value(of: .exact("a"), for: keychain.caller) != nil)
-        #expect(try store.status().deviceKeySource == .ownFile)
+        #expect(try store.keychain.status().deviceKeySource == .ownFile)
     }
 }

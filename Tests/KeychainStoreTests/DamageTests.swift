@@ -56,9 +56,9 @@ import ValetSystem
         try keychain.set(.generic("a", [.label: .text("l")]), "new")
         #expect(try keychain.value(.exact("a")) == "new")
         #expect(try keychain.accounts(.generic([.label: .text("l")])) == ["a"])
-        #expect(try keychain.store.status().quarantinedRowCount == 1)
+        #expect(try keychain.store.keychain.status().quarantinedRowCount == 1)
         #expect(keychain.damage() == [])
-        let warnings = keychain.store.diagnose().filter { $0.severity == .warning }
+        let warnings = keychain.store.keychain.diagnose().filter { $0.severity == .warning }
         #expect(warnings.count == 1)
     }
 
@@ -68,7 +68,7 @@ import ValetSystem
         let changes = ItemChanges(attributes: [.account: .text("a")])
         try keychain.update(.exact("b"), changes, "moved")
         #expect(try keychain.value(.exact("a")) == "moved")
-        #expect(try keychain.store.status().quarantinedRowCount == 1)
+        #expect(try keychain.store.keychain.status().quarantinedRowCount == 1)
         try keychain.add(.generic("b"), "added")
         #expect(keychain.damage() == [])
     }
@@ -97,17 +97,17 @@ import ValetSystem
     }
 
     @Test func `A damaged item is reported until it is removed from quarantine`() throws {
-        #expect(try keychain.store.clearQuarantine() == 0)
+        #expect(try keychain.store.keychain.clearQuarantine() == 0)
         try keychain.tamper(Self.damages[0], item.parameter)
         try keychain.set(.generic("a"), "new")
-        let said = keychain.store.diagnose().map(\.message)
+        let said = keychain.store.keychain.diagnose().map(\.message)
         #expect(said.contains { $0.hasPrefix("1 damaged row was set aside") })
         #expect(missing()?.hint?.hasPrefix("1 damaged item was set aside") == true)
-        #expect(try keychain.otherProcess().clearQuarantine() == 1)
+        #expect(try keychain.otherProcess().keychain.clearQuarantine() == 1)
         #expect(missing()?.hint == nil)
-        #expect(try keychain.store.status().quarantinedRowCount == 0)
+        #expect(try keychain.store.keychain.status().quarantinedRowCount == 0)
         #expect(try keychain.value(.exact("a")) == "new")
-        #expect(keychain.store.diagnose().allSatisfy { $0.severity == .fine })
+        #expect(keychain.store.keychain.diagnose().allSatisfy { $0.severity == .fine })
     }
 
     private func missing() -> KeychainFailure? {

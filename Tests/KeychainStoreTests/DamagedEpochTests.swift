@@ -35,8 +35,8 @@ import ValetSystem
         let numbers = try ["a", "b"].map { try epochs.add(.generic($0), "value of \($0)").number }
         switch change {
         case .setting, .rotating, .moving: break
-        case .changing, .removing: try epochs.store.setPasscode(first.get())
-        case .revoking: _ = try epochs.store.createRecoveryKey(nil)
+        case .changing, .removing: try epochs.store.keychain.setPasscode(first.get())
+        case .revoking: _ = try epochs.store.keychain.createRecoveryKey(nil)
         }
         return numbers
     }
@@ -44,14 +44,16 @@ import ValetSystem
     private func make(_ change: Change, skipping: Bool = false) throws -> Int {
         let options = EpochOptions(skippingDamaged: skipping)
         switch change {
-        case .setting: return try epochs.store.setPasscode(first.get(), options)
+        case .setting: return try epochs.store.keychain.setPasscode(first.get(), options)
         case .changing:
-            return try epochs.store.changePasscode(
+            return try epochs.store.keychain.changePasscode(
                 first.get(), to: EpochStore.passcode("second passcode"), options)
-        case .removing: return try epochs.store.removePasscode(first.get(), options)
-        case .rotating: return try epochs.store.rotateKeys(nil, options)
-        case .revoking: return try epochs.store.rotateKeys(nil, revokingRecoveryKey: true, options)
-        case .moving: return try epochs.store.rotateKeys(nil, movingDeviceKeyTo: .ownFile, options)
+        case .removing: return try epochs.store.keychain.removePasscode(first.get(), options)
+        case .rotating: return try epochs.store.keychain.rotateKeys(nil, options)
+        case .revoking:
+            return try epochs.store.keychain.rotateKeys(nil, revokingRecoveryKey: true, options)
+        case .moving:
+            return try epochs.store.keychain.rotateKeys(nil, movingDeviceKeyTo: .ownFile, options)
         }
     }
 
@@ -78,12 +80,12 @@ import ValetSystem
     ) throws {
         let numbers = try prepare(change)
         let before = try epochs.keychain.rows()
-        let (epoch, names) = (try epochs.store.status().epoch, try files)
+        let (epoch, names) = (try epochs.store.keychain.status().epoch, try files)
         try epochs.keychain.tamper(damage, .number(numbers[0]))
         let refusal = try #require(failure { _ = try make(change) })
         #expect(refusal.code == .damaged && refusal.message == "1 item is damaged")
         #expect(refusal.hint?.contains("--skip-damaged") == true)
-        let status = try epochs.store.status()
+        let status = try epochs.store.keychain.status()
         #expect(status.epoch == epoch && !status.isRotating && !status.isErasePending)
         #expect(status.quarantinedRowCount == 0)
         #expect(try files == names)
@@ -120,7 +122,7 @@ import ValetSystem
         #expect(failure { _ = try make(change) }?.message == "2 items are damaged")
         #expect(try make(change, skipping: true) == 2)
         #expect(try epochs.value("c") == "value of c")
-        #expect(try epochs.store.status().quarantinedRowCount == 2)
+        #expect(try epochs.store.keychain.status().quarantinedRowCount == 2)
         let missing = try #require(failure { _ = try epochs.value("a") })
         #expect(missing.code == .itemNotFound)
         #expect(missing.hint?.contains("2 damaged items were set aside") == true)
@@ -130,7 +132,9 @@ import ValetSystem
             failure { _ = try epochs.update(.exact("a"), ItemChanges(), "v") }?.hint
                 == missing.hint)
         #expect(try !epochs.store.contains(.exact("a"), for: epochs.caller))
-        let words = epochs.store.diagnose().map(\.message).filter { $0.contains("set aside") }
+        let words = epochs.store.keychain.diagnose().map(\.message).filter {
+            $0.contains("set aside")
+        }
         #expect(words.count == 1 && words.allSatisfy { $0.contains("or the keys changed") })
     }
 
@@ -143,11 +147,11 @@ import ValetSystem
         let numbers = try prepare(.rotating)
         try epochs.beginEpoch()
         try epochs.keychain.tamper(Self.damages[2], .number(numbers[0]))
-        #expect(epochs.code { try epochs.store.rotateKeys(nil) } == .damaged)
-        let status = try epochs.store.status()
+        #expect(epochs.code { try epochs.store.keychain.rotateKeys(nil) } == .damaged)
+        let status = try epochs.store.keychain.status()
         #expect(status.epoch == 2 && status.isRotating && status.quarantinedRowCount == 0)
         #expect(try make(.rotating, skipping: true) == 1)
-        #expect(try epochs.store.status().epoch == 3)
+        #expect(try epochs.store.keychain.status().epoch == 3)
     }
 
     @Test func `A change of keys that has begun sets damaged items aside`() throws {
@@ -155,40 +159,42 @@ import ValetSystem
         try epochs.beginEpoch()
         try epochs.keychain.tamper(Self.damages[2], .number(numbers[0]))
         try epochs.finishEpoch()
-        #expect(try epochs.store.status().quarantinedRowCount == 1)
+        #expect(try epochs.store.keychain.status().quarantinedRowCount == 1)
         let missing = try #require(failure { _ = try epochs.value("a") })
         #expect(missing.hint?.contains("1 damaged item was set aside") == true)
     }
 
     @Test func `A change of keys refuses damaged items that need the user`() throws {
-        try epochs.store.setPasscode(first.get())
+        try epochs.store.keychain.setPasscode(first.get())
         let item = try epochs.add(
             EpochStore.item("guarded", EpochStore.accessControl(.userPresence)), "value")
-        #expect(try epochs.store.rotateKeys(first.get()) == 0)
+        #expect(try epochs.store.keychain.rotateKeys(first.get()) == 0)
         try epochs.keychain.tamper(Self.damages[2], item.parameter)
-        #expect(epochs.code { try epochs.store.rotateKeys(first.get()) } == .damaged)
-        #expect(try epochs.store.rotateKeys(first.get(), EpochOptions(skippingDamaged: true)) == 1)
+        #expect(epochs.code { try epochs.store.keychain.rotateKeys(first.get()) } == .damaged)
+        #expect(
+            try epochs.store.keychain.rotateKeys(first.get(), EpochOptions(skippingDamaged: true))
+                == 1)
     }
 
     @Test(arguments: [true, false])
     func `A recovery accepts damaged items and counts those that it did not announce`(
         hasDeviceKey: Bool
     ) throws {
-        try epochs.store.setPasscode(first.get())
+        try epochs.store.keychain.setPasscode(first.get())
         try epochs.addItems(ProtectionClass.allCases)
         let numbers = try prepare(.rotating)
-        let text = try epochs.store.createRecoveryKey(first.get())
+        let text = try epochs.store.keychain.createRecoveryKey(first.get())
         if !hasDeviceKey {
             try FileManager.default.removeItem(
                 atPath: epochs.keychain.folder + "/device/device.key")
         }
         epochs.store.close()
         try epochs.keychain.tamper(Self.damages[2], .number(numbers[0]))
-        let announced = try epochs.store.itemsLostByRecovery().count
+        let announced = try epochs.store.keychain.itemsLostByRecovery().count
         #expect(announced == (hasDeviceKey ? 1 : 4))
         let new = try EpochStore.passcode("new passcode")
-        #expect(try epochs.store.recover(with: text, settingPasscode: new) == 1)
-        #expect(try epochs.store.status().quarantinedRowCount == announced + 1)
+        #expect(try epochs.store.keychain.recover(with: text, settingPasscode: new) == 1)
+        #expect(try epochs.store.keychain.status().quarantinedRowCount == announced + 1)
         #expect(try epochs.value("b") == "value of b")
     }
 }

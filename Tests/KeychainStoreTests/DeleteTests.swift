@@ -69,7 +69,7 @@ import ValetKeychainModel
         #expect(try keychain.items(.exact("a", .any)).isEmpty)
         #expect(failure { _ = try keychain.value(.exact("a", .synchronizedOnly)) } == .itemNotFound)
         #expect(failure { try keychain.delete(.exact("a", .any)) } == .itemNotFound)
-        #expect(try keychain.store.status().itemCount == 0)
+        #expect(try keychain.store.keychain.status().itemCount == 0)
         #expect(keychain.damage() == [])
     }
 

@@ -36,9 +36,9 @@ import ValetKeychainModel
     }
 
     private func prepare(_ loss: Loss, hasPasscode: Bool = true) throws {
-        if hasPasscode { try epochs.store.setPasscode(passcode) }
+        if hasPasscode { try epochs.store.keychain.setPasscode(passcode) }
         try epochs.addItems([.whenUnlocked, .afterFirstUnlock])
-        if hasPasscode { try epochs.store.lock() }
+        if hasPasscode { try epochs.store.keychain.lock() }
     }
 
     /// How all the ways to a locked item end.
@@ -70,12 +70,12 @@ import ValetKeychainModel
     @Test(arguments: Loss.allCases)
     func `Without its device key a keychain says so before the first unlock`(_ loss: Loss) throws {
         try prepare(loss)
-        try epochs.store.lock(all: true)
+        try epochs.store.keychain.lock(all: true)
         try lose(loss)
         for (name, protectionClass) in [
             (Self.lockable, ProtectionClass.whenUnlocked), (Self.open, .afterFirstUnlock),
         ] { #expect(codes(name, as: protectionClass) == [loss.code.rawValue]) }
-        #expect(epochs.code { try epochs.store.unlock(passcode) } == loss.code)
+        #expect(epochs.code { try epochs.store.keychain.unlock(passcode) } == loss.code)
         #expect(try epochs.state() == loss.state)
     }
 
@@ -87,14 +87,14 @@ import ValetKeychainModel
         try lose(loss)
         #expect(codes(Self.lockable, as: .whenUnlocked) == [loss.code.rawValue])
         #expect(codes(Self.open, as: .afterFirstUnlock) == ["well"])
-        #expect(epochs.code { try epochs.store.unlock(passcode) } == loss.code)
+        #expect(epochs.code { try epochs.store.keychain.unlock(passcode) } == loss.code)
         #expect(try epochs.state() == loss.state)
     }
 
     @Test(arguments: Loss.allCases)
     func `Without its device key an unlocked keychain reads everything`(_ loss: Loss) throws {
         try prepare(loss)
-        try epochs.store.unlock(passcode)
+        try epochs.store.keychain.unlock(passcode)
         try lose(loss)
         #expect(codes(Self.lockable, as: .whenUnlocked) == ["well"])
         #expect(codes(Self.open, as: .afterFirstUnlock) == ["well"])

@@ -55,8 +55,8 @@ import ValetSystem
         try add(location)
         #expect(try value(location) == "v")
         let store = ItemStore(location)
-        #expect(try store.status().level == .credential)
-        #expect(try store.status().deviceKeyPath == folder.path + "/" + name(way))
+        #expect(try store.keychain.status().level == .credential)
+        #expect(try store.keychain.status().deviceKeyPath == folder.path + "/" + name(way))
         #expect(!folder.has("home/device"))
         store.close()
     }
@@ -70,7 +70,7 @@ import ValetSystem
         try add(location)
         #expect(try value(location) == "v")
         let store = ItemStore(location)
-        #expect(try store.status().keychainID == file.keychainID?.description)
+        #expect(try store.keychain.status().keychainID == file.keychainID?.description)
         store.close()
     }
 

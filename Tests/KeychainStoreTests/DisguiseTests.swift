@@ -124,9 +124,9 @@ import ValetKeychainModel
     func `A row with another sort of item in a locked keychain is found out after the unlock`()
         throws
     {
-        try store.setPasscode(EpochStore.passcode("the passcode"))
+        try store.keychain.setPasscode(EpochStore.passcode("the passcode"))
         try epochs.addItems([.whenUnlocked, .afterFirstUnlock])
-        try store.lock(all: false)
+        try store.keychain.lock(all: false)
         #expect(epochs.code { try value("whenUnlocked", as: .afterFirstUnlock) } == .itemNotFound)
         // An epoch that the keychain does not have has no key at all.
         try epochs.keychain.tamper("UPDATE item SET epoch = epoch + 9 WHERE protection = 2")
@@ -136,7 +136,7 @@ import ValetKeychainModel
             "UPDATE item SET epoch = epoch - 9, protection = 1 WHERE protection = 2")
         #expect(
             epochs.code { try value("afterFirstUnlock", as: .afterFirstUnlock) } == .itemNotFound)
-        try store.unlock(EpochStore.passcode("the passcode"))
+        try store.keychain.unlock(EpochStore.passcode("the passcode"))
         #expect(
             epochs.code { try value("afterFirstUnlock", as: .afterFirstUnlock) } == .damaged)
     }

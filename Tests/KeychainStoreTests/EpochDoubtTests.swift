@@ -24,7 +24,7 @@ import ValetSystem
 
     init() throws {
         passcode = try EpochStore.passcode("the passcode")
-        try epochs.store.setPasscode(passcode)
+        try epochs.store.keychain.setPasscode(passcode)
         try epochs.addItems(ProtectionClass.allCases)
         epochs.store.close()
     }
@@ -101,7 +101,7 @@ import ValetSystem
     }
 
     @Test func `A locked keychain waits for the keys of an epoch that is about to begin`() throws {
-        try epochs.store.lock()
+        try epochs.store.keychain.lock()
         let open = ProtectionClass.allCases.filter { !EpochStore.lockable.contains($0) }
             .map { "\($0)" }
         let answers = try readers(of: open) { published in
@@ -122,7 +122,7 @@ import ValetSystem
             var doubts = EpochDoubts()
             let isBelieved = try keys.read { store in
                 _ = try keys.keychain.currentFacts(store)
-                try other.removePasscode(passcode)
+                try other.keychain.removePasscode(passcode)
                 return try keys.keychain.believed(keys.keychain.currentKeys(store), &doubts) != nil
             }
             #expect(!isBelieved)
@@ -144,7 +144,7 @@ import ValetSystem
             #expect(set == .locked)
         }
         #expect(try epochs.state() == .beforeFirstUnlock)
-        try epochs.store.unlock(passcode)
+        try epochs.store.keychain.unlock(passcode)
         let names = ProtectionClass.allCases.map { "\($0)" }
         #expect(epochs.readable(of: names) == Set(names))
     }
@@ -159,7 +159,7 @@ import ValetSystem
 
     init() throws {
         passcode = try EpochStore.passcode("the passcode")
-        try epochs.store.setPasscode(passcode)
+        try epochs.store.keychain.setPasscode(passcode)
         try epochs.addItems(ProtectionClass.allCases)
         try epochs.beginEpoch(passcode)
     }
@@ -168,7 +168,7 @@ import ValetSystem
         #expect(epochs.readable(of: Self.names) == Set(Self.names))
         epochs.store.close()
         #expect(epochs.readable(of: Self.names) == Set(Self.names))
-        try epochs.store.lock()
+        try epochs.store.keychain.lock()
         #expect(epochs.readable(of: Self.names) == Set(Self.open))
         for name in Set(Self.names).subtracting(Self.open) {
             #expect(epochs.code { _ = try epochs.value(name) } == .locked)
@@ -178,31 +178,31 @@ import ValetSystem
     @Test func `An unfinished change of keys waits in a locked keychain and lets others write`()
         throws
     {
-        try epochs.store.lock()
+        try epochs.store.keychain.lock()
         let name = "\(ProtectionClass.afterFirstUnlock)"
         try epochs.set(.generic(name, as: .afterFirstUnlock), "value of \(name)")
         try epochs.add(.generic("new", as: .always), "value of new")
         try epochs.update(.exact("\(ProtectionClass.always)"), ItemChanges(attributes: [:]))
         try epochs.delete(.exact("\(ProtectionClass.alwaysThisDeviceOnly)"))
-        #expect(try epochs.store.status().isRotating)
+        #expect(try epochs.store.keychain.status().isRotating)
         #expect(try epochs.rowCounts() == [4, 3])
-        try epochs.store.unlock(passcode)
-        #expect(try !epochs.store.status().isRotating)
+        try epochs.store.keychain.unlock(passcode)
+        #expect(try !epochs.store.keychain.status().isRotating)
         let left = Set(Self.names + ["new"])
             .subtracting(["\(ProtectionClass.alwaysThisDeviceOnly)"])
         #expect(epochs.readable(of: Array(left)) == left)
         #expect(epochs.keychain.damage() == [])
-        #expect(try epochs.store.status().quarantinedRowCount == 0)
+        #expect(try epochs.store.keychain.status().quarantinedRowCount == 0)
     }
 
     @Test func `An unfinished change of keys ends before another is prepared`() throws {
         try epochs.addFillers(forWrites: 2)
         // The next change has no device key to be made with.
         let next = epochs.code {
-            try epochs.store.rotateKeys(passcode, movingDeviceKeyTo: .credential)
+            try epochs.store.keychain.rotateKeys(passcode, movingDeviceKeyTo: .credential)
         }
         #expect(next == .keyUnavailable)
-        #expect(try !epochs.store.status().isRotating)
+        #expect(try !epochs.store.keychain.status().isRotating)
         #expect(epochs.readable(of: Self.names) == Set(Self.names))
     }
 
@@ -218,7 +218,7 @@ import ValetSystem
             // Another thread that was slow.
             try epochs.store.perform(.keys, "test") { $0.keychain.lastKnownState = stale }
         }
-        #expect(try epochs.store.status().quarantinedRowCount == 0)
+        #expect(try epochs.store.keychain.status().quarantinedRowCount == 0)
         try epochs.finishEpoch()
         #expect(epochs.readable(of: Self.names + ["new"]) == Set(Self.names + ["new"]))
     }

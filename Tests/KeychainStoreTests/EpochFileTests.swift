@@ -45,13 +45,13 @@ import ValetSecretMemory
         epochs.store.close()
         try epochs.add("b")
         #expect(try names == ["device.key"])
-        #expect(try !epochs.store.status().isErasePending)
+        #expect(try !epochs.store.keychain.status().isErasePending)
     }
 
     @Test func `The device key folder keeps files with other names`() throws {
         try plant("device.keys")
         try plant("notes")
-        try epochs.store.rotateKeys(nil)
+        try epochs.store.keychain.rotateKeys(nil)
         #expect(try names == ["device.key", "device.keys", "notes"])
     }
 
@@ -62,7 +62,7 @@ import ValetSecretMemory
         try FileManager.default.createSymbolicLink(
             atPath: folder + "/device.key.0123456789abcdef0123456789abcdef",
             withDestinationPath: outside)
-        try epochs.store.rotateKeys(nil)
+        try epochs.store.keychain.rotateKeys(nil)
         #expect(try Data(contentsOf: URL(fileURLWithPath: outside)) == Data("mine".utf8))
     }
 
@@ -89,7 +89,7 @@ import ValetSecretMemory
     }
 
     private func strays() -> [Finding] {
-        epochs.store.diagnose().filter { $0.path?.hasPrefix(folder) == true }
+        epochs.store.keychain.diagnose().filter { $0.path?.hasPrefix(folder) == true }
     }
 
     @Test(arguments: Foreign.allCases)
@@ -98,8 +98,8 @@ import ValetSecretMemory
     ) throws {
         let path = try plant(foreign)
         for epoch in 2...3 as ClosedRange<UInt64> {
-            try epochs.store.rotateKeys(nil)
-            let status = try epochs.store.status()
+            try epochs.store.keychain.rotateKeys(nil)
+            let status = try epochs.store.keychain.status()
             #expect(status.epoch == epoch && !status.isRotating && !status.isErasePending)
             #expect(try names == ["device.key", URL(fileURLWithPath: path).lastPathComponent])
             #expect(strays().map(\.path) == [path])
@@ -112,7 +112,7 @@ import ValetSecretMemory
     }
 
     @Test func `A foreign file in the place of the device key is reported`() throws {
-        try epochs.store.rotateKeys(nil)
+        try epochs.store.keychain.rotateKeys(nil)
         let file = try DeviceSecretSource(location: epochs.store.location).given(by: .ownFile)
         let own = DeviceSecretSource.name(ofKey: file.secret.id)
         try FileManager.default.moveItem(
@@ -120,16 +120,16 @@ import ValetSecretMemory
         try FileManager.default.createDirectory(
             atPath: folder + "/device.key", withIntermediateDirectories: false)
         epochs.store.close()
-        try epochs.store.rotateKeys(nil)
+        try epochs.store.keychain.rotateKeys(nil)
         epochs.store.close()
         #expect(try epochs.value("a") == "value of a")
         #expect(try names.count == 2 && !names.contains(own))
-        #expect(try !epochs.store.status().isErasePending)
+        #expect(try !epochs.store.keychain.status().isErasePending)
         #expect(strays().map(\.path) == [folder + "/device.key"])
     }
 
     @Test func `A device key under the name of its id is found`() throws {
-        try epochs.store.rotateKeys(nil)
+        try epochs.store.keychain.rotateKeys(nil)
         let file = try DeviceSecretSource(location: epochs.store.location).given(by: .ownFile)
         let name = DeviceSecretSource.name(ofKey: file.secret.id)
         try FileManager.default.moveItem(
@@ -143,7 +143,7 @@ import ValetSecretMemory
     }
 
     @Test func `An unsafe device key is named`() throws {
-        try epochs.store.rotateKeys(nil)
+        try epochs.store.keychain.rotateKeys(nil)
         let file = try DeviceSecretSource(location: epochs.store.location).given(by: .ownFile)
         let path = folder + "/" + DeviceSecretSource.name(ofKey: file.secret.id)
         try FileManager.default.moveItem(atPath: folder + "/device.key", toPath: path)

@@ -101,7 +101,7 @@ import ValetSystem
             case 4: answers.note("label") { try count(.generic([.label: .text("l")])) }
             default: answers.note("others") { try count(.generic([.service: .text("others")])) }
             }
-            if round % 97 == 0 { answers.note("status") { "\(try store.status().state)" } }
+            if round % 97 == 0 { answers.note("status") { "\(try store.keychain.status().state)" } }
         }
 
         private var open: String { `Beside readers and writers`.open }
@@ -150,14 +150,14 @@ import ValetSystem
     @Test func `A concurrent reader distinguishes a lock from an unlock and sees nothing else`()
         throws
     {
-        try epochs.store.setPasscode(passcode)
+        try epochs.store.keychain.setPasscode(passcode)
         try addItems()
         let epochs = epochs
         let kinds = try withReaders {
             for _ in 0..<15 {
-                try epochs.store.lock()
+                try epochs.store.keychain.lock()
                 Thread.sleep(forTimeInterval: 0.01)
-                try epochs.store.unlock(passcode)
+                try epochs.store.keychain.unlock(passcode)
                 Thread.sleep(forTimeInterval: 0.01)
             }
         }
@@ -170,7 +170,7 @@ import ValetSystem
         try addItems()
         let epochs = epochs
         let kinds = try withReaders {
-            for _ in 0..<4 { try epochs.store.rotateKeys(nil) }
+            for _ in 0..<4 { try epochs.store.keychain.rotateKeys(nil) }
         }
         #expect(kinds.subtracting(Self.whileOpen.union(["status: noPasscode"])) == [])
         #expect(kinds.isSuperset(of: ["lockable by name: v"]))
@@ -184,9 +184,9 @@ import ValetSystem
         let epochs = epochs
         let kinds = try withReaders {
             for _ in 0..<2 {
-                try epochs.store.setPasscode(passcode)
-                try epochs.store.changePasscode(passcode, to: passcode)
-                try epochs.store.removePasscode(passcode)
+                try epochs.store.keychain.setPasscode(passcode)
+                try epochs.store.keychain.changePasscode(passcode, to: passcode)
+                try epochs.store.keychain.removePasscode(passcode)
             }
         }
         let states: Set<String> = ["status: noPasscode", "status: unlocked"]
@@ -195,13 +195,13 @@ import ValetSystem
     }
 
     @Test func `Changing the passcode of a locked keychain closes nothing that is open`() throws {
-        try epochs.store.setPasscode(passcode)
+        try epochs.store.keychain.setPasscode(passcode)
         try addItems()
         let epochs = epochs
         let kinds = try withReaders {
             for _ in 0..<4 {
-                try epochs.store.lock()
-                try epochs.store.changePasscode(passcode, to: passcode)
+                try epochs.store.keychain.lock()
+                try epochs.store.keychain.changePasscode(passcode, to: passcode)
             }
         }
         let expected = Self.whileOpen.union(Self.whileLocked).union(["status: unlocked"])
@@ -210,7 +210,7 @@ import ValetSystem
 
     @Test func `Every acknowledged write is there after a concurrent change of keys`() throws {
         try addItems()
-        try epochs.store.setPasscode(passcode)
+        try epochs.store.keychain.setPasscode(passcode)
         let epochs = epochs
         let answers = Answers()
         let isOver = Atomic<Bool>(false)
@@ -239,7 +239,7 @@ import ValetSystem
         }
         for _ in 0..<4 { #expect(hasBegun.wait(timeout: .now() + 60) == .success) }
         let result = Result {
-            for _ in 0..<4 { try epochs.store.rotateKeys(passcode) }
+            for _ in 0..<4 { try epochs.store.keychain.rotateKeys(passcode) }
         }
         isOver.store(true, ordering: .relaxed)
         group.wait()
@@ -254,7 +254,7 @@ import ValetSystem
         let found = try epochs.items(.generic([.service: .text("written")]))
         #expect(found.count == expected.count)
         #expect(found.allSatisfy { $0.text == expected[$0.account ?? ""] })
-        #expect(try epochs.store.status().quarantinedRowCount == 0)
+        #expect(try epochs.store.keychain.status().quarantinedRowCount == 0)
         #expect(epochs.keychain.damage() == [])
     }
 

@@ -37,7 +37,7 @@ extension EpochStore {
             try EpochFinisher(keychain: keys.keychain).finish(before: .never, of: begun)
         }
         #expect(isDone)
-        #expect(try !store.status().isRotating)
+        #expect(try !store.keychain.status().isRotating)
     }
 
     /// Rows that come before all others: each write during an epoch change seals so many anew,

@@ -30,7 +30,7 @@ final class EpochStore {
     }
 
     deinit {
-        try? store.lock(all: true)
+        try? store.keychain.lock(all: true)
         store.close()
     }
 
@@ -63,7 +63,7 @@ final class EpochStore {
         Set(accounts.filter { (try? value($0)) == "value of \($0)" })
     }
 
-    func state() throws -> LockState { try store.status().state }
+    func state() throws -> LockState { try store.keychain.status().state }
 
     /// How a call ends: nil if well.
     func code(_ body: () throws -> Void) -> KeychainFailure.Code? {

@@ -22,23 +22,23 @@ import ValetSystem
 
     @Test func `Every item remains when a passcode is set, changed and removed`() throws {
         try epochs.addItems(Self.withoutPasscode)
-        try epochs.store.setPasscode(first.get())
+        try epochs.store.keychain.setPasscode(first.get())
         #expect(try epochs.state() == .unlocked)
         try epochs.addItems([.whenPasscodeSetThisDeviceOnly])
         #expect(epochs.readable(of: Self.names) == Set(Self.names))
-        try epochs.store.changePasscode(first.get(), to: second.get())
+        try epochs.store.keychain.changePasscode(first.get(), to: second.get())
         #expect(epochs.readable(of: Self.names) == Set(Self.names))
-        #expect(try epochs.store.status().level == .passcode)
-        try epochs.store.removePasscode(second.get())
+        #expect(try epochs.store.keychain.status().level == .passcode)
+        try epochs.store.keychain.removePasscode(second.get())
         #expect(try epochs.state() == .noPasscode)
         #expect(epochs.readable(of: Self.names) == Set(Self.withoutPasscode.map { "\($0)" }))
-        let status = try epochs.store.status()
+        let status = try epochs.store.keychain.status()
         #expect(status.epoch == 4 && !status.isRotating && !status.isErasePending)
-        #expect(epochs.store.diagnose().allSatisfy { $0.severity == .fine })
+        #expect(epochs.store.keychain.diagnose().allSatisfy { $0.severity == .fine })
     }
 
     @Test func `Setting a passcode creates a missing keychain`() throws {
-        try epochs.store.setPasscode(first.get())
+        try epochs.store.keychain.setPasscode(first.get())
         #expect(try epochs.state() == .unlocked)
         try epochs.add("a")
         #expect(try epochs.value("a") == "value of a")
@@ -48,12 +48,12 @@ import ValetSystem
         try epochs.add("a")
         let path = epochs.keychain.folder + "/device"
         let old = try Data(contentsOf: URL(fileURLWithPath: path + "/device.key"))
-        try epochs.store.rotateKeys(nil)
+        try epochs.store.keychain.rotateKeys(nil)
         #expect(try FileManager.default.contentsOfDirectory(atPath: path) == ["device.key"])
         #expect(try Data(contentsOf: URL(fileURLWithPath: path + "/device.key")) != old)
         epochs.store.close()
         #expect(try epochs.value("a") == "value of a")
-        #expect(try epochs.store.status().epoch == 2)
+        #expect(try epochs.store.keychain.status().epoch == 2)
     }
 
     @Test func `New keys leave the device key alone if another file has their name`() throws {
@@ -71,10 +71,10 @@ import ValetSystem
         }
         epochs.store.close()
         try epochs.add("b")
-        #expect(try !epochs.store.status().isErasePending)
+        #expect(try !epochs.store.keychain.status().isErasePending)
         // What has the name of the key in use is never erased; this is no device key, besides.
         #expect(try Data(contentsOf: planted) == Data("x".utf8))
-        #expect(epochs.store.strayDeviceKeys().map(\.path) == [planted.path])
+        #expect(epochs.store.keychain.strayDeviceKeys().map(\.path) == [planted.path])
         #expect(try Data(contentsOf: path) == key)
         epochs.store.close()
         #expect(try epochs.value("a") == "value of a")
@@ -85,24 +85,25 @@ import ValetSystem
         try epochs.addItems(Self.withoutPasscode)
         // More than one batch of them.
         for number in 0..<130 { try epochs.add("\(number)") }
-        try epochs.store.setPasscode(first.get())
+        try epochs.store.keychain.setPasscode(first.get())
         let keychain = epochs.keychain
         // Between the first batch and the next: settings that the keybag does not know.
         let stop = EpochOptions { _, _ in
             try? keychain.tamper("UPDATE keychain SET min_writer = 9, stamp = stamp + 1")
         }
         let failure = #expect(throws: KeychainFailure.self) {
-            try epochs.store.changePasscode(first.get(), to: second.get(), stop)
+            try epochs.store.keychain.changePasscode(first.get(), to: second.get(), stop)
         }
         #expect(failure?.message.contains("; the new keys are in force, and a new") == true)
         try keychain.tamper("UPDATE keychain SET min_writer = 1, stamp = stamp + 1")
         epochs.store.close()
-        try epochs.store.lock(all: true)
-        #expect(epochs.code { try epochs.store.unlock(first.get()) } == .authenticationFailed)
-        try epochs.store.unlock(second.get())
+        try epochs.store.keychain.lock(all: true)
+        #expect(
+            epochs.code { try epochs.store.keychain.unlock(first.get()) } == .authenticationFailed)
+        try epochs.store.keychain.unlock(second.get())
         try epochs.add("b")
         #expect(epochs.readable(of: Self.names) == Set(Self.withoutPasscode.map { "\($0)" }))
-        let status = try epochs.store.status()
+        let status = try epochs.store.keychain.status()
         #expect(status.epoch == 3 && !status.isRotating && !status.isErasePending)
     }
 
@@ -117,25 +118,29 @@ import ValetSystem
 
     @Test func `New keys refuse a wrong passcode and change nothing`() throws {
         try epochs.add("a")
-        try epochs.store.setPasscode(first.get())
+        try epochs.store.keychain.setPasscode(first.get())
         #expect(
-            epochs.code { try epochs.store.changePasscode(second.get(), to: second.get()) }
+            epochs.code { try epochs.store.keychain.changePasscode(second.get(), to: second.get()) }
                 == .authenticationFailed)
         #expect(
-            epochs.code { try epochs.store.removePasscode(second.get()) } == .authenticationFailed)
-        #expect(epochs.code { try epochs.store.rotateKeys(nil) } == .interactionNotAllowed)
-        #expect(epochs.code { try epochs.store.setPasscode(second.get()) } == .duplicateItem)
-        #expect(try epochs.store.status().epoch == 2)
+            epochs.code { try epochs.store.keychain.removePasscode(second.get()) }
+                == .authenticationFailed)
+        #expect(epochs.code { try epochs.store.keychain.rotateKeys(nil) } == .interactionNotAllowed)
+        #expect(
+            epochs.code { try epochs.store.keychain.setPasscode(second.get()) } == .duplicateItem)
+        #expect(try epochs.store.keychain.status().epoch == 2)
         #expect(try epochs.value("a") == "value of a")
     }
 
     @Test func `A passcode must exist to be changed or removed`() throws {
         try epochs.add("a")
         #expect(
-            epochs.code { try epochs.store.changePasscode(first.get(), to: second.get()) }
+            epochs.code { try epochs.store.keychain.changePasscode(first.get(), to: second.get()) }
                 == .passcodeNotSet)
-        #expect(epochs.code { try epochs.store.removePasscode(first.get()) } == .passcodeNotSet)
-        #expect(epochs.code { try epochs.store.lock() } == .passcodeNotSet)
+        #expect(
+            epochs.code { try epochs.store.keychain.removePasscode(first.get()) } == .passcodeNotSet
+        )
+        #expect(epochs.code { try epochs.store.keychain.lock() } == .passcodeNotSet)
     }
 
     @Test func `Rows of every kind follow a change of keys`() throws {
@@ -147,14 +152,14 @@ import ValetSystem
         try keychain.add(.generic("big"), String(repeating: "x", count: 100_000))
         try keychain.add(.generic("none"), nil)
         for number in 0..<300 { try keychain.add(.generic("many \(number)", service: "many")) }
-        try epochs.store.rotateKeys(nil)
+        try epochs.store.keychain.rotateKeys(nil)
         #expect(
             try keychain.value(ItemQuery(.internetPassword, attributes: [.label: .text("l")]))
                 == "value")
         #expect(try keychain.value(.exact("s", .any)) == "value")
         #expect(try keychain.value(.exact("big"))?.count == 100_000)
         #expect(try keychain.value(.exact("none")) == nil)
-        #expect(try epochs.store.status().itemCount == 304)
+        #expect(try epochs.store.keychain.status().itemCount == 304)
         #expect(keychain.damage() == [])
     }
 }
@@ -168,39 +173,39 @@ import ValetSystem
 
     init() throws {
         passcode = try EpochStore.passcode("the passcode")
-        try epochs.store.setPasscode(passcode)
+        try epochs.store.keychain.setPasscode(passcode)
         try epochs.addItems(ProtectionClass.allCases)
     }
 
     @Test func `A locked keychain reads what stays open, and everything once unlocked`() throws {
-        try epochs.store.lock()
+        try epochs.store.keychain.lock()
         #expect(try epochs.state() == .locked)
         #expect(epochs.readable(of: Self.names) == Set(Self.open))
-        try epochs.store.unlock(passcode)
+        try epochs.store.keychain.unlock(passcode)
         #expect(try epochs.state() == .unlocked)
         #expect(epochs.readable(of: Self.names) == Set(Self.names))
     }
 
     @Test func `A keychain before its first unlock reads nothing`() throws {
-        try epochs.store.lock(all: true)
+        try epochs.store.keychain.lock(all: true)
         #expect(try epochs.state() == .beforeFirstUnlock)
         for name in Self.names + ["missing"] {
             #expect(epochs.code { _ = try epochs.value(name) } == .locked)
         }
         epochs.store.close()
-        try epochs.store.unlock(passcode)
+        try epochs.store.keychain.unlock(passcode)
         #expect(epochs.readable(of: Self.names) == Set(Self.names))
     }
 
     @Test func `A wrong passcode leaves the keychain locked`() throws {
-        try epochs.store.lock()
+        try epochs.store.keychain.lock()
         let wrong = try EpochStore.passcode("the passcodf")
-        #expect(epochs.code { try epochs.store.unlock(wrong) } == .authenticationFailed)
+        #expect(epochs.code { try epochs.store.keychain.unlock(wrong) } == .authenticationFailed)
         #expect(try epochs.state() == .locked)
     }
 
     @Test func `A keychain locks itself after the time of its unlock`() throws {
-        try epochs.store.unlock(passcode, for: .milliseconds(1))
+        try epochs.store.keychain.unlock(passcode, for: .milliseconds(1))
         var attempts = 0
         while try epochs.state() == .unlocked, attempts < 1000 {
             Thread.sleep(forTimeInterval: 0.01)
@@ -230,7 +235,7 @@ import ValetSystem
     }
 
     @Test func `A locked keychain says that an item is missing`() throws {
-        try epochs.store.lock()
+        try epochs.store.keychain.lock()
         #expect(epochs.code { _ = try epochs.value("missing") } == .itemNotFound)
     }
 }
@@ -242,48 +247,48 @@ import ValetSystem
         .map { "\($0)" }
 
     @Test func `A recovery key restores a keychain without its passcode`() throws {
-        try epochs.store.setPasscode(try EpochStore.passcode("forgotten"))
+        try epochs.store.keychain.setPasscode(try EpochStore.passcode("forgotten"))
         try epochs.addItems(ProtectionClass.allCases)
-        let text = try epochs.store.createRecoveryKey(EpochStore.passcode("forgotten"))
-        try epochs.store.rotateKeys(EpochStore.passcode("forgotten"))
-        try epochs.store.lock(all: true)
-        #expect(try epochs.store.itemsLostByRecovery().count == 1)
+        let text = try epochs.store.keychain.createRecoveryKey(EpochStore.passcode("forgotten"))
+        try epochs.store.keychain.rotateKeys(EpochStore.passcode("forgotten"))
+        try epochs.store.keychain.lock(all: true)
+        #expect(try epochs.store.keychain.itemsLostByRecovery().count == 1)
         let new = try EpochStore.passcode("new passcode")
-        try epochs.store.recover(with: text, settingPasscode: new)
+        try epochs.store.keychain.recover(with: text, settingPasscode: new)
         #expect(try epochs.state() == .unlocked)
         let lost = "\(ProtectionClass.whenPasscodeSetThisDeviceOnly)"
         #expect(epochs.readable(of: Self.names) == Set(Self.names).subtracting([lost]))
         #expect(epochs.code { _ = try epochs.value(lost) } == .itemNotFound)
-        #expect(try epochs.store.status().quarantinedRowCount == 1)
+        #expect(try epochs.store.keychain.status().quarantinedRowCount == 1)
         #expect(
-            epochs.code { try epochs.store.unlock(EpochStore.passcode("forgotten")) }
+            epochs.code { try epochs.store.keychain.unlock(EpochStore.passcode("forgotten")) }
                 == .authenticationFailed)
-        try epochs.store.unlock(new)
+        try epochs.store.keychain.unlock(new)
     }
 
     @Test func `A recovery key restores a keychain without its device key`() throws {
         try epochs.addItems(
             ProtectionClass.allCases.filter { $0 != .whenPasscodeSetThisDeviceOnly })
-        let text = try epochs.store.createRecoveryKey(nil)
+        let text = try epochs.store.keychain.createRecoveryKey(nil)
         try FileManager.default.removeItem(atPath: epochs.keychain.folder + "/device/device.key")
         epochs.store.close()
-        let status = try epochs.store.status()
+        let status = try epochs.store.keychain.status()
         #expect(status.state == .incomplete && status.hasRecoveryKey)
         #expect(epochs.code { _ = try epochs.value("a") } == .incomplete)
-        #expect(try epochs.store.itemsLostByRecovery().count == 3)
-        try epochs.store.recover(with: text, settingPasscode: nil)
+        #expect(try epochs.store.keychain.itemsLostByRecovery().count == 3)
+        try epochs.store.keychain.recover(with: text, settingPasscode: nil)
         #expect(epochs.readable(of: Self.names) == Set(Self.migratable))
-        #expect(try epochs.store.status().quarantinedRowCount == 3)
+        #expect(try epochs.store.keychain.status().quarantinedRowCount == 3)
     }
 
     @Test func `A recovery does not give up a device key that others may read`() throws {
         try epochs.add("a", as: .whenUnlockedThisDeviceOnly)
-        let text = try epochs.store.createRecoveryKey(nil)
+        let text = try epochs.store.keychain.createRecoveryKey(nil)
         let path = epochs.keychain.folder + "/device/device.key"
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
         epochs.store.close()
         #expect(
-            epochs.code { try epochs.store.recover(with: text, settingPasscode: nil) }
+            epochs.code { try epochs.store.keychain.recover(with: text, settingPasscode: nil) }
                 == .insecureFiles)
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
         #expect(try epochs.value("a") == "value of a")
@@ -291,17 +296,17 @@ import ValetSystem
 
     @Test func `A revoked or foreign recovery key does not open a keychain`() throws {
         try epochs.add("a")
-        let text = try epochs.store.createRecoveryKey(nil)
+        let text = try epochs.store.keychain.createRecoveryKey(nil)
         let other = EpochStore()
-        let others = try other.store.createRecoveryKey(nil)
+        let others = try other.store.keychain.createRecoveryKey(nil)
         #expect(
-            epochs.code { try epochs.store.recover(with: others, settingPasscode: nil) }
+            epochs.code { try epochs.store.keychain.recover(with: others, settingPasscode: nil) }
                 == .authenticationFailed)
-        try epochs.store.rotateKeys(nil, revokingRecoveryKey: true)
+        try epochs.store.keychain.rotateKeys(nil, revokingRecoveryKey: true)
         #expect(
-            epochs.code { try epochs.store.recover(with: text, settingPasscode: nil) }
+            epochs.code { try epochs.store.keychain.recover(with: text, settingPasscode: nil) }
                 == .authenticationFailed)
         #expect(try epochs.value("a") == "value of a")
-        #expect(try !epochs.store.status().hasRecoveryKey)
+        #expect(try !epochs.store.keychain.status().hasRecoveryKey)
     }
 }

@@ -23,7 +23,7 @@ import ValetSystem
         let calls: [(Bool, () throws -> Void)] = [
             (isReadable, { _ = try keychain.value(.exact("a")) }),
             (isReadable, { _ = try keychain.items(.generic()) }),
-            (isReadable, { _ = try keychain.store.status() }),
+            (isReadable, { _ = try keychain.store.keychain.status() }),
             (isWritable, { try keychain.add(.generic("b")) }),
             (isWritable, { try keychain.set(.generic("b"), "w") }),
             (isWritable, { try keychain.update(.exact("b"), ItemChanges()) }),

@@ -100,14 +100,14 @@ import ValetSystem
         keychain.reopen()
         let page = try #require(try pages(of: name).last)
         try flip(page: page, offset: offset)
-        let found = keychain.store.diagnose()
+        let found = keychain.store.keychain.diagnose()
         if found.contains(where: { $0.severity == .damage }) {
             #expect(found.contains { $0.hint?.contains("--repair-indexes") == true })
         }
         for finding in found {
             #expect(finding.hint?.contains("run `valet doctor`") != true, "\(finding)")
         }
-        let repair = try keychain.store.repairIndexes()
+        let repair = try keychain.store.keychain.repairIndexes()
         #expect(repair.rowCount == Self.itemCount + 1)
         #expect(repair.supersededCount == 0)
         try checkAllIsWell()
@@ -121,9 +121,9 @@ import ValetSystem
                 try flip(page: page, offset: offset)
             }
         }
-        _ = try keychain.store.repairIndexes()
+        _ = try keychain.store.keychain.repairIndexes()
         try checkAllIsWell()
-        #expect(keychain.store.diagnose().allSatisfy { $0.severity == .fine })
+        #expect(keychain.store.keychain.diagnose().allSatisfy { $0.severity == .fine })
     }
 
     @Test(arguments: everything, Array(0..<32) + [3930, 3981, 4060, 4095])
@@ -172,9 +172,9 @@ import ValetSystem
             #expect(failure { _ = try keychain.value(named: account) } == .damaged)
             #expect(failure { _ = try keychain.value(.exact(account)) } == .damaged)
         }
-        _ = try keychain.store.repairIndexes()
+        _ = try keychain.store.keychain.repairIndexes()
         try checkAllIsWell()
-        #expect(try keychain.store.status().quarantinedRowCount == 0)
+        #expect(try keychain.store.keychain.status().quarantinedRowCount == 0)
     }
 
     @Test func `A repair sets the older of two rows of one item aside`() throws {
@@ -182,11 +182,11 @@ import ValetSystem
         try hide("a1")
         try keychain.set(.generic("a1"), "newer")
         #expect(try keychain.value(named: "a1") == "newer")
-        let repair = try keychain.store.repairIndexes()
+        let repair = try keychain.store.keychain.repairIndexes()
         #expect(repair.supersededCount == 1)
         #expect(repair.rowCount == Self.itemCount + 1)
         #expect(try keychain.value(named: "a1") == "newer")
-        #expect(try keychain.store.status().quarantinedRowCount == 1)
+        #expect(try keychain.store.keychain.status().quarantinedRowCount == 1)
         #expect(keychain.damage() == [])
     }
 
@@ -197,9 +197,9 @@ import ValetSystem
         for page in [pages[0], pages[pages.count / 2]] {
             try flip(page: page, offset: offset, mask: 0x0F)
             let before = try contents()
-            let code = failure { _ = try keychain.store.repairIndexes() }
+            let code = failure { _ = try keychain.store.keychain.repairIndexes() }
             keychain.reopen()
-            let hints = keychain.store.diagnose().compactMap(\.hint)
+            let hints = keychain.store.keychain.diagnose().compactMap(\.hint)
             #expect(!hints.contains { $0.contains("run `valet doctor`") })
             keychain.reopen()
             guard code == nil else {
@@ -218,7 +218,7 @@ import ValetSystem
         let pages = try pages(of: "item")
         // The count of cells in a leaf.
         try flip(page: pages[pages.count / 2], offset: 4, mask: 1)
-        #expect(failure { _ = try keychain.store.repairIndexes() } == .keychainDamaged)
+        #expect(failure { _ = try keychain.store.keychain.repairIndexes() } == .keychainDamaged)
     }
 
     @Test func `A repair keeps rows that do not open unchanged`() throws {
@@ -228,7 +228,7 @@ import ValetSystem
         let before = try keychain.rows()
         keychain.reopen()
         for page in try pages(of: "attribute") { try flip(page: page, offset: 3) }
-        _ = try keychain.store.repairIndexes()
+        _ = try keychain.store.keychain.repairIndexes()
         let after = try keychain.rows()
         #expect(after.map(\.names) == before.map(\.names))
         #expect(after.map(\.secret) == before.map(\.secret))
@@ -239,7 +239,7 @@ import ValetSystem
     @Test func `A repair works beside programs that have the keychain open`() throws {
         let other = keychain.otherProcess()
         _ = try other.contains(.exact("a1"), for: keychain.caller)
-        #expect(try keychain.store.repairIndexes().rowCount == Self.itemCount + 1)
+        #expect(try keychain.store.keychain.repairIndexes().rowCount == Self.itemCount + 1)
         #expect(try other.value(of: .exact("a1"), for: keychain.caller) != nil)
         try other.set(Addition(.generic("other"), value: .text("v")), for: keychain.caller)
         #expect(try keychain.value(named: "other") == "v")
@@ -250,7 +250,7 @@ import ValetSystem
     @Test func `A repair is refused while the keychain is locked, and nothing changes`() throws {
         let epochs = EpochStore()
         let passcode = try EpochStore.passcode("the passcode")
-        try epochs.store.setPasscode(passcode)
+        try epochs.store.keychain.setPasscode(passcode)
         try epochs.addItems([.whenUnlocked, .afterFirstUnlock])
         try epochs.store.set(
             Addition(.generic("labelled", [.label: .text("l")]), value: .text("v")),
@@ -258,14 +258,14 @@ import ValetSystem
         try epochs.keychain.tamper("DELETE FROM attribute")
         let damage = epochs.keychain.damage()
         #expect(!damage.isEmpty)
-        try epochs.store.lock()
+        try epochs.store.keychain.lock()
         let failure = #expect(throws: KeychainFailure.self) {
-            try epochs.store.repairIndexes()
+            try epochs.store.keychain.repairIndexes()
         }
         #expect(failure?.code == .locked && failure?.hint?.contains("valet unlock") == true)
-        try epochs.store.unlock(passcode)
+        try epochs.store.keychain.unlock(passcode)
         #expect(epochs.keychain.damage() == damage)
-        #expect(try epochs.store.repairIndexes().rowCount == 3)
+        #expect(try epochs.store.keychain.repairIndexes().rowCount == 3)
         #expect(epochs.keychain.damage().isEmpty)
     }
 }

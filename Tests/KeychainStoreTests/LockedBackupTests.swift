@@ -16,7 +16,7 @@ import ValetKeychainModel
 
     init() throws {
         passcode = try EpochStore.passcode("the passcode")
-        try epochs.store.setPasscode(passcode)
+        try epochs.store.keychain.setPasscode(passcode)
     }
 
     struct Cell: CustomStringConvertible {
@@ -32,7 +32,9 @@ import ValetKeychainModel
         [true, false].map { Cell(protectionClass: protectionClass, isAfterFirstUnlock: $0) }
     }
 
-    private func lock(_ cell: Cell) throws { try epochs.store.lock(all: !cell.isAfterFirstUnlock) }
+    private func lock(_ cell: Cell) throws {
+        try epochs.store.keychain.lock(all: !cell.isAfterFirstUnlock)
+    }
 
     @Test(arguments: cells)
     func `Backup and restore of a locked keychain are refused whatever the class of its items`(
@@ -53,7 +55,7 @@ import ValetKeychainModel
             #expect(restore == .locked, "\(isDryRun)")
         }
         #expect(try epochs.keychain.seals() == seals)
-        try epochs.store.unlock(passcode)
+        try epochs.store.keychain.unlock(passcode)
         try epochs.keychain.backUp(to: file, replacing: true)
         try epochs.keychain.restore(file, .replace)
         #expect(try epochs.value("a") == "value of a")
@@ -65,7 +67,7 @@ import ValetKeychainModel
     ) throws {
         try epochs.add("a")
         try epochs.keychain.backUp(to: file)
-        try epochs.store.lock()
+        try epochs.store.keychain.lock()
         let restore = epochs.code { try epochs.keychain.restore(file, policy, isDryRun: isDryRun) }
         #expect(restore == .locked)
     }
@@ -73,7 +75,7 @@ import ValetKeychainModel
     @Test func `A restore into a locked keychain reads what it needs of the file`() throws {
         try epochs.add("a")
         try epochs.keychain.backUp(to: file)
-        try epochs.store.lock(all: true)
+        try epochs.store.keychain.lock(all: true)
         let backup = try epochs.keychain.open(file)
         #expect(try backup.verify() == 1)
         #expect(try backup.items().count == 1)
@@ -88,7 +90,7 @@ import ValetKeychainModel
 
     init() throws {
         passcode = try EpochStore.passcode("the passcode")
-        try epochs.store.setPasscode(passcode)
+        try epochs.store.keychain.setPasscode(passcode)
         try epochs.addFillers(forWrites: 8)
         for account in ["a", "b", "c"] { try epochs.add(account) }
     }
@@ -101,7 +103,7 @@ import ValetKeychainModel
     }
 
     @Test func `A backup during a change of keys has every item once`() throws {
-        let count = try #require(try epochs.store.status().itemCount)
+        let count = try #require(try epochs.store.keychain.status().itemCount)
         try beginEpoch()
         #expect(try epochs.keychain.backUp(to: file).itemCount == count)
         let names = try epochs.keychain.open(file).items().compactMap { item -> String? in
@@ -125,7 +127,7 @@ import ValetKeychainModel
         #expect(try epochs.rowCounts() == [0, counts[0] + counts[1] + 1])
         #expect(epochs.readable(of: ["a", "b", "c"]) == ["a", "b", "c"])
         try epochs.finishEpoch()
-        #expect(try epochs.store.status().itemCount == counts[0] + counts[1] + 1)
+        #expect(try epochs.store.keychain.status().itemCount == counts[0] + counts[1] + 1)
         #expect(epochs.keychain.damage() == [])
     }
 
@@ -143,7 +145,7 @@ import ValetKeychainModel
     @Test func `Backup and restore during a change of keys are refused while locked`() throws {
         try epochs.keychain.backUp(to: file)
         try beginEpoch()
-        try epochs.store.lock()
+        try epochs.store.keychain.lock()
         let restore = epochs.code { try epochs.keychain.restore(file, .replace) }
         #expect(restore == .locked)
         let backUp = epochs.code { try epochs.keychain.backUp(to: file, replacing: true) }

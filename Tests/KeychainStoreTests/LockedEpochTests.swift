@@ -29,24 +29,24 @@ private struct Locked {
 
     init() throws {
         passcode = try EpochStore.passcode("the passcode")
-        try store.setPasscode(passcode)
+        try store.keychain.setPasscode(passcode)
         try epochs.addItems(ProtectionClass.allCases)
-        _ = try store.createRecoveryKey(passcode)
-        try store.unlock(passcode, for: .seconds(3_600), autoLock: .seconds(1_800))
+        _ = try store.keychain.createRecoveryKey(passcode)
+        try store.keychain.unlock(passcode, for: .seconds(3_600), autoLock: .seconds(1_800))
     }
 
     /// What cannot be told from the state: that the keys are new, and everything is there.
     func expectWhole() throws {
-        #expect(try !store.status().isRotating && !store.status().isErasePending)
-        try store.unlock(passcode)
+        #expect(try !store.keychain.status().isRotating && !store.keychain.status().isErasePending)
+        try store.keychain.unlock(passcode)
         #expect(epochs.readable(of: Self.names) == Set(Self.names))
         #expect(epochs.keychain.damage() == [])
     }
 
     func make(_ change: Change) throws {
         switch change {
-        case .rotation: try store.rotateKeys(passcode)
-        case .revocation: try store.rotateKeys(passcode, revokingRecoveryKey: true)
+        case .rotation: try store.keychain.rotateKeys(passcode)
+        case .revocation: try store.keychain.rotateKeys(passcode, revokingRecoveryKey: true)
         case .binding:
             let path = epochs.keychain.folder + "/given.key"
             try Data((0..<32).map { UInt8($0) }).write(to: URL(fileURLWithPath: path))
@@ -54,7 +54,7 @@ private struct Locked {
                 [.posixPermissions: 0o600], ofItemAtPath: path)
             store.close()
             let bound = store.takingDeviceKey(from: path)
-            try bound.rotateKeys(passcode, movingDeviceKeyTo: .keyFile)
+            try bound.keychain.rotateKeys(passcode, movingDeviceKeyTo: .keyFile)
         }
     }
 
@@ -98,9 +98,9 @@ private struct Locked {
     private func `New keys leave a locked keychain locked with what was open`(
         _ change: Locked.Change
     ) throws {
-        try store.lock()
+        try store.keychain.lock()
         try locked.make(change)
-        let status = try store.status()
+        let status = try store.keychain.status()
         #expect(status.state == .locked && status.epoch == 3)
         #expect(status.remaining == nil && status.autoLock == nil)
         #expect(status.hasRecoveryKey == (change == .rotation))
@@ -112,23 +112,23 @@ private struct Locked {
     }
 
     @Test func `New keys leave a locked keychain locked with a device key from elsewhere`() throws {
-        try store.lock()
+        try store.keychain.lock()
         try locked.make(.binding)
         let bound = store.takingDeviceKey(from: epochs.keychain.folder + "/given.key")
         defer { bound.close() }
-        #expect(try bound.status().state == .locked)
-        #expect(try bound.status().deviceKeySource == .keyFile)
+        #expect(try bound.keychain.status().state == .locked)
+        #expect(try bound.keychain.status().deviceKeySource == .keyFile)
         #expect(try bound.value(of: .exact(Locked.open[0]), for: epochs.caller) != nil)
-        try bound.unlock(locked.passcode)
+        try bound.keychain.unlock(locked.passcode)
         #expect(epochs.readable(of: Locked.names) == Set(Locked.names))
     }
 
     @Test(arguments: [Locked.Change.rotation, .revocation])
     private func `New keys leave a keychain before its first unlock`(_ change: Locked.Change) throws
     {
-        try store.lock(all: true)
+        try store.keychain.lock(all: true)
         try locked.make(change)
-        #expect(try store.status().epoch == 3)
+        #expect(try store.keychain.status().epoch == 3)
         #expect(try epochs.state() == .beforeFirstUnlock)
         #expect(try locked.reading().keys == nil)
         try locked.expectWhole()
@@ -136,7 +136,7 @@ private struct Locked {
 
     @Test func `New keys keep the limits of an unlock`() throws {
         try locked.make(.rotation)
-        let status = try store.status()
+        let status = try store.keychain.status()
         #expect(status.state == .unlocked && status.autoLock == .seconds(1_800))
         #expect(try #require(status.remaining) <= .seconds(3_600))
         try locked.expectWhole()
@@ -147,10 +147,10 @@ private struct Locked {
         var count = 0
         let options = EpochOptions { _, _ in
             count += 1
-            if count == 1 { #expect(throws: Never.self) { try store.lock() } }
-            if count == 2 { #expect(throws: Never.self) { try store.lock(all: true) } }
+            if count == 1 { #expect(throws: Never.self) { try store.keychain.lock() } }
+            if count == 2 { #expect(throws: Never.self) { try store.keychain.lock(all: true) } }
         }
-        try store.rotateKeys(locked.passcode, options)
+        try store.keychain.rotateKeys(locked.passcode, options)
         #expect(count > 2)
         #expect(try epochs.state() == .beforeFirstUnlock)
         try locked.expectWhole()
@@ -159,10 +159,10 @@ private struct Locked {
     @Test func `New keys unlock nothing to finish an earlier change`() throws {
         try epochs.addFillers(forWrites: 2)
         try epochs.beginEpoch(locked.passcode)
-        try store.lock()
+        try store.keychain.lock()
         // The next change has no device key to be made with.
         let code = epochs.code {
-            try store.rotateKeys(locked.passcode, movingDeviceKeyTo: .credential)
+            try store.keychain.rotateKeys(locked.passcode, movingDeviceKeyTo: .credential)
         }
         #expect(code == .keyUnavailable)
         #expect(try epochs.state() == .locked)
@@ -172,15 +172,15 @@ private struct Locked {
 
     @Test func `New keys for a locked keychain refuse a wrong passcode and unlock nothing`() throws
     {
-        try store.lock()
+        try store.keychain.lock()
         let wrong = try EpochStore.passcode("wrong")
-        #expect(epochs.code { try store.rotateKeys(wrong) } == .authenticationFailed)
+        #expect(epochs.code { try store.keychain.rotateKeys(wrong) } == .authenticationFailed)
         #expect(try epochs.state() == .locked)
         #expect(epochs.readable(of: Locked.names) == Set(Locked.open))
     }
 
     @Test func `New keys remove the earlier ones from what stays open`() throws {
-        try store.lock()
+        try store.keychain.lock()
         try locked.make(.rotation)
         let keys = try #require(try locked.reading().keys)
         #expect(keys.epochs.map(\.keybag.epoch.rawValue) == [3])
@@ -198,12 +198,12 @@ private struct Locked {
     @Test func `New keys that fail leave an unlocked keychain unlocked within its limits`() throws {
         try locked.putBack { _ in }
         #expect(try epochs.state() == .unlocked)
-        #expect(try locked.store.status().autoLock == .seconds(1_800))
+        #expect(try locked.store.keychain.status().autoLock == .seconds(1_800))
         #expect(epochs.readable(of: Locked.names) == Set(Locked.names))
     }
 
     @Test func `New keys that fail leave a locked keychain locked with what was open`() throws {
-        try locked.store.lock()
+        try locked.store.keychain.lock()
         try locked.putBack { _ in }
         #expect(try epochs.state() == .locked)
         #expect(epochs.readable(of: Locked.names) == Set(Locked.open))
@@ -218,7 +218,7 @@ private struct Locked {
     @Test(arguments: [true, false])
     func `New keys that fail do not undo a full lock during the change`(_ wasUnlocked: Bool) throws
     {
-        if !wasUnlocked { try locked.store.lock() }
+        if !wasUnlocked { try locked.store.keychain.lock() }
         try locked.putBack { try $0.lock(all: true) }
         #expect(try epochs.state() == .beforeFirstUnlock)
         #expect(try locked.reading().keys == nil)

@@ -27,13 +27,13 @@ import ValetKeychainModel
     private var database: String { epochs.keychain.folder + "/keychain.db" }
 
     init() throws {
-        try store.setPasscode(EpochStore.passcode("the passcode"))
+        try store.keychain.setPasscode(EpochStore.passcode("the passcode"))
         try epochs.addItems([.whenUnlocked, .afterFirstUnlock])
     }
 
     private func fail(_ all: Bool = false) -> KeychainFailure? {
         do {
-            try store.lock(all: all)
+            try store.keychain.lock(all: all)
             return nil
         } catch {
             return error
@@ -103,7 +103,7 @@ import ValetKeychainModel
 
     @Test func `Locking a missing keychain is refused`() throws {
         let none = ItemStore(KeychainLocation(folder: epochs.keychain.folder + "/none"))
-        let failure = #expect(throws: KeychainFailure.self) { try none.lock(all: true) }
+        let failure = #expect(throws: KeychainFailure.self) { try none.keychain.lock(all: true) }
         #expect(failure?.code == .itemNotFound)
         #expect(failure?.message.contains("were removed") == false)
         #expect(try epochs.state() == .unlocked)
@@ -116,7 +116,7 @@ import ValetKeychainModel
             let file = URL(fileURLWithPath: epochs.keychain.folder + "/keychain.lock")
             return try Data(contentsOf: file)[(all ? 16 : 32)..<48]
         }
-        try store.lock(all: true)
+        try store.keychain.lock(all: true)
         store.close()
         let before = try marks()
         try with(.damage) { #expect(fail(all)?.code == .keychainDamaged) }

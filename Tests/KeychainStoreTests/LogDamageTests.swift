@@ -71,8 +71,8 @@ import ValetSystem
     @Test func `Without a flipped byte a log loses nothing`() throws {
         try crash { _ in nil }
         #expect(try accounts() == Self.accounts)
-        #expect(store.diagnose().allSatisfy { $0.severity == .fine })
-        #expect(try store.discardDamagedLog() == nil)
+        #expect(store.keychain.diagnose().allSatisfy { $0.severity == .fine })
+        #expect(try store.keychain.discardDamagedLog() == nil)
         #expect(try accounts() == Self.accounts)
     }
 
@@ -87,8 +87,8 @@ import ValetSystem
             { [store] in _ = try store.value(of: .exact("account 0"), for: caller) },
             { [store] in _ = try store.contains(.exact("never there"), for: caller) },
             { [store] in try store.set(Addition(.generic("new"), value: .text("v")), for: caller) },
-            { [store] in _ = try store.rotateKeys(nil) },
-            { [store] in _ = try store.clearQuarantine() },
+            { [store] in _ = try store.keychain.rotateKeys(nil) },
+            { [store] in _ = try store.keychain.clearQuarantine() },
         ]
         for call in calls {
             let refusal = refusal(call)
@@ -96,7 +96,7 @@ import ValetSystem
             #expect(refusal?.message.hasPrefix("the log is damaged: what was stored") == true)
             #expect(refusal?.hint?.contains("--discard-log") == true)
         }
-        #expect(store.diagnose().map(\.severity) == [.damage])
+        #expect(store.keychain.diagnose().map(\.severity) == [.damage])
         #expect(try Data(contentsOf: log) == damaged)
     }
 
@@ -109,7 +109,7 @@ import ValetSystem
     @Test func `A damaged log is discarded on request and kept beside the keychain`() throws {
         try crash { Self.place($0 / 2, 100) }
         let damaged = try Data(contentsOf: log)
-        let kept = try #require(try store.discardDamagedLog())
+        let kept = try #require(try store.keychain.discardDamagedLog())
         #expect(kept == folder + "/keychain.db-wal.damaged")
         #expect(try Data(contentsOf: URL(fileURLWithPath: kept)) == damaged)
         let survivors = try accounts()
@@ -117,7 +117,7 @@ import ValetSystem
         #expect(!survivors.isEmpty && survivors.count < Self.accounts.count)
         try store.set(Addition(.generic("new"), value: .text("value of new")), for: keychain.caller)
         #expect(try accounts() == survivors + ["new"])
-        let warnings = store.diagnose().filter { $0.severity != .fine }
+        let warnings = store.keychain.diagnose().filter { $0.severity != .fine }
         #expect(warnings.map(\.path) == [kept])
     }
 

@@ -87,9 +87,9 @@ import ValetSystem
     func `Deleting many items deletes nothing if a row has to be opened and is locked`(
         _ isFiltered: Bool
     ) throws {
-        try epochs.store.setPasscode(EpochStore.passcode("the passcode"))
+        try epochs.store.keychain.setPasscode(EpochStore.passcode("the passcode"))
         try fill(isSynchronizable: !isFiltered)
-        try epochs.store.lock(all: false)
+        try epochs.store.keychain.lock(all: false)
         var query = query
         if isFiltered { query.attributes[.creationDate] = .date(0) }
         #expect(failure { try keychain.delete(query) } == .locked)
@@ -97,9 +97,9 @@ import ValetSystem
     }
 
     @Test func `Deleting many items needs no key if nothing has to be opened`() throws {
-        try epochs.store.setPasscode(EpochStore.passcode("the passcode"))
+        try epochs.store.keychain.setPasscode(EpochStore.passcode("the passcode"))
         try fill()
-        try epochs.store.lock(all: false)
+        try epochs.store.keychain.lock(all: false)
         var local = query
         local.synchronizable = .localOnly
         #expect(try keychain.delete(local) == Self.count)

@@ -39,7 +39,7 @@ import ValetSystem
     }
 
     private func findings(_ name: String) -> [Finding] {
-        epochs.store.diagnose().filter { $0.path == folder + "/" + name }
+        epochs.store.keychain.diagnose().filter { $0.path == folder + "/" + name }
     }
 
     /// The device key of another keychain, and what that keychain is called.
@@ -48,13 +48,13 @@ import ValetSystem
         try other.add("b")
         let path = other.keychain.folder + "/device/device.key"
         let contents = try #require(FileManager.default.contents(atPath: path))
-        return (contents, try #require(try other.store.status().keychainID))
+        return (contents, try #require(try other.store.keychain.status().keychainID))
     }
 
     /// The epochs of this keychain, from 1 on, each with a device key.
     private func outdatedKey() throws -> Data {
         let old = try #require(contents("device.key"))
-        try epochs.store.rotateKeys(nil)
+        try epochs.store.keychain.rotateKeys(nil)
         return old
     }
 
@@ -66,7 +66,7 @@ import ValetSystem
         plant("device.key.\(Self.number).new-12ab", old)
         plant("device.key.new-3c", old)
         #expect(findings("device.key.new-3c").first?.hint?.contains("valet rotate") == true)
-        try epochs.store.rotateKeys(nil)
+        try epochs.store.keychain.rotateKeys(nil)
         #expect(try names == ["device.key"])
         #expect(try epochs.value("a") == "value of a")
     }
@@ -77,7 +77,7 @@ import ValetSystem
         plant("device.key.\(Self.number).new-1", key.prefix(60))
         plant("device.key.\(Self.number).new-2", key.prefix(5))
         plant("device.key.\(Self.number).new-3", Data())
-        try epochs.store.rotateKeys(nil)
+        try epochs.store.keychain.rotateKeys(nil)
         #expect(try names == ["device.key"])
     }
 
@@ -89,7 +89,7 @@ import ValetSystem
             plant(name, old)
         }
         let before = try names
-        try epochs.store.rotateKeys(nil)
+        try epochs.store.keychain.rotateKeys(nil)
         #expect(try names == before)
         #expect(before.allSatisfy { $0 == "device.key" || contents($0) == old })
         let finding = try #require(findings("device.key.bak").first)
@@ -107,10 +107,10 @@ import ValetSystem
         let strangers = [Data("my notes".utf8), key.prefix(60), damaged, newer, key + key]
         for contents in strangers {
             plant(name, contents)
-            try epochs.store.rotateKeys(nil)
+            try epochs.store.keychain.rotateKeys(nil)
             #expect(self.contents(name) == contents)
             #expect(findings(name).first?.hint?.contains("move it away") == true)
-            #expect(try !epochs.store.status().isErasePending)
+            #expect(try !epochs.store.keychain.status().isErasePending)
         }
     }
 
@@ -120,42 +120,42 @@ import ValetSystem
         epochs.store.close()
         let bound = epochs.store.takingDeviceKey(from: given)
         defer { bound.close() }
-        try bound.rotateKeys(nil, movingDeviceKeyTo: .keyFile)
+        try bound.keychain.rotateKeys(nil, movingDeviceKeyTo: .keyFile)
         #expect(try names == ["given"])
         let (key, owner) = try Self.foreignKey()
         for name in ["device.key", "device.key." + Self.number] { plant(name, key) }
-        try bound.rotateKeys(nil)
+        try bound.keychain.rotateKeys(nil)
         #expect(contents("device.key") == key && contents("device.key." + Self.number) == key)
-        #expect(bound.strayDeviceKeys().isEmpty)
-        let found = bound.diagnose().filter { $0.path == folder + "/device.key" }
+        #expect(bound.keychain.strayDeviceKeys().isEmpty)
+        let found = bound.keychain.diagnose().filter { $0.path == folder + "/device.key" }
         #expect(found.map(\.severity) == [.fine] && found.first?.hint == nil)
         #expect(found.first?.message.contains(owner) == true)
         // Back among them, it leaves the place to its holder.
-        try bound.rotateKeys(nil, movingDeviceKeyTo: .ownFile)
+        try bound.keychain.rotateKeys(nil, movingDeviceKeyTo: .ownFile)
         #expect(contents("device.key") == key)
         #expect(try bound.value(of: .exact("a"), for: epochs.caller) != nil)
     }
 
     @Test func `An old device key stays if the recovery key replaced it`() throws {
-        let text = try epochs.store.createRecoveryKey(nil)
+        let text = try epochs.store.keychain.createRecoveryKey(nil)
         let (key, owner) = try Self.foreignKey()
         plant("device.key", key)
         epochs.store.close()
-        try epochs.store.recover(with: text, settingPasscode: nil)
+        try epochs.store.keychain.recover(with: text, settingPasscode: nil)
         for epoch in 2...4 as ClosedRange<UInt64> {
             #expect(contents("device.key") == key)
             epochs.store.close()
             #expect(try epochs.value("a") == "value of a")
-            let status = try epochs.store.status()
+            let status = try epochs.store.keychain.status()
             #expect(status.epoch == epoch && !status.isErasePending)
             #expect(try names.count == 2)
-            let finding = try #require(epochs.store.strayDeviceKeys().first)
+            let finding = try #require(epochs.store.keychain.strayDeviceKeys().first)
             #expect(finding.message.contains(owner))
             #expect(finding.hint?.contains("rotate") == false)
-            try epochs.store.rotateKeys(nil)
+            try epochs.store.keychain.rotateKeys(nil)
         }
         try FileManager.default.removeItem(atPath: folder + "/device.key")
-        try epochs.store.rotateKeys(nil)
+        try epochs.store.keychain.rotateKeys(nil)
         #expect(try names == ["device.key"])
     }
 
@@ -191,7 +191,10 @@ import ValetSystem
         #expect(contents("device.key") == old && contents(own) == seen)
         let mark = epochs.keychain.folder + "/" + OpenKeychain.erasePendingName
         #expect(FileManager.default.fileExists(atPath: mark))
-        #expect(epochs.store.strayDeviceKeys().allSatisfy { $0.hint?.contains("erase it") != true })
+        #expect(
+            epochs.store.keychain.strayDeviceKeys().allSatisfy {
+                $0.hint?.contains("erase it") != true
+            })
         plant(own, new)
         try epochs.add("b")
         epochs.store.close()
@@ -208,7 +211,7 @@ import ValetSystem
             atPath: folder + "/device.key." + oldID.joined(), withIntermediateDirectories: false)
         try epochs.finishEpoch()
         #expect(try names == ["device.key", "device.key." + oldID.joined()])
-        #expect(try !epochs.store.status().isErasePending)
+        #expect(try !epochs.store.keychain.status().isErasePending)
         epochs.store.close()
         #expect(try epochs.value("a") == "value of a")
     }
@@ -218,7 +221,7 @@ import ValetSystem
         key[50] ^= 1
         plant("device.key", key)
         epochs.store.close()
-        #expect(epochs.store.strayDeviceKeys().isEmpty)
+        #expect(epochs.store.keychain.strayDeviceKeys().isEmpty)
         #expect(findings("device.key").allSatisfy { $0.hint?.contains("shred") != true })
     }
 }

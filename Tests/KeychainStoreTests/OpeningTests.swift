@@ -71,8 +71,8 @@ import ValetSystem
         #expect(failure { try keychain.add(.generic("b")) } == .incomplete)
         #expect(failure { try keychain.set(.generic("a"), "w") } == .incomplete)
         #expect(failure { try keychain.delete(.exact("a")) } == .incomplete)
-        #expect(try keychain.store.status().state == .incomplete)
-        #expect(keychain.store.diagnose().contains { $0.severity == .broken })
+        #expect(try keychain.store.keychain.status().state == .incomplete)
+        #expect(keychain.store.keychain.diagnose().contains { $0.severity == .broken })
         // Looking may leave SQLite's own two files behind.
         #expect(
             Set(files).subtracting(before).isSubset(of: ["keychain.db-wal", "keychain.db-shm"]))
@@ -134,7 +134,7 @@ import ValetSystem
         let before = try Data(contentsOf: URL(fileURLWithPath: path("keychain.db")))
         #expect(failure { _ = try keychain.value(.exact("a")) } == .keyUnavailable)
         #expect(failure { try keychain.set(.generic("a"), "w") } == .keyUnavailable)
-        #expect(try keychain.store.status().state == .keyUnavailable)
+        #expect(try keychain.store.keychain.status().state == .keyUnavailable)
         keychain.reopen()
         #expect(try Data(contentsOf: URL(fileURLWithPath: path("keychain.db"))) == before)
         try manager.removeItem(atPath: path("device/device.key"))
@@ -203,7 +203,7 @@ import ValetSystem
     @Test func `An opened keychain describes itself`() throws {
         try keychain.add(.generic("b", isSynchronizable: true))
         try keychain.delete(.exact("b", .any))
-        let status = try keychain.store.status()
+        let status = try keychain.store.keychain.status()
         #expect(status.state == .noPasscode)
         #expect(status.level == .file)
         #expect(status.itemCount == 1)
@@ -231,13 +231,13 @@ import ValetSystem
         keychain.reopen()
         try write("d", "/usr/bin/one")
         #expect(try keychain.number("SELECT count(*) FROM program") == 1)
-        #expect(keychain.store.diagnose().allSatisfy { $0.severity == .fine })
+        #expect(keychain.store.keychain.diagnose().allSatisfy { $0.severity == .fine })
     }
 
     @Test func `The record of programs warns of two programs with one name`() throws {
         try write("a", "/usr/bin/one")
         try write("b", "/usr/bin/two")
-        let warnings = keychain.store.diagnose().filter { $0.severity == .warning }
+        let warnings = keychain.store.keychain.diagnose().filter { $0.severity == .warning }
         #expect(warnings.count == 1)
         #expect(warnings.first?.message.contains("/usr/bin/one, /usr/bin/two") == true)
     }

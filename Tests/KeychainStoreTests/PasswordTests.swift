@@ -87,7 +87,7 @@ import ValetSecretMemory
     }
 
     @Test func `A sealed item that requires the user needs password and proof`() throws {
-        try epochs.store.setPasscode(EpochStore.passcode(EpochStore.typed))
+        try epochs.store.keychain.setPasscode(EpochStore.passcode(EpochStore.typed))
         let joined: [AccessControl.Constraints] = [
             .devicePasscode, .userPresence, [.biometryAny, .or, .devicePasscode],
             [.biometryAny, .and, .devicePasscode],
@@ -110,17 +110,17 @@ import ValetSecretMemory
     @Test func `A sealed item keeps its box through every change of keys`() throws {
         let item = try epochs.addSealed("a")
         let box = try epochs.box(item)
-        try epochs.store.rotateKeys(nil)
+        try epochs.store.keychain.rotateKeys(nil)
         #expect(try epochs.box(item) == box)
         #expect(try epochs.open("a") == .value("value of a"))
         let passcode = try EpochStore.passcode(EpochStore.typed)
-        try epochs.store.setPasscode(passcode)
+        try epochs.store.keychain.setPasscode(passcode)
         try epochs.addSealed("b", under: "own", .devicePasscode)
         #expect(try epochs.open("a") == .value("value of a"))
-        try epochs.store.rotateKeys(passcode)
+        try epochs.store.keychain.rotateKeys(passcode)
         let proof = try epochs.passcodeProof()
         #expect(try epochs.open("b", "own", proof) == .value("value of b"))
-        try epochs.store.removePasscode(passcode)
+        try epochs.store.keychain.removePasscode(passcode)
         #expect(try epochs.box(item) == box)
         #expect(try epochs.open("a") == .value("value of a"))
         #expect(try epochs.open("b") == .failed(.itemNotFound))
@@ -142,7 +142,7 @@ import ValetSecretMemory
 
     @Test func `Doctor reports a sealed item without opening it`() throws {
         try epochs.addSealed("a")
-        let messages = epochs.store.diagnose().map(\.message)
+        let messages = epochs.store.keychain.diagnose().map(\.message)
         #expect(
             messages.contains("values that need the user or a password, not opened here: 1"))
         #expect(epochs.keychain.damage().isEmpty)

@@ -84,7 +84,7 @@ import ValetSealing
         let epochs = EpochStore()
         try epochs.addItems([.whenUnlocked, .afterFirstUnlock])
         let before = Set(try epochs.keychain.rows().map(\.place.service))
-        try epochs.store.setPasscode(EpochStore.passcode("the passcode"))
+        try epochs.store.keychain.setPasscode(EpochStore.passcode("the passcode"))
         let after = Set(try epochs.keychain.rows().map(\.place.service))
         #expect(before.isDisjoint(with: after) && after.count == before.count)
         #expect(
@@ -178,7 +178,7 @@ import ValetSealing
         let hash = isService ? row.serviceHash : row.header.placeHash
         keychain.reopen()
         try flip(Data(hash.bytes), in: name)
-        let repair = try keychain.store.repairIndexes()
+        let repair = try keychain.store.keychain.repairIndexes()
         #expect(repair.rowCount == 4 && repair.supersededCount == 0)
         check("one", isWhole: true)
         check("two", isWhole: true)
@@ -192,7 +192,7 @@ import ValetSealing
         try keychain.set(.generic("a", service: "one"), "newer")
         try keychain.set(.generic("c", service: "one"), "c of one")
         #expect(try keychain.number("SELECT count(*) FROM place NOT INDEXED") == 3)
-        let repair = try keychain.store.repairIndexes()
+        let repair = try keychain.store.keychain.repairIndexes()
         #expect(repair.rowCount == 5 && repair.supersededCount == 1)
         #expect(try keychain.number("SELECT count(*) FROM place NOT INDEXED") == 2)
         #expect(Set(texts("one")) == ["newer", "b of one", "c of one"])

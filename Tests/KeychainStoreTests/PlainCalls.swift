@@ -16,7 +16,7 @@ extension ItemStore {
     func get<Found>(_ result: ItemResult<Found>) throws(KeychainFailure) -> Found {
         switch result {
         case .found(let found): return found
-        case .absent: throw notFound("test")
+        case .absent: throw keychain.notFound("test")
         case .needsPerson: throw KeychainFailure(.interactionNotAllowed, during: "test")
         }
     }

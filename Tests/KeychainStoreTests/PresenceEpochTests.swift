@@ -55,15 +55,15 @@ import ValetSystem
     }
 
     @Test func `Items that need the user follow a change of passcode`() throws {
-        try epochs.store.changePasscode(first, to: EpochStore.passcode(Self.second))
-        #expect(try !epochs.store.status().isRotating)
+        try epochs.store.keychain.changePasscode(first, to: EpochStore.passcode(Self.second))
+        #expect(try !epochs.store.keychain.status().isRotating)
         try expectAll(Self.second)
     }
 
     @Test func `Items that need the user follow a rotation and need a new proof`() throws {
         let old = try epochs.passcodeProof()
-        try epochs.store.rotateKeys(first)
-        #expect(try !epochs.store.status().isRotating)
+        try epochs.store.keychain.rotateKeys(first)
+        #expect(try !epochs.store.keychain.status().isRotating)
         #expect(epochs.read("passcode", old).isDemand)
         try expectAll()
     }
@@ -94,15 +94,15 @@ import ValetSystem
             try EpochFinisher(keychain: keys.keychain).finish(before: .never)
         }
         #expect(!isDone)
-        #expect(try epochs.store.status().isRotating)
+        #expect(try epochs.store.keychain.status().isRotating)
         #expect(try epochs.rowCounts() == [5, 1])
         // Writers help with what they can, and are not kept waiting by what they cannot.
         for number in 0..<3 { try epochs.add("\(number)") }
         #expect(try epochs.rowCounts() == [5, 4])
-        #expect(try epochs.store.status().isRotating)
+        #expect(try epochs.store.keychain.status().isRotating)
         try expectAll()
-        try epochs.store.unlock(first)
-        #expect(try !epochs.store.status().isRotating)
+        try epochs.store.keychain.unlock(first)
+        #expect(try !epochs.store.keychain.status().isRotating)
         try expectAll()
     }
 
@@ -117,7 +117,9 @@ import ValetSystem
         }
         #expect(kept == nil)
         #expect(
-            epochs.code { try epochs.store.changePasscode(EpochStore.passcode("wrong"), to: first) }
+            epochs.code {
+                try epochs.store.keychain.changePasscode(EpochStore.passcode("wrong"), to: first)
+            }
                 == .authenticationFailed)
         let after = try epochs.store.perform(.keys, "test") { keys in
             keys.keychain.takeProofForResealing()
@@ -127,11 +129,11 @@ import ValetSystem
 
     @Test func `Items that need the user wait for the passcode in a locked keychain`() throws {
         try epochs.beginEpoch(first)
-        try epochs.store.lock(all: true)
+        try epochs.store.keychain.lock(all: true)
         try forget()
         #expect(epochs.read("passcode") == .failed(.locked))
-        try epochs.store.unlock(first)
-        #expect(try !epochs.store.status().isRotating)
+        try epochs.store.keychain.unlock(first)
+        #expect(try !epochs.store.keychain.status().isRotating)
         try expectAll()
     }
 
@@ -167,8 +169,8 @@ import ValetSystem
         #expect(try epochs.delete(.exact("person")) == 1)
         let proof = try epochs.passcodeProof()
         #expect(epochs.read("passcode", proof) == .value("second"))
-        try epochs.store.unlock(first)
-        #expect(try !epochs.store.status().isRotating)
+        try epochs.store.keychain.unlock(first)
+        #expect(try !epochs.store.keychain.status().isRotating)
         #expect(epochs.read("passcode", try epochs.passcodeProof()) == .value("second"))
         #expect(epochs.read("person") == .failed(.itemNotFound))
     }
@@ -176,36 +178,36 @@ import ValetSystem
     @Test func `Items that need the user are finished before the next change of keys`() throws {
         try epochs.beginEpoch(first)
         try forget()
-        try epochs.store.changePasscode(first, to: EpochStore.passcode(Self.second))
-        #expect(try !epochs.store.status().isRotating)
+        try epochs.store.keychain.changePasscode(first, to: EpochStore.passcode(Self.second))
+        #expect(try !epochs.store.keychain.status().isRotating)
         try expectAll(Self.second)
     }
 
     /// spec/secitem.md §10.7.
     @Test func `Items that need the user end with the passcode and are counted first`() throws {
         try epochs.add("class", as: .whenPasscodeSetThisDeviceOnly)
-        #expect(try epochs.store.itemsThatNeedPasscode() == 6)
-        try epochs.store.removePasscode(first)
+        #expect(try epochs.store.keychain.itemsThatNeedPasscode() == 6)
+        try epochs.store.keychain.removePasscode(first)
         for account in accessControls.keys {
             #expect(epochs.read(account) == .failed(.itemNotFound))
         }
         #expect(try epochs.value("plain") == "value of plain")
-        #expect(try epochs.store.status().itemCount == 1)
+        #expect(try epochs.store.keychain.status().itemCount == 1)
         #expect(epochs.keychain.damage() == [])
-        try epochs.store.setPasscode(first)
+        try epochs.store.keychain.setPasscode(first)
         #expect(epochs.read("person") == .failed(.itemNotFound))
     }
 
     /// docs/FORMAT.md §4.6.
     @Test func `A recovery loses the items that only the passcode opens`() throws {
-        let paper = try epochs.store.createRecoveryKey(first)
-        try epochs.store.lock(all: true)
+        let paper = try epochs.store.keychain.createRecoveryKey(first)
+        try epochs.store.keychain.lock(all: true)
         // akpu and pair passcode are one item here; the pair `person` comes back.
-        #expect(try epochs.store.itemsLostByRecovery().count == 1)
-        #expect(try epochs.store.itemsLostByRecovery(settingPasscode: false).count == 5)
-        try epochs.store.recover(
+        #expect(try epochs.store.keychain.itemsLostByRecovery().count == 1)
+        #expect(try epochs.store.keychain.itemsLostByRecovery(settingPasscode: false).count == 5)
+        try epochs.store.keychain.recover(
             with: paper, settingPasscode: EpochStore.passcode(Self.second))
-        #expect(try !epochs.store.status().isRotating)
+        #expect(try !epochs.store.keychain.status().isRotating)
         let proof = try epochs.passcodeProof(Self.second)
         #expect(epochs.read("person", proof) == .value("value of person"))
         let finger = try epochs.fingerProof()
@@ -213,14 +215,14 @@ import ValetSystem
             #expect(epochs.read(account, finger) == .value("value of \(account)"))
         }
         #expect(epochs.read("passcode", proof) == .failed(.itemNotFound))
-        #expect(try epochs.store.status().quarantinedRowCount == 1)
+        #expect(try epochs.store.keychain.status().quarantinedRowCount == 1)
         #expect(try epochs.value("plain") == "value of plain")
     }
 
     @Test func `A recovery without a new passcode ends the items that need the user`() throws {
-        let paper = try epochs.store.createRecoveryKey(first)
-        try epochs.store.recover(with: paper, settingPasscode: nil)
-        #expect(try epochs.store.status().itemCount == 1)
+        let paper = try epochs.store.keychain.createRecoveryKey(first)
+        try epochs.store.keychain.recover(with: paper, settingPasscode: nil)
+        #expect(try epochs.store.keychain.status().itemCount == 1)
         #expect(try epochs.value("plain") == "value of plain")
         #expect(epochs.keychain.damage() == [])
     }

@@ -113,7 +113,7 @@ import ValetSystem
     @Test func `A presence seal needs its class key and the proof`() throws {
         try epochs.add("ck", EpochStore.accessControl(.userPresence, as: .afterFirstUnlock))
         let finger = try epochs.fingerProof()
-        try epochs.store.lock()
+        try epochs.store.keychain.lock()
         #expect(epochs.read("1", finger) == .failed(.locked))
         #expect(epochs.read("ck").isDemand)
         #expect(epochs.code { _ = try epochs.fingerProof() } == .locked)

@@ -27,7 +27,7 @@ extension EpochStore {
     /// A keychain with a passcode.
     static func withPasscode() throws -> EpochStore {
         let epochs = EpochStore()
-        try epochs.store.setPasscode(passcode(typed))
+        try epochs.store.keychain.setPasscode(passcode(typed))
         return epochs
     }
 

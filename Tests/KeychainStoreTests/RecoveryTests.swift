@@ -27,10 +27,10 @@ import ValetSystem
 
     init() throws {
         old = try EpochStore.passcode("forgotten")
-        try epochs.store.setPasscode(old)
+        try epochs.store.keychain.setPasscode(old)
         try epochs.addFillers(forWrites: 8)
         try epochs.addItems(ProtectionClass.allCases)
-        text = try epochs.store.createRecoveryKey(old)
+        text = try epochs.store.keychain.createRecoveryKey(old)
         try epochs.beginEpoch(old)
         // One item of the newer epoch, and all others of the older.
         try epochs.update(.exact(Self.names[0]), ItemChanges(), "value of \(Self.names[0])")
@@ -66,32 +66,32 @@ import ValetSystem
     }
 
     @Test func `A recovery killed after its transaction has keys that nobody knows`() throws {
-        let epoch = try #require(try epochs.store.status().epoch)
+        let epoch = try #require(try epochs.store.keychain.status().epoch)
         try beginRecovery(EpochStore.passcode("new passcode"))
-        #expect(try epochs.store.status().epoch == epoch + 1)
+        #expect(try epochs.store.keychain.status().epoch == epoch + 1)
         // The oldest of the three is gone with its rows.
         #expect(try keybagEpochs == [epoch + 1, epoch])
         let kept = Set(Self.names).subtracting([Self.lost])
         #expect(epochs.readable(of: Self.names) == kept)
         try epochs.add("new")
-        try epochs.store.lock(all: true)
-        #expect(epochs.code { try epochs.store.unlock(old) } == .authenticationFailed)
-        try epochs.store.unlock(EpochStore.passcode("new passcode"))
-        #expect(try !epochs.store.status().isRotating)
+        try epochs.store.keychain.lock(all: true)
+        #expect(epochs.code { try epochs.store.keychain.unlock(old) } == .authenticationFailed)
+        try epochs.store.keychain.unlock(EpochStore.passcode("new passcode"))
+        #expect(try !epochs.store.keychain.status().isRotating)
         #expect(epochs.readable(of: Self.names + ["new"]) == kept.union(["new"]))
         // One of each epoch before may be set aside: the item that needs the old passcode.
-        #expect(try epochs.store.status().quarantinedRowCount == 1)
+        #expect(try epochs.store.keychain.status().quarantinedRowCount == 1)
         #expect(epochs.keychain.damage() == [])
     }
 
     @Test func `A recovery in the middle of a change of keys restores everything that it opens`()
         throws
     {
-        try epochs.store.lock(all: true)
-        let epoch = try #require(try epochs.store.status().epoch)
-        let count = try #require(try epochs.store.status().itemCount)
-        try epochs.store.recover(with: text, settingPasscode: nil)
-        let status = try epochs.store.status()
+        try epochs.store.keychain.lock(all: true)
+        let epoch = try #require(try epochs.store.keychain.status().epoch)
+        let count = try #require(try epochs.store.keychain.status().itemCount)
+        try epochs.store.keychain.recover(with: text, settingPasscode: nil)
+        let status = try epochs.store.keychain.status()
         #expect(status.state == .noPasscode && status.epoch == epoch + 1)
         #expect(!status.isRotating && !status.isErasePending)
         #expect(status.itemCount == count - 1)
@@ -102,16 +102,16 @@ import ValetSystem
     @Test func `A recovery in the middle of a change of keys sets aside what needs the device key`()
         throws
     {
-        try epochs.store.lock(all: true)
+        try epochs.store.keychain.lock(all: true)
         for name in try FileManager.default.contentsOfDirectory(
             atPath: epochs.keychain.folder + "/device")
         { try FileManager.default.removeItem(atPath: epochs.keychain.folder + "/device/" + name) }
         epochs.store.close()
         let new = try EpochStore.passcode("new passcode")
-        try epochs.store.recover(with: text, settingPasscode: new)
+        try epochs.store.keychain.recover(with: text, settingPasscode: new)
         let migratable = ProtectionClass.allCases.filter { !$0.isThisDeviceOnly }.map { "\($0)" }
         #expect(epochs.readable(of: Self.names) == Set(migratable))
-        #expect(try epochs.store.status().quarantinedRowCount == 4)
+        #expect(try epochs.store.keychain.status().quarantinedRowCount == 4)
         #expect(epochs.keychain.damage() == [])
     }
 }
@@ -124,19 +124,19 @@ import ValetSystem
 
     init() throws {
         passcode = try EpochStore.passcode("the passcode")
-        try epochs.store.setPasscode(passcode)
+        try epochs.store.keychain.setPasscode(passcode)
         try epochs.addItems(ProtectionClass.allCases)
     }
 
     private func recover(with text: borrowing SecretBytes) throws {
-        try epochs.store.recover(with: text, settingPasscode: nil)
+        try epochs.store.keychain.recover(with: text, settingPasscode: nil)
         #expect(epochs.readable(of: Self.open) == Set(Self.open))
     }
 
     @Test func `Creating a recovery key leaves a locked keychain locked with what was open`() throws
     {
-        try epochs.store.lock()
-        let text = try epochs.store.createRecoveryKey(passcode)
+        try epochs.store.keychain.lock()
+        let text = try epochs.store.keychain.createRecoveryKey(passcode)
         #expect(try epochs.state() == .locked)
         let names = ProtectionClass.allCases.map { "\($0)" }
         #expect(epochs.readable(of: names) == Set(Self.open))
@@ -144,8 +144,8 @@ import ValetSystem
     }
 
     @Test func `Creating a recovery key leaves a keychain before its first unlock`() throws {
-        try epochs.store.lock(all: true)
-        let text = try epochs.store.createRecoveryKey(passcode)
+        try epochs.store.keychain.lock(all: true)
+        let text = try epochs.store.keychain.createRecoveryKey(passcode)
         #expect(try epochs.state() == .beforeFirstUnlock)
         try recover(with: text)
     }
@@ -156,10 +156,10 @@ import ValetSystem
     {
         try epochs.addFillers(forWrites: 8)
         try epochs.beginEpoch(passcode)
-        try epochs.store.lock()
-        let text = try epochs.store.createRecoveryKey(passcode)
+        try epochs.store.keychain.lock()
+        let text = try epochs.store.keychain.createRecoveryKey(passcode)
         #expect(try epochs.state() == .locked)
-        #expect(try epochs.store.status().isRotating)
+        #expect(try epochs.store.keychain.status().isRotating)
         try recover(with: text)
     }
 
@@ -171,13 +171,13 @@ import ValetSystem
         let codes = Mutex<Set<KeychainFailure.Code?>>([])
         Thread.detachNewThread {
             while !isOver.load(ordering: .relaxed) {
-                let code = failure { try other.rotateKeys(passcode) }
+                let code = failure { try other.keychain.rotateKeys(passcode) }
                 codes.withLock { _ = $0.insert(code) }
             }
             hasEnded.signal()
         }
         for _ in 0..<6 {
-            let code = failure { _ = try epochs.store.createRecoveryKey(passcode) }
+            let code = failure { _ = try epochs.store.keychain.createRecoveryKey(passcode) }
             codes.withLock { _ = $0.insert(code) }
         }
         isOver.store(true, ordering: .relaxed)
@@ -188,11 +188,12 @@ import ValetSystem
     }
 
     @Test func `Creating a recovery key refuses a wrong passcode and changes nothing`() throws {
-        try epochs.store.lock()
+        try epochs.store.keychain.lock()
         let wrong = try EpochStore.passcode("wrong")
         #expect(
-            epochs.code { _ = try epochs.store.createRecoveryKey(wrong) } == .authenticationFailed)
-        #expect(try !epochs.store.status().hasRecoveryKey)
+            epochs.code { _ = try epochs.store.keychain.createRecoveryKey(wrong) }
+                == .authenticationFailed)
+        #expect(try !epochs.store.keychain.status().hasRecoveryKey)
         #expect(try epochs.state() == .locked)
     }
 }

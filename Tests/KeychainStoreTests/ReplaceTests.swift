@@ -48,7 +48,7 @@ import ValetKeychainModel
         try keychain.tamper(sql, item.parameter)
         try replace(.exact("a"), .generic("a"), "new")
         #expect(try keychain.value(.exact("a")) == "new")
-        #expect(try keychain.store.status().quarantinedRowCount == 1)
+        #expect(try keychain.store.keychain.status().quarantinedRowCount == 1)
     }
 
     @Test func `A failed replacement changes nothing`() throws {

@@ -88,10 +88,10 @@ import ValetKeychainModel
         defer { remove() }
         try makeOther()
         try set("ours")
-        #expect(try store.status().state == .noPasscode)
+        #expect(try store.keychain.status().state == .noPasscode)
         try rename("home", "gone")
         Thread.sleep(forTimeInterval: 0.11)
-        #expect(try store.status().state == .absent)
+        #expect(try store.keychain.status().state == .absent)
         #expect(try accounts() == [])
         try rename("other", "home")
         #expect(try accounts() == ["theirs"])
@@ -101,15 +101,15 @@ import ValetKeychainModel
         defer { remove() }
         try makeOther()
         try set("ours")
-        try store.setPasscode(EpochStore.passcode("one"))
+        try store.keychain.setPasscode(EpochStore.passcode("one"))
         try rename("home", "gone")
         try rename("other", "home")
         // Their keychain has no passcode yet.
-        try store.setPasscode(EpochStore.passcode("two"))
+        try store.keychain.setPasscode(EpochStore.passcode("two"))
         #expect(try accounts() == ["theirs"])
-        try store.lock(all: true)
-        try store.unlock(EpochStore.passcode("two"))
+        try store.keychain.lock(all: true)
+        try store.keychain.unlock(EpochStore.passcode("two"))
         #expect(try accounts() == ["theirs"])
-        try store.lock(all: true)
+        try store.keychain.lock(all: true)
     }
 }

@@ -52,7 +52,7 @@ final class Counter: Sendable {
 
     /// The code of a restore of `backup`, which was opened when it was good.
     private func code(_ backup: OpenedBackup) -> KeychainFailure.Code? {
-        failure { _ = try keychain.store.restore(backup, .replace) }
+        failure { _ = try keychain.store.keychain.restore(backup, .replace) }
     }
 
     @Test func `Restoring a backup changes nothing if any of its regions is damaged`() throws {
@@ -65,7 +65,7 @@ final class Counter: Sendable {
             try file.put([good[place]], at: place)
         }
         try expectNoChange()
-        #expect(try keychain.store.restore(backup, .replace).replacedCount == 1)
+        #expect(try keychain.store.keychain.restore(backup, .replace).replacedCount == 1)
     }
 
     @Test(arguments: [0, 8, 9, 10, 34, 50, 54, 58, 59, 100, 180, 204, 235])
@@ -109,7 +109,7 @@ final class Counter: Sendable {
         let outcome = Mutex<KeychainFailure.Code?>(nil)
         let store = keychain.store
         Thread {
-            let code = failure { _ = try store.restore(backup, .replace) }
+            let code = failure { _ = try store.keychain.restore(backup, .replace) }
             outcome.withLock { $0 = code }
             isDone.set()
         }.start()

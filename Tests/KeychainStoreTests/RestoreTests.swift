@@ -117,10 +117,10 @@ import ValetKeychainModel
             "UPDATE item SET secret = zeroblob(72) WHERE number = ?1", item.parameter)
         let expected = RestoreReport(repairedCount: 1)
         #expect(try keychain.restore(file, policy, isDryRun: true) == expected)
-        #expect(try keychain.store.status().quarantinedRowCount == 0)
+        #expect(try keychain.store.keychain.status().quarantinedRowCount == 0)
         #expect(try keychain.restore(file, policy) == expected)
         #expect(try keychain.value(.exact("a")) == "good")
-        #expect(try keychain.store.status().quarantinedRowCount == 1)
+        #expect(try keychain.store.keychain.status().quarantinedRowCount == 1)
         #expect(keychain.damage() == [])
     }
 

@@ -205,17 +205,17 @@ import ValetTestValues
     @Test func `A write after a lock does not share a commit with one before it`() throws {
         let lockable = EpochStore()
         let (store, caller) = (lockable.store, lockable.caller)
-        try store.setPasscode(EpochStore.passcode("the passcode"))
+        try store.keychain.setPasscode(EpochStore.passcode("the passcode"))
         try store.set(Addition(.generic("old"), value: nil), for: caller)
         let crowd = try Crowd(store, caller)
         try crowd.lead { access in
             try access.set(Addition(.generic("before"), value: nil), for: caller)
         }
-        try store.lock(all: false)
+        try store.keychain.lock(all: false)
         try crowd.set("after")
         try crowd.go()
         #expect(crowd.codes == ["after": .locked])
-        try store.unlock(EpochStore.passcode("the passcode"))
+        try store.keychain.unlock(EpochStore.passcode("the passcode"))
         #expect(try store.contains(.exact("before"), for: caller))
         #expect(try !store.contains(.exact("after"), for: caller))
     }

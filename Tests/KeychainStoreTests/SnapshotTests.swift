@@ -113,7 +113,7 @@ import ValetSecretMemory
         passcode = try EpochStore.passcode("correct")
         try keychain.add("a")
         try keychain.add("b")
-        try keychain.store.setPasscode(passcode)
+        try keychain.store.keychain.setPasscode(passcode)
     }
 
     private func changes(_ snapshot: inout ServiceSnapshot) throws -> Set<AccountChange> {
@@ -126,28 +126,28 @@ import ValetSecretMemory
 
     @Test func `New keys are not reported as changes of items`() throws {
         var snapshot = try snapshot()
-        try keychain.store.rotateKeys(passcode)
+        try keychain.store.keychain.rotateKeys(passcode)
         #expect(try changes(&snapshot) == [])
     }
 
     @Test func `A removed known item is reported by name while locked`() throws {
         var snapshot = try snapshot()
-        try keychain.store.lock(all: false)
+        try keychain.store.keychain.lock(all: false)
         _ = try keychain.store.delete(.exact("a"), for: keychain.caller)
         #expect(try changes(&snapshot) == [.removed(.text("a"))])
     }
 
     @Test func `A removed unknown item is reported without a name while locked`() throws {
-        try keychain.store.lock(all: false)
+        try keychain.store.keychain.lock(all: false)
         var snapshot = try snapshot()
         _ = try keychain.store.delete(.exact("a"), for: keychain.caller)
         #expect(try changes(&snapshot) == [.removedUnknown])
     }
 
     @Test func `An unlock is not reported as a change of items`() throws {
-        try keychain.store.lock(all: false)
+        try keychain.store.keychain.lock(all: false)
         var snapshot = try snapshot()
-        try keychain.store.unlock(passcode)
+        try keychain.store.keychain.unlock(passcode)
         #expect(try changes(&snapshot) == [])
         _ = try keychain.store.delete(.exact("a"), for: keychain.caller)
         #expect(try changes(&snapshot) == [.removed(.text("a"))])
@@ -156,18 +156,18 @@ import ValetSecretMemory
     @Test func `Changes before the first unlock are reported later`() throws {
         var snapshot = try snapshot()
         try keychain.add("c")
-        try keychain.store.lock(all: true)
+        try keychain.store.keychain.lock(all: true)
         #expect(keychain.code { _ = try changes(&snapshot) } == .locked)
-        try keychain.store.unlock(passcode)
+        try keychain.store.keychain.unlock(passcode)
         #expect(try changes(&snapshot) == [.stored(.text("c"))])
     }
 
     @Test func `A change is reported once it can be read`() throws {
         var snapshot = try snapshot()
         try keychain.add("c")
-        try keychain.store.lock(all: false)
+        try keychain.store.keychain.lock(all: false)
         #expect(try changes(&snapshot) == [])
-        try keychain.store.unlock(passcode)
+        try keychain.store.keychain.unlock(passcode)
         #expect(try changes(&snapshot) == [.stored(.text("c"))])
     }
 }

@@ -85,7 +85,7 @@ extension TestStore {
 
     /// What `doctor` says is damaged.
     func damage() -> [String] {
-        store.diagnose().filter { $0.severity == .damage }.map(\.message)
+        store.keychain.diagnose().filter { $0.severity == .damage }.map(\.message)
     }
 }
 

@@ -105,7 +105,7 @@ import ValetSecretMemory
         let code = failure { try change(items) }
         #expect(code == .damaged || code == .itemNotFound)
         #expect(try keychain.item(.exact("a"))?.protectionClass == .whenUnlocked)
-        #expect(try keychain.store.status().quarantinedRowCount == 0)
+        #expect(try keychain.store.keychain.status().quarantinedRowCount == 0)
     }
 
     @Test func `Changing the class of items does nothing if the class is not available`() throws {
@@ -175,14 +175,14 @@ import ValetSecretMemory
     {
         try epochs.add("a")
         let version = try version("a")
-        try epochs.store.lock(all: false)
+        try epochs.store.keychain.lock(all: false)
         let change = ItemTransfer.Change(
             version, to: .generic("a", as: .afterFirstUnlock), value: nil)
         let code = epochs.code {
             try epochs.store.perform(ItemTransfer(changes: [change]), for: epochs.caller)
         }
         #expect(code == .locked)
-        try epochs.store.unlock(EpochStore.passcode(EpochStore.typed))
+        try epochs.store.keychain.unlock(EpochStore.passcode(EpochStore.typed))
         #expect(try epochs.value("a") == "value of a")
     }
 }

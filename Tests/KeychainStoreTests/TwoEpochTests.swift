@@ -29,7 +29,7 @@ import ValetSystem
     private func expectTwoEpochs() throws {
         let counts = try epochs.rowCounts()
         #expect(counts[0] >= 2 && counts[1] >= 1, "\(counts)")
-        #expect(try epochs.store.status().isRotating)
+        #expect(try epochs.store.keychain.status().isRotating)
     }
 
     /// Both before and after the change has come to its end.
@@ -40,7 +40,7 @@ import ValetSystem
         try body()
         #expect(try epochs.rowCounts()[0] == 0)
         #expect(epochs.keychain.damage() == [])
-        #expect(try epochs.store.status().quarantinedRowCount == 0)
+        #expect(try epochs.store.keychain.status().quarantinedRowCount == 0)
     }
 
     @Test func `Items of two epochs are read by name, by query and all at once`() throws {
@@ -256,6 +256,6 @@ import ValetSystem
         #expect(try epochs.named("a") == "new")
         try epochs.finishEpoch()
         #expect(try epochs.accounts(Self.service) == ["b", "c", "a"])
-        #expect(try epochs.store.status().quarantinedRowCount == 1)
+        #expect(try epochs.store.keychain.status().quarantinedRowCount == 1)
     }
 }

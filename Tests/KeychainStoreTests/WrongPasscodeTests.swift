@@ -11,7 +11,7 @@ import ValetKeychainModel
 @Suite struct `Wrong passcodes` {
     private func keychain() throws -> EpochStore {
         let epochs = EpochStore()
-        try epochs.store.setPasscode(EpochStore.passcode("the passcode"))
+        try epochs.store.keychain.setPasscode(EpochStore.passcode("the passcode"))
         return epochs
     }
 
@@ -28,17 +28,17 @@ import ValetKeychainModel
         let wrong = try EpochStore.passcode("another passcode")
         let right = try EpochStore.passcode("the passcode")
         let calls: [() throws -> Void] = [
-            { try mine.store.unlock(wrong) },
-            { try mine.store.rotateKeys(wrong) },
-            { try mine.store.changePasscode(wrong, to: right) },
-            { try mine.store.removePasscode(wrong) },
+            { try mine.store.keychain.unlock(wrong) },
+            { try mine.store.keychain.rotateKeys(wrong) },
+            { try mine.store.keychain.changePasscode(wrong, to: right) },
+            { try mine.store.keychain.removePasscode(wrong) },
         ]
         for (index, call) in calls.enumerated() {
             #expect(mine.code(call) == .authenticationFailed)
             #expect(try wrongCount(mine) == index + 1)
         }
         #expect(try wrongCount(other) == 0)
-        try mine.store.unlock(right)
+        try mine.store.keychain.unlock(right)
         #expect(try wrongCount(mine) == 0)
     }
 

@@ -17,12 +17,12 @@ private enum KeychainEvent: String, CaseIterable {
         let new = try StateFixture.typed("the next passcode")
         switch self {
         case .unlock: try fixture.unlock()
-        case .unlockWrongly: try store.unlock(StateFixture.typed("another passcode"))
-        case .lock: try store.lock()
-        case .lockAll: try store.lock(all: true)
-        case .setPasscode: try store.setPasscode(new)
-        case .changePasscode: try store.changePasscode(fixture.typedPasscode, to: new)
-        case .removePasscode: try store.removePasscode(fixture.typedPasscode)
+        case .unlockWrongly: try store.keychain.unlock(StateFixture.typed("another passcode"))
+        case .lock: try store.keychain.lock()
+        case .lockAll: try store.keychain.lock(all: true)
+        case .setPasscode: try store.keychain.setPasscode(new)
+        case .changePasscode: try store.keychain.changePasscode(fixture.typedPasscode, to: new)
+        case .removePasscode: try store.keychain.removePasscode(fixture.typedPasscode)
         }
     }
 }

@@ -30,7 +30,7 @@ final class StateFixture: Sendable {
         var references: [String: Data] = [:]
         if state != .absent {
             let hasPasscode = [.beforeFirstUnlock, .unlocked, .locked].contains(state)
-            if hasPasscode { try store.setPasscode(Self.typed(Self.passcode)) }
+            if hasPasscode { try store.keychain.setPasscode(Self.typed(Self.passcode)) }
             references = try Self.fill(session, hasPasscode)
         }
         self.references = references
@@ -38,7 +38,7 @@ final class StateFixture: Sendable {
     }
 
     deinit {
-        try? session.store.lock(all: true)
+        try? session.store.keychain.lock(all: true)
         session.store.close()
         try? FileManager.default.removeItem(atPath: folder)
     }
@@ -50,13 +50,13 @@ final class StateFixture: Sendable {
     /// The passcode of the states that have one.
     var typedPasscode: KeychainPasscode { get throws { try Self.typed(Self.passcode) } }
 
-    func unlock() throws { try session.store.unlock(typedPasscode) }
+    func unlock() throws { try session.store.keychain.unlock(typedPasscode) }
 
     private func bring(to state: TableState) throws {
         switch state {
         case .absent, .noPasscode, .unlocked: return
-        case .beforeFirstUnlock: try session.store.lock(all: true)
-        case .locked: try session.store.lock()
+        case .beforeFirstUnlock: try session.store.keychain.lock(all: true)
+        case .locked: try session.store.keychain.lock()
         case .keyUnavailable: try replaceDeviceKey()
         case .incomplete: try removeDeviceKey()
         }

@@ -101,7 +101,7 @@ import ValetKeychainStore
             ]
             _ = try service.add(query + item)
         }
-        try fixture.session.store.lock()
+        try fixture.session.store.keychain.lock()
     }
 
     private func accounts() throws -> [String?] {
@@ -129,7 +129,7 @@ import ValetKeychainStore
     @Test func `A locked keychain without device key reports the device key before the passcode`()
         throws
     {
-        try fixture.session.store.lock(all: true)
+        try fixture.session.store.keychain.lock(all: true)
         try fixture.removeDeviceKey()
         let operation = StateOperation.copyData
         #expect(code { try operation.perform(.whenUnlocked, fixture) } == .incomplete)
@@ -137,7 +137,7 @@ import ValetKeychainStore
     }
 
     @Test func `A locked keychain refuses another device key`() throws {
-        try fixture.session.store.lock(all: true)
+        try fixture.session.store.keychain.lock(all: true)
         try fixture.replaceDeviceKey()
         let operation = StateOperation.add
         #expect(code { try operation.perform(.whenUnlocked, fixture) } == .keyUnavailable)
@@ -147,7 +147,7 @@ import ValetKeychainStore
     @Test func `A locked keychain reads what is open without the device key`() throws {
         try fixture.removeDeviceKey()
         #expect(code { try StateOperation.copyData.perform(.whenUnlocked, fixture) } == nil)
-        try fixture.session.store.lock()
+        try fixture.session.store.keychain.lock()
         #expect(code { try StateOperation.copyData.perform(.whenUnlocked, fixture) } == .incomplete)
         #expect(code { try StateOperation.set.perform(.afterFirstUnlock, fixture) } == nil)
         #expect(try fixture.session.status().state == .incomplete)

@@ -29,7 +29,7 @@ package final class LockableKeychain: Sendable {
 
     deinit {
         // None to lock, where a test made none.
-        try? store.lock(all: true)
+        try? store.keychain.lock(all: true)
         store.close()
         try? FileManager.default.removeItem(atPath: folder)
     }
@@ -48,12 +48,12 @@ package final class LockableKeychain: Sendable {
 
     /// Sets the passcode.
     package func setPasscode() throws {
-        try store.setPasscode(KeychainPasscode(.text(Self.passcode)))
+        try store.keychain.setPasscode(KeychainPasscode(.text(Self.passcode)))
     }
 
     /// Unlocks it with what a person types.
     package func unlock(_ text: String = passcode, for duration: Duration? = nil) throws {
-        try store.unlock(KeychainPasscode(.text(text)), for: duration)
+        try store.keychain.unlock(KeychainPasscode(.text(text)), for: duration)
     }
 
     /// Adds an item of that class.

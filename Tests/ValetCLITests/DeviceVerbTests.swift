@@ -62,12 +62,12 @@ import ValetKeychainStore
     }
 
     @Test func `valet device bind keeps the passcode, and asks for it`() throws {
-        try bench.store.setPasscode(KeychainBench.passcode(KeychainBench.passcode))
+        try bench.store.keychain.setPasscode(KeychainBench.passcode(KeychainBench.passcode))
         bench.person.answers = ["wrong", KeychainBench.passcode]
         #expect(bench.run("device", "bind", "--key-file", keyPath) == .success)
         bench.reopen(deviceKeyPath: keyPath)
         #expect(try bench.opens(with: KeychainBench.passcode))
-        #expect(try bench.store.status().level == .passcode)
+        #expect(try bench.store.keychain.status().level == .passcode)
     }
 
     @Test func `valet device bind refuses the keychain's own key under any name`() throws {
@@ -127,7 +127,7 @@ import ValetKeychainStore
         #expect(bench.run("device", "bind", "--key-file", keyPath + "2") == .failure)
         bench.reopen(deviceKeyPath: nil)
         #expect(bench.canRead("secret"))
-        #expect(try bench.store.status().level == .file)
+        #expect(try bench.store.keychain.status().level == .file)
     }
 
     @Test func `valet device bind finds no credential outside of a service`() {
@@ -171,15 +171,15 @@ import ValetKeychainStore
         #expect(bench.console.notes == ["valet: the keychain has new keys"])
         #expect(try Data(contentsOf: URL(fileURLWithPath: ownKey)) != before)
         #expect(bench.canRead("secret"))
-        #expect(try bench.store.status().epoch == 2)
+        #expect(try bench.store.keychain.status().epoch == 2)
     }
 
     @Test func `valet rotate needs the passcode`() throws {
-        try bench.store.setPasscode(KeychainBench.passcode(KeychainBench.passcode))
+        try bench.store.keychain.setPasscode(KeychainBench.passcode(KeychainBench.passcode))
         #expect(bench.run("rotate", "--passcode-fd", "3", lines: ["wrong"]) == .denied)
         #expect(
             bench.run("rotate", "--passcode-fd", "3", lines: [KeychainBench.passcode]) == .success)
-        #expect(try bench.store.status().epoch == 3)
+        #expect(try bench.store.keychain.status().epoch == 3)
     }
 
     @Test func `valet rotate succeeds and names the files that it left beside the device key`()
@@ -194,7 +194,7 @@ import ValetKeychainStore
         #expect(bench.console.notes[0].hasSuffix("(\(stray))"))
         #expect(bench.console.notes[1].hasPrefix("valet: hint: move it away"))
         #expect(bench.console.notes[2] == "valet: the keychain has new keys")
-        #expect(try !bench.store.status().isErasePending)
+        #expect(try !bench.store.keychain.status().isErasePending)
         #expect(bench.run("doctor") == .success)
         #expect(bench.console.outputText.contains(stray))
         #expect(bench.console.outputText.contains("move it away"))

@@ -47,7 +47,7 @@ import ValetKeychainStore
                 "the passcode has fewer than 8 characters",
             ])
         #expect(bench.console.notes.last?.contains("'--weak'") == true)
-        #expect(try bench.store.status().state == .absent)
+        #expect(try bench.store.keychain.status().state == .absent)
     }
 
     @Test func `valet passcode set refuses a short passcode of a descriptor at once`() throws {
@@ -55,7 +55,7 @@ import ValetKeychainStore
             bench.run("passcode", "set", "--passcode-fd", "3", lines: ["short", "long enough"])
                 == .usage)
         #expect(bench.descriptors[3]?.answers == ["long enough"])
-        #expect(try bench.store.status().state == .absent)
+        #expect(try bench.store.keychain.status().state == .absent)
     }
 
     @Test func `valet passcode set accepts a short passcode with --weak`() throws {
@@ -78,13 +78,13 @@ import ValetKeychainStore
         #expect(bench.run("passcode", "set") == .failure)
         #expect(bench.person.answers == ["no more"])
         #expect(bench.console.notes == ["valet: error: the two passcodes differ"])
-        #expect(try bench.store.status().state == .absent)
+        #expect(try bench.store.keychain.status().state == .absent)
     }
 
     @Test func `valet passcode set changes nothing without an answer`() throws {
         bench.add("secret")
         #expect(bench.run("passcode", "set") == .failure)
-        #expect(try bench.store.status().state == .noPasscode)
+        #expect(try bench.store.keychain.status().state == .noPasscode)
     }
 
     @Test func `valet passcode set does not ask if a passcode is set already`() throws {
@@ -204,7 +204,7 @@ import ValetKeychainStore
                     + "keychain cannot be locked", "valet: the passcode is removed",
             ])
         #expect(bench.console.questions == ["Remove the passcode?"])
-        #expect(try bench.store.status().state == .noPasscode)
+        #expect(try bench.store.keychain.status().state == .noPasscode)
         #expect(bench.canRead("secret"))
         #expect(!bench.canRead("bound", as: .whenPasscodeSetThisDeviceOnly))
     }
@@ -230,7 +230,7 @@ import ValetKeychainStore
                 "passcode", "remove", "--yes", "--passcode-fd", "3",
                 lines: [KeychainBench.passcode]) == .success)
         #expect(bench.console.questions.isEmpty)
-        #expect(try bench.store.status().state == .noPasscode)
+        #expect(try bench.store.keychain.status().state == .noPasscode)
     }
 
     @Test func `valet passcode remove is denied with a wrong passcode`() throws {

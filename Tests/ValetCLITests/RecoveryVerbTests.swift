@@ -38,7 +38,7 @@ import ValetKeychainStore
         let key = try create()
         #expect(key.wholeMatch(of: /V1[0-9A-Z]{2}(-[0-9A-Z]{4}){9}/) != nil)
         #expect(bench.console.notes.isEmpty)
-        #expect(try bench.store.status().hasRecoveryKey)
+        #expect(try bench.store.keychain.status().hasRecoveryKey)
     }
 
     @Test func `valet recovery create tells a person what to do with the key`() throws {
@@ -76,14 +76,14 @@ import ValetKeychainStore
         #expect(bench.run("recovery", "revoke", "--passcode-fd", "3", lines: lines) == .usage)
         bench.console.isInputTerminal = true
         #expect(bench.run("recovery", "revoke", "--passcode-fd", "3", lines: lines) == .denied)
-        #expect(try bench.store.status().hasRecoveryKey)
+        #expect(try bench.store.keychain.status().hasRecoveryKey)
     }
 
     @Test func `valet recovery create is denied with a wrong passcode`() throws {
         #expect(
             bench.run("recovery", "create", "--passcode-fd", "3", lines: ["wrong"]) == .denied)
         #expect(bench.console.output.isEmpty)
-        #expect(try !bench.store.status().hasRecoveryKey)
+        #expect(try !bench.store.keychain.status().hasRecoveryKey)
     }
 
     private func use(_ words: [String], _ lines: [String]) -> ExitCode {
@@ -114,7 +114,7 @@ import ValetKeychainStore
     {
         let key = try create().lowercased().replacingOccurrences(of: "-", with: " ")
         try loseDeviceKey()
-        try bench.store.lock(all: true)
+        try bench.store.keychain.lock(all: true)
         #expect(bench.run("unlock") == .failure)
         #expect(bench.console.notes.last?.contains("valet recovery use") == true)
         bench.console.isInputTerminal = true
@@ -132,7 +132,7 @@ import ValetKeychainStore
             bench.person.problems == ["wrong length: 2 characters instead of 40"])
         #expect(bench.canRead("secret"))
         #expect(!bench.canRead("local", as: .whenUnlockedThisDeviceOnly))
-        #expect(try bench.store.status().hasRecoveryKey)
+        #expect(try bench.store.keychain.status().hasRecoveryKey)
     }
 
     @Test func `valet recovery use reports a mistyped key`() throws {
@@ -153,7 +153,7 @@ import ValetKeychainStore
         #expect(use(["--yes", "--recovery-key-fd", "3"], [key]) == .usage)
         #expect(bench.console.notes.first?.contains("would have no passcode") == true)
         #expect(use(["--yes", "--lower", "--recovery-key-fd", "3"], [key]) == .success)
-        #expect(try bench.store.status().state == .noPasscode)
+        #expect(try bench.store.keychain.status().state == .noPasscode)
     }
 
     @Test func `valet recovery use is refused where nobody can be asked`() throws {
@@ -184,7 +184,7 @@ import ValetKeychainStore
             bench.run(
                 "recovery", "revoke", "-y", "--passcode-fd", "3", lines: [KeychainBench.passcode])
                 == .success)
-        #expect(try !bench.store.status().hasRecoveryKey)
+        #expect(try !bench.store.keychain.status().hasRecoveryKey)
         #expect(use(["--yes", "--lower", "--recovery-key-fd", "3"], [key]) == .failure)
         #expect(bench.canRead("bound", as: .whenPasscodeSetThisDeviceOnly))
     }

@@ -45,11 +45,11 @@ struct `valet device, with a TPM` {
     }
 
     @Test func `valet device bind asks for the passcode, and binds it to the TPM`() throws {
-        try bench.store.setPasscode(KeychainBench.passcode(KeychainBench.passcode))
+        try bench.store.keychain.setPasscode(KeychainBench.passcode(KeychainBench.passcode))
         bench.person.answers = ["wrong", KeychainBench.passcode]
         try RawTPM(swtpm.socket).setLockoutAuthorization([7])
         #expect(bench.run("device", "bind", "--tpm") == .success)
-        #expect(try bench.store.status().level == .tpmAndPasscode)
+        #expect(try bench.store.keychain.status().level == .tpmAndPasscode)
         bench.run("status", "--json")
         #expect(bench.console.outputText.contains(#""people":"tpm""#))
         bench.run("status")
@@ -60,19 +60,19 @@ struct `valet device, with a TPM` {
         #expect(bench.run("rotate") == .success)
         #expect(
             bench.person.problems.last?.hasPrefix("wrong passcode: the TPM allows") == true)
-        #expect(try bench.store.status().state == .beforeFirstUnlock)
-        try bench.store.unlock(KeychainBench.passcode(KeychainBench.passcode))
+        #expect(try bench.store.keychain.status().state == .beforeFirstUnlock)
+        try bench.store.keychain.unlock(KeychainBench.passcode(KeychainBench.passcode))
         #expect(bench.canRead("secret"))
     }
 
     @Test func `valet device unbind needs --lower`() throws {
         bench.run("device", "bind", "--tpm", "--accept-resettable-lockout")
         #expect(bench.run("device", "unbind") == .usage)
-        #expect(try bench.store.status().level == .tpm)
+        #expect(try bench.store.keychain.status().level == .tpm)
         #expect(bench.run("device", "bind", "--own-file") == .usage)
         #expect(bench.run("device", "unbind", "--lower") == .success)
         #expect(bench.console.notes == ["valet: the device key now comes from own-file"])
-        #expect(try bench.store.status().level == .file)
+        #expect(try bench.store.keychain.status().level == .file)
         swtpm.kill()
         #expect(bench.canRead("secret"))
     }
@@ -81,7 +81,7 @@ struct `valet device, with a TPM` {
         #expect(bench.run("recovery", "create") == .success)
         let key = String(bench.console.outputText.dropLast())
         bench.run("device", "bind", "--tpm", "--accept-resettable-lockout")
-        try? bench.store.lock(all: true)
+        try? bench.store.keychain.lock(all: true)
         bench.store.close()
         try RawTPM(swtpm.socket).clear()
         #expect(bench.run("get", "secret") == .failure)
@@ -92,7 +92,7 @@ struct `valet device, with a TPM` {
             bench.run("recovery", "use", "-y", "--recovery-key-fd=3", "--lower", lines: [key])
                 == .success)
         #expect(bench.canRead("secret"))
-        #expect(try bench.store.status().level == .file)
+        #expect(try bench.store.keychain.status().level == .file)
     }
 }
 
@@ -105,7 +105,7 @@ struct `valet recovery use, without the TPM` {
         #expect(bench.run("recovery", "create") == .success)
         let key = String(bench.console.outputText.dropLast())
         bench.run("device", "bind", "--tpm", "--accept-resettable-lockout")
-        try? bench.store.lock(all: true)
+        try? bench.store.keychain.lock(all: true)
         bench.store.close()
         swtpm.kill()
         let code = bench.run(
@@ -115,7 +115,7 @@ struct `valet recovery use, without the TPM` {
             bench.console.notes.contains(
                 "valet: warning: the TPM cannot be used and is given up: there is no TPM"))
         #expect(bench.console.notes.contains { $0.contains("a container or another boot") })
-        #expect(try bench.store.status().level == .tpm)
+        #expect(try bench.store.keychain.status().level == .tpm)
     }
 }
 
@@ -128,7 +128,7 @@ struct `valet device, with a TPM whose lockout can be reset` {
         swtpm = try Swtpm()
         bench = try KeychainBench(tpm: swtpm.device)
         bench.add("secret")
-        try bench.store.setPasscode(KeychainBench.passcode(KeychainBench.passcode))
+        try bench.store.keychain.setPasscode(KeychainBench.passcode(KeychainBench.passcode))
         bench.person.answers = [KeychainBench.passcode]
     }
 
@@ -146,7 +146,7 @@ struct `valet device, with a TPM whose lockout can be reset` {
         #expect(hint.contains("tpm2_changeauth -c lockout file:PATH"))
         #expect(hint.contains("--accept-resettable-lockout"))
         #expect(bench.person.prompts.isEmpty)
-        #expect(try bench.store.status().level == .passcode)
+        #expect(try bench.store.keychain.status().level == .passcode)
     }
 
     @Test(arguments: [false, true])
@@ -158,7 +158,7 @@ struct `valet device, with a TPM whose lockout can be reset` {
         #expect(bench.run("device", "bind", "--tpm") == (agrees ? .success : .denied))
         #expect(bench.console.questions == ["Bind to this TPM anyway?"])
         #expect(bench.console.notes.first == Self.warning)
-        #expect(try bench.store.status().level == (agrees ? .tpmAndPasscode : .passcode))
+        #expect(try bench.store.keychain.status().level == (agrees ? .tpmAndPasscode : .passcode))
     }
 
     @Test func `status and doctor show a resettable TPM lockout until it is set`() throws {
@@ -208,12 +208,12 @@ struct `valet device, with a TPM whose lockout can be reset` {
     }
 
     @Test func `valet device bind says that there is no TPM before it asks for anything`() throws {
-        try bench.store.setPasscode(KeychainBench.passcode(KeychainBench.passcode))
+        try bench.store.keychain.setPasscode(KeychainBench.passcode(KeychainBench.passcode))
         #expect(bench.run("device", "bind", "--tpm") == .failure)
         #expect(bench.console.notes.first?.contains("could not look at the TPM") == true)
         let hint = bench.console.notes.last ?? ""
         #expect(hint.contains(TPMDevice.isBuilt ? "/dev/tpmrm0" : "package trait TPM"))
-        #expect(try bench.store.status().level == .passcode)
+        #expect(try bench.store.keychain.status().level == .passcode)
     }
 
     @Test func `valet device unbind fails if the keychain is not bound to a TPM`() {

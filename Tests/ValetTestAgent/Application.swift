@@ -45,7 +45,8 @@ enum Application {
     /// The least stretching: it is set often.
     private static func setPasscode(_ text: String) throws {
         let store = ItemStore(try .ofThisProcess(), stretching: .lowest)
-        try store.setPasscode(KeychainPasscode(SecretBytes(copying: Array(text.utf8).span)))
+        try store.keychain.setPasscode(
+            KeychainPasscode(SecretBytes(copying: Array(text.utf8).span)))
     }
 
     /// The passcode, then milliseconds for both limits, or `-` for none.

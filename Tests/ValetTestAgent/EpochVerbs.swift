@@ -45,19 +45,21 @@ struct EpochVerbs {
         let words = words + ["-", "-", "-"]
         switch verb {
         case "passcode": try changePasscode(words)
-        case "rotate": try store.rotateKeys(Self.passcode(words[0]))
+        case "rotate": try store.keychain.rotateKeys(Self.passcode(words[0]))
         case "bind":
-            try store.rotateKeys(
+            try store.keychain.rotateKeys(
                 Self.passcode(words[1]),
                 movingDeviceKeyTo: ["file": .ownFile, "tpm": .tpm][words[0]] ?? .keyFile)
         case "recovery": return try recover(words)
-        case "unlock": try store.unlock(Self.required(words[0]))
-        case "lock": try store.lock(all: words[0] == "all")
+        case "unlock": try store.keychain.unlock(Self.required(words[0]))
+        case "lock": try store.keychain.lock(all: words[0] == "all")
         case "classes": try addItemOfEachClass()
         case "guarded": try addItemsThatNeedPerson()
         case "diagnose":
-            return store.diagnose().filter { $0.severity != .fine && $0.severity != .warning }
-                .map(\.message).joined(separator: "; ")
+            return store.keychain.diagnose().filter {
+                $0.severity != .fine && $0.severity != .warning
+            }
+            .map(\.message).joined(separator: "; ")
         case "fill": try fill(Int(words[0]) ?? 0)
         case "empty":
             let filled = ItemQuery(.genericPassword, attributes: [.service: .text("fill")])
@@ -74,31 +76,31 @@ struct EpochVerbs {
 
     private func changePasscode(_ words: [String]) throws {
         switch words[0] {
-        case "set": try store.setPasscode(Self.required(words[1]))
+        case "set": try store.keychain.setPasscode(Self.required(words[1]))
         case "change":
-            try store.changePasscode(Self.required(words[1]), to: Self.required(words[2]))
-        default: try store.removePasscode(Self.required(words[1]))
+            try store.keychain.changePasscode(Self.required(words[1]), to: Self.required(words[2]))
+        default: try store.keychain.removePasscode(Self.required(words[1]))
         }
     }
 
     private func recover(_ words: [String]) throws -> String {
         switch words[0] {
         case "create":
-            let text = try store.createRecoveryKey(Self.passcode(words[1]))
+            let text = try store.keychain.createRecoveryKey(Self.passcode(words[1]))
             return text.withBytes { bytes in
                 String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
             }
         case "use":
-            try store.recover(
+            try store.keychain.recover(
                 with: SecretBytes(copying: Array(words[1].utf8).span),
                 settingPasscode: Self.passcode(words[2]))
-        default: try store.rotateKeys(Self.passcode(words[1]), revokingRecoveryKey: true)
+        default: try store.keychain.rotateKeys(Self.passcode(words[1]), revokingRecoveryKey: true)
         }
         return ""
     }
 
     private func state() throws -> String {
-        let status = try store.status()
+        let status = try store.keychain.status()
         return "\(status.state) epoch=\(status.epoch ?? 0) rotating=\(status.isRotating)"
             + " erase=\(status.isErasePending) items=\(status.itemCount ?? 0)"
             + " quarantined=\(status.quarantinedRowCount ?? 0)"
@@ -108,7 +110,7 @@ struct EpochVerbs {
     // Items, of which each has the name of its class.
 
     private func addItemOfEachClass() throws {
-        let hasPasscode = try store.status().level == .passcode
+        let hasPasscode = try store.keychain.status().level == .passcode
         for protectionClass in ProtectionClass.allCases
         where hasPasscode || protectionClass != .whenPasscodeSetThisDeviceOnly {
             let name = "\(protectionClass)"

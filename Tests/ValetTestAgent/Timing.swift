@@ -21,10 +21,10 @@ enum Timing {
         let clock = ContinuousClock()
         let start = clock.now
         switch (words[0], typed) {
-        case ("passcode", .some(let typed)): try store.setPasscode(typed)
-        case ("unlock", .some(let typed)): try store.unlock(typed)
-        case ("bind", let typed): try store.rotateKeys(typed, movingDeviceKeyTo: .tpm)
-        case ("rotate", let typed): try store.rotateKeys(typed)
+        case ("passcode", .some(let typed)): try store.keychain.setPasscode(typed)
+        case ("unlock", .some(let typed)): try store.keychain.unlock(typed)
+        case ("bind", let typed): try store.keychain.rotateKeys(typed, movingDeviceKeyTo: .tpm)
+        case ("rotate", let typed): try store.keychain.rotateKeys(typed)
         case ("read", _):
             let name = "\(ProtectionClass.whenUnlocked)"
             let query = ItemQuery(.genericPassword, attributes: [.account: .text(name)])

@@ -26,7 +26,7 @@ private final class RealKeychain: Sendable {
 
     deinit {
         // None to lock, where a test made none.
-        try? session.store.lock(all: true)
+        try? session.store.keychain.lock(all: true)
         session.store.close()
         try? FileManager.default.removeItem(atPath: folder)
     }
@@ -35,11 +35,11 @@ private final class RealKeychain: Sendable {
         let store = session.store
         if state != .keyUnavailable {
             let passcode = SecretBytes(copying: Array("passcode".utf8).span)
-            try store.setPasscode(KeychainPasscode(passcode))
+            try store.keychain.setPasscode(KeychainPasscode(passcode))
         }
         switch state {
-        case .locked: try store.lock()
-        case .beforeFirstUnlock: try store.lock(all: true)
+        case .locked: try store.keychain.lock()
+        case .beforeFirstUnlock: try store.keychain.lock(all: true)
         case .keyUnavailable:
             let other = RealKeychain()
             SessionOverride.with(other.session) { _ = Door.secItem.set("key") }

@@ -40,7 +40,7 @@ extension KeychainSession {
         for round in 0...Self.roundCount {
             switch result {
             case .found(let found): return found
-            case .absent: throw store.notFound(inquiry.operation)
+            case .absent: throw store.keychain.notFound(inquiry.operation)
             case .needsPerson(let demand) where round < Self.roundCount:
                 try inquiry.answer(demand, &access, in: store, before: deadline)
                 result = try body(access)

@@ -57,7 +57,7 @@ struct PersonAuthentication {
 
     func hasPasscode() throws(AuthenticationRefusal) -> Bool {
         do throws(KeychainFailure) {
-            let found = try store.availability()
+            let found = try store.keychain.availability()
             if let fault = found.fault { throw fault }
             return found.state != .noPasscode && found.state != .absent
         } catch {

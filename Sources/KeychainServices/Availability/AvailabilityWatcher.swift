@@ -107,7 +107,7 @@ final class AvailabilityWatcher: Sendable {
 
     /// Sends the state to subscribers that have another one. Returns when to look again.
     private func look(at store: ItemStore, canHear: Bool) -> Duration {
-        let found = Result { () throws(KeychainFailure) in try store.availability() }
+        let found = Result { () throws(KeychainFailure) in try store.keychain.availability() }
         let listeners = state.withLock { state in
             var listeners: [AvailabilityUpdates.Continuation] = []
             for (number, subscription) in state.subscriptions

@@ -36,16 +36,16 @@ final class GivenPasscode: Sendable {
     /// - Throws: ``KeychainFailure`` once, if the passcode cannot be read or is wrong. There is no
     ///   second try.
     func unlock(_ store: ItemStore) throws(KeychainFailure) -> Bool {
-        let found = try store.availability()
+        let found = try store.keychain.availability()
         guard found.isOfProcess else { return false }
         return try progress.withLock { (progress) throws(KeychainFailure) in
             guard case .unread = progress else {
                 // Another thread may have unlocked it since the caller's call.
                 guard found.openKeys != .all else { return false }
-                return try store.availability().openKeys == .all
+                return try store.keychain.availability().openKeys == .all
             }
             do throws(KeychainFailure) {
-                try store.unlock(KeychainPasscode(Self.read()))
+                try store.keychain.unlock(KeychainPasscode(Self.read()))
                 progress = .read(nil)
                 return true
             } catch {

@@ -73,12 +73,12 @@ extension KeychainSession {
         _ passcode: KeychainPasscode, for duration: Duration?, autoLock: Duration? = nil
     ) throws(KeychainFailure) {
         try remembering { () throws(KeychainFailure) in
-            try store.unlock(passcode, for: duration, autoLock: autoLock)
+            try store.keychain.unlock(passcode, for: duration, autoLock: autoLock)
         }
     }
 
     func lock(all: Bool) throws(KeychainFailure) {
-        try remembering { () throws(KeychainFailure) in try store.lock(all: all) }
+        try remembering { () throws(KeychainFailure) in try store.keychain.lock(all: all) }
     }
 
     /// Unlocks with the passcode of `$VALET_PASSCODE_FD`, if that was not tried yet.

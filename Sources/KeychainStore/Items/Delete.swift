@@ -36,7 +36,7 @@ extension ItemStore {
         case .isLarge: count = try MassDeletion(store: self, query: query, caller: caller).run()
         case nil: break
         }
-        guard count > 0 else { throw notFound(Self.deleting) }
+        guard count > 0 else { throw keychain.notFound(Self.deleting) }
         return count
     }
 

@@ -65,9 +65,6 @@ package final class ItemStore: Sendable {
             stretching: stretching, clock: clock)
     }
 
-    /// The keychain that this process has seen last at this place; nil if none.
-    var lastKnownKeychainID: KeychainID? { slot.value.keychainID }
-
     /// The time, for an item's dates and a row's logical time.
     var now: Moment { Moment(nanoseconds: clock()) }
 }

@@ -11,7 +11,7 @@ internal import ValetSystem
 // Which items can be read now, and at which protection level the keychain is. `ValetKeychain` and
 // its watchers ask, without opening an item.
 
-extension ItemStore {
+extension Keychain {
     /// The name of ``availability()`` in failures.
     package static let looking = "find out whether the keychain is locked"
 
@@ -23,7 +23,7 @@ extension ItemStore {
     ///   `newerFormat`, `insecureFiles`, `inputOutput`.
     package func availability() throws(KeychainFailure) -> KeychainAvailability {
         do throws(KeychainFailure) {
-            return try perform(.inspect, Self.looking) { try $0.availability() }
+            return try store.perform(.inspect, Self.looking) { try $0.availability() }
                 ?? KeychainAvailability(state: .absent, openKeys: .all)
         } catch {
             // Only one of the two files exists: FORMAT §2.1.
@@ -36,7 +36,7 @@ extension ItemStore {
     ///
     /// - Throws: As ``availability()``.
     package func protectionLevel() throws(KeychainFailure) -> ProtectionLevel? {
-        try perform(.inspect, Self.looking) { try $0.facts().newest.level }
+        try store.perform(.inspect, Self.looking) { try $0.facts().newest.level }
     }
 }
 
@@ -58,7 +58,7 @@ extension KeyAccess {
             try keychain.pool.awaitWriters(deadline)
         }
         throw KeychainFailure(
-            .timedOut, during: ItemStore.looking, message: "its keys kept changing")
+            .timedOut, during: Keychain.looking, message: "its keys kept changing")
     }
 
     /// - Returns: nil if the published keys are of another epoch, which may be about to begin: then
@@ -76,7 +76,7 @@ extension KeyAccess {
         case .locked: (found.state, found.openKeys) = (.locked, [.afterFirstUnlock])
         case .beforeFirstUnlock: (found.state, found.openKeys) = (.beforeFirstUnlock, [])
         case .unknown(let error):
-            throw KeychainFailure(.inputOutput, during: ItemStore.looking, message: "\(error)")
+            throw KeychainFailure(.inputOutput, during: Keychain.looking, message: "\(error)")
         }
         found.isOfProcess = lockState.provider.place == .process
         // Only opening further keys needs the device key.

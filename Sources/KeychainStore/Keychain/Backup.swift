@@ -11,7 +11,7 @@ internal import ValetSystem
 
 /// `valet backup create`: writes all items that may leave the device into one encrypted file
 /// (docs/FORMAT.md §11). The `Backup` module has the file format.
-extension ItemStore {
+extension Keychain {
     private static let backingUp = "make a backup"
 
     /// Whether a passphrase has fewer than eight characters: the minimum for passcodes, too.
@@ -23,11 +23,11 @@ extension ItemStore {
     ///
     /// - Throws: As ``backUp(_:passphrase:)``, except errors that only reading all items can find.
     package func checkBackup(_ request: BackupRequest) throws(KeychainFailure) {
-        try location.refuseOwnFolder(request.path, during: Self.backingUp)
+        try store.location.refuseOwnFolder(request.path, during: Self.backingUp)
         try translating(Self.backingUp) {
             try BackupWriter.check(path: request.path, replacing: request.isReplacing)
         }
-        let isThere = try perform(.read, Self.backingUp) { snapshot in
+        let isThere = try store.perform(.read, Self.backingUp) { snapshot in
             try snapshot.state.checkMigratableClasses(during: Self.backingUp)
             return true
         }
@@ -54,12 +54,12 @@ extension ItemStore {
         try checkBackup(request)
         let operation = Self.backingUp
         let cost = if let cost = request.cost { cost } else { try Self.calibratedCost(operation) }
-        let milliseconds = now.logicalTime >> 16
-        let report = try perform(.read, operation) { snapshot in
+        let milliseconds = store.now.logicalTime >> 16
+        let report = try store.perform(.read, operation) { snapshot in
             let state = snapshot.state
             try state.checkMigratableClasses(during: operation)
             let rows = try RowSpool(
-                copying: snapshot.store, folders: request.spoolFolders(beside: location))
+                copying: snapshot.store, folders: request.spoolFolders(beside: store.location))
             snapshot.end()
             let origin = BackupOrigin(
                 keychainID: state.keychainID, milliseconds: milliseconds)
@@ -75,7 +75,7 @@ extension ItemStore {
     private var absent: KeychainFailure {
         KeychainFailure(
             .itemNotFound, during: Self.backingUp, message: "there is no keychain yet",
-            path: location.folder)
+            path: store.location.folder)
     }
 
     private static func calibratedCost(

@@ -14,7 +14,7 @@ internal import ValetTPM
 // `valet doctor`: the examination of files, database, keys, readers and the TPM, and the discarding
 // of a damaged log. `RowExamination` examines the rows.
 
-extension ItemStore {
+extension Keychain {
     private static let diagnosing = "examine the keychain"
 
     /// Checks files, database, keys and every row, and changes nothing.
@@ -23,7 +23,7 @@ extension ItemStore {
     package func diagnose() -> [Finding] {
         var findings: [Finding] = []
         do throws(KeychainFailure) {
-            let isThere = try perform(.inspect, Self.diagnosing) { keys in
+            let isThere = try store.perform(.inspect, Self.diagnosing) { keys in
                 try KeychainExamination(keys: keys).run(into: &findings)
                 findings.append(.memory)
                 return true
@@ -32,12 +32,12 @@ extension ItemStore {
                 findings.append(
                     Finding(
                         .fine, "there is no keychain yet; the first write creates one",
-                        path: location.folder))
+                        path: store.location.folder))
             }
         } catch {
             let last = Finding(error)
             if error.code == .insecureFiles {
-                findings += location.refusedFiles(during: Self.diagnosing).map(Finding.init)
+                findings += store.location.refusedFiles(during: Self.diagnosing).map(Finding.init)
             }
             // The examination may have reported the same problem before it failed.
             findings.removeAll { $0.message == last.message && $0.path == last.path }
@@ -47,14 +47,14 @@ extension ItemStore {
     }
 }
 
-extension ItemStore {
+extension Keychain {
     /// Sets a damaged log aside, unchanged, and continues without the commits that it has lost.
     ///
     /// - Returns: The path of the damaged log; nil, with nothing done, if the log is not damaged.
     /// - Throws: ``KeychainFailure``: `timedOut`, `diskFull`, `readOnly`, `inputOutput`, also if an
     ///   earlier damaged log is still kept; `itemNotFound` if there is no keychain.
     package func discardDamagedLog() throws(KeychainFailure) -> String? {
-        try perform(.keys, "discard the log") { keys in
+        try store.perform(.keys, "discard the log") { keys in
             let pool = keys.keychain.pool
             return try LogDamage(pool.directory).discard(pool.lock, keys.operation, keys.deadline)
         }
@@ -64,7 +64,7 @@ extension ItemStore {
     /// and that are useless or in the way.
     package func strayDeviceKeys() -> [Finding] {
         do throws(KeychainFailure) {
-            return try perform(.keys, Self.diagnosing) { keys in
+            return try store.perform(.keys, Self.diagnosing) { keys in
                 let found = try KeychainExamination(keys: keys).strayKeys(keys.facts())
                 return found.filter { $0.severity != .fine }
             }

@@ -134,17 +134,18 @@ package struct TPMSummary: Hashable, Sendable {
     }
 }
 
-extension ItemStore {
+extension Keychain {
     /// The state of the TPM that the keychain is bound to, or could be bound to.
     ///
     /// - Throws: ``KeychainFailure``: `keyUnavailable` if it is missing or cannot be used,
     ///   `timedOut`, `inputOutput`.
     package func tpmSummary() throws(KeychainFailure) -> TPMSummary {
         do throws(TPMError) {
-            return TPMSummary(try location.tpm.status(until: Deadline(after: timeLimit)))
+            return TPMSummary(
+                try store.location.tpm.status(until: Deadline(after: store.timeLimit)))
         } catch {
             throw KeychainFailure(
-                error, during: "look at the TPM", path: location.tpm.place.path)
+                error, during: "look at the TPM", path: store.location.tpm.place.path)
         }
     }
 }

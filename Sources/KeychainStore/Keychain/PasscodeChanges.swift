@@ -12,7 +12,7 @@ internal import ValetTPM
 
 /// Setting, changing and removing the passcode, and new keys: spec/keys-and-states.md §5, §6. Each
 /// of these calls starts a new epoch. Unlocking is in Unlock.swift.
-extension ItemStore {
+extension Keychain {
     /// Sets the first passcode and unlocks the keychain. Creates a keychain that does not exist.
     ///
     /// - Returns: The number of damaged rows that were set aside.
@@ -24,7 +24,7 @@ extension ItemStore {
         _ new: KeychainPasscode, _ options: EpochOptions = EpochOptions()
     ) throws(KeychainFailure) -> Int {
         let operation = "set the passcode"
-        let next = NextEpoch(passcode: new, stretching: stretching, patience: timeLimit)
+        let next = NextEpoch(passcode: new, stretching: store.stretching, patience: store.timeLimit)
         return try countingRowsSetAside(operation) { () throws(KeychainFailure) in
             try changeKeys(.createKeys, operation, options, to: { _ in next }) { keys, facts in
                 guard facts.lockState == nil else {
@@ -70,7 +70,7 @@ extension ItemStore {
         _ old: KeychainPasscode, by new: KeychainPasscode?, _ operation: String,
         _ options: EpochOptions
     ) throws(KeychainFailure) -> Int {
-        let next = NextEpoch(passcode: new, stretching: stretching, patience: timeLimit)
+        let next = NextEpoch(passcode: new, stretching: store.stretching, patience: store.timeLimit)
         return try countingRowsSetAside(operation) { () throws(KeychainFailure) in
             try changeKeys(.changeKeys, operation, options, to: { _ in next }) { keys, facts in
                 guard facts.lockState != nil else {
@@ -105,8 +105,8 @@ extension ItemStore {
         return try countingRowsSetAside(Self.rotating) { () throws(KeychainFailure) in
             try changeKeys(.changeKeys, Self.rotating, options) { facts in
                 var next = NextEpoch(
-                    passcode: facts.lockState == nil ? nil : passcode, stretching: stretching,
-                    patience: timeLimit)
+                    passcode: facts.lockState == nil ? nil : passcode, stretching: store.stretching,
+                    patience: store.timeLimit)
                 next.keepsRecoveryKey = !revokingRecoveryKey
                 next.unlocks = false
                 next.source = place
@@ -139,11 +139,11 @@ extension ItemStore {
     ///   - next: Describes the next epoch.
     ///   - open: Returns the protector or recovery key that opens the present epoch.
     func changeKeys(
-        _ kind: ChangingKeys, _ operation: String, _ options: EpochOptions,
+        _ kind: ItemStore.ChangingKeys, _ operation: String, _ options: EpochOptions,
         to next: (KeychainHeader) -> NextEpoch,
         openedBy open: (KeyAccess, KeychainHeader) throws -> KeychainOpener
     ) throws(KeychainFailure) {
-        let begun: BegunEpoch = try perform(kind, operation) { keys, facts in
+        let begun: BegunEpoch = try store.perform(kind, operation) { keys, facts in
             let moment = try keys.moment(of: facts)
             let opener = try open(keys, facts)
             // Rows that the old keys cannot open now are lost once those keys are erased.
@@ -172,7 +172,7 @@ extension ItemStore {
     private func finish(
         _ begun: BegunEpoch, _ operation: String, _ progress: EpochOptions.Progress
     ) throws(KeychainFailure) {
-        try perform(.keys, operation) { keys in
+        try store.perform(.keys, operation) { keys in
             let total = try keys.rowCount()
             let isDone = try EpochFinisher(keychain: keys.keychain).finish(
                 before: .never, of: begun
@@ -183,6 +183,6 @@ extension ItemStore {
 
     /// Removes published keys, which have no use without a passcode.
     func lockStateAfterRemoval(_ operation: String) throws(KeychainFailure) {
-        try perform(.keys, operation) { try $0.lockWithoutPasscode($0.deadline) }
+        try store.perform(.keys, operation) { try $0.lockWithoutPasscode($0.deadline) }
     }
 }

@@ -12,7 +12,7 @@ internal import ValetSystem
 internal import ValetTPM
 
 /// Making a recovery key, and recovering a keychain with it: docs/FORMAT.md §4.6.
-extension ItemStore {
+extension Keychain {
     private static let adding = "create a recovery key"
     private static let recovering = "recover the keychain"
 
@@ -32,7 +32,7 @@ extension ItemStore {
         replacing check: (_ known: [UInt8]?) throws(KeychainFailure) -> Void = { _ in }
     ) throws(KeychainFailure) -> SecretBytes {
         let key = RecoveryKey.random()
-        try perform(.createKeys, Self.adding) { keys, facts -> Void? in
+        try store.perform(.createKeys, Self.adding) { keys, facts -> Void? in
             try check(facts.newest.recoveryPublicKey?.bytes)
             let opener = try keys.protector(of: facts, passcode)
             let isAdded = try keys.countingWrongPasscodes {
@@ -52,7 +52,7 @@ extension ItemStore {
     package func itemsLostByRecovery(
         settingPasscode setsPasscode: Bool = true
     ) throws(KeychainFailure) -> LostItems {
-        try perform(.keys, Self.recovering) { keys in
+        try store.perform(.keys, Self.recovering) { keys in
             let lost = try keys.rowsLostByRecovery(settingPasscode: setsPasscode)
             let needing = RowKinds([.whenPasscodeSetThisDeviceOnly], needing: PresencePair.allCases)
             return LostItems(
@@ -80,7 +80,7 @@ extension ItemStore {
         with text: borrowing SecretBytes, settingPasscode new: KeychainPasscode?,
         deviceKeyFrom place: DeviceKeySource? = nil, _ options: EpochOptions = EpochOptions()
     ) throws(KeychainFailure) -> Int {
-        let expected = try perform(.keys, Self.recovering) { keys in
+        let expected = try store.perform(.keys, Self.recovering) { keys in
             try keys.rowsLostByRecovery(settingPasscode: new != nil)
         }
         return try countingRowsSetAside(Self.recovering, but: expected) {
@@ -94,7 +94,8 @@ extension ItemStore {
         deviceKeyFrom place: DeviceKeySource?, _ options: EpochOptions
     ) throws(KeychainFailure) {
         try changeKeys(.changeKeys, Self.recovering, options) { facts in
-            var next = NextEpoch(passcode: new, stretching: stretching, patience: timeLimit)
+            var next = NextEpoch(
+                passcode: new, stretching: store.stretching, patience: store.timeLimit)
             // The TPM may be lost, so the new key goes to a file.
             next.source = place ?? (facts.isBoundToTPM ? .ownFile : nil)
             next.registers = place == .tpm ? PCRSelection.none : nil

@@ -22,7 +22,7 @@ package struct IndexRepair: Hashable, Sendable {
     package init() {}
 }
 
-extension ItemStore {
+extension Keychain {
     /// Rebuilds everything that can be derived from the rows: the indexes, the search entries and
     /// the structure of the file. Keeps every row, or changes nothing.
     ///
@@ -31,8 +31,9 @@ extension ItemStore {
     /// - Throws: ``KeychainFailure``: `keychainDamaged` if a table itself is damaged, `locked`,
     ///   `itemNotFound` if there is no keychain, `diskFull`, `readOnly`, `timedOut`.
     package func repairIndexes() throws(KeychainFailure) -> IndexRepair {
-        try perform(.keys, KeychainFailure.repairing) { keys in
-            try IndexRepairer(keychain: keys.keychain, deadline: keys.deadline, now: now).run()
+        try store.perform(.keys, KeychainFailure.repairing) { keys in
+            try IndexRepairer(keychain: keys.keychain, deadline: keys.deadline, now: store.now)
+                .run()
         }
     }
 }

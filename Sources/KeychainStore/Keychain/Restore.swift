@@ -95,7 +95,7 @@ package struct BackedUpItem: Sendable {
 }
 
 /// docs/FORMAT.md §11.4.
-extension ItemStore {
+extension Keychain {
     private static let restoring = "restore the backup"
 
     /// Restores all items of a backup into the access groups that they were in, or changes nothing.
@@ -116,7 +116,7 @@ extension ItemStore {
         _ backup: OpenedBackup, _ policy: RestorePolicy, isDryRun: Bool = false
     ) throws(KeychainFailure) -> RestoreReport {
         let expected = try translating(Self.restoring) { try backup.reader.verify() }
-        let report = try perform(isDryRun ? .write : .create, Self.restoring) { access in
+        let report = try store.perform(isDryRun ? .write : .create, Self.restoring) { access in
             try access.state.checkMigratableClasses(during: Self.restoring)
             var pass = RestorePass(access, policy, isDryRun: isDryRun)
             return try pass.run(backup.reader, expecting: expected)

@@ -10,10 +10,9 @@ internal import ValetSealing
 internal import ValetSystem
 internal import ValetTPM
 
-// `valet status`, and the damaged rows in quarantine: counting them during a change of keys, and
-// clearing them.
+// `valet status`.
 
-extension ItemStore {
+extension Keychain {
     private static let inspecting = "read the keychain's status"
 
     /// The status of the keychain. Creates nothing and opens no item.
@@ -22,9 +21,9 @@ extension ItemStore {
     /// - Throws: ``KeychainFailure`` if the files cannot be read.
     package func status() throws(KeychainFailure) -> KeychainStatus {
         var status = KeychainStatus(
-            state: .absent, folder: location.folder, isReadOnly: false)
+            state: .absent, folder: store.location.folder, isReadOnly: false)
         do throws(KeychainFailure) {
-            _ = try perform(.inspect, Self.inspecting) { keys in
+            _ = try store.perform(.inspect, Self.inspecting) { keys in
                 var doubts = EpochDoubts()
                 while try !keys.describe(in: &status, &doubts) {
                     try keys.keychain.awaitChange(keys.operation, keys.deadline, &doubts)
@@ -162,58 +161,5 @@ extension Connection {
             }
         let run = try statement.start()
         return try run.step() ? Int(run.int64(0)) : 0
-    }
-}
-
-/// Damaged rows that were set aside into quarantine: docs/FORMAT.md §4.4.
-extension ItemStore {
-    /// Runs `body`, which changes keys.
-    ///
-    /// - Parameter expected: Rows whose loss is expected. They are not counted.
-    /// - Returns: The number of rows that `body` has set aside.
-    func countingRowsSetAside(
-        _ operation: String, but expected: RowKinds? = nil,
-        _ body: () throws(KeychainFailure) -> Void
-    ) throws(KeychainFailure) -> Int {
-        let before = try quarantinedRowCount(but: expected, operation)
-        try body()
-        return max(0, try quarantinedRowCount(but: expected, operation) - before)
-    }
-
-    /// Deletes the damaged rows that were set aside.
-    ///
-    /// - Returns: The number of deleted rows.
-    /// - Throws: ``KeychainFailure``: `timedOut`, `readOnly`, `diskFull`. Then nothing is deleted.
-    package func clearQuarantine() throws(KeychainFailure) -> Int {
-        let operation = "delete damaged items set aside"
-        return try perform(.write, operation) { access in
-            let connection = access.store.connection
-            let count = try connection.count(.quarantinedRows)
-            try Statement("DELETE FROM quarantine", on: connection).start().finish()
-            return count
-        } ?? 0
-    }
-
-    private func quarantinedRowCount(
-        but expected: RowKinds?, _ operation: String
-    ) throws(KeychainFailure) -> Int {
-        try perform(.inspect, operation) { try $0.quarantinedRowCount(but: expected) } ?? 0
-    }
-
-    /// The failure of a call that found no item. Its hint reminds of damaged items that were set
-    /// aside, which cannot be found either.
-    package func notFound(_ operation: String) -> KeychainFailure {
-        let missing = KeychainFailure(.itemNotFound, during: operation)
-        // If the quarantine cannot be read, the failure has no hint.
-        let count = try? perform(.inspect, operation) { keys in
-            try keys.read { store in
-                let run = try store.quarantined.start()
-                return try run.step() ? Int(run.int64(0)) : 0
-            }
-        }
-        guard let count, count > 0 else { return missing }
-        let items = count == 1 ? "1 damaged item was" : "\(count) damaged items were"
-        return KeychainFailure(
-            missing, hint: "\(items) set aside, and it may be among them: `valet doctor` says more")
     }
 }

@@ -6,12 +6,11 @@ package import ValetKeychainModel
 internal import ValetKeychainRows
 internal import ValetLockState
 internal import ValetSealing
-package import ValetSecretMemory
+internal import ValetSecretMemory
 internal import ValetSystem
 
-/// Unlocking, locking, and checking a passcode or recovery key without a change:
-/// spec/keys-and-states.md §5, §6. The passcode's cryptography is in `Keybag`.
-extension ItemStore {
+/// Unlocking and locking: spec/keys-and-states.md §5, §6.
+extension Keychain {
     static let unlocking = "unlock the keychain"
     static let locking = "lock the keychain"
 
@@ -29,7 +28,7 @@ extension ItemStore {
     package func unlock(
         _ passcode: KeychainPasscode, for duration: Duration? = nil, autoLock idle: Duration? = nil
     ) throws(KeychainFailure) {
-        try perform(.changeKeys, Self.unlocking) { keys, facts -> Void? in
+        try store.perform(.changeKeys, Self.unlocking) { keys, facts -> Void? in
             guard facts.lockState != nil else { return () }
             let moment = try keys.moment(of: facts)
             let protector = try keys.protector(of: facts, passcode)
@@ -61,7 +60,7 @@ extension ItemStore {
     package func lock(
         all: Bool = false, waiting: Bool = false, orEveryKeychain isSweeping: Bool = false
     ) throws(KeychainFailure) {
-        let known = lastKnownKeychainID
+        let known = lastKnownID
         var isRead = false
         do throws(KeychainFailure) {
             try lock(all: all, waiting: waiting, &isRead)
@@ -75,7 +74,7 @@ extension ItemStore {
     private func lock(
         all: Bool, waiting: Bool, _ isRead: inout Bool
     ) throws(KeychainFailure) {
-        try perform(.lock, Self.locking) { keys in
+        try store.perform(.lock, Self.locking) { keys in
             let deadline = keys.deadline
             let facts = try keys.keychain.readFacts(deadline)
             isRead = true
@@ -115,7 +114,7 @@ extension ItemStore {
     /// The reason why keys that this process has replaced are no longer shared, so that other
     /// processes have to unlock again; nil if they are shared, or there are none.
     package func reasonKeysAreNotShared() -> String? {
-        lastKnownKeychainID.flatMap { LockStates.store(of: $0, at: location).fallback }
+        lastKnownID.flatMap { LockStates.store(of: $0, at: store.location).fallback }
             .map { "\($0)" }
     }
 
@@ -131,7 +130,7 @@ extension ItemStore {
         do throws(LockStateError) {
             defer { announceLockState() }
             let locked = try LockStates.lock(
-                known ?? deviceKeyOwner, at: location, all: all, orEveryKeychain: isSweeping)
+                known ?? deviceKeyOwner, at: store.location, all: all, orEveryKeychain: isSweeping)
             let words =
                 switch locked {
                 case .one: "its opened keys were removed nevertheless"
@@ -147,85 +146,18 @@ extension ItemStore {
 
     /// Announces a lock to the keychain's watchers although its database cannot be opened.
     private func announceLockState() {
-        let folder = try? PrivateDirectory.open(location.folder, creating: false)
+        let folder = try? PrivateDirectory.open(store.location.folder, creating: false)
         try? folder?.touch(KeychainFile.state)
         LockStateWatch.wakeAll()
     }
 
     /// The keychain that the device key names; nil if the key cannot be read or names none.
     private var deviceKeyOwner: KeychainID? {
-        let source = DeviceSecretSource(location: location)
+        let source = DeviceSecretSource(location: store.location)
         do throws(KeychainFailure) {
             return try source.given(by: source.preferred).keychainID
         } catch {
             return nil
-        }
-    }
-}
-
-/// Checks that a command makes before it asks the user further questions.
-extension ItemStore {
-    /// Checks that the keychain and its device key exist.
-    ///
-    /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `incomplete` or
-    ///   `keyUnavailable` if its device key is missing, other failures if it cannot be read.
-    package func checkDeviceKey() throws(KeychainFailure) {
-        try perform(.keys, "open the keychain") { keys in
-            _ = try keys.source.secret(of: keys.facts(), until: keys.deadline)
-        }
-    }
-
-    /// Checks a passcode. Changes and publishes nothing. Takes as long as stretching the passcode.
-    ///
-    /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong passcode,
-    ///   `passcodeNotSet`, `itemNotFound`, `incomplete`, `keyUnavailable`.
-    package func check(_ passcode: KeychainPasscode) throws(KeychainFailure) {
-        let operation = "check the passcode"
-        try perform(.keys, operation) { keys in
-            let facts = try keys.facts()
-            guard facts.lockState != nil else {
-                throw KeychainFailure(
-                    .passcodeNotSet, during: operation, message: "there is no passcode")
-            }
-            let protector = try keys.protector(of: facts, passcode)
-            _ = try facts.unlock(with: protector).count
-        }
-    }
-
-    /// Checks that a text is the keychain's recovery key. Changes nothing.
-    ///
-    /// - Parameter text: The recovery key as the user typed it.
-    /// - Throws: ``KeychainFailure``: `authenticationFailed` for a mistyped text, for the key of
-    ///   another keychain, and if there is no recovery key; `itemNotFound`.
-    package func checkRecoveryKey(_ text: borrowing SecretBytes) throws(KeychainFailure) {
-        let operation = "check the recovery key"
-        let publicKey: PublicKey
-        do throws(KeybagError) {
-            publicKey = try text.withBytes { bytes throws(KeybagError) in
-                try RecoveryKey(parsing: bytes).publicKey
-            }
-        } catch {
-            throw KeychainFailure(translating: error, during: operation)
-        }
-        try perform(.keys, operation) { keys in
-            let known = try keys.facts().newest.recoveryPublicKey
-            guard known == publicKey else {
-                throw KeychainFailure(
-                    .authenticationFailed, during: operation,
-                    message: known == nil
-                        ? "there is no recovery key" : "wrong recovery key")
-            }
-        }
-    }
-
-    /// The number of items that exist only while a passcode is set: those of the class
-    /// `whenPasscodeSetThisDeviceOnly`, and those that require the user's presence.
-    ///
-    /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain.
-    package func itemsThatNeedPasscode() throws(KeychainFailure) -> Int {
-        try perform(.keys, "count items") { keys in
-            try keys.rowCount(
-                of: [RowKinds([.whenPasscodeSetThisDeviceOnly], needing: PresencePair.allCases)])
         }
     }
 }

@@ -45,7 +45,7 @@ struct PasscodeDialogue {
     func passcode(
         of store: ItemStore, for purpose: String
     ) throws(CLIError) -> KeychainPasscode? {
-        let status = try requesting(store.status())
+        let status = try requesting(store.keychain.status())
         guard status.lockStateProvider != nil else { return nil }
         return try currentPasscode(of: store, for: purpose)
     }
@@ -55,7 +55,7 @@ struct PasscodeDialogue {
         of store: ItemStore, for purpose: String
     ) throws(CLIError) -> KeychainPasscode {
         try withPasscode(for: purpose) { (passcode) throws(KeychainFailure) in
-            try store.check(passcode)
+            try store.keychain.check(passcode)
             return passcode
         }
     }

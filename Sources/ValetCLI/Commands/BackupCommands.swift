@@ -73,10 +73,10 @@ struct BackupCreateCommand: Command {
         let store = try requesting(context.store())
         // Refuses a backup that cannot be written before it asks for a passphrase.
         try context.unlocking(store, options.passcode) { () throws(KeychainFailure) in
-            try store.checkBackup(request)
+            try store.keychain.checkBackup(request)
         }
         let secret = try passphrase.choose(allowingWeak: allowsWeak, context)
-        let report = try requesting(store.backUp(request, passphrase: secret))
+        let report = try requesting(store.keychain.backUp(request, passphrase: secret))
         if writesJSON {
             try context.console.write(report.json(path: request.path))
         } else {
@@ -278,7 +278,7 @@ struct BackupRestoreCommand: Command {
         let backup = try passphrase.open(context)
         let store = try requesting(context.store())
         let report = try context.unlocking(store, options.passcode) { () throws(KeychainFailure) in
-            try store.restore(backup, policy, isDryRun: isDryRun)
+            try store.keychain.restore(backup, policy, isDryRun: isDryRun)
         }
         var shown = StatusReport(fields: [
             .init(member: "added", label: "Added", value: .number(report.addedCount)),

@@ -86,7 +86,7 @@ struct Passphrase {
             prompt.timeout = .seconds(180)
             return prompt
         } _: { (answer) throws(CLIError) in
-            guard allowingWeak || !ItemStore.isShort(passphrase: answer) else {
+            guard allowingWeak || !Keychain.isShort(passphrase: answer) else {
                 return .refused(Self.weakness)
             }
             return .accepted(answer)

@@ -55,9 +55,9 @@ extension Context {
     ) throws(CLIError) -> R {
         let unlocking = ProcessUnlocking(passcodes: passcodes(descriptor)) {
             () throws(KeychainFailure) in
-            try store.status().isUnlockedByProcess
+            try store.keychain.status().isUnlockedByProcess
         } unlock: { (passcode) throws(KeychainFailure) in
-            try store.unlock(passcode)
+            try store.keychain.unlock(passcode)
         }
         return try requesting(unlocking.run(body))
     }
@@ -71,8 +71,8 @@ extension Context {
         creating: Bool = false
     ) throws(CLIError) -> (ItemStore, KeychainStatus) {
         let store = try requesting(store())
-        let status = try requesting(store.status())
-        if !creating || status.state != .absent { try requesting(store.checkDeviceKey()) }
+        let status = try requesting(store.keychain.status())
+        if !creating || status.state != .absent { try requesting(store.keychain.checkDeviceKey()) }
         return (store, status)
     }
 
@@ -112,13 +112,13 @@ extension Context {
         let count = try requesting(body(options))
         line.end()
         noteSetAside(count)
-        if let reason = store.reasonKeysAreNotShared() {
+        if let reason = store.keychain.reasonKeysAreNotShared() {
             console.note(
                 "valet: warning: the keychain is locked for other programs: "
                     + Escaping.printable(reason))
             console.hint("run 'valet unlock' when the kernel has room for the keys")
         }
-        for finding in store.strayDeviceKeys() {
+        for finding in store.keychain.strayDeviceKeys() {
             let place = finding.path.map { " (\(Escaping.printable($0)))" } ?? ""
             console.note("valet: warning: \(finding.message)\(place)")
             if let hint = finding.hint { console.hint(hint) }
@@ -135,7 +135,7 @@ extension Context {
 
     /// Reports `result`, and for which programs the keychain is unlocked now.
     func noteLockState(_ result: String, of store: ItemStore) throws(CLIError) {
-        let status = try requesting(store.status())
+        let status = try requesting(store.keychain.status())
         switch (status.state, status.isUnlockedByProcess) {
         case (.unlocked, false): console.note("valet: \(result); the keychain is unlocked")
         case (_, true):

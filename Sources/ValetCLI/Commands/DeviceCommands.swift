@@ -50,7 +50,7 @@ struct DeviceStatusCommand: Command {
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
-        let status = try requesting(context.store().status())
+        let status = try requesting(context.store().keychain.status())
         guard status.state != .absent else {
             throw CLIError(
                 .notFound, "there is no keychain yet", hint: "'valet set' creates it")
@@ -177,21 +177,22 @@ struct DeviceBindCommand: Command {
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
         let store = try store(context)
-        try requesting(store.checkDeviceKey())
-        let protection = Protection(try requesting(store.status()))
+        try requesting(store.keychain.checkDeviceKey())
+        let protection = Protection(try requesting(store.keychain.status()))
         try protection.check(
             lowering: options.allowsLowering,
             to: Protection(hasPasscode: protection.hasPasscode, place: place))
         // Asks about the TPM before it asks for the passcode.
         if place == .tpm {
-            let tpm = try requesting(store.tpmSummary())
+            let tpm = try requesting(store.keychain.tpmSummary())
             if tpm.isLockoutResettable { try acceptLockout(on: context.console) }
         }
         let passcode = try context.dialogue(options.passcode).passcode(
             of: store, for: "The keychain's passcode, to bind it to another device key.")
         try context.changingKeys(of: store, skippingDamaged: options.skipsDamaged) {
             (epoch) throws(KeychainFailure) in
-            try store.rotateKeys(passcode, movingDeviceKeyTo: place, boundTo: registers, epoch)
+            try store.keychain.rotateKeys(
+                passcode, movingDeviceKeyTo: place, boundTo: registers, epoch)
         }
         context.console.note("valet: the device key now comes from \(place.name)")
         if let requirement = place.requirement(path: path) {
@@ -300,7 +301,7 @@ struct DeviceUnbindCommand: Command {
             of: store, for: "The keychain's passcode, to take it out of the TPM.")
         try context.changingKeys(of: store, skippingDamaged: options.skipsDamaged) {
             (epoch) throws(KeychainFailure) in
-            try store.rotateKeys(passcode, movingDeviceKeyTo: .ownFile, epoch)
+            try store.keychain.rotateKeys(passcode, movingDeviceKeyTo: .ownFile, epoch)
         }
         context.console.note("valet: the device key now comes from \(DeviceKeySource.ownFile.name)")
         return .success

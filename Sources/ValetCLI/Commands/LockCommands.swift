@@ -80,9 +80,9 @@ struct UnlockCommand: Command {
         try context.dialogue(options.passcode).withPasscode(
             for: "Unlock the keychain.", insisting: isInsisting
         ) { (passcode) throws(KeychainFailure) in
-            try store.unlock(passcode, for: duration, autoLock: autoLock)
+            try store.keychain.unlock(passcode, for: duration, autoLock: autoLock)
         }
-        let unlocked = try requesting(store.status())
+        let unlocked = try requesting(store.keychain.status())
         // Unlocking continues an interrupted change of keys, which may set items aside.
         context.noteSetAside(
             (unlocked.quarantinedRowCount ?? 0) - (status.quarantinedRowCount ?? 0))
@@ -152,9 +152,9 @@ struct LockCommand: Command {
     func run(in context: Context) throws(CLIError) -> ExitCode {
         // Locks before it looks at anything: no report is worth an open key.
         let store = try requesting(context.store())
-        try requesting(store.lock(all: takesAll, waiting: waits, orEveryKeychain: true))
+        try requesting(store.keychain.lock(all: takesAll, waiting: waits, orEveryKeychain: true))
         // An unknown state, as during a change of keys, is no failure of the lock.
-        let state = (try? store.status())?.state
+        let state = (try? store.keychain.status())?.state
         let outcome =
             if state == .noPasscode {
                 "the keychain has no passcode, and is always unlocked"

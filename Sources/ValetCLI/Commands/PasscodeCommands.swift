@@ -71,7 +71,7 @@ struct PasscodeSetCommand: Command {
             allowingWeak: options.allowsWeak, for: "Choose a passcode for the keychain.")
         try context.changingKeys(of: store, skippingDamaged: options.skipsDamaged) {
             (epoch) throws(KeychainFailure) in
-            try store.setPasscode(passcode, epoch)
+            try store.keychain.setPasscode(passcode, epoch)
         }
         try context.noteLockState("the passcode is set", of: store)
         if !status.hasRecoveryKey {
@@ -131,7 +131,7 @@ struct PasscodeChangeCommand: Command {
             allowingWeak: options.allowsWeak, for: "Choose a new passcode for the keychain.")
         try context.changingKeys(of: store, skippingDamaged: options.skipsDamaged) {
             (epoch) throws(KeychainFailure) in
-            try store.changePasscode(old, to: new, epoch)
+            try store.keychain.changePasscode(old, to: new, epoch)
         }
         try context.noteLockState("the passcode is changed", of: store)
         return .success
@@ -171,7 +171,7 @@ struct PasscodeRemoveCommand: Command {
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
         let store = try context.storeWithPasscode()
-        let count = try requesting(store.itemsThatNeedPasscode())
+        let count = try requesting(store.keychain.itemsThatNeedPasscode())
         context.console.note(
             "valet: without a passcode, \(Self.loss(count)), and the keychain cannot be locked")
         try context.console.requireConsent(
@@ -180,7 +180,7 @@ struct PasscodeRemoveCommand: Command {
             of: store, for: "The keychain's passcode, to remove it.")
         try context.changingKeys(of: store, skippingDamaged: options.skipsDamaged) {
             (epoch) throws(KeychainFailure) in
-            try store.removePasscode(passcode, epoch)
+            try store.keychain.removePasscode(passcode, epoch)
         }
         context.console.note("valet: the passcode is removed")
         return .success

@@ -69,7 +69,8 @@ struct RecoveryCreateCommand: Command {
         let text: SecretBytes
         var isReplacing = false
         do throws(KeychainFailure) {
-            text = try store.createRecoveryKey(passcode) { (known) throws(KeychainFailure) in
+            text = try store.keychain.createRecoveryKey(passcode) {
+                (known) throws(KeychainFailure) in
                 // The consent covers the key of that moment, not one that was made since.
                 if known != nil, known != status.recoveryPublicKey, !options.isAgreed {
                     throw Self.otherKey
@@ -177,9 +178,9 @@ struct RecoveryUseCommand: Command {
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
         let store = try requesting(context.store())
-        let status = try requesting(store.status())
+        let status = try requesting(store.keychain.status())
         try check(status)
-        let lost = try requesting(store.itemsLostByRecovery(settingPasscode: setsPasscode))
+        let lost = try requesting(store.keychain.itemsLostByRecovery(settingPasscode: setsPasscode))
         context.console.note("valet: with the right key, \(Self.text(lost))")
         if status.deviceKeySource == .tpm { noteLostTPM(of: store, context.console) }
         try context.console.requireConsent(
@@ -187,7 +188,7 @@ struct RecoveryUseCommand: Command {
         try recover(store, context)
         try context.noteLockState("the keychain is recovered", of: store)
         guard self.place != nil else { return .success }
-        let place = try requesting(store.status().deviceKeySource)
+        let place = try requesting(store.keychain.status().deviceKeySource)
         if let requirement = place?.requirement(path: store.location.deviceKeyPath) {
             context.console.hint(requirement)
         }
@@ -222,7 +223,7 @@ struct RecoveryUseCommand: Command {
         }
         try context.changingKeys(of: store) { (epoch) throws(KeychainFailure) in
             do throws(KeychainFailure) {
-                return try store.recover(
+                return try store.keychain.recover(
                     with: key, settingPasscode: passcode, deviceKeyFrom: place, epoch)
             } catch {
                 // The old place has no device key any more: say how to choose another.
@@ -249,7 +250,7 @@ struct RecoveryUseCommand: Command {
             return prompt
         } _: { (answer) throws(CLIError) in
             do throws(KeychainFailure) {
-                try store.checkRecoveryKey(answer)
+                try store.keychain.checkRecoveryKey(answer)
             } catch {
                 guard error.code == .authenticationFailed else { throw CLIError(error) }
                 return .refused(CLIError(.denied, error.message))
@@ -261,7 +262,7 @@ struct RecoveryUseCommand: Command {
     /// Warns that the recovery gives up the TPM, and why the TPM is taken for lost.
     private func noteLostTPM(of store: ItemStore, _ console: any Console) {
         do throws(KeychainFailure) {
-            try store.checkDeviceKey()
+            try store.keychain.checkDeviceKey()
         } catch {
             console.note("valet: warning: the TPM cannot be used and is given up: \(error.message)")
             console.hint(
@@ -318,7 +319,7 @@ struct RecoveryRevokeCommand: Command {
             of: store, for: "The keychain's passcode, to revoke the recovery key.")
         try context.changingKeys(of: store, skippingDamaged: options.skipsDamaged) {
             (epoch) throws(KeychainFailure) in
-            try store.rotateKeys(passcode, revokingRecoveryKey: true, epoch)
+            try store.keychain.rotateKeys(passcode, revokingRecoveryKey: true, epoch)
         }
         context.console.note("valet: the recovery key no longer opens the keychain")
         return .success

@@ -36,7 +36,7 @@ struct RotateCommand: Command {
             of: store, for: "The keychain's passcode, to give it new keys.")
         try context.changingKeys(of: store, skippingDamaged: options.skipsDamaged) {
             (epoch) throws(KeychainFailure) in
-            try store.rotateKeys(passcode, epoch)
+            try store.keychain.rotateKeys(passcode, epoch)
         }
         context.console.note("valet: the keychain has new keys")
         return .success

@@ -248,9 +248,9 @@ private struct ContextCalls {
         let calls = try ContextCalls(person, flags)
         let passcode = try KeychainPasscode(.text(LockableKeychain.passcode))
         if isRemoved {
-            try person.keychain.store.removePasscode(passcode)
+            try person.keychain.store.keychain.removePasscode(passcode)
         } else {
-            try person.keychain.store.changePasscode(
+            try person.keychain.store.keychain.changePasscode(
                 passcode, to: KeychainPasscode(.text("another")))
             try person.pinentry.answer(["PIN another"])
         }

@@ -47,7 +47,7 @@ import ValetTestValues
         let person = try Person()
         let context = person.context
         #expect(person.outcome(.deviceOwnerAuthentication, context) == nil)
-        try person.keychain.store.changePasscode(
+        try person.keychain.store.keychain.changePasscode(
             KeychainPasscode(.text(LockableKeychain.passcode)),
             to: KeychainPasscode(.text("another")))
         try person.pinentry.answer(["PIN another"])

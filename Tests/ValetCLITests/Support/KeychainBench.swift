@@ -40,7 +40,7 @@ final class KeychainBench {
     }
 
     deinit {
-        try? store.lock(all: true)
+        try? store.keychain.lock(all: true)
         store.close()
         try? FileManager.default.removeItem(at: folder)
     }
@@ -65,7 +65,7 @@ final class KeychainBench {
     static func withPasscode() throws -> KeychainBench {
         let bench = try KeychainBench()
         bench.add("secret")
-        try bench.store.setPasscode(passcode(Self.passcode))
+        try bench.store.keychain.setPasscode(passcode(Self.passcode))
         return bench
     }
 
@@ -119,7 +119,7 @@ final class KeychainBench {
     func opens(with passcode: String) throws -> Bool {
         let passcode = try Self.passcode(passcode)
         do throws(KeychainFailure) {
-            try store.check(passcode)
+            try store.keychain.check(passcode)
             return true
         } catch {
             guard error.code == .authenticationFailed else { throw error }

@@ -59,29 +59,29 @@ final class EnclaveSample {
         }
         if hasPasscode, backend != .fake {
             let passcode = SecretBytes(copying: Array("correct".utf8).span)
-            try store.setPasscode(KeychainPasscode(passcode))
+            try store.keychain.setPasscode(KeychainPasscode(passcode))
         }
     }
 
     deinit {
         // None to lock, where a test made none.
-        try? store.lock(all: true)
+        try? store.keychain.lock(all: true)
         store.close()
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    func lock() throws { try store.lock(all: false) }
+    func lock() throws { try store.keychain.lock(all: false) }
 
     func unlock() throws {
         let passcode = SecretBytes(copying: Array("correct".utf8).span)
-        try store.unlock(KeychainPasscode(passcode))
+        try store.keychain.unlock(KeychainPasscode(passcode))
     }
 
     /// Takes the passcode away, and sets it again.
     func removePasscode() throws {
         let passcode = { try KeychainPasscode(SecretBytes(copying: Array("correct".utf8).span)) }
-        try store.removePasscode(passcode())
-        try store.setPasscode(passcode())
+        try store.keychain.removePasscode(passcode())
+        try store.keychain.setPasscode(passcode())
     }
 
     /// What the person read, each time that they were asked.

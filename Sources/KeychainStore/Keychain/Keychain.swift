@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetDatabase
+internal import ValetKeychainKeys
+package import ValetKeychainModel
+internal import ValetKeychainRows
+internal import ValetSealing
+internal import ValetSecretMemory
+
+/// The calls about the keychain as a whole: its lock, passcode, recovery key, status, diagnosis,
+/// repair and backups. The files of this folder have one kind of call each. ``ItemStore`` has the
+/// calls about items.
+package struct Keychain: Sendable {
+    let store: ItemStore
+
+    /// The id of the keychain that this process has last read at this place; nil if none.
+    var lastKnownID: KeychainID? { store.slot.value.keychainID }
+}
+
+extension ItemStore {
+    /// The keychain that has the items.
+    package var keychain: Keychain { Keychain(store: self) }
+}
+
+/// Damaged rows that were set aside into quarantine: docs/FORMAT.md §4.4.
+extension Keychain {
+    /// Runs `body`, which changes keys.
+    ///
+    /// - Parameter expected: Rows whose loss is expected. They are not counted.
+    /// - Returns: The number of rows that `body` has set aside.
+    func countingRowsSetAside(
+        _ operation: String, but expected: RowKinds? = nil,
+        _ body: () throws(KeychainFailure) -> Void
+    ) throws(KeychainFailure) -> Int {
+        let before = try quarantinedRowCount(but: expected, operation)
+        try body()
+        return max(0, try quarantinedRowCount(but: expected, operation) - before)
+    }
+
+    /// Deletes the damaged rows that were set aside.
+    ///
+    /// - Returns: The number of deleted rows.
+    /// - Throws: ``KeychainFailure``: `timedOut`, `readOnly`, `diskFull`. Then nothing is deleted.
+    package func clearQuarantine() throws(KeychainFailure) -> Int {
+        let operation = "delete damaged items set aside"
+        return try store.perform(.write, operation) { access in
+            let connection = access.store.connection
+            let count = try connection.count(.quarantinedRows)
+            try Statement("DELETE FROM quarantine", on: connection).start().finish()
+            return count
+        } ?? 0
+    }
+
+    private func quarantinedRowCount(
+        but expected: RowKinds?, _ operation: String
+    ) throws(KeychainFailure) -> Int {
+        try store.perform(.inspect, operation) { try $0.quarantinedRowCount(but: expected) } ?? 0
+    }
+
+    /// The failure of a call that found no item. Its hint reminds of damaged items that were set
+    /// aside, which cannot be found either.
+    package func notFound(_ operation: String) -> KeychainFailure {
+        let missing = KeychainFailure(.itemNotFound, during: operation)
+        // If the quarantine cannot be read, the failure has no hint.
+        let count = try? store.perform(.inspect, operation) { keys in
+            try keys.read { store in
+                let run = try store.quarantined.start()
+                return try run.step() ? Int(run.int64(0)) : 0
+            }
+        }
+        guard let count, count > 0 else { return missing }
+        let items = count == 1 ? "1 damaged item was" : "\(count) damaged items were"
+        return KeychainFailure(
+            missing, hint: "\(items) set aside, and it may be among them: `valet doctor` says more")
+    }
+}

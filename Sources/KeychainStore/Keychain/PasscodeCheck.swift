@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeybag
+package import ValetKeychainKeys
+package import ValetKeychainModel
+internal import ValetKeychainRows
+internal import ValetSealing
+package import ValetSecretMemory
+
+// Checks of a passcode, a recovery key and the device key without a change, which a command makes
+// before it asks the user further questions. An unlock checks the passcode in the same way:
+// `KeyAccess.protector` stretches it, and `LockedKeybag.unlock` opens the keys with the result.
+
+extension Keychain {
+    /// Checks that the keychain and its device key exist.
+    ///
+    /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `incomplete` or
+    ///   `keyUnavailable` if its device key is missing, other failures if it cannot be read.
+    package func checkDeviceKey() throws(KeychainFailure) {
+        try store.perform(.keys, "open the keychain") { keys in
+            _ = try keys.source.secret(of: keys.facts(), until: keys.deadline)
+        }
+    }
+
+    /// Checks a passcode. Changes and publishes nothing. Takes as long as stretching the passcode.
+    ///
+    /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong passcode,
+    ///   `passcodeNotSet`, `itemNotFound`, `incomplete`, `keyUnavailable`.
+    package func check(_ passcode: KeychainPasscode) throws(KeychainFailure) {
+        let operation = "check the passcode"
+        try store.perform(.keys, operation) { keys in
+            let facts = try keys.facts()
+            guard facts.lockState != nil else {
+                throw KeychainFailure(
+                    .passcodeNotSet, during: operation, message: "there is no passcode")
+            }
+            let protector = try keys.protector(of: facts, passcode)
+            _ = try facts.unlock(with: protector).count
+        }
+    }
+
+    /// Checks that a text is the keychain's recovery key. Changes nothing.
+    ///
+    /// - Parameter text: The recovery key as the user typed it.
+    /// - Throws: ``KeychainFailure``: `authenticationFailed` for a mistyped text, for the key of
+    ///   another keychain, and if there is no recovery key; `itemNotFound`.
+    package func checkRecoveryKey(_ text: borrowing SecretBytes) throws(KeychainFailure) {
+        let operation = "check the recovery key"
+        let publicKey: PublicKey
+        do throws(KeybagError) {
+            publicKey = try text.withBytes { bytes throws(KeybagError) in
+                try RecoveryKey(parsing: bytes).publicKey
+            }
+        } catch {
+            throw KeychainFailure(translating: error, during: operation)
+        }
+        try store.perform(.keys, operation) { keys in
+            let known = try keys.facts().newest.recoveryPublicKey
+            guard known == publicKey else {
+                throw KeychainFailure(
+                    .authenticationFailed, during: operation,
+                    message: known == nil
+                        ? "there is no recovery key" : "wrong recovery key")
+            }
+        }
+    }
+
+    /// The number of items that exist only while a passcode is set: those of the class
+    /// `whenPasscodeSetThisDeviceOnly`, and those that require the user's presence.
+    ///
+    /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain.
+    package func itemsThatNeedPasscode() throws(KeychainFailure) -> Int {
+        try store.perform(.keys, "count items") { keys in
+            try keys.rowCount(
+                of: [RowKinds([.whenPasscodeSetThisDeviceOnly], needing: PresencePair.allCases)])
+        }
+    }
+}
