@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetKeybag
+package import ValetKeybag
 package import ValetKeychainModel
 
 /// Everything about an item that is sealed, except its value.
@@ -67,7 +67,7 @@ package struct ItemContent: Hashable {
 extension AccessControl {
     /// The pair of keys to which values of such items are sealed; nil for items that need nobody.
     /// docs/FORMAT.md §5.4.
-    var presencePair: PresencePair? {
+    package var presencePair: PresencePair? {
         if demand.isNothing { return nil }
         return demand.needsPasscode ? .passcode : .person
     }

@@ -32,7 +32,8 @@ import ValetTestValues
         try crowd.lead { _ in threads.change { $0 = [pthread_self()] } }
         for number in 0..<8 {
             try crowd.write("\(number)") { access in
-                try access.set(Addition(.generic("a"), value: .text("\(number)")), for: caller)
+                try ItemTransaction(access, caller).set(
+                    Addition(.generic("a"), value: .text("\(number)")))
                 seen.change { $0.append("\(number)") }
                 threads.change { _ = $0.insert(pthread_self()) }
             }
@@ -50,8 +51,8 @@ import ValetTestValues
         try crowd.lead()
         try crowd.set("a")
         try crowd.write("b") { access in
-            try access.set(Addition(.generic("b"), value: .text("b")), for: caller)
-            try access.set(Addition(.generic("old"), value: .text("new")), for: caller)
+            try ItemTransaction(access, caller).set(Addition(.generic("b"), value: .text("b")))
+            try ItemTransaction(access, caller).set(Addition(.generic("old"), value: .text("new")))
             throw KeychainFailure(.itemNotFound, during: access.operation)
         }
         try crowd.set("c")
@@ -65,7 +66,7 @@ import ValetTestValues
     @Test func `A leader that fails hands the lead on and commits nothing`() throws {
         let (crowd, caller) = (try crowd(), keychain.caller)
         try crowd.lead { access in
-            try access.set(Addition(.generic("lost"), value: .text("x")), for: caller)
+            try ItemTransaction(access, caller).set(Addition(.generic("lost"), value: .text("x")))
             throw KeychainFailure(.itemNotFound, during: access.operation)
         }
         for name in ["a", "b", "c"] { try crowd.set(name) }
@@ -209,7 +210,7 @@ import ValetTestValues
         try store.set(Addition(.generic("old"), value: nil), for: caller)
         let crowd = try Crowd(store, caller)
         try crowd.lead { access in
-            try access.set(Addition(.generic("before"), value: nil), for: caller)
+            try ItemTransaction(access, caller).set(Addition(.generic("before"), value: nil))
         }
         try store.keychain.lock(all: false)
         try crowd.set("after")

@@ -109,8 +109,9 @@ extension ItemStore {
         _ additions: [Addition], for caller: Caller
     ) throws(KeychainFailure) {
         guard !additions.isEmpty else { return }
-        _ = try perform(.create, Self.settingSeveral, for: caller) { access in
-            for addition in additions { try access.set(addition, for: caller) }
+        _ = try perform(.create, Self.settingSeveral, for: caller) { rows in
+            let items = ItemTransaction(rows, caller)
+            for addition in additions { try items.set(addition) }
         }
     }
 }

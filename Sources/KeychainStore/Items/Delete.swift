@@ -26,9 +26,10 @@ extension ItemStore {
         let groups = try caller.groups(changing: query.accessGroup, during: Self.deleting)
         let attempt = try perform(
             .write, Self.deleting, for: caller, sharing: query.namesOneItem ? 0 : nil
-        ) { (access) -> Deletion in
-            guard try !access.hasMany(query, groups) else { return .isLarge }
-            return .done(try access.delete(query, for: caller))
+        ) { (rows) -> Deletion in
+            let items = ItemTransaction(rows, caller)
+            guard try !items.hasMany(query, groups) else { return .isLarge }
+            return .done(try items.delete(query))
         }
         var count = 0
         switch attempt {
@@ -47,12 +48,12 @@ extension ItemStore {
     }
 }
 
-extension RowTransaction {
+extension ItemTransaction {
     /// Deletes what matches; rows are opened only for filters that no hash serves.
-    func delete(_ query: ItemQuery, for caller: Caller) throws -> Int {
+    func delete(_ query: ItemQuery) throws -> Int {
         let groups = try caller.groups(changing: query.accessGroup, during: operation)
         var count = 0
-        for found in try state.find(query, groups, store) where try delete(found, query) {
+        for found in try state.find(query, groups, rows.store) where try delete(found, query) {
             count += 1
         }
         return count
@@ -62,7 +63,7 @@ extension RowTransaction {
     fileprivate func hasMany(_ query: ItemQuery, _ groups: [AccessGroup]) throws -> Bool {
         guard !query.namesOneItem else { return false }
         let limit = MassDeletion.wholeCount
-        return try state.candidates(query, groups, store, limit: limit + 1).count > limit
+        return try state.candidates(query, groups, rows.store, limit: limit + 1).count > limit
     }
 
     /// Deletes what `query` has found.
@@ -72,7 +73,7 @@ extension RowTransaction {
         // A row whose columns are damaged may belong to any application: `doctor` deals with it.
         guard case .row(let row) = found else { return false }
         if query.hasUnindexedFilter {
-            guard try query.fits(open(row).content) else { return false }
+            guard try query.fits(rows.open(row).content) else { return false }
         }
         try deleteItem(row)
         return true
@@ -80,10 +81,10 @@ extension RowTransaction {
 
     /// Deletes an item, and leaves a mark where it was a synchronizable one.
     func deleteItem(_ row: SealedRow) throws {
-        guard row.header.flags.contains(.synchronizable) else { return try delete(row) }
+        guard row.header.flags.contains(.synchronizable) else { return try rows.delete(row) }
         // Without the names there is no mark, and without a mark the item would come back.
-        let opened = try openIfSound(row)
-        try delete(row)
+        let opened = try rows.openIfSound(row)
+        try rows.delete(row)
         if let opened { try insertTombstone(opened) }
     }
 
@@ -103,9 +104,9 @@ extension RowTransaction {
             names.contains(attribute) || attribute == .creationDate
         }
         content.attributes[.modificationDate] = .date(
-            now.date(after: match.content.modificationDate))
+            rows.now.date(after: match.content.modificationDate))
         let index = state.hasher.hashes(header.itemClass, content, isSynchronizable: true)
-        _ = try insert(
+        _ = try rows.insert(
             header.itemClass,
             RowKind(
                 protectionClass: header.protectionClass, flags: [.synchronizable, .tombstone]),
@@ -223,13 +224,14 @@ struct MassDeletion {
     ) throws(KeychainFailure) -> (count: Int, time: Int64) {
         let groups = try caller.groups(changing: query.accessGroup, during: ItemStore.deleting)
         var begin: Int64 = 0
-        let count = try store.perform(.write, ItemStore.deleting, for: caller) { access in
+        let count = try store.perform(.write, ItemStore.deleting, for: caller) { rows in
             begin = Deadline(after: .zero).nanoseconds
-            let searches = access.state.searches(query, groups)
+            let items = ItemTransaction(rows, caller)
+            let searches = items.state.searches(query, groups)
             var count = 0
             for number in numbers {
-                let found = try access.state.find(number, by: searches, access.store)
-                if let found, try access.delete(found, query) { count += 1 }
+                let found = try items.state.find(number, by: searches, rows.store)
+                if let found, try items.delete(found, query) { count += 1 }
             }
             return count
         }

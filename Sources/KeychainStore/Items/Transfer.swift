@@ -75,25 +75,26 @@ extension ItemStore {
         _ transfer: ItemTransfer, for caller: Caller
     ) throws(KeychainFailure) {
         let operation = "move items"
-        _ = try perform(.create, operation, for: caller) { access in
-            for change in transfer.changes { try access.perform(change, for: caller) }
+        _ = try perform(.create, operation, for: caller) { rows in
+            let items = ItemTransaction(rows, caller)
+            for change in transfer.changes { try items.perform(change) }
             for addition in transfer.additions {
                 do {
-                    _ = try access.add(addition, for: caller)
+                    _ = try items.add(addition)
                 } catch PersonDemand.proofs {
                     throw KeychainFailure(.duplicateItem, during: operation)
                 }
             }
             for version in transfer.deletions {
-                try access.deleteItem(try access.open(version, for: caller).row)
+                try items.deleteItem(try items.open(version).row)
             }
         }
     }
 }
 
-extension RowTransaction {
-    fileprivate func perform(_ change: ItemTransfer.Change, for caller: Caller) throws {
-        let match = try open(change.version, for: caller)
+extension ItemTransaction {
+    fileprivate func perform(_ change: ItemTransfer.Change) throws {
+        let match = try open(change.version)
         let item = change.item
         // An unavailable class is reported by what makes it unavailable: no passcode, or the lock.
         _ = try state.cipher(item.protectionClass, during: operation)
@@ -112,19 +113,19 @@ extension RowTransaction {
 
     /// Opens an item that is as it was read. So a value that another process has stored since then
     /// is neither deleted nor overwritten.
-    fileprivate func open(_ version: ItemVersion, for caller: Caller) throws -> OpenedRow {
+    fileprivate func open(_ version: ItemVersion) throws -> OpenedRow {
         let groups = try caller.groups(changing: nil, during: operation)
         let query = ItemQuery(version.reference)
-        guard let found = try state.find(query, groups, store).first else {
+        guard let found = try state.find(query, groups, rows.store).first else {
             throw KeychainFailure(.itemNotFound, during: operation)
         }
         guard case .row(let row) = found else { throw RowFailure.column }
-        let opened = try open(row)
+        let opened = try rows.open(row)
         guard opened.content.modificationDate == version.modificationDate else {
             throw KeychainFailure(
                 .itemNotFound, during: operation,
                 message: "an item was changed while it was being moved",
-                hint: "nothing was moved: do it again")
+                hint: "nothing was moved; try again")
         }
         return opened
     }
@@ -132,31 +133,29 @@ extension RowTransaction {
 
 /// Storing under a name that may lead to several items, or to one of another protection class.
 extension ItemStore {
-    /// Gives the item that `query` finds the value and the protection class of `addition`, or adds
-    /// it; deletes what else `query` finds. All in one transaction.
+    /// Gives the item that `query` finds the value and the protection class of `addition`. If
+    /// `query` finds none, adds `addition`; if it finds several, deletes all but one. All in one
+    /// transaction.
     ///
-    /// The item that is there keeps its group, attributes and persistent reference, and becomes
-    /// synchronizable if the addition is. Of several the first that is as synchronizable as the
-    /// addition stays. Damaged items do not count; one in the place of an addition goes to
-    /// quarantine.
+    /// The item keeps its group, attributes and persistent reference. It becomes synchronizable if
+    /// the addition is. Of several items the first stays that is synchronizable like the addition.
+    /// Damaged items do not count; one in the place of an addition goes to quarantine.
     ///
     /// - Throws: ``KeychainFailure``: `missingEntitlement`, `valueTooLarge`, `passcodeNotSet`;
-    ///   `locked` also if an item that is found is.
+    ///   `locked` also if a found item is locked.
     package func replace(
         _ query: ItemQuery, with addition: Addition, for caller: Caller
     ) throws(KeychainFailure) {
         _ = try perform(
             .create, "set an item", for: caller, sharing: addition.byteCount
-        ) { access in
-            try access.replace(query, with: addition, for: caller)
+        ) { rows in
+            try ItemTransaction(rows, caller).replace(query, with: addition)
         }
     }
 }
 
-extension RowTransaction {
-    fileprivate func replace(
-        _ query: ItemQuery, with addition: Addition, for caller: Caller
-    ) throws {
+extension ItemTransaction {
+    fileprivate func replace(_ query: ItemQuery, with addition: Addition) throws {
         let item = addition.item
         let groups = try caller.groups(changing: query.accessGroup, during: operation)
         try check(addition.value)
@@ -167,7 +166,7 @@ extension RowTransaction {
             match.row.header.flags.contains(.synchronizable) == item.isSynchronizable
         }
         guard let chosen = matches.firstIndex(where: isAlike) ?? matches.indices.first else {
-            _ = try add(addition, for: caller)
+            _ = try add(addition)
             return
         }
         let target = matches.remove(at: chosen)
@@ -183,8 +182,8 @@ extension RowTransaction {
         _ query: ItemQuery, _ groups: [AccessGroup]
     ) throws -> [OpenedRow] {
         var matches: [OpenedRow] = []
-        for case .row(let row) in try state.find(query, groups, store) {
-            guard let opened = try openIfSound(row) else { continue }
+        for case .row(let row) in try state.find(query, groups, rows.store) {
+            guard let opened = try rows.openIfSound(row) else { continue }
             if try query.fits(opened.content) { matches.append(opened) }
         }
         return matches

@@ -11,35 +11,33 @@ package import ValetSecretMemory
 extension ItemStore {
     private static let updating = "update items"
 
-    /// Changes every item that matches, or none. Every change of an item that needs a person takes
+    /// Changes every item that matches, or none. Every change of an item that needs a person needs
     /// a proof.
     ///
     /// - Returns: How many items were changed.
     /// - Throws: ``KeychainFailure``: `duplicateItem` if a primary key is taken, `damaged` if a
-    ///   match is, `missingEntitlement`, `valueTooLarge`, `passcodeNotSet`; for a new access
-    ///   control, as ``add(_:for:_:)``.
+    ///   match is damaged, `missingEntitlement`, `valueTooLarge`, `passcodeNotSet`; for a new
+    ///   access control, as ``add(_:for:_:)``.
     package func update(
         _ update: ItemUpdate, for caller: Caller, _ person: PersonAccess
     ) throws(KeychainFailure) -> ItemResult<Int> {
         let byteCount = update.query.namesOneItem ? update.value?.byteCount ?? 0 : nil
         let result = try perform(
             .write, Self.updating, for: caller, sharing: byteCount
-        ) { access in
-            var access = access
-            access.access = person
-            return try access.update(update, for: caller)
+        ) { rows in
+            try ItemTransaction(rows, caller, person).update(update)
         }
         return result ?? .absent
     }
 }
 
-/// What an update is about.
+/// An update of the items that a query finds.
 package struct ItemUpdate: Sendable {
-    /// Which items.
+    /// The items to change.
     package let query: ItemQuery
-    /// What is set.
+    /// The new attributes.
     package let changes: ItemChanges
-    /// The new value; nil keeps what each item has.
+    /// The new value; nil keeps the value of each item.
     package let value: SecretValue?
 
     /// An update of what `query` finds.
@@ -50,8 +48,8 @@ package struct ItemUpdate: Sendable {
     }
 }
 
-extension RowTransaction {
-    fileprivate func update(_ update: ItemUpdate, for caller: Caller) throws -> ItemResult<Int> {
+extension ItemTransaction {
+    fileprivate func update(_ update: ItemUpdate) throws -> ItemResult<Int> {
         let (query, changes) = (update.query, update.changes)
         let groups = try caller.groups(changing: query.accessGroup, during: operation)
         if let group = changes.accessGroup {
@@ -64,13 +62,13 @@ extension RowTransaction {
         let matches = try openMatches(query, groups)
         // Nothing has been written yet.
         if let demand = matches.demand { return .needsPerson(demand) }
-        let demand = try passwordDemand(matches.rows, changes, value: update.value)
+        let demand = try rows.passwordDemand(matches.rows, changes, value: update.value)
         if let demand { return .needsPerson(demand) }
         for match in matches.rows { try self.update(match, changes, value: update.value) }
         return matches.rows.isEmpty ? .absent : .found(matches.rows.count)
     }
 
-    /// Opens all rows that match, and says what those demand that cannot be.
+    /// Opens all rows that match, and collects what the others demand.
     ///
     /// - Throws: ``RowFailure`` if one of them is damaged.
     private func openMatches(
@@ -78,11 +76,11 @@ extension RowTransaction {
     ) throws -> (rows: [OpenedRow], demand: PersonDemand?) {
         var matches: [OpenedRow] = []
         var demands: [PersonDemand] = []
-        for found in try state.find(query, groups, store) {
+        for found in try state.find(query, groups, rows.store) {
             guard case .row(let row) = found else { throw RowFailure.column }
-            let opened = try open(row)
+            let opened = try rows.open(row)
             guard try query.fits(opened.content) else { continue }
-            switch try judge(opened) {
+            switch try rows.judge(opened) {
             case .found where !opened.isClosed: matches.append(opened)
             case .found:
                 // Without its value an item would lose it.
@@ -110,27 +108,27 @@ extension RowTransaction {
                 flags.remove(.synchronizable)
             }
         }
-        let item = hashed(new, header.itemClass, flags)
+        let item = rows.hashed(new, header.itemClass, flags)
         let keepsKey = keepsKey(match, item)
         let predecessor =
             keepsKey
             ? Predecessor()
-            : try makeWay(
+            : try rows.makeWay(
                 for: item, header.itemClass, isSynchronizable: flags.contains(.synchronizable))
         var content = new
         let last = keepsKey ? match.content.modificationDate : predecessor.modificationDate
-        content.attributes[.modificationDate] = .date(now.date(after: last))
+        content.attributes[.modificationDate] = .date(rows.now.date(after: last))
         flags.setGuard(try accessControl(of: content, in: flags))
         let kind = RowKind(
             protectionClass: changes.newClass ?? header.protectionClass, flags: flags)
-        try replace(
+        try rows.replace(
             match.row, kind, IndexedContent(content, item.index),
-            value: try stored(match, changes, value: value),
+            value: try rows.stored(match, changes, value: value),
             after: predecessor.logicalTime)
         if !keepsKey { try markDeletion(match) }
     }
 
-    /// What says how the value is to be sealed, in a row with `flags`.
+    /// The access control, which decides how the value is sealed, of a row with `flags`.
     private func accessControl(
         of content: ItemContent, in flags: RowFlags
     ) throws -> AccessControl? {
@@ -143,26 +141,26 @@ extension RowTransaction {
         return accessControl
     }
 
-    /// Whether an item has the primary key of the row that it is written over.
+    /// Whether an item has the same primary key as the row that it replaces.
     private func keepsKey(_ match: OpenedRow, _ item: IndexedContent) -> Bool {
         let header = match.row.header
         guard !state.isNewest(header) else {
             return item.index.place == match.row.place
         }
-        let old = hashed(match.content, header.itemClass, header.flags)
+        let old = rows.hashed(match.content, header.itemClass, header.flags)
         return item.index.place == old.index.place
     }
 }
 
 extension ItemChanges {
-    /// The class that the items get, if they get another.
+    /// The new class of the items; nil if they keep theirs.
     fileprivate var newClass: ProtectionClass? {
         accessControl?.protectionClass ?? protectionClass
     }
 }
 
 extension ItemContent {
-    /// The content after an update; dates of modification are the caller's concern.
+    /// The content after an update. The caller sets the date of modification.
     fileprivate func applying(_ changes: ItemChanges, valueByteCount: Int?) -> ItemContent {
         var new = self
         for (attribute, value) in changes.attributes where attribute != .modificationDate {

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainModel
+
+// Clearing the place of a row that a call is about to write: whether another item has it, and what
+// remains of a tombstone there. Additions, updates and restores use it.
+
+extension RowTransaction {
+    /// Clears the place of a row that is about to be written: of a tombstone or a damaged row.
+    ///
+    /// - Returns: What was there. The new row has to be later.
+    /// - Throws: ``KeychainFailure/Code/duplicateItem`` if a sound item is there.
+    package func makeWay(
+        for item: IndexedContent, _ itemClass: ItemClass, isSynchronizable: Bool
+    ) throws -> Predecessor {
+        try makeWay(over: try row(of: item, itemClass, isSynchronizable: isSynchronizable))
+    }
+
+    /// Like ``makeWay(for:_:isSynchronizable:)``, with the row that was found in the place.
+    package func makeWay(over existing: FoundRow?) throws -> Predecessor {
+        guard let existing else { return Predecessor() }
+        guard case .row(let row) = existing, let opened = try openIfTaken(row) else {
+            try quarantine(existing)
+            return Predecessor()
+        }
+        try checkIsGone(opened)
+        try delete(row)
+        return Predecessor(
+            logicalTime: row.logicalTime, modificationDate: opened.content.modificationDate)
+    }
+
+    /// Checks that a row is a tombstone, or an item that counts as absent.
+    ///
+    /// - Throws: ``KeychainFailure/Code/duplicateItem``.
+    package func checkIsGone(_ opened: OpenedRow) throws {
+        if opened.row.header.flags.contains(.tombstone) { return }
+        if case .absent = try judge(opened) { return }
+        throw KeychainFailure(.duplicateItem, during: operation)
+    }
+
+    /// Opens a row; nil if it is damaged.
+    ///
+    /// - Throws: ``KeychainFailure/Code/duplicateItem`` for a locked item: the class that is
+    ///   written is open, so the locked item is another one.
+    package func openIfTaken(_ row: SealedRow) throws -> OpenedRow? {
+        do throws(RowFailure) {
+            return try openIfSound(row)
+        } catch {
+            guard !row.header.flags.contains(.tombstone) else { throw error }
+            throw KeychainFailure(.duplicateItem, during: operation)
+        }
+    }
+
+    /// Judges whether the call may change an item, by its access control.
+    package func judge(_ opened: OpenedRow) throws(RowFailure) -> ItemResult<Void> {
+        guard let pair = opened.row.header.flags.presence,
+            let accessControl = try opened.content.accessControl
+        else { return .found(()) }
+        let recipient = try state.cipher(opening: opened.row.header).recipients[pair]
+        var access = access
+        // A write must not take an item that it may not open for an absent one.
+        if access.rule == .skipping { access.rule = .demanding }
+        return access.judge(accessControl, sealedTo: pair, of: recipient)
+    }
+}
+
+/// The tombstone that a new row replaces; empty without a tombstone.
+package struct Predecessor {
+    /// Its logical time.
+    package let logicalTime: Int64
+    /// When the item was deleted.
+    package let modificationDate: Double?
+
+    /// By default, no tombstone.
+    package init(logicalTime: Int64 = 0, modificationDate: Double? = nil) {
+        self.logicalTime = logicalTime
+        self.modificationDate = modificationDate
+    }
+}
+
+extension ItemContent {
+    /// The date of the last change; nil if the content has none.
+    package var modificationDate: Double? {
+        guard case .date(let date)? = attributes[.modificationDate] else { return nil }
+        return date
+    }
+}
