@@ -78,24 +78,18 @@ package struct KeychainSession: Sendable {
 
     /// Adds an item and returns it with its attributes (and without its value).
     ///
+    /// - Parameter rule: What happens if the item exists already: `demanding` reports a duplicate
+    ///   only to callers that may read it (spec/secitem.md §10.4).
     /// - Throws: `duplicateItem`, `missingEntitlement`, `valueTooLarge`, `passcodeNotSet`, and any
     ///   failure of the keychain itself.
     @discardableResult
     package func add(
         _ item: NewItem, value: SecretValue?,
-        _ policy: AuthenticationPolicy = AuthenticationPolicy()
-    ) throws(KeychainFailure) -> StoredItem {
-        try add(item, value: value, policy, .naming)
-    }
-
-    /// Like ``add(_:value:_:)``, with a rule for an item that exists already: `demanding` reports
-    /// a duplicate only to callers that may read it (spec/secitem.md §10.4).
-    package func add(
-        _ item: NewItem, value: SecretValue?, _ policy: AuthenticationPolicy,
-        _ rule: PersonAccess.Rule
+        _ policy: AuthenticationPolicy = AuthenticationPolicy(),
+        _ rule: PersonAccess.Rule = .naming
     ) throws(KeychainFailure) -> StoredItem {
         try asking(.add(item)) { () throws(KeychainFailure) in
-            let addition = Addition(try bound(item, policy), value: value)
+            let addition = Addition(try policy.bind(item), value: value)
             return try authenticating(policy, rule, "add an item") {
                 (access) throws(KeychainFailure) in
                 try store.add(addition, for: caller, access)
@@ -112,7 +106,7 @@ package struct KeychainSession: Sendable {
         _ policy: AuthenticationPolicy = AuthenticationPolicy()
     ) throws(KeychainFailure) {
         try asking(.set(item)) { () throws(KeychainFailure) in
-            try store.set(Addition(try bound(item, policy), value: value), for: caller)
+            try store.set(Addition(try policy.bind(item), value: value), for: caller)
         }
     }
 
@@ -133,8 +127,9 @@ package struct KeychainSession: Sendable {
         _ items: [(item: NewItem, value: SecretValue)]
     ) throws(KeychainFailure) {
         try asking(.transfer(items.map(\.item))) { () throws(KeychainFailure) in
+            let policy = AuthenticationPolicy()
             let additions = try items.map { (item) throws(KeychainFailure) in
-                Addition(try bound(item.item, AuthenticationPolicy()), value: item.value)
+                Addition(try policy.bind(item.item), value: item.value)
             }
             try store.set(additions, for: caller)
         }
@@ -161,11 +156,11 @@ package struct KeychainSession: Sendable {
             var transfer = transfer
             let policy = AuthenticationPolicy()
             transfer.additions = try transfer.additions.map { (addition) throws(KeychainFailure) in
-                Addition(try bound(addition.item, policy), value: addition.value)
+                Addition(try policy.bind(addition.item), value: addition.value)
             }
             transfer.changes = try transfer.changes.map { (change) throws(KeychainFailure) in
                 ItemTransfer.Change(
-                    change.version, to: try bound(change.item, policy), value: change.value)
+                    change.version, to: try policy.bind(change.item), value: change.value)
             }
             try store.perform(transfer, for: caller)
         }
@@ -192,7 +187,7 @@ package struct KeychainSession: Sendable {
         try asking(.update(query, changes)) { () throws(KeychainFailure) in
             var changes = changes
             if let accessControl = changes.accessControl {
-                changes.accessControl = try bound(accessControl, policy)
+                changes.accessControl = try policy.bind(accessControl)
             }
             let update = ItemUpdate(query: query, changes: changes, value: value)
             return try authenticating(policy, .demanding, "update items") {
@@ -211,16 +206,6 @@ package struct KeychainSession: Sendable {
             try store.delete(query, for: caller)
         }
     }
-
-    /// The state of the keychain. Creates nothing.
-    package func status() throws(KeychainFailure) -> KeychainStatus {
-        try remembering { () throws(KeychainFailure) in try store.keychain.status() }
-    }
-
-    /// Checks files, keys and every row. Changes nothing.
-    package func diagnose() -> [Finding] {
-        store.keychain.diagnose()
-    }
 }
 
 extension KeychainSession {
@@ -236,21 +221,9 @@ extension KeychainSession {
                 return try body()
             } catch {
                 guard error.code == .locked, GivenPasscode.isThere else { throw error }
-                return try repeating(body, after: error)
+                return try GivenPasscode.current.value.repeating(body, after: error, in: store)
             }
         }
-    }
-
-    /// Runs `body` again if `$VALET_PASSCODE_FD` has unlocked the keychain.
-    @inline(never)
-    private func repeating<R>(
-        _ body: () throws(KeychainFailure) -> R, after failure: KeychainFailure
-    ) throws(KeychainFailure) -> R {
-        let given = GivenPasscode.current.value
-        if try given.unlock(store) { return try body() }
-        guard let cause = given.failure else { throw failure }
-        throw KeychainFailure(
-            failure, hint: "$VALET_PASSCODE_FD did not unlock it: \(cause.message)")
     }
 }
 

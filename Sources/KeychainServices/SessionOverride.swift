@@ -3,6 +3,7 @@
 internal import Synchronization
 package import ValetKeychainModel
 package import ValetKeychainStore
+internal import ValetSecretMemory
 
 /// Replaces the session of the process while a closure runs. `ValetTesting` uses it for keychains
 /// of tests, and nothing else does.
@@ -80,6 +81,11 @@ package enum SessionOverride {
     /// own keychain by mistake. This cannot be undone.
     package static func require() {
         use.store(required, ordering: .relaxed)
+    }
+
+    /// Makes every watcher look again, because a ``CallScript`` has changed.
+    package static func scriptHasChanged() {
+        AvailabilityWatcher.current.value.tellAgain()
     }
 
     private static func enter() {

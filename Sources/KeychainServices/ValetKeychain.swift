@@ -98,9 +98,4 @@ extension KeychainSession {
     func scripted(_ update: AvailabilityUpdates.Element) -> AvailabilityUpdates.Element {
         script?.changed(update, in: self) ?? update
     }
-
-    /// Makes every watcher look again, because a script has changed.
-    package static func scriptHasChanged() {
-        AvailabilityWatcher.current.value.tellAgain()
-    }
 }

@@ -6,7 +6,7 @@ internal import ValetKeychainServices
 internal import ValetKeychainStore
 internal import ValetSecretMemory
 
-/// The calls of a keychain that verbs need: ``KeychainSession``, or a stand-in for it.
+/// The calls about items that verbs need: ``KeychainSession``, or a stand-in for it.
 protocol ItemAccess {
     /// Adds an item. Throws `duplicateItem`, and changes nothing, if one has its name already.
     func add(_ item: NewItem, value: SecretValue) throws(KeychainFailure)
@@ -20,6 +20,12 @@ protocol ItemAccess {
     func delete(_ query: ItemQuery) throws(KeychainFailure) -> Int
     /// The items that match, without their values. Finding none is no error.
     func list(_ query: ItemQuery) throws(KeychainFailure) -> any Listing
+    /// The keychain that the items are in.
+    var keychain: any KeychainAccess { get }
+}
+
+/// The calls about the keychain as a whole that verbs need: ``Keychain``, or a stand-in for it.
+protocol KeychainAccess {
     /// The keychain's status.
     func report() throws(KeychainFailure) -> StatusReport
     /// The keychain's health.
@@ -108,28 +114,20 @@ extension KeychainSession: ItemAccess {
         SessionListing(session: self, query: query, walk: try walk(query))
     }
 
+    var keychain: any KeychainAccess { store.keychain }
+}
+
+extension Keychain: KeychainAccess {
     func report() throws(KeychainFailure) -> StatusReport {
         StatusReport(try status())
     }
 
-    func discardDamagedLog() throws(KeychainFailure) -> String? {
-        try store.keychain.discardDamagedLog()
-    }
-
-    func repairIndexes() throws(KeychainFailure) -> IndexRepair {
-        try store.keychain.repairIndexes()
-    }
-
-    func clearQuarantine() throws(KeychainFailure) -> Int {
-        try store.keychain.clearQuarantine()
-    }
-
     func isUnlockedByProcess() throws(KeychainFailure) -> Bool {
-        try store.keychain.status().isUnlockedByProcess
+        try status().isUnlockedByProcess
     }
 
     func unlock(_ passcode: KeychainPasscode) throws(KeychainFailure) {
-        try store.keychain.unlock(passcode)
+        try unlock(passcode, for: nil)
     }
 }
 

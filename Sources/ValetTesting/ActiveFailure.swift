@@ -38,7 +38,7 @@ final class ActiveFailure: Sendable {
     private static func end(_ failures: [ActiveFailure]) {
         for failure in failures { failure.isOver.store(true, ordering: .releasing) }
         if failures.contains(where: { $0.failure.isOfKeychain }) {
-            KeychainSession.scriptHasChanged()
+            SessionOverride.scriptHasChanged()
         }
     }
 
@@ -67,7 +67,7 @@ final class ActiveFailure: Sendable {
 
     private func isTurn() -> Bool {
         let number = count.add(1, ordering: .relaxed).newValue
-        if failure.isOfKeychain, failure.calls != .all { KeychainSession.scriptHasChanged() }
+        if failure.isOfKeychain, failure.calls != .all { SessionOverride.scriptHasChanged() }
         return isTurn(number)
     }
 

@@ -2,6 +2,7 @@
 
 import Foundation
 import Testing
+import ValetKeychainKeys
 import ValetKeychainModel
 import ValetTestSupport
 
@@ -178,7 +179,8 @@ import ValetTestSupport
             wait(keychain, .afterFirstUnlock, .seconds(60)),
         ]
         try await offloading { () throws(KeychainFailure) in
-            try keychain.session.unlock(.text(LockableKeychain.passcode), for: nil)
+            try keychain.session.unlock(
+                KeychainPasscode(.text(LockableKeychain.passcode)), for: nil)
         }
         #expect(await answers == [nil, nil])
     }

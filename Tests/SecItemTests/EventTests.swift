@@ -73,7 +73,7 @@ private enum KeychainEvent: String, CaseIterable {
             failure = try #require(error as? KeychainFailure)
         }
         let code = try #require(Self.codes[failure?.code], "\(failure as Any)")
-        let after = try #require(Self.states[fixture.session.status().state])
+        let after = try #require(Self.states[fixture.session.store.keychain.status().state])
         #expect("\(code)/\(after)" == cells[state.rawValue], "\(event) \(state)")
     }
 }

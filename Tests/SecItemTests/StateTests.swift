@@ -150,6 +150,6 @@ import ValetKeychainStore
         try fixture.session.store.keychain.lock()
         #expect(code { try StateOperation.copyData.perform(.whenUnlocked, fixture) } == .incomplete)
         #expect(code { try StateOperation.set.perform(.afterFirstUnlock, fixture) } == nil)
-        #expect(try fixture.session.status().state == .incomplete)
+        #expect(try fixture.session.store.keychain.status().state == .incomplete)
     }
 }

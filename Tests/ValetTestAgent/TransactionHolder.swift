@@ -36,8 +36,8 @@ final class TransactionHolder {
         let other = try PrivateDirectory.open(directory.path, creating: false)
         _ = try other.names()
         let session = try KeychainSession.current()
-        _ = try session.status()
-        let findings = session.diagnose().filter { $0.severity != .fine }
+        _ = try session.store.keychain.status()
+        let findings = session.store.keychain.diagnose().filter { $0.severity != .fine }
         _ = try Agent.valet.allKeys()
         session.store.close()
         return findings.map(\.message).joined(separator: "; ")

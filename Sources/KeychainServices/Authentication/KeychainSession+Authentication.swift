@@ -52,28 +52,6 @@ extension KeychainSession {
             message: "the item demanded another proof after each answer")
     }
 
-    /// `item` with its access control bound to the fingers that are enrolled now, if the access
-    /// control demands those.
-    ///
-    /// - Throws: What the authenticator throws if it cannot find out which fingers are enrolled.
-    func bound(
-        _ item: NewItem, _ policy: AuthenticationPolicy
-    ) throws(KeychainFailure) -> NewItem {
-        guard let accessControl = item.accessControl else { return item }
-        var item = item
-        item.accessControl = try bound(accessControl, policy)
-        return item
-    }
-
-    /// `accessControl`, bound to the fingers that are enrolled now, if it demands those.
-    func bound(
-        _ accessControl: AccessControl, _ policy: AuthenticationPolicy
-    ) throws(KeychainFailure) -> AccessControl {
-        guard accessControl.constraints.contains(.biometryCurrentSet),
-            accessControl.enrolment == nil
-        else { return accessControl }
-        return accessControl.bound(to: try policy.chosenAuthenticator.enrolments().first)
-    }
 }
 
 /// How to ask for what one call demands.
@@ -140,6 +118,25 @@ private struct PresenceInquiry {
 }
 
 extension AuthenticationPolicy {
+    /// `item` with its access control bound to the fingers that are enrolled now, if the access
+    /// control demands those.
+    ///
+    /// - Throws: What the authenticator throws if it cannot find out which fingers are enrolled.
+    func bind(_ item: NewItem) throws(KeychainFailure) -> NewItem {
+        guard let accessControl = item.accessControl else { return item }
+        var item = item
+        item.accessControl = try bind(accessControl)
+        return item
+    }
+
+    /// `accessControl`, bound to the fingers that are enrolled now, if it demands those.
+    func bind(_ accessControl: AccessControl) throws(KeychainFailure) -> AccessControl {
+        guard accessControl.constraints.contains(.biometryCurrentSet),
+            accessControl.enrolment == nil
+        else { return accessControl }
+        return accessControl.bound(to: try chosenAuthenticator.enrolments().first)
+    }
+
     /// How a search treats items that need the user.
     var searchRule: PersonAccess.Rule { userInterface == .skip ? .skipping : .demanding }
 }

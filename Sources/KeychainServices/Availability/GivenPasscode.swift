@@ -55,8 +55,20 @@ final class GivenPasscode: Sendable {
         }
     }
 
+    /// Runs `body` again, which found the keychain of `store` locked, if the passcode unlocks it.
+    @inline(never)
+    func repeating<R>(
+        _ body: () throws(KeychainFailure) -> R, after failure: KeychainFailure,
+        in store: ItemStore
+    ) throws(KeychainFailure) -> R {
+        if try unlock(store) { return try body() }
+        guard let cause = self.failure else { throw failure }
+        throw KeychainFailure(
+            failure, hint: "$VALET_PASSCODE_FD did not unlock it: \(cause.message)")
+    }
+
     /// Why the passcode did not unlock the keychain; nil if it was not read, or was right.
-    var failure: KeychainFailure? {
+    private var failure: KeychainFailure? {
         progress.withLock { progress in
             if case .read(let failure) = progress { failure } else { nil }
         }

@@ -29,8 +29,9 @@ extension ValetKeychain {
     public static func unlock(
         passcode: Span<UInt8>, for duration: Duration? = nil, autoLock: Duration? = nil
     ) throws(KeychainFailure) {
-        try KeychainSession.current().unlock(
-            SecretBytes(copying: passcode), for: duration, autoLock: autoLock)
+        let session = try KeychainSession.current()
+        try session.unlock(
+            KeychainPasscode(SecretBytes(copying: passcode)), for: duration, autoLock: autoLock)
     }
 
     /// Unlocks the keychain like the blocking call of that name, on a thread that blocks neither
@@ -64,12 +65,6 @@ extension ValetKeychain {
 
 extension KeychainSession {
     func unlock(
-        _ typed: consuming SecretBytes, for duration: Duration?, autoLock: Duration? = nil
-    ) throws(KeychainFailure) {
-        try unlock(KeychainPasscode(typed), for: duration, autoLock: autoLock)
-    }
-
-    func unlock(
         _ passcode: KeychainPasscode, for duration: Duration?, autoLock: Duration? = nil
     ) throws(KeychainFailure) {
         try remembering { () throws(KeychainFailure) in
@@ -79,13 +74,5 @@ extension KeychainSession {
 
     func lock(all: Bool) throws(KeychainFailure) {
         try remembering { () throws(KeychainFailure) in try store.keychain.lock(all: all) }
-    }
-
-    /// Unlocks with the passcode of `$VALET_PASSCODE_FD`, if that was not tried yet.
-    func unlockWithGivenPasscode() async throws(KeychainFailure) {
-        guard GivenPasscode.isThere else { return }
-        _ = try await offloading { () throws(KeychainFailure) in
-            try GivenPasscode.current.value.unlock(store)
-        }
     }
 }

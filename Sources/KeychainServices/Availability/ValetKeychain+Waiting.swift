@@ -26,7 +26,7 @@ extension ValetKeychain {
     ) async throws(KeychainFailure) {
         guard let protectionClass = ProtectionClass(code: accessible) else {
             throw KeychainFailure(
-                .invalidRequest, during: KeychainSession.waiting,
+                .invalidRequest, during: AvailabilityWait.operation,
                 message: "this is not a value of kSecAttrAccessible")
         }
         try await KeychainSession.current().waitUntilAvailable(
@@ -35,7 +35,21 @@ extension ValetKeychain {
 }
 
 extension KeychainSession {
-    fileprivate static let waiting = "wait for the keychain"
+    /// Waits until items of `protectionClass` can be read.
+    package func waitUntilAvailable(
+        for protectionClass: ProtectionClass, deadline: ContinuousClock.Instant
+    ) async throws(KeychainFailure) {
+        try await AvailabilityWait(session: self, protectionClass: protectionClass)
+            .run(until: deadline)
+    }
+}
+
+/// One call that waits until items of a protection class can be read.
+private struct AvailabilityWait: Sendable {
+    static let operation = "wait for the keychain"
+
+    let session: KeychainSession
+    let protectionClass: ProtectionClass
 
     private enum Event: Sendable {
         case available
@@ -45,25 +59,24 @@ extension KeychainSession {
         case deadline
     }
 
-    /// Waits until items of `protectionClass` can be read.
-    package func waitUntilAvailable(
-        for protectionClass: ProtectionClass, deadline: ContinuousClock.Instant
-    ) async throws(KeychainFailure) {
-        let updates = try AvailabilityWatcher.current.value.updates(of: store)
+    func run(until deadline: ContinuousClock.Instant) async throws(KeychainFailure) {
+        let updates = try AvailabilityWatcher.current.value.updates(of: session.store)
         // The first look always ends in time, because it has the deadline of a call.
         var first = updates.makeAsyncIterator()
-        let found = await first.next(isolation: #isolation).map(scripted)
+        let found = await first.next(isolation: #isolation).map(session.scripted)
         if case .success(let found)? = found, !found.isAvailable(protectionClass),
-            found.isOfProcess, found.fault == nil
+            found.isOfProcess, found.fault == nil, GivenPasscode.isThere
         {
-            try await unlockWithGivenPasscode()
+            _ = try await offloading { [session] () throws(KeychainFailure) in
+                try GivenPasscode.current.value.unlock(session.store)
+            }
         }
         var last = found
-        if let found, let event = Self.judge(found, protectionClass) {
+        if let found, let event = event(of: found) {
             return try Self.finish([event], last)
         }
         let events = await withTaskGroup(of: Event.self) { group in
-            group.addTask { await event(in: updates, protectionClass) }
+            group.addTask { await firstEvent(in: updates) }
             group.addTask {
                 do {
                     try await Task.sleep(until: deadline, clock: .continuous)
@@ -84,9 +97,7 @@ extension KeychainSession {
     }
 
     /// What an update means for a waiting call; nil to go on waiting.
-    private static func judge(
-        _ update: AvailabilityUpdates.Element, _ protectionClass: ProtectionClass
-    ) -> Event? {
+    private func event(of update: AvailabilityUpdates.Element) -> Event? {
         switch update {
         case .failure(let failure): return failure.code == .timedOut ? nil : .failed(failure)
         case .success(let found):
@@ -95,13 +106,11 @@ extension KeychainSession {
         }
     }
 
-    private func event(
-        in updates: AvailabilityUpdates, _ protectionClass: ProtectionClass
-    ) async -> Event {
+    private func firstEvent(in updates: AvailabilityUpdates) async -> Event {
         var last: AvailabilityUpdates.Element?
         for await update in updates {
-            last = scripted(update)
-            if let last, let event = Self.judge(last, protectionClass) { return event }
+            last = session.scripted(update)
+            if let last, let event = event(of: last) { return event }
         }
         return .ended(last: last)
     }
@@ -116,9 +125,9 @@ extension KeychainSession {
             let isOfProcess =
                 if case .success(let found)? = last { found.isOfProcess } else { false }
             throw KeychainFailure(
-                .locked, during: waiting, message: "the keychain was not unlocked in time",
+                .locked, during: operation, message: "the keychain was not unlocked in time",
                 hint: KeychainFailure.unlockHint(ofProcess: isOfProcess))
         }
-        throw KeychainFailure(.userCancelled, during: waiting, message: "the task was cancelled")
+        throw KeychainFailure(.userCancelled, during: operation, message: "the task was cancelled")
     }
 }

@@ -8,62 +8,40 @@ internal import ValetUserPresence
 
 /// A keychain that this process unlocks for itself if a verb finds it locked, where each process
 /// keeps its own opened keys. Where keys are shared it does not ask: `valet unlock` unlocks them.
-final class UnlockingAccess: ItemAccess {
-    private let keychain: any ItemAccess
+struct UnlockingAccess: ItemAccess {
+    private let items: any ItemAccess
     private let unlocking: ProcessUnlocking
 
-    init(_ keychain: any ItemAccess, passcodes: any SecretSource) {
-        self.keychain = keychain
-        unlocking = ProcessUnlocking(
-            passcodes: passcodes, isByProcess: keychain.isUnlockedByProcess,
-            unlock: keychain.unlock)
+    init(_ items: any ItemAccess, passcodes: any SecretSource) {
+        self.items = items
+        unlocking = ProcessUnlocking(passcodes: passcodes, keychain: items.keychain)
     }
 
+    var keychain: any KeychainAccess { items.keychain }
+
     func add(_ item: NewItem, value: SecretValue) throws(KeychainFailure) {
-        try unlocking.run { () throws(KeychainFailure) in try keychain.add(item, value: value) }
+        try unlocking.run { () throws(KeychainFailure) in try items.add(item, value: value) }
     }
 
     func set(_ item: NewItem, value: SecretValue) throws(KeychainFailure) {
-        try unlocking.run { () throws(KeychainFailure) in try keychain.set(item, value: value) }
+        try unlocking.run { () throws(KeychainFailure) in try items.set(item, value: value) }
     }
 
     func value(of name: PasswordName) throws(KeychainFailure) -> SecretValue? {
-        try unlocking.run { () throws(KeychainFailure) in try keychain.value(of: name) }
+        try unlocking.run { () throws(KeychainFailure) in try items.value(of: name) }
     }
 
     func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool {
-        try unlocking.run { () throws(KeychainFailure) in try keychain.contains(name) }
+        try unlocking.run { () throws(KeychainFailure) in try items.contains(name) }
     }
 
     func delete(_ query: ItemQuery) throws(KeychainFailure) -> Int {
-        try unlocking.run { () throws(KeychainFailure) in try keychain.delete(query) }
+        try unlocking.run { () throws(KeychainFailure) in try items.delete(query) }
     }
 
     func list(_ query: ItemQuery) throws(KeychainFailure) -> any Listing {
-        let listing = try unlocking.run { () throws(KeychainFailure) in try keychain.list(query) }
+        let listing = try unlocking.run { () throws(KeychainFailure) in try items.list(query) }
         return UnlockingListing(listing: listing, unlocking: unlocking)
-    }
-
-    func report() throws(KeychainFailure) -> StatusReport { try keychain.report() }
-
-    func diagnose() -> [Finding] { keychain.diagnose() }
-
-    func discardDamagedLog() throws(KeychainFailure) -> String? {
-        try keychain.discardDamagedLog()
-    }
-
-    func repairIndexes() throws(KeychainFailure) -> IndexRepair {
-        try unlocking.run { () throws(KeychainFailure) in try keychain.repairIndexes() }
-    }
-
-    func clearQuarantine() throws(KeychainFailure) -> Int { try keychain.clearQuarantine() }
-
-    func isUnlockedByProcess() throws(KeychainFailure) -> Bool {
-        try keychain.isUnlockedByProcess()
-    }
-
-    func unlock(_ passcode: KeychainPasscode) throws(KeychainFailure) {
-        try keychain.unlock(passcode)
     }
 }
 
@@ -86,9 +64,7 @@ private struct UnlockingListing: Listing {
 /// Unlocks a keychain for this process alone, where each process keeps its own opened keys.
 struct ProcessUnlocking {
     let passcodes: any SecretSource
-    /// Whether each process keeps its own opened keys.
-    let isByProcess: () throws(KeychainFailure) -> Bool
-    let unlock: (KeychainPasscode) throws(KeychainFailure) -> Void
+    let keychain: any KeychainAccess
 
     /// Runs `body`. If the keychain is locked, unlocks it and runs `body` again.
     func run<R>(
@@ -97,7 +73,7 @@ struct ProcessUnlocking {
         do throws(KeychainFailure) {
             return try body()
         } catch {
-            guard error.code == .locked, try isByProcess() else { throw error }
+            guard error.code == .locked, try keychain.isUnlockedByProcess() else { throw error }
             try askAndUnlock(after: error)
             return try body()
         }
@@ -110,7 +86,7 @@ struct ProcessUnlocking {
             triesLeft -= 1
             let passcode = try KeychainPasscode(try ask(problem, failure))
             do throws(KeychainFailure) {
-                return try unlock(passcode)
+                return try keychain.unlock(passcode)
             } catch {
                 guard error.code == .authenticationFailed, triesLeft > 0 else { throw error }
                 problem = error.message

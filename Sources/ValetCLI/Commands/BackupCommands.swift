@@ -72,7 +72,7 @@ struct BackupCreateCommand: Command {
     func run(in context: Context) throws(CLIError) -> ExitCode {
         let store = try requesting(context.store())
         // Refuses a backup that cannot be written before it asks for a passphrase.
-        try context.unlocking(store, options.passcode) { () throws(KeychainFailure) in
+        try context.unlocking(store.keychain, options.passcode) { () throws(KeychainFailure) in
             try store.keychain.checkBackup(request)
         }
         let secret = try passphrase.choose(allowingWeak: allowsWeak, context)
@@ -277,7 +277,8 @@ struct BackupRestoreCommand: Command {
     func run(in context: Context) throws(CLIError) -> ExitCode {
         let backup = try passphrase.open(context)
         let store = try requesting(context.store())
-        let report = try context.unlocking(store, options.passcode) { () throws(KeychainFailure) in
+        let report = try context.unlocking(store.keychain, options.passcode) {
+            () throws(KeychainFailure) in
             try store.keychain.restore(backup, policy, isDryRun: isDryRun)
         }
         var shown = StatusReport(fields: [

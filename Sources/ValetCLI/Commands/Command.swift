@@ -50,15 +50,10 @@ extension Context {
     /// Runs `body` on the keychain as a whole. Where each process unlocks for itself, asks for the
     /// passcode if `body` finds the keychain locked.
     func unlocking<R>(
-        _ store: ItemStore, _ descriptor: PasscodeDescriptor?,
+        _ keychain: any KeychainAccess, _ descriptor: PasscodeDescriptor?,
         _ body: () throws(KeychainFailure) -> R
     ) throws(CLIError) -> R {
-        let unlocking = ProcessUnlocking(passcodes: passcodes(descriptor)) {
-            () throws(KeychainFailure) in
-            try store.keychain.status().isUnlockedByProcess
-        } unlock: { (passcode) throws(KeychainFailure) in
-            try store.keychain.unlock(passcode)
-        }
+        let unlocking = ProcessUnlocking(passcodes: passcodes(descriptor), keychain: keychain)
         return try requesting(unlocking.run(body))
     }
 

@@ -79,7 +79,7 @@ struct DoctorCommand: Command {
     }
 
     private func discardLog(_ context: Context) throws(CLIError) {
-        let keychain = try context.keychain(for: Requester())
+        let keychain = try requesting(context.open(Requester())).keychain
         try context.console.requireConsent(
             to: "Continue without the changes that a damaged log has lost?", isGiven: isAgreed)
         let path = try requesting(keychain.discardDamagedLog())
@@ -89,8 +89,10 @@ struct DoctorCommand: Command {
     }
 
     private func repairIndexes(_ context: Context) throws(CLIError) {
-        let keychain = try context.keychain(for: Requester())
-        let repair = try requesting(keychain.repairIndexes())
+        let keychain = try requesting(context.open(Requester())).keychain
+        let repair = try context.unlocking(keychain, nil) { () throws(KeychainFailure) in
+            try keychain.repairIndexes()
+        }
         let rows = repair.rowCount == 1 ? "1 row" : "\(repair.rowCount) rows"
         context.console.note("valet: rebuilt the indexes from \(rows)")
         if repair.supersededCount > 0 {
@@ -105,7 +107,7 @@ struct DoctorCommand: Command {
     }
 
     private func clearQuarantine(_ context: Context) throws(CLIError) {
-        let keychain = try context.keychain(for: Requester())
+        let keychain = try requesting(context.open(Requester())).keychain
         try context.console.requireConsent(
             to: "Delete the damaged items that were set aside, for good?", isGiven: isAgreed)
         let count = try requesting(keychain.clearQuarantine())
@@ -116,7 +118,7 @@ struct DoctorCommand: Command {
     /// A keychain that cannot be opened is a finding, not an error.
     private func findings(_ context: Context) -> [Finding] {
         do {
-            return try context.open(Requester()).diagnose()
+            return try context.open(Requester()).keychain.diagnose()
         } catch {
             let isDamage = ExitCode(error.code) == .damaged
             return [Finding(isDamage ? .damage : .broken, "\(error)", hint: error.hint)]

@@ -47,7 +47,7 @@ struct StatusCommand: Command {
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
-        let keychain = try context.keychain(for: Requester())
+        let keychain = try requesting(context.open(Requester())).keychain
         let report = try requesting(keychain.report())
         try report.write(to: context.console, asJSON: writesJSON)
         return .success

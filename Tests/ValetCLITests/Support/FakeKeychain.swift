@@ -8,7 +8,9 @@ import ValetSecretMemory
 @testable import ValetCLI
 
 /// A keychain in memory that fails on demand.
-final class FakeKeychain: ItemAccess {
+final class FakeKeychain: ItemAccess, KeychainAccess {
+    var keychain: any KeychainAccess { self }
+
     var items: [NewItem] = []
     var values: [[UInt8]] = []
     /// What every call throws.
