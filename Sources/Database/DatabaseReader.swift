@@ -12,29 +12,29 @@ package struct DatabaseReader: Hashable, Sendable {
     package let program: String
     /// Whether a signal or a debugger has stopped it.
     package let isStopped: Bool
-}
 
-extension PrivateDirectory {
     // SQLite's locks on the index of the log: https://www.sqlite.org/walformat.html, §2.3.2. A
     // reader holds one of these bytes until its transaction ends.
     private static let readLocks: ClosedRange<Int> = 123...127
 
-    /// The other processes that are reading the database `name` now. The kernel does not show those
-    /// of other process namespaces.
+    /// The other processes that are reading the database `name` in `directory` now. The kernel does
+    /// not show those of other process namespaces.
     ///
     /// Reads `/proc/locks`, and opens none of SQLite's files.
-    package func readers(of name: String) -> [DatabaseReader] {
-        guard let index = try? check(file: name + "-shm"),
+    package static func all(
+        of name: String, in directory: PrivateDirectory
+    ) -> [DatabaseReader] {
+        guard let index = try? directory.check(file: name + "-shm"),
             let locks = TextFile.contents("/proc/locks", maxByteCount: 4 << 20)
         else { return [] }
         let device = index.device
         let major = device >> 8 & 0xfff | device >> 32 & 0xffff_f000
         let minor = device & 0xff | device >> 12 & 0xffff_ff00
-        let file = Self.hexadecimal(major) + ":" + Self.hexadecimal(minor) + ":\(index.inode)"
+        let file = hexadecimal(major) + ":" + hexadecimal(minor) + ":\(index.inode)"
         let processes = locks.split(separator: "\n").compactMap { line in
-            Self.reader(in: line, of: file)
+            reader(in: line, of: file)
         }
-        return Set(processes).subtracting([getpid()]).sorted().map(Self.describe)
+        return Set(processes).subtracting([getpid()]).sorted().map(describe)
     }
 
     /// The process in a line of `/proc/locks`, if it reads the file:

@@ -72,14 +72,14 @@ package final class LockFile: @unchecked Sendable {
         while true {
             if !isSound {
                 // Make no file in a folder that was moved away.
-                if inPlace { try directory.checkPlace(during: Self.operation) }
+                if inPlace { try directory.checkPlace() }
                 guard directory.descriptor.isSound else {
-                    throw directory.replaced(Self.operation)
+                    throw directory.replacement
                 }
                 try open()
             }
             try lockDescription(before: deadline, inPlace: inPlace)
-            if inPlace { try directory.checkPlace(during: Self.operation) }
+            if inPlace { try directory.checkPlace() }
             if try isStillInPlace() { return }
             // Removed or replaced: a lock on the old file excludes no one.
             if isSound { close(file) }
@@ -98,7 +98,7 @@ package final class LockFile: @unchecked Sendable {
             }
             // Do not wait for the lock of a folder that was moved away.
             if inPlace, attempt % Self.attemptsBetweenLooks == 1 {
-                try directory.checkPlace(during: Self.operation)
+                try directory.checkPlace()
             }
             guard deadline.sleep(atMost: Backoff.pause(first: 20_000, attempt: attempt)) else {
                 throw busy()

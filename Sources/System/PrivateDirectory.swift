@@ -49,8 +49,8 @@ package final class PrivateDirectory: Sendable {
         _ path: String, creating: Bool, fileSystem: FileSystem.Probe = FileSystem.kernel
     ) throws(SystemError) -> PrivateDirectory {
         let path = try withoutTrailingSlashes(path)
-        let handle = try openHandle(path, creating: creating)
-        let status = try status(of: handle, path: path, closing: creating)
+        let handle = try FolderOpening.open(path, creating: creating)
+        let status = try FolderOpening.status(of: handle, path: path, closing: creating)
         let facts = try fileSystem(handle.number, path)
         try facts.check(path: path)
         let identity = FileIdentity(status)
@@ -90,10 +90,10 @@ package final class PrivateDirectory: Sendable {
     ) -> [SystemError] {
         var refusals: [SystemError] = []
         do throws(SystemError) {
-            let handle = try openHandle(try withoutTrailingSlashes(path), creating: false)
+            let handle = try FolderOpening.open(try withoutTrailingSlashes(path), creating: false)
             let status = handle.status()
             do throws(SystemError) {
-                try FileRules.checkFolder(status, path: path, during: operation)
+                try FileRules.checkFolder(status, path: path, during: FolderOpening.operation)
             } catch {
                 refusals.append(error)
             }
@@ -140,12 +140,11 @@ package final class PrivateDirectory: Sendable {
         return isTooMany ? .max : bytes
     }
 
-    static let operation = "open the keychain's folder"
-
     private static func withoutTrailingSlashes(_ path: String) throws(SystemError) -> String {
         guard path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0) else {
             throw SystemError(
-                .misuse, during: operation, path: path, hint: "use an absolute path")
+                .misuse, during: FolderOpening.operation, path: path,
+                hint: "use an absolute path")
         }
         var path = path[...]
         // `link/` would follow the link.
@@ -158,13 +157,14 @@ package final class PrivateDirectory: Sendable {
         _ path: String, of folder: FileIdentity
     ) throws(SystemError) -> String {
         guard let resolved = unsafe realpath(path, nil) else {
-            throw SystemError(errno: errno, during: operation, path: path)
+            throw SystemError(errno: errno, during: FolderOpening.operation, path: path)
         }
         defer { unsafe free(resolved) }
         var status = stat()
         guard unsafe lstat(resolved, &status) == 0, FileIdentity(status).isSameFile(as: folder)
         else {
-            throw SystemError(.replaced, during: operation, path: path, hint: "try again")
+            throw SystemError(
+                .replaced, during: FolderOpening.operation, path: path, hint: "try again")
         }
         return unsafe String(cString: resolved)
     }
@@ -197,25 +197,23 @@ extension PrivateDirectory {
     /// Throws if the folder is not where it was opened.
     ///
     /// - Throws: ``SystemError``: `replaced`; the codes of ``isInPlace()``.
-    package func checkPlace(during operation: String) throws(SystemError) {
-        guard try isInPlace() else { throw replaced(operation) }
+    package func checkPlace() throws(SystemError) {
+        guard try isInPlace() else { throw replacement }
     }
 
     /// Throws if the path as it was given, or ``path``, leads to another file than `file`: another
     /// program with the same path would not find this one.
     ///
-    /// - Throws: The codes of ``checkPlace(during:)``.
-    package func checkPlace(
-        of name: String, as file: FileIdentity, during operation: String
-    ) throws(SystemError) {
+    /// - Throws: The codes of ``checkPlace()``.
+    package func checkPlace(of name: String, as file: FileIdentity) throws(SystemError) {
         guard try isInPlace(name, as: file),
             try Self.thing(at: path(of: name))?.isSameFile(as: file) == true
-        else { throw replaced(operation) }
+        else { throw replacement }
     }
 
     /// The error for a folder that is no longer where it was opened.
-    package func replaced(_ operation: String) -> SystemError {
-        SystemError(.replaced, during: operation, path: givenPath, hint: "try again")
+    package var replacement: SystemError {
+        SystemError(.replaced, during: "find the folder", path: givenPath, hint: "try again")
     }
 
     /// Identifies the file at `path`, or the link itself; nil if the path does not exist.
@@ -224,118 +222,5 @@ extension PrivateDirectory {
         guard unsafe lstat(path, &status) != 0 else { return FileIdentity(status) }
         if errno == ENOENT || errno == ENOTDIR { return nil }
         throw SystemError(errno: errno, during: "look for a file", path: path)
-    }
-}
-
-extension PrivateDirectory {
-    /// Opens a handle of the folder at `path`. The last component must not be a symbolic link.
-    static func openHandle(
-        _ path: String, creating: Bool
-    ) throws(SystemError) -> FileDescriptor {
-        let number = unsafe valet_open_folder_handle(AT_FDCWD, path, 0)
-        if number >= 0 { return FileDescriptor(owning: number) }
-        let code = errno
-        if code == ENOENT, creating { return try createFolder(path) }
-        throw openingError(code, path: path)
-    }
-
-    /// The folder's status, if the folder belongs to this user and is closed to others.
-    ///
-    /// - Parameter isClosing: Whether to close an empty folder to others.
-    static func status(
-        of handle: borrowing FileDescriptor, path: String, closing isClosing: Bool
-    ) throws(SystemError) -> stat {
-        let status = handle.status()
-        do throws(SystemError) {
-            try FileRules.checkFolder(status, path: path, during: operation)
-            return status
-        } catch {
-            guard error.code == .wrongMode, isEmpty(handle) else { throw error }
-            guard isClosing else {
-                throw SystemError(.missing, during: operation, path: path)
-            }
-            // If this fails, the first error has the remedy. The second look finds a file that was
-            // put in before the folder was closed.
-            guard unsafe fchmodat(handle.number, ".", 0o700, 0) == 0, isEmpty(handle) else {
-                throw error
-            }
-        }
-        let closed = handle.status()
-        try FileRules.checkFolder(closed, path: path, during: operation)
-        return closed
-    }
-
-    /// Whether the folder is empty; false if it cannot be read.
-    private static func isEmpty(_ handle: borrowing FileDescriptor) -> Bool {
-        do throws(SystemError) {
-            return try names(in: handle.number, path: "").isEmpty
-        } catch {
-            return false
-        }
-    }
-
-    private static func createFolder(_ path: String) throws(SystemError) -> FileDescriptor {
-        let (parentPath, name) = split(path)
-        let parent = try openParent(parentPath)
-        if unsafe mkdirat(parent.number, name, 0o700) == 0 {
-            // The umask may have removed bits that the owner needs.
-            guard unsafe fchmodat(parent.number, name, 0o700, 0) == 0 else {
-                throw SystemError(errno: errno, during: "create a folder", path: path)
-            }
-            try syncParent(parent.number, path: parentPath)
-        } else if errno != EEXIST {
-            let code = errno
-            throw SystemError(
-                errno: code, during: "create a folder", path: path, hint: hint(on: code))
-        }
-        let number = unsafe valet_open_folder_handle(parent.number, name, 0)
-        guard number >= 0 else { throw openingError(errno, path: path) }
-        return FileDescriptor(owning: number)
-    }
-
-    /// Folders above may be symbolic links: an administrator has made them on purpose.
-    private static func openParent(_ path: String) throws(SystemError) -> FileDescriptor {
-        let number = unsafe valet_open_folder_handle(AT_FDCWD, path, 1)
-        if number >= 0 { return FileDescriptor(owning: number) }
-        guard errno == ENOENT, path != "/" else { throw openingError(errno, path: path) }
-        return try createFolder(path)
-    }
-
-    private static func syncParent(_ parent: Int32, path: String) throws(SystemError) {
-        let number = unsafe valet_openat(parent, ".", O_RDONLY | O_DIRECTORY, 0)
-        // A folder that this user may enter but not read, such as /home on some machines, belongs
-        // to someone else.
-        if number < 0, errno == EACCES { return }
-        let readable = FileDescriptor(owning: number)
-        guard readable.number >= 0, fsync(readable.number) == 0 || errno == EINVAL else {
-            throw SystemError(errno: errno, during: "sync the folder", path: path)
-        }
-    }
-
-    private static func split(_ path: String) -> (parent: String, name: String) {
-        let slash = path.lastIndex(of: "/") ?? path.startIndex
-        let parent = path[..<slash]
-        return (parent.isEmpty ? "/" : String(parent), String(path[path.index(after: slash)...]))
-    }
-
-    private static func openingError(_ code: Int32, path: String) -> SystemError {
-        var status = stat()
-        // With O_DIRECTORY the kernel says "not a folder" for a symbolic link, too.
-        if code == ENOTDIR, unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK {
-            return SystemError(
-                .symbolicLink, during: operation, path: path,
-                hint: "set VALET_HOME to the folder that \(path.quotedForShell) points to")
-        }
-        return SystemError(errno: code, during: operation, path: path, hint: hint(on: code))
-    }
-
-    /// The remedy where a folder cannot be opened or made.
-    private static func hint(on code: Int32) -> String? {
-        let elsewhere = "set VALET_HOME to a folder of yours"
-        return switch code {
-        case EACCES: "let user \(geteuid()) enter the folders on the way, or \(elsewhere)"
-        case EPERM, ENOENT, ENOTDIR: elsewhere
-        default: nil
-        }
     }
 }
