@@ -51,7 +51,7 @@ extension Connection {
             }
             // The error may be about a file that is no longer there.
             guard (try? directory.isInPlace()) != false else {
-                throw directory.replaced("open the database")
+                throw directory.replacement
             }
             throw error
         }
@@ -96,10 +96,10 @@ extension Connection {
                 database, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved), operation)
         // The path must lead to the file that SQLite has open, that was checked, and that is in
         // place.
-        guard hasMoved == 0 else { throw directory.replaced(operation) }
-        try directory.checkPlace(of: name, as: file, during: operation)
+        guard hasMoved == 0 else { throw directory.replacement }
+        try directory.checkPlace(of: name, as: file)
         guard try noteOpenFiles(name, in: directory, hasRead: hasRead) else {
-            throw directory.replaced(operation)
+            throw directory.replacement
         }
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The values of an epoch change: its options, the wanted epoch, the prepared change, and the begun
-// change that is left to finish. `Keychain.changeKeys` makes the first two.
+// change that is left to finish. `KeyChange` makes the first two.
 
 package import ValetKeybag
 package import ValetKeychainModel

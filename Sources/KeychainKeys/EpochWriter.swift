@@ -30,9 +30,9 @@ package struct EpochWriter {
 
     /// Replaces the keybags by those of ``header``, and seals the records of programs again. If the
     /// new epoch has no passcode, deletes the items that need one.
-    package func replaceKeybags(_ operation: String) throws {
+    package func replaceKeybags() throws {
         try Self.replaceKeybags(by: header, connection)
-        try sealPrograms(operation)
+        try sealPrograms()
         if header.newest.protector == .device { try deleteItemsOfPasscode() }
     }
 
@@ -47,7 +47,7 @@ package struct EpochWriter {
     }
 
     /// Seals the record of programs under the newest epoch.
-    private func sealPrograms(_ operation: String) throws {
+    private func sealPrograms() throws {
         var records: [ProgramRecord] = []
         let all = Statement("SELECT id, sealed FROM program", on: connection)
         let run = try all.start()
@@ -61,7 +61,7 @@ package struct EpochWriter {
             if let record { records.append(record) }
         }
         try Statement("DELETE FROM program", on: connection).execute()
-        for record in Set(records) { try writer.insert(record, state, during: operation) }
+        for record in Set(records) { try writer.insert(record, state) }
     }
 
     /// Deletes the items that exist only with a passcode: those of the class

@@ -156,8 +156,7 @@ extension KeyAccess {
             try writeFiles(of: change)
             // The opened keys of both epochs, the old and the new.
             let state = try OpenKeys(new, opened, opened: nil)
-            try EpochWriter(writer: writer, header: new, state: state.rows)
-                .replaceKeybags(operation)
+            try EpochWriter(writer: writer, header: new, state: state.rows).replaceKeybags()
             try sealOldest(of: facts, before: state, change, writer)
             let reading = facts.lockReading
             before = reading

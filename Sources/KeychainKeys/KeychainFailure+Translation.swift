@@ -34,18 +34,35 @@ extension KeychainFailure {
         case let error as SystemError: self.init(error, during: operation)
         case let error as KeybagError: self.init(error, during: operation)
         case let error as BackupError: self.init(error, during: operation)
-        case RowFailure.locked: self = .locked(operation)
-        case RowFailure.needsPerson, PersonDemand.proofs, PersonDemand.passwords:
+        case let error as RowFailure: self.init(error, during: operation)
+        case PersonDemand.proofs, PersonDemand.passwords:
             self.init(.interactionNotAllowed, during: operation)
         case PersonDemand.newPassword:
             self.init(
                 .interactionNotAllowed, during: operation,
                 message: "the item requires an application password, and none was given",
                 hint: "remove the item first, or give the password with SecItemUpdate")
-        case is RowFailure: self.init(.damaged, during: operation, hint: Self.damageHint)
         case let error as LockStateError:
             self.init(.inputOutput, during: operation, message: "\(error)")
         default: self.init(.internalFault, during: operation, message: "\(type(of: error))")
+        }
+    }
+
+    /// The failure of `operation` for a row.
+    private init(_ error: RowFailure, during operation: String) {
+        switch error {
+        case .locked: self = .locked(operation)
+        case .needsPerson: self.init(.interactionNotAllowed, during: operation)
+        case .needsPasscode:
+            self.init(
+                .passcodeNotSet, during: operation,
+                hint: "set one with `valet passcode set`; other accessibilities need none")
+        case .index:
+            self.init(
+                .keychainDamaged, during: operation,
+                message: "an index of the database is damaged", hint: Self.repairHint)
+        case .column, .seal, .content:
+            self.init(.damaged, during: operation, hint: Self.damageHint)
         }
     }
 

@@ -125,7 +125,7 @@ extension OpenKeychain {
         doubts.sealed = nil
         try unseal(facts, deadline)
         // Asking the TPM takes long.
-        try pool.checkPlace(during: operation)
+        try pool.checkPlace()
     }
 
     /// Reads what the keychain says of itself, opened or not.
@@ -156,7 +156,7 @@ extension OpenKeychain {
         leading batch: WriteBatch? = nil, _ body: (RowTransaction) throws -> R
     ) throws -> R {
         while true {
-            let held = try pool.lockForWriting(call.operation, call.deadline)
+            let held = try pool.lockForWriting(call.deadline)
             let writer = try pool.writer(call.deadline)
             pool.makeRoomInLog(writer)
             let transaction = try Transaction(on: writer.connection)
@@ -175,7 +175,7 @@ extension OpenKeychain {
             try batch?.run(on: writer.connection, while: { isOpen(state) }) {
                 try run($0, isOfItems, writer, state, $1)
             }
-            try commit(transaction, call.operation)
+            try commit(transaction)
             if let program = call.program { state.rows.remember(program) }
             batch?.acknowledge(state)
             pool.tendLog(writer)
@@ -202,12 +202,12 @@ extension OpenKeychain {
     }
 
     /// Makes a transaction permanent, in the keychain that has its place.
-    private func commit(_ transaction: consuming Transaction, _ operation: String) throws {
+    private func commit(_ transaction: consuming Transaction) throws {
         // The folder may still be replaced between this look and the commit.
-        try pool.checkPlace(during: operation)
+        try pool.checkPlace()
         try transaction.commit()
         // A keychain that was replaced since does not have what was committed.
-        if pool.isReplaced { try pool.checkPlace(during: operation) }
+        if pool.isReplaced { try pool.checkPlace() }
     }
 
     private func keysForWriting(
@@ -238,7 +238,7 @@ extension OpenKeychain {
         of facts: KeychainHeader, _ operation: String, _ deadline: Deadline,
         _ body: (RowWriter) throws -> Void, onFailure: () throws -> Void
     ) throws -> Bool {
-        let held = try pool.lockForWriting(operation, deadline)
+        let held = try pool.lockForWriting(deadline)
         let writer = try pool.writer(deadline)
         let transaction = try Transaction(on: writer.connection)
         guard try currentFacts(writer.reading).settings == facts.settings else { return false }
@@ -247,7 +247,7 @@ extension OpenKeychain {
         }
         do {
             try body(writer)
-            try pool.checkPlace(during: operation)
+            try pool.checkPlace()
             try transaction.commit()
         } catch {
             // The first error is the one to report.
@@ -255,7 +255,7 @@ extension OpenKeychain {
             throw error
         }
         // A keychain that was replaced since does not have what was committed.
-        if pool.isReplaced { try pool.checkPlace(during: operation) }
+        if pool.isReplaced { try pool.checkPlace() }
         _ = consume held
         return true
     }

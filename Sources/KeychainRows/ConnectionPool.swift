@@ -39,7 +39,7 @@ package final class ConnectionPool: Sendable {
     /// How often readers have looked for it.
     private let lookCount = Atomic<Int>(0)
 
-    private static let opening = "open the keychain"
+    static let opening = "open the keychain"
     /// Idle connections beyond this number are closed: as many as threads read at once.
     private static let keptReaderCount = 8
     /// In nanoseconds: for so long a read may see a database that was replaced.
@@ -87,9 +87,8 @@ package final class ConnectionPool: Sendable {
     package var isReplaced: Bool { (try? isInPlace()) == false }
 
     /// Refuses to go on where the keychain was replaced.
-    package func checkPlace(during operation: String) throws(SystemError) {
-        guard try !isInPlace() else { return }
-        throw replaced(operation)
+    package func checkPlace() throws(SystemError) {
+        guard try isInPlace() else { throw replacement }
     }
 
     /// Whether `failure` may come from descriptors that other code in this process has closed.
@@ -104,11 +103,11 @@ package final class ConnectionPool: Sendable {
     }
 
     private func checkFiles(of connection: Connection) throws(SystemError) {
-        guard connection.isSound else { throw replaced(Self.opening) }
+        guard connection.isSound else { throw replacement }
     }
 
-    private func replaced(_ operation: String) -> SystemError {
-        SystemError(.replaced, during: operation, path: folder, hint: "try again")
+    private var replacement: SystemError {
+        SystemError(.replaced, during: "find the keychain", path: folder, hint: "try again")
     }
 
     // Reading.
@@ -136,14 +135,12 @@ package final class ConnectionPool: Sendable {
     // Writing.
 
     /// Takes the lock of writers of a keychain that can be written and is in its place.
-    package func lockForWriting(
-        _ operation: String, _ deadline: Deadline
-    ) throws(SystemError) -> HeldLock {
+    package func lockForWriting(_ deadline: Deadline) throws(SystemError) -> HeldLock {
         guard !directory.isReadOnly else {
             throw SystemError(.readOnly, during: "write", path: directory.path)
         }
         let held = try lock.acquire(before: deadline)
-        try checkPlace(during: operation)
+        try checkPlace()
         return held
     }
 
@@ -173,7 +170,7 @@ package final class ConnectionPool: Sendable {
             for: directory.isReadOnly ? .readOnly : .readWrite, deadline: deadline)
         if !isChecked.load(ordering: .relaxed) {
             try Schema.check(connection)
-            try LogDamage(directory).check(connection, Self.opening)
+            try LogDamage(directory).check(connection)
             isChecked.store(true, ordering: .relaxed)
         }
         return RowConnection(connection)

@@ -15,37 +15,37 @@ package struct LogDamage {
     }
 
     private static let logName = KeychainFile.database + "-wal"
+    /// The name of ``discard(_:_:)`` in failures.
+    package static let discarding = "discard the log"
     private static let keptLogName = logName + ".damaged"
 
-    /// Refuses a database whose log has commits that SQLite does not see: the next write would go
-    /// over them.
+    /// Refuses a database whose log has commits that SQLite does not see: the next write would
+    /// overwrite them.
     ///
     /// - Throws: ``KeychainFailure/Code/keychainDamaged``.
-    package func check(_ connection: Connection, _ operation: String) throws {
+    package func check(_ connection: Connection) throws {
         guard let log = try DamagedLog.find(on: connection) else { return }
         let count = log.intactFrameCount
         throw KeychainFailure(
-            .keychainDamaged, during: operation,
-            message: "the log is damaged: what was stored after its frame \(count) is missing",
+            .keychainDamaged, during: ConnectionPool.opening,
+            message: "the log is damaged: changes after its frame \(count) are lost",
             path: directory.path(of: Self.logName),
-            hint: "put the folder back from a copy; or `valet doctor --discard-log`, which keeps "
-                + "the log under another name and goes on without what is missing")
+            hint: "restore the folder from a copy, or run `valet doctor --discard-log`: it keeps "
+                + "the log under another name, and continues without the lost changes")
     }
 
-    /// Goes on without the commits that a damaged log has lost, and keeps the log as it is.
+    /// Continues without the commits that a damaged log has lost, and keeps the log unchanged.
     ///
     /// - Parameter lock: The lock of writers.
-    /// - Returns: Where the log is kept; nil if it is not damaged, and nothing was done.
-    package func discard(
-        _ lock: LockFile, _ operation: String, _ deadline: Deadline
-    ) throws -> String? {
+    /// - Returns: The path of the kept log; nil, with nothing done, if the log is not damaged.
+    package func discard(_ lock: LockFile, _ deadline: Deadline) throws -> String? {
         let held = try lock.acquire(before: deadline)
         let connection = try Connection(
             to: KeychainFile.database, in: directory, for: .readWrite, deadline: deadline)
         try Schema.check(connection)
         let log = try DamagedLog.find(on: connection)
         if let log {
-            try keep(try log.contents(), operation)
+            try keep(try log.contents())
             try connection.checkpoint(.truncate)
         }
         try connection.close()
@@ -53,14 +53,15 @@ package struct LogDamage {
         return log != nil ? directory.path(of: Self.keptLogName) : nil
     }
 
-    /// Keeps the log, unless a program that was killed after that has kept the same one.
-    private func keep(_ log: [UInt8], _ operation: String) throws {
+    /// Keeps the log, unless an earlier call, which was killed later, has kept the same one.
+    private func keep(_ log: [UInt8]) throws {
         guard try directory.check(file: Self.keptLogName) != nil else {
             return try directory.createFile(Self.keptLogName, contents: log.span)
         }
         guard try isKept(log) else {
             throw KeychainFailure(
-                .inputOutput, during: operation, message: "a damaged log is kept already",
+                .inputOutput, during: Self.discarding,
+                message: "an earlier damaged log is still kept",
                 path: directory.path(of: Self.keptLogName), hint: "move it away, and try again")
         }
     }

@@ -54,19 +54,17 @@ extension RowTransaction {
         let id = state.hasher.program(record.applicationIdentifier, path: record.path)
         let run = try writer.program.start()
         try run.bind(id, at: 1)
-        if try !run.step() { try writer.insert(record, state, during: operation) }
+        if try !run.step() { try writer.insert(record, state) }
     }
 }
 
 extension RowWriter {
     /// Puts a program that is not there on record.
-    package func insert(
-        _ record: ProgramRecord, _ state: RowKeys, during operation: String
-    ) throws {
+    package func insert(_ record: ProgramRecord, _ state: RowKeys) throws {
         let id = state.hasher.program(record.applicationIdentifier, path: record.path)
         let insertion = try insertProgram.start()
         try insertion.bind(id, at: 1)
-        try insertion.bind(try state.seal(record, id, during: operation), at: 2)
+        try insertion.bind(try state.seal(record, id), at: 2)
         try insertion.finish()
     }
 }
@@ -74,10 +72,8 @@ extension RowWriter {
 extension RowKeys {
     private static let padding = 32
 
-    fileprivate func seal(
-        _ record: ProgramRecord, _ id: Digest, during operation: String
-    ) throws -> [UInt8] {
-        let cipher = try cipher(.afterFirstUnlock, during: operation)
+    fileprivate func seal(_ record: ProgramRecord, _ id: Digest) throws(RowFailure) -> [UInt8] {
+        let cipher = try cipher(.afterFirstUnlock)
         var plaintext = record.encoded
         Padding.pad(&plaintext, toMultipleOf: Self.padding)
         let data = associatedData(id, cipher.keys.keyID)

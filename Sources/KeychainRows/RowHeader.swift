@@ -181,12 +181,16 @@ package enum RowFailure: Error, Hashable {
     case locked
     /// The value is sealed to a pair of keys that takes a person, and there is no proof of one.
     case needsPerson
+    /// The row's class needs a passcode, and the keychain has none.
+    case needsPasscode
+    /// An index of the database leads to a wrong row, or does not find a row that was written.
+    case index
 
-    /// Whether something is wrong with the row, and not with the moment.
+    /// Whether the row itself is damaged, so that the call can leave it out.
     package var isDamage: Bool {
         switch self {
         case .column, .seal, .content: true
-        case .locked, .needsPerson: false
+        case .locked, .needsPerson, .needsPasscode, .index: false
         }
     }
 }
@@ -214,19 +218,11 @@ extension ItemClass {
 }
 
 extension KeychainFailure {
-    /// What helps where only what follows from the rows is damaged.
-    package static let repairHint =
-        "`valet doctor --repair-indexes` rebuilds what follows from the items"
-
-    /// An index leads to a row that it should not lead to, or does not find one that was written.
-    static func damagedIndex(_ operation: String) -> KeychainFailure {
-        KeychainFailure(
-            .keychainDamaged, during: operation, message: "an index of the database is damaged",
-            hint: repairHint)
-    }
+    /// The hint where the rows are sound, and only their indexes are damaged.
+    package static let repairHint = "`valet doctor --repair-indexes` rebuilds the indexes"
 }
 
-/// What `body` gives; nil if a row that it opens is damaged. Any other error is one.
+/// The result of `body`; nil if a row that it opens is damaged. Throws every other error.
 package func unlessDamaged<R>(_ body: () throws -> R) throws -> R? {
     do {
         return try body()
@@ -236,7 +232,7 @@ package func unlessDamaged<R>(_ body: () throws -> R) throws -> R? {
     }
 }
 
-/// Runs `body`; nil if what it reads is damaged.
+/// The result of `body`; nil if SQLite finds the database damaged.
 package func unlessCorrupt<R>(_ body: () throws -> R) throws -> R? {
     do {
         return try body()

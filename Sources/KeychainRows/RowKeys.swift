@@ -45,16 +45,10 @@ package final class RowKeys: Sendable {
 
     /// What seals rows of `protectionClass`.
     ///
-    /// - Throws: ``RowFailure/locked``; ``KeychainFailure/Code/passcodeNotSet`` for the class that
-    ///   needs a passcode.
-    package func cipher(
-        _ protectionClass: ProtectionClass, during operation: String
-    ) throws -> ItemCipher {
+    /// - Throws: ``RowFailure``: `locked`; `needsPasscode` for the class that needs a passcode.
+    package func cipher(_ protectionClass: ProtectionClass) throws(RowFailure) -> ItemCipher {
         guard let keys = newest.keys.keys(of: protectionClass) else {
-            guard !newest.hasKey(of: protectionClass) else { throw RowFailure.locked }
-            throw KeychainFailure(
-                .passcodeNotSet, during: operation,
-                hint: "set one with `valet passcode set`; other accessibilities need none")
+            throw newest.hasKey(of: protectionClass) ? .locked : .needsPasscode
         }
         noteUse(of: protectionClass)
         return ItemCipher(

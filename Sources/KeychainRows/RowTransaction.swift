@@ -67,13 +67,13 @@ package struct RowTransaction {
         try run.bind(place)
         guard try run.step() else { return nil }
         guard !run.isNull(Schema.Column.number) else {
-            throw KeychainFailure.damagedIndex(operation)
+            throw RowFailure.index
         }
         let found = try FoundRow(run)
         guard case .row(let row) = found, row.place != place else { return found }
         // The index leads to a row that says it is another item. If its names open it is one, and
         // must not be written over; else the row was changed.
-        guard state.isForged(row) else { throw KeychainFailure.damagedIndex(operation) }
+        guard state.isForged(row) else { throw RowFailure.index }
         return found
     }
 
@@ -112,7 +112,7 @@ package struct RowTransaction {
         _ itemClass: ItemClass, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
         after logicalTime: Int64 = 0
     ) throws -> SealedRow {
-        let cipher = try state.cipher(kind.protectionClass, during: operation)
+        let cipher = try state.cipher(kind.protectionClass)
         let (content, index) = (item.content, item.index)
         let header = RowHeader(
             number: try nextNumber(), salt: .random(in: .min ... .max), version: 1,
@@ -158,7 +158,7 @@ package struct RowTransaction {
     private func seal(
         _ item: IndexedContent, over old: SealedRow, _ kind: RowKind, value: SecretValue?
     ) throws -> SealedRow {
-        let cipher = try state.cipher(kind.protectionClass, during: operation)
+        let cipher = try state.cipher(kind.protectionClass)
         var header = old.header
         header.version += 1
         header.protectionClass = kind.protectionClass
@@ -201,10 +201,10 @@ package struct RowTransaction {
         try run.bind(row.place)
         guard try run.step(), run.int64(0) == row.header.number,
             run.int64(1) == row.header.version
-        else { throw KeychainFailure.damagedIndex(operation) }
+        else { throw RowFailure.index }
         for hash in item.index.others.values {
             guard try isEntered(hash, row.header.number) else {
-                throw KeychainFailure.damagedIndex(operation)
+                throw RowFailure.index
             }
         }
         // Searches by name look here, too, for items with a view hint or a token.
@@ -263,7 +263,7 @@ package struct RowTransaction {
         try run.bind(hashes)
         if try run.step() {
             // The place has to say itself what the index says.
-            guard run.int64(1) == 1 else { throw KeychainFailure.damagedIndex(operation) }
+            guard run.int64(1) == 1 else { throw RowFailure.index }
             return run.int64(0)
         }
         let id = try nextPlaceID(in: hashes.group)
@@ -277,7 +277,7 @@ package struct RowTransaction {
     private func nextPlaceID(in group: IndexHash) throws -> Int64 {
         let run = try writer.fewPlaces.start()
         try run.bind(group, at: 1)
-        guard try run.step() else { throw KeychainFailure.damagedIndex(operation) }
+        guard try run.step() else { throw RowFailure.index }
         guard run.int64(0) == 0 else { return try following(run.int64(1)) }
         guard run.int64(2) > .min else { throw RowFailure.column }
         return run.int64(2) - 1

@@ -93,7 +93,7 @@ import ValetSystem
         for call in calls {
             let refusal = refusal(call)
             #expect(refusal?.code == .keychainDamaged)
-            #expect(refusal?.message.hasPrefix("the log is damaged: what was stored") == true)
+            #expect(refusal?.message.hasPrefix("the log is damaged: changes after") == true)
             #expect(refusal?.hint?.contains("--discard-log") == true)
         }
         #expect(store.keychain.diagnose().map(\.severity) == [.damage])

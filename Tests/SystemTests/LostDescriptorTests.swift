@@ -47,7 +47,7 @@ import ValetTestValues
             files[own.descriptor.number] = try take(own.descriptor.number)
             #expect(try !own.isInPlace())
             let error = #expect(throws: SystemError.self) {
-                try own.checkPlace(during: "test")
+                try own.checkPlace()
             }
             #expect(error?.code == .replaced)
         }

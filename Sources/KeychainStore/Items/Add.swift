@@ -137,7 +137,7 @@ extension ItemTransaction {
         let group = try caller.group(writing: addition.item.accessGroup, during: operation)
         try check(addition.value)
         // An unavailable class is reported before a duplicate: spec/secitem.md §3.10.
-        _ = try state.cipher(addition.item.protectionClass, during: operation)
+        _ = try state.cipher(addition.item.protectionClass)
         if let accessControl = addition.item.accessControl {
             try check(accessControl, isSynchronizable: addition.item.isSynchronizable)
         }

@@ -97,7 +97,7 @@ extension ItemTransaction {
         let match = try open(change.version)
         let item = change.item
         // An unavailable class is reported by what makes it unavailable: no passcode, or the lock.
-        _ = try state.cipher(item.protectionClass, during: operation)
+        _ = try state.cipher(item.protectionClass)
         if let accessControl = item.accessControl {
             let flags = match.row.header.flags
             try check(accessControl, isSynchronizable: flags.contains(.synchronizable))
@@ -160,7 +160,7 @@ extension ItemTransaction {
         let groups = try caller.groups(changing: query.accessGroup, during: operation)
         try check(addition.value)
         // An unavailable class is reported before a match: spec/secitem.md §3.10.
-        _ = try state.cipher(item.protectionClass, during: operation)
+        _ = try state.cipher(item.protectionClass)
         var matches = try openSound(query, groups)
         let isAlike = { (match: OpenedRow) in
             match.row.header.flags.contains(.synchronizable) == item.isSynchronizable

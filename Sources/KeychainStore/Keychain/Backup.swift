@@ -28,7 +28,7 @@ extension Keychain {
             try BackupWriter.check(path: request.path, replacing: request.isReplacing)
         }
         let isThere = try store.perform(.read, Self.backingUp) { snapshot in
-            try snapshot.state.checkMigratableClasses(during: Self.backingUp)
+            try snapshot.state.checkMigratableClasses()
             return true
         }
         if isThere == nil { throw absent }
@@ -57,7 +57,7 @@ extension Keychain {
         let milliseconds = store.now.logicalTime >> 16
         let report = try store.perform(.read, operation) { snapshot in
             let state = snapshot.state
-            try state.checkMigratableClasses(during: operation)
+            try state.checkMigratableClasses()
             let rows = try RowSpool(
                 copying: snapshot.store, folders: request.spoolFolders(beside: store.location))
             snapshot.end()
@@ -184,10 +184,10 @@ extension BackupRequest {
 extension RowKeys {
     /// Checks that all classes are open whose items may leave the device.
     ///
-    /// - Throws: ``KeychainFailure/Code/locked``.
-    func checkMigratableClasses(during operation: String) throws {
+    /// - Throws: ``RowFailure/locked``.
+    func checkMigratableClasses() throws(RowFailure) {
         for protectionClass in ProtectionClass.allCases where !protectionClass.isThisDeviceOnly {
-            _ = try cipher(protectionClass, during: operation)
+            _ = try cipher(protectionClass)
         }
     }
 }

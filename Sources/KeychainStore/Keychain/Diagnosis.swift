@@ -54,9 +54,9 @@ extension Keychain {
     /// - Throws: ``KeychainFailure``: `timedOut`, `diskFull`, `readOnly`, `inputOutput`, also if an
     ///   earlier damaged log is still kept; `itemNotFound` if there is no keychain.
     package func discardDamagedLog() throws(KeychainFailure) -> String? {
-        try store.perform(.keys, "discard the log") { keys in
+        try store.perform(.keys, LogDamage.discarding) { keys in
             let pool = keys.keychain.pool
-            return try LogDamage(pool.directory).discard(pool.lock, keys.operation, keys.deadline)
+            return try LogDamage(pool.directory).discard(pool.lock, keys.deadline)
         }
     }
 
@@ -226,13 +226,13 @@ struct KeychainExamination {
     /// read, and those that keep reading while the log is long. While a process reads, every write
     /// makes the log longer.
     private func readerFindings() -> [Finding] {
-        let first = directory.readers(of: KeychainFile.database)
+        let first = DatabaseReader.all(of: KeychainFile.database, in: directory)
         guard !first.isEmpty else { return [] }
         _ = Deadline.never.sleep(atMost: Self.patience)
         let log = try? directory.check(file: KeychainFile.database + "-wal")
         let byteCount = log?.byteCount ?? 0
         let isLong = byteCount > 2 * Int64(Connection.keptLogByteCount)
-        return directory.readers(of: KeychainFile.database).filter { reader in
+        return DatabaseReader.all(of: KeychainFile.database, in: directory).filter { reader in
             first.contains { $0.process == reader.process } && (reader.isStopped || isLong)
         }.map { Self.finding($0, byteCount, directory.path(of: KeychainFile.database)) }
     }

@@ -24,19 +24,6 @@ extension ItemStore {
 
 /// Damaged rows that were set aside into quarantine: docs/FORMAT.md §4.4.
 extension Keychain {
-    /// Runs `body`, which changes keys.
-    ///
-    /// - Parameter expected: Rows whose loss is expected. They are not counted.
-    /// - Returns: The number of rows that `body` has set aside.
-    func countingRowsSetAside(
-        _ operation: String, but expected: RowKinds? = nil,
-        _ body: () throws(KeychainFailure) -> Void
-    ) throws(KeychainFailure) -> Int {
-        let before = try quarantinedRowCount(but: expected, operation)
-        try body()
-        return max(0, try quarantinedRowCount(but: expected, operation) - before)
-    }
-
     /// Deletes the damaged rows that were set aside.
     ///
     /// - Returns: The number of deleted rows.
@@ -49,12 +36,6 @@ extension Keychain {
             try Statement("DELETE FROM quarantine", on: connection).start().finish()
             return count
         } ?? 0
-    }
-
-    private func quarantinedRowCount(
-        but expected: RowKinds?, _ operation: String
-    ) throws(KeychainFailure) -> Int {
-        try store.perform(.inspect, operation) { try $0.quarantinedRowCount(but: expected) } ?? 0
     }
 
     /// The failure of a call that found no item. Its hint reminds of damaged items that were set

@@ -25,17 +25,16 @@ extension Keychain {
     ) throws(KeychainFailure) -> Int {
         let operation = "set the passcode"
         let next = NextEpoch(passcode: new, stretching: store.stretching, patience: store.timeLimit)
-        return try countingRowsSetAside(operation) { () throws(KeychainFailure) in
-            try changeKeys(.createKeys, operation, options, to: { _ in next }) { keys, facts in
-                guard facts.lockState == nil else {
-                    // A missing device key is reported first: spec/keys-and-states.md §5.
-                    try keys.source.check(facts, until: keys.deadline)
-                    throw KeychainFailure(
-                        .duplicateItem, during: operation, message: "a passcode is set already",
-                        hint: "change it with `valet passcode change`")
-                }
-                return .protector(try keys.protector(of: facts, nil))
+        let change = KeyChange(store: store, operation: operation, options: options)
+        return try change.run(.createKeys, to: { _ in next }) { keys, facts in
+            guard facts.lockState == nil else {
+                // A missing device key is reported first: spec/keys-and-states.md §5.
+                try keys.source.check(facts, until: keys.deadline)
+                throw KeychainFailure(
+                    .duplicateItem, during: operation, message: "a passcode is set already",
+                    hint: "change it with `valet passcode change`")
             }
+            return .protector(try keys.protector(of: facts, nil))
         }
     }
 
@@ -49,7 +48,8 @@ extension Keychain {
         _ old: KeychainPasscode, to new: KeychainPasscode,
         _ options: EpochOptions = EpochOptions()
     ) throws(KeychainFailure) -> Int {
-        try replacePasscode(old, by: new, "change the passcode", options)
+        let change = KeyChange(store: store, operation: "change the passcode", options: options)
+        return try replacePasscode(old, by: new, change)
     }
 
     /// Removes the passcode, and with it every item that exists only with a passcode.
@@ -60,26 +60,23 @@ extension Keychain {
     package func removePasscode(
         _ old: KeychainPasscode, _ options: EpochOptions = EpochOptions()
     ) throws(KeychainFailure) -> Int {
-        let operation = "remove the passcode"
-        let count = try replacePasscode(old, by: nil, operation, options)
-        try lockStateAfterRemoval(operation)
+        let change = KeyChange(store: store, operation: "remove the passcode", options: options)
+        let count = try replacePasscode(old, by: nil, change)
+        try change.removePublishedKeys()
         return count
     }
 
     private func replacePasscode(
-        _ old: KeychainPasscode, by new: KeychainPasscode?, _ operation: String,
-        _ options: EpochOptions
+        _ old: KeychainPasscode, by new: KeychainPasscode?, _ change: KeyChange
     ) throws(KeychainFailure) -> Int {
         let next = NextEpoch(passcode: new, stretching: store.stretching, patience: store.timeLimit)
-        return try countingRowsSetAside(operation) { () throws(KeychainFailure) in
-            try changeKeys(.changeKeys, operation, options, to: { _ in next }) { keys, facts in
-                guard facts.lockState != nil else {
-                    throw KeychainFailure(
-                        .passcodeNotSet, during: operation, message: "there is no passcode",
-                        hint: "set one with `valet passcode set`")
-                }
-                return .protector(try keys.protector(of: facts, old))
+        return try change.run(to: { _ in next }) { keys, facts in
+            guard facts.lockState != nil else {
+                throw KeychainFailure(
+                    .passcodeNotSet, during: change.operation, message: "there is no passcode",
+                    hint: "set one with `valet passcode set`")
             }
+            return .protector(try keys.protector(of: facts, old))
         }
     }
 
@@ -102,20 +99,19 @@ extension Keychain {
         _ options: EpochOptions = EpochOptions()
     ) throws(KeychainFailure) -> Int {
         let registers = try Self.registers(pcrs, at: place)
-        return try countingRowsSetAside(Self.rotating) { () throws(KeychainFailure) in
-            try changeKeys(.changeKeys, Self.rotating, options) { facts in
-                var next = NextEpoch(
-                    passcode: facts.lockState == nil ? nil : passcode, stretching: store.stretching,
-                    patience: store.timeLimit)
-                next.keepsRecoveryKey = !revokingRecoveryKey
-                next.unlocks = false
-                next.source = place
-                next.registers = registers
-                return next
-            } openedBy: { keys, facts in
-                if place == .keyFile { try keys.source.checkGivenFileIsElsewhere() }
-                return .protector(try keys.protector(of: facts, passcode))
-            }
+        let change = KeyChange(store: store, operation: Self.rotating, options: options)
+        return try change.run { facts in
+            var next = NextEpoch(
+                passcode: facts.lockState == nil ? nil : passcode, stretching: store.stretching,
+                patience: store.timeLimit)
+            next.keepsRecoveryKey = !revokingRecoveryKey
+            next.unlocks = false
+            next.source = place
+            next.registers = registers
+            return next
+        } openedBy: { keys, facts in
+            if place == .keyFile { try keys.source.checkGivenFileIsElsewhere() }
+            return .protector(try keys.protector(of: facts, passcode))
         }
     }
 
@@ -131,58 +127,5 @@ extension Keychain {
                 message: "PCRs are numbers from 0 to 23, of a TPM that the key is bound to")
         }
         return registers
-    }
-
-    /// Prepares, begins and finishes a change of keys. Finishes an interrupted change first.
-    ///
-    /// - Parameters:
-    ///   - next: Describes the next epoch.
-    ///   - open: Returns the protector or recovery key that opens the present epoch.
-    func changeKeys(
-        _ kind: ItemStore.ChangingKeys, _ operation: String, _ options: EpochOptions,
-        to next: (KeychainHeader) -> NextEpoch,
-        openedBy open: (KeyAccess, KeychainHeader) throws -> KeychainOpener
-    ) throws(KeychainFailure) {
-        let begun: BegunEpoch = try store.perform(kind, operation) { keys, facts in
-            let moment = try keys.moment(of: facts)
-            let opener = try open(keys, facts)
-            // Rows that the old keys cannot open now are lost once those keys are erased.
-            if !options.skipsDamaged {
-                guard try keys.checkRows(of: facts, openedBy: opener) else { return nil }
-            }
-            // Comes before any preparation: a change prepared from the present keys would be out of
-            // date.
-            guard try !keys.hasFinishedFirst(facts, openedBy: opener) else { return nil }
-            var change = try keys.change(facts, opener, to: next(facts))
-            change.moment = moment
-            return try keys.countingWrongPasscodes { try keys.begin(change, after: facts) }
-        }
-        do throws(KeychainFailure) {
-            try finish(begun, operation, options.progress)
-        } catch {
-            throw KeychainFailure(error, adding: Self.unfinished)
-        }
-    }
-
-    /// The addition to a failure after the new keys are in force.
-    private static let unfinished =
-        "the new keys are in force, and a new passcode with them, but some items are still under "
-        + "the old keys: the next call that changes an item continues"
-
-    private func finish(
-        _ begun: BegunEpoch, _ operation: String, _ progress: EpochOptions.Progress
-    ) throws(KeychainFailure) {
-        try store.perform(.keys, operation) { keys in
-            let total = try keys.rowCount()
-            let isDone = try EpochFinisher(keychain: keys.keychain).finish(
-                before: .never, of: begun
-            ) { progress(min($0, total), total) }
-            if isDone { progress(total, total) }
-        }
-    }
-
-    /// Removes published keys, which have no use without a passcode.
-    func lockStateAfterRemoval(_ operation: String) throws(KeychainFailure) {
-        try store.perform(.keys, operation) { try $0.lockWithoutPasscode($0.deadline) }
     }
 }

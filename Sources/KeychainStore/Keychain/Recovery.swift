@@ -83,17 +83,9 @@ extension Keychain {
         let expected = try store.perform(.keys, Self.recovering) { keys in
             try keys.rowsLostByRecovery(settingPasscode: new != nil)
         }
-        return try countingRowsSetAside(Self.recovering, but: expected) {
-            () throws(KeychainFailure) in
-            try changeKeys(with: text, settingPasscode: new, deviceKeyFrom: place, options)
-        }
-    }
-
-    private func changeKeys(
-        with text: borrowing SecretBytes, settingPasscode new: KeychainPasscode?,
-        deviceKeyFrom place: DeviceKeySource?, _ options: EpochOptions
-    ) throws(KeychainFailure) {
-        try changeKeys(.changeKeys, Self.recovering, options) { facts in
+        let change = KeyChange(
+            store: store, operation: Self.recovering, options: options, expectedLoss: expected)
+        let count = try change.run { facts in
             var next = NextEpoch(
                 passcode: new, stretching: store.stretching, patience: store.timeLimit)
             // The TPM may be lost, so the new key goes to a file.
@@ -108,7 +100,8 @@ extension Keychain {
             }
             return .recovery(RecoveryProtector(key, deviceSecret: secret))
         }
-        if new == nil { try lockStateAfterRemoval(Self.recovering) }
+        if new == nil { try change.removePublishedKeys() }
+        return count
     }
 }
 

@@ -117,7 +117,7 @@ extension Keychain {
     ) throws(KeychainFailure) -> RestoreReport {
         let expected = try translating(Self.restoring) { try backup.reader.verify() }
         let report = try store.perform(isDryRun ? .write : .create, Self.restoring) { access in
-            try access.state.checkMigratableClasses(during: Self.restoring)
+            try access.state.checkMigratableClasses()
             var pass = RestorePass(access, policy, isDryRun: isDryRun)
             return try pass.run(backup.reader, expecting: expected)
         }

@@ -58,7 +58,7 @@ def given_up(world):
             os.fchmod(file.fileno(), 0o600)
             file.write(other)
         outcome = world.run(*DISCARD)
-        expect(outcome.code == 1 and "kept already" in outcome.err, outcome)
+        expect(outcome.code == 1 and "still kept" in outcome.err, outcome)
         expect(open(world.path(KEPT), "rb").read() == other, "another log was lost")
     os.remove(world.path(KEPT))
     expect(world.contents("keychain.db-wal")["keychain.db-wal"] == log, "the log was changed")
