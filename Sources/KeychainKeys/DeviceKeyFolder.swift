@@ -34,18 +34,18 @@ package struct DeviceKeyFolder {
     /// The ids of the device keys that its keybags name.
     let keyIDs: [KeyID]
 
-    /// The folder of the keychain that `facts` describe; nil if it does not exist.
+    /// The folder of the keychain that `header` describes; nil if it does not exist.
     ///
     /// - Throws: ``SystemError``: as ``PrivateDirectory/open(_:creating:fileSystem:)``.
-    package init?(_ location: KeychainLocation, _ facts: KeychainHeader) throws(SystemError) {
+    package init?(_ location: KeychainLocation, _ header: KeychainHeader) throws(SystemError) {
         do throws(SystemError) {
             folder = try PrivateDirectory.open(location.deviceFolder, creating: false)
         } catch {
             guard error.code == .missing else { throw error }
             return nil
         }
-        keychainID = facts.settings.keychainID
-        keyIDs = facts.keybags.map(\.deviceKeyID)
+        keychainID = header.settings.keychainID
+        keyIDs = header.keybags.map(\.deviceKeyID)
     }
 
     /// The names of all files that are, or look like, device keys.

@@ -56,25 +56,25 @@ package struct DeviceSecretSource {
     ///   another source is missing or the secret is another keychain's, `keychainDamaged`,
     ///   `newerFormat`, `insecureFiles`; with a TPM `timedOut`, `inputOutput`.
     package func secret(
-        of facts: KeychainHeader, until deadline: Deadline
+        of header: KeychainHeader, until deadline: Deadline
     ) throws(KeychainFailure) -> DeviceSecret {
-        let source = facts.newest.deviceSource
-        guard source != .tpm else { return try unsealedSecret(of: facts.newest, until: deadline) }
-        let file = try file(of: facts.newest)
-        try check(file, isFor: facts.settings.keychainID, source)
+        let source = header.newest.deviceSource
+        guard source != .tpm else { return try unsealedSecret(of: header.newest, until: deadline) }
+        let file = try file(of: header.newest)
+        try check(file, isFor: header.settings.keychainID, source)
         return file.intoSecret()
     }
 
     /// Checks that the device secret of a keychain is available.
     ///
     /// - Throws: As ``secret(of:until:)``; `keyUnavailable` also if the secret has another id.
-    package func check(_ facts: KeychainHeader, until deadline: Deadline) throws(KeychainFailure) {
-        let keyID = facts.newest.deviceKeyID
+    package func check(_ header: KeychainHeader, until deadline: Deadline) throws(KeychainFailure) {
+        let keyID = header.newest.deviceKeyID
         // The TPM has released this secret before, so it need not be asked again.
-        if facts.isBoundToTPM, kept.knows(keyID) { return }
-        let secret = try secret(of: facts, until: deadline)
+        if header.isBoundToTPM, kept.knows(keyID) { return }
+        let secret = try secret(of: header, until: deadline)
         guard secret.id == keyID else {
-            throw .wrongDeviceKey(Self.operation, path: path(of: facts.newest.deviceSource))
+            throw .wrongDeviceKey(Self.operation, path: path(of: header.newest.deviceSource))
         }
     }
 

@@ -70,8 +70,8 @@ package struct EpochFinisher {
             now: Moment(nanoseconds: WallClock.nanoseconds))
         let outcome = try translating(Self.operation) {
             try keychain.write(call, isOfItems: false, with: resealing.keys) { access in
-                let header = try keychain.currentFacts(access.store)
-                return try EpochWriter(
+                let header = try keychain.currentHeader(access.store)
+                return try EpochMigration(
                     writer: access.writer, header: header, state: access.state, proof: proof
                 ).goOn(above: above)
             }
@@ -112,8 +112,9 @@ package struct EpochFinisher {
     /// - Returns: Whether no row of the older epoch is left.
     private func sealBatch(_ writer: RowWriter, _ state: OpenKeys) throws -> Bool {
         let transaction = try Transaction(on: writer.connection)
-        let outcome = try EpochWriter(writer: writer, header: state.facts, state: state.rows).goOn(
-            above: keychain.resealedNumber)
+        let outcome = try EpochMigration(writer: writer, header: state.header, state: state.rows)
+            .goOn(
+                above: keychain.resealedNumber)
         try transaction.commit()
         switch outcome {
         case .done: keychain.resealedNumber = .min
@@ -169,38 +170,38 @@ package struct EpochFinisher {
 
     /// Like ``erase(_:)-(Deadline)``, for a holder of the lock.
     func erase(_ writer: RowWriter) throws -> Bool {
-        let facts = try facts(writer)
-        guard facts.older == nil else { return false }
-        try publishNewest(facts)
+        let header = try header(writer)
+        guard header.older == nil else { return false }
+        try publishNewest(header)
         guard try cutLog(writer) else { return false }
-        try tidyDeviceKeys(facts)
+        try tidyDeviceKeys(header)
         try pool.directory.remove(OpenKeychain.erasePendingName)
         try pool.directory.sync()
         return true
     }
 
-    private func facts(_ writer: RowWriter) throws -> KeychainHeader {
+    private func header(_ writer: RowWriter) throws -> KeychainHeader {
         let transaction = try ReadTransaction(on: writer.connection)
-        let facts = try keychain.currentFacts(writer.reading)
+        let header = try keychain.currentHeader(writer.reading)
         _ = consume transaction
-        return facts
+        return header
     }
 
     /// Removes the keys of older epochs from the lock state. The caller holds the writers' lock, so
     /// no process can change epochs now, and keys of other epochs have no use.
-    private func publishNewest(_ facts: KeychainHeader) throws {
+    private func publishNewest(_ header: KeychainHeader) throws {
         defer { keychain.announceLockState() }
-        guard let lockState = facts.lockState else {
-            return try facts.sharedLockState.lock(all: true)
+        guard let lockState = header.lockState else {
+            return try header.sharedLockState.lock(all: true)
         }
-        let reading = lockState.current(expecting: facts.marks)
+        let reading = lockState.current(expecting: header.marks)
         switch reading {
         case .beforeFirstUnlock(.otherEpoch): try lockState.lock(all: true)
         case .locked(_, .otherEpoch): try lockState.lock(all: false)
         case .unlocked, .locked, .beforeFirstUnlock, .unknown: break
         }
-        guard let newest = reading.keys?.keys(of: facts.newest.epoch) else { return }
-        try lockState.replaceOpenKeys(expecting: facts.marks, with: [newest])
+        guard let newest = reading.keys?.keys(of: header.newest.epoch) else { return }
+        try lockState.replaceOpenKeys(expecting: header.marks, with: [newest])
     }
 
     /// - Returns: false if a process still reads from the log.
@@ -228,10 +229,10 @@ package struct EpochFinisher {
     }
 
     /// Gives the device key in use its usual name, and erases the outdated ones.
-    private func tidyDeviceKeys(_ facts: KeychainHeader) throws {
-        if let folder = try DeviceKeyFolder(keychain.location, facts) {
-            try folder.tidy(facts.newest)
-        } else if facts.newest.deviceSource == .ownFile {
+    private func tidyDeviceKeys(_ header: KeychainHeader) throws {
+        if let folder = try DeviceKeyFolder(keychain.location, header) {
+            try folder.tidy(header.newest)
+        } else if header.newest.deviceSource == .ownFile {
             throw DeviceKeyFolder.notSeen(keychain.location.deviceFolder)
         }
     }
@@ -246,7 +247,7 @@ private struct Resealing {
     var waitsForPasscode = false
 }
 
-extension EpochWriter {
+extension EpochMigration {
     /// The result of one batch.
     enum Outcome: Hashable {
         /// There is no older epoch any more.

@@ -18,19 +18,19 @@ extension KeyAccess {
     /// Opens all parts of every row, as the change with `opener` will do. Skips the check for a
     /// recovery: damage must not keep the user from the items that are sound.
     ///
-    /// - Returns: Whether `facts` still describe the keychain.
+    /// - Returns: Whether `header` still describes the keychain.
     /// - Throws: ``KeychainFailure``: `damaged`, with the number of damaged items;
     ///   `authenticationFailed` for a wrong passcode.
     package func checkRows(
-        of facts: KeychainHeader, openedBy opener: borrowing KeychainOpener
+        of header: KeychainHeader, openedBy opener: borrowing KeychainOpener
     ) throws -> Bool {
         switch opener {
         case .recovery: return true
         case .protector(let protector):
             let (state, proof) = try countingWrongPasscodes {
-                let opened = try facts.unlock(with: protector)
+                let opened = try header.unlock(with: protector)
                 return (
-                    try OpenKeys(facts, opened, opened: nil), try facts.proof(with: protector)
+                    try OpenKeys(header, opened, opened: nil), try header.proof(with: protector)
                 )
             }
             guard let count = try damagedRowCount(state, proof) else { return false }
@@ -48,7 +48,7 @@ extension KeyAccess {
     /// - Returns: nil if the keychain no longer has the settings of `state`.
     private func damagedRowCount(_ state: OpenKeys, _ proof: PresenceProof) throws -> Int? {
         try read { store -> Int? in
-            guard try keychain.currentFacts(store).settings == state.settings else { return nil }
+            guard try keychain.currentHeader(store).settings == state.settings else { return nil }
             var count = 0
             let run = try store.all.start()
             while try run.step() {
@@ -61,19 +61,19 @@ extension KeyAccess {
 
     // Preparation. Stretching and TPM calls take long, so they happen before any lock is taken.
 
-    /// Prepares a change of the keychain that `facts` describe; `opener` opens it.
+    /// Prepares a change of the keychain that `header` describes; `opener` opens it.
     ///
     /// - Throws: ``KeychainFailure``: `keyUnavailable` if the new source has no device secret,
     ///   `outOfMemory`.
     package func change(
-        _ facts: KeychainHeader, _ opener: consuming KeychainOpener, to next: NextEpoch
-    ) throws -> EpochChange {
-        let source = next.source ?? facts.newest.deviceSource
-        let keychainID = facts.settings.keychainID
+        _ header: KeychainHeader, _ opener: consuming KeychainOpener, to next: NextEpoch
+    ) throws -> EpochPlan {
+        let source = next.source ?? header.newest.deviceSource
+        let keychainID = header.settings.keychainID
         if source == .tpm {
             let share = try self.source.newPasscodeShare(next)
-            let held = try self.source.newDeviceSecret(next, after: facts.newest)
-            return EpochChange(
+            let held = try self.source.newDeviceSecret(next, after: header.newest)
+            return EpochPlan(
                 opener: opener, protector: try self.source.protector(held, share),
                 deviceSource: source, deviceKey: nil, keepsRecoveryKey: next.keepsRecoveryKey,
                 unlocks: next.unlocks)
@@ -87,7 +87,7 @@ extension KeyAccess {
         }
         let deviceKey = source == .ownFile ? try file.copied(operation) : nil
         let protector = try Self.protector(file.intoSecret(), next)
-        return EpochChange(
+        return EpochPlan(
             opener: opener, protector: protector, deviceSource: source, deviceKey: deviceKey,
             keepsRecoveryKey: next.keepsRecoveryKey, unlocks: next.unlocks)
     }
@@ -106,27 +106,27 @@ extension KeyAccess {
     /// Finishes an interrupted epoch change with `opener`. A recovery finishes it later, in its own
     /// transaction.
     ///
-    /// - Returns: Whether there was such a change. If so, `facts` are out of date.
+    /// - Returns: Whether there was such a change. If so, `header` is out of date.
     package func hasFinishedFirst(
-        _ facts: KeychainHeader, openedBy opener: borrowing KeychainOpener
+        _ header: KeychainHeader, openedBy opener: borrowing KeychainOpener
     ) throws -> Bool {
-        guard facts.older != nil else { return false }
+        guard header.older != nil else { return false }
         switch opener {
         case .recovery: return false
-        case .protector(let protector): try finishFirst(facts, openedBy: protector)
+        case .protector(let protector): try finishFirst(header, openedBy: protector)
         }
         return true
     }
 
     /// Uses the opened keys without publishing them, because the keychain may be locked.
     private func finishFirst(
-        _ facts: KeychainHeader, openedBy opener: borrowing Protector
+        _ header: KeychainHeader, openedBy opener: borrowing Protector
     ) throws {
         let begun = try countingWrongPasscodes {
-            let opened = try facts.unlock(with: opener)
+            let opened = try header.unlock(with: opener)
             return BegunEpoch(
-                keys: try OpenKeys(facts, opened, opened: nil),
-                proof: try facts.proof(with: opener))
+                keys: try OpenKeys(header, opened, opened: nil),
+                proof: try header.proof(with: opener))
         }
         _ = try EpochFinisher(keychain: keychain).finish(before: .never, of: begun)
     }
@@ -136,38 +136,38 @@ extension KeyAccess {
     /// The free space that an epoch change needs, in addition to twice the size of the database.
     private static let spareByteCount = 8 << 20
 
-    /// Begins the epoch that `change` describes; `facts` is the header it was prepared from.
+    /// Begins the epoch that `change` describes; `header` is the header it was prepared from.
     ///
     /// - Returns: The keys that finish the change; nil, with nothing begun, if the keychain has
-    ///   changed since `facts`.
+    ///   changed since `header`.
     /// - Throws: ``KeychainFailure``: `timedOut`, `diskFull`, `readOnly`, `authenticationFailed`,
     ///   `keychainDamaged`. Then nothing has changed.
     package func begin(
-        _ change: borrowing EpochChange, after facts: KeychainHeader
+        _ change: borrowing EpochPlan, after header: KeychainHeader
     ) throws -> BegunEpoch? {
-        var before: LockReading?
+        var before: LockStatus?
         try checkSpace()
         // Both a change and its rollback publish keys, so watchers have to look.
         defer { keychain.announceLockState() }
         var begun: BegunEpoch?
-        let isWritten = try keychain.replaceKeys(of: facts, operation, deadline) { writer in
-            let new = try change.keybags(after: facts)
+        let isWritten = try keychain.replaceKeys(of: header, operation, deadline) { writer in
+            let new = try change.keybags(after: header)
             let opened = try new.unlock(with: change.protector)
             try writeFiles(of: change)
             // The opened keys of both epochs, the old and the new.
             let state = try OpenKeys(new, opened, opened: nil)
-            try EpochWriter(writer: writer, header: new, state: state.rows).replaceKeybags()
-            try sealOldest(of: facts, before: state, change, writer)
-            let reading = facts.lockReading
+            try EpochMigration(writer: writer, header: new, state: state.rows).replaceKeybags()
+            try sealOldest(of: header, before: state, change, writer)
+            let reading = header.lockStatus
             before = reading
             if change.unlocks {
-                try new.publishUnlocking(reading, of: facts, opened, since: change.moment)
+                try new.publishUnlocking(reading, of: header, opened, since: change.moment)
             } else {
-                try new.publishInPlace(of: facts, opened)
+                try new.publishInPlace(of: header, opened)
             }
             begun = BegunEpoch(keys: state, proof: try new.proof(with: change.protector))
         } onFailure: {
-            if let before { try facts.putBack(before) }
+            if let before { try header.putBack(before) }
         }
         return isWritten ? begun : nil
     }
@@ -175,21 +175,22 @@ extension KeyAccess {
     /// Recovers a keychain that has two epochs: a database cannot hold a third, so all rows of the
     /// oldest move to the new epoch at once.
     private func sealOldest(
-        of facts: KeychainHeader, before state: OpenKeys, _ change: borrowing EpochChange,
+        of header: KeychainHeader, before state: OpenKeys, _ change: borrowing EpochPlan,
         _ writer: RowWriter
     ) throws {
-        guard let oldest = try change.keybagsOfOldest(of: facts, before: state.facts.newest) else {
+        guard let oldest = try change.keybagsOfOldest(of: header, before: state.header.newest)
+        else {
             return
         }
         let keys = try oldest.unlock(with: change.protector)
         let bridge = try OpenKeys(oldest, keys, opened: nil)
         let proof = try oldest.proof(with: change.protector)
-        try EpochWriter(
+        try EpochMigration(
             writer: writer, header: oldest, state: bridge.rows, others: state.rows, proof: proof
         ).sealAllRows()
     }
 
-    private func writeFiles(of change: borrowing EpochChange) throws {
+    private func writeFiles(of change: borrowing EpochPlan) throws {
         // The marker comes first: if the process dies after it, the marker makes a later write
         // search for a device key that no keybag names.
         try createMarker()

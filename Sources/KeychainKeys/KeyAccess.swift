@@ -38,7 +38,7 @@ package struct KeyAccess {
     package var source: DeviceSecretSource { keychain.source }
 
     /// Reads the header of the keychain, which needs no key.
-    package func facts() throws -> KeychainHeader { try keychain.readFacts(deadline) }
+    package func header() throws -> KeychainHeader { try keychain.readHeader(deadline) }
 
     /// Runs `body` with a connection, in a read transaction that needs no keys.
     package func read<R>(_ body: (RowConnection) throws -> R) throws -> R {
@@ -50,12 +50,12 @@ package struct KeyAccess {
         return result
     }
 
-    /// Runs `body`, which relies on `facts`. If it fails after another process has changed the
+    /// Runs `body`, which relies on `header`. If it fails after another process has changed the
     /// keys, the failure means nothing: the device key, and perhaps the passcode, are new.
     ///
     /// - Returns: The result of `body`; nil if it fails and the keychain has changed or was
     ///   replaced.
-    package func unlessChanged<R>(_ facts: KeychainHeader, _ body: () throws -> R?) throws -> R? {
+    package func unlessChanged<R>(_ header: KeychainHeader, _ body: () throws -> R?) throws -> R? {
         do {
             return try body()
         } catch {
@@ -63,8 +63,8 @@ package struct KeyAccess {
             let failure = KeychainFailure(translating: error, during: operation)
             // A change of keys does not explain a timeout, and no time is left to look.
             guard failure.code != .timedOut else { throw failure }
-            let now = try? keychain.readFacts(Deadline(after: timeLimit))
-            guard let now, now.settings != facts.settings else { throw failure }
+            let now = try? keychain.readHeader(Deadline(after: timeLimit))
+            guard let now, now.settings != header.settings else { throw failure }
             return nil
         }
     }
@@ -78,39 +78,39 @@ package struct KeyAccess {
         }
     }
 
-    /// The protector that opens the keychain that `facts` describe. Takes as long as stretching the
-    /// passcode and, where there is one, asking the TPM.
+    /// The protector that opens the keychain that `header` describes. Takes as long as stretching
+    /// the passcode and, where there is one, asking the TPM.
     ///
     /// - Throws: ``KeychainFailure``: `interactionNotAllowed` if a passcode is needed and none was
     ///   given; `incomplete`, `keyUnavailable`, `outOfMemory`. With a TPM also
     ///   `authenticationFailed`, `timedOut`, `inputOutput`; without one, this does not check the
     ///   passcode.
     package func protector(
-        of facts: KeychainHeader, _ passcode: KeychainPasscode?
+        of header: KeychainHeader, _ passcode: KeychainPasscode?
     ) throws -> Protector {
-        guard facts.newest.protector != .device else {
-            return Protector(try source.secret(of: facts, until: deadline))
+        guard header.newest.protector != .device else {
+            return Protector(try source.secret(of: header, until: deadline))
         }
         guard let typed = passcode else {
-            try source.check(facts, until: deadline)
+            try source.check(header, until: deadline)
             throw KeychainFailure(
                 .interactionNotAllowed, during: operation, message: "the passcode is needed",
                 hint: "give the keychain's passcode")
         }
-        guard facts.newest.protector != .tpmAndPasscode else {
+        guard header.newest.protector != .tpmAndPasscode else {
             return try countingWrongPasscodes {
-                try source.protector(of: facts.newest, typed, timeLimit)
+                try source.protector(of: header.newest, typed, timeLimit)
             }
         }
-        let secret = try source.secret(of: facts, until: deadline)
-        return try Protector(secret, passcode: typed.passcode, opening: facts.newest)
+        let secret = try source.secret(of: header, until: deadline)
+        return try Protector(secret, passcode: typed.passcode, opening: header.newest)
     }
 
     /// The present moment, to be taken before the passcode is checked: a lock after it wins.
     ///
     /// - Throws: ``KeychainFailure``: `inputOutput`.
-    package func moment(of facts: KeychainHeader) throws -> LockMoment? {
-        guard let lockState = facts.lockState else { return nil }
+    package func moment(of header: KeychainHeader) throws -> LockMoment? {
+        guard let lockState = header.lockState else { return nil }
         if !lockState.hasPage, !keychain.directory.isReadOnly {
             let held = try keychain.pool.lock.acquire(before: deadline)
             lockState.preparePage()
@@ -123,23 +123,24 @@ package struct KeyAccess {
     /// shares its lock state.
     ///
     /// - Parameter moment: A moment before the passcode was checked.
-    /// - Returns: Whether the keys were published; false if the keychain has changed since `facts`.
+    /// - Returns: Whether the keys were published; false if the keychain is no longer that of
+    ///   `header`.
     /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong passcode, `timedOut`,
     ///   `keychainDamaged`.
     package func publish(
-        _ facts: KeychainHeader, openedBy protector: borrowing Protector,
+        _ header: KeychainHeader, openedBy protector: borrowing Protector,
         within limits: UnlockLimits, since moment: LockMoment?, _ deadline: Deadline
     ) throws -> Bool {
-        guard let lockState = facts.lockState else { return true }
-        let opened = try facts.unlock(with: protector)
+        guard let lockState = header.lockState else { return true }
+        let opened = try header.unlock(with: protector)
         // The lock orders two concurrent unlocks. In a read-only folder no process can change the
         // keys, so the lock is not needed.
         let pool = keychain.pool
         let held = pool.directory.isReadOnly ? nil : try pool.lock.acquire(before: deadline)
-        guard try pool.isInPlace(), try keychain.readFacts(deadline).settings == facts.settings
+        guard try pool.isInPlace(), try keychain.readHeader(deadline).settings == header.settings
         else { return false }
-        let proof = facts.older == nil ? nil : try facts.proof(with: protector)
-        try lockState.publish(facts.published(opened), within: limits, since: moment)
+        let proof = header.older == nil ? nil : try header.proof(with: protector)
+        try lockState.publish(header.published(opened), within: limits, since: moment)
         // Kept only after publishing, so that a failed unlock leaves nothing behind.
         if let proof { keychain.keep(forResealing: proof) }
         _ = consume held
@@ -154,15 +155,16 @@ package struct KeyAccess {
         // A process that is setting a passcode unlocks under the same lock.
         let pool = keychain.pool
         let held = pool.directory.isReadOnly ? nil : try pool.lock.acquire(before: deadline)
-        let facts = try keychain.readFacts(deadline)
-        if facts.lockState == nil {
+        let header = try keychain.readHeader(deadline)
+        if header.lockState == nil {
             defer { keychain.announceLockState() }
-            try facts.sharedLockState.lock(all: true)
+            try header.sharedLockState.lock(all: true)
         }
         _ = consume held
     }
 
-    // Counting rows, which needs no keys.
+    // Counting rows, which needs no keys. In the column `flags`, 768 is the mask of the presence
+    // kind, and 2 the bit of a tombstone: ``RowFlags``.
 
     /// The number of items that belong to all of `kinds`.
     package func rowCount(of kinds: [RowKinds] = []) throws -> Int {

@@ -32,24 +32,24 @@ struct KeychainCreation {
         var known = try folder()
         if known == nil { known = try folderBehindKey() }
         guard let directory = known else { return nil }
-        if let engine = try existing(directory, lock: nil) { return engine }
+        if let keychain = try existing(directory, lock: nil) { return keychain }
         guard try source.hasFile() else { return nil }
         let lock = LockFile(KeychainFile.lock, in: directory)
         return try underLock(lock) { () throws(KeychainFailure) -> OpenKeychain in
-            if let engine = try existing(directory, lock: lock) { return engine }
+            if let keychain = try existing(directory, lock: lock) { return keychain }
             return try resume(directory, lock)
         }
     }
 
     /// Opens the keychain at `location`, or creates it.
     func openOrCreate() throws(KeychainFailure) -> OpenKeychain? {
-        if let engine = try open() { return engine }
+        if let keychain = try open() { return keychain }
         let directory = try translating(Self.creating) {
             try PrivateDirectory.open(location.folder, creating: true)
         }
         let lock = LockFile(KeychainFile.lock, in: directory)
         return try underLock(lock) { () throws(KeychainFailure) -> OpenKeychain in
-            if let engine = try existing(directory, lock: lock) { return engine }
+            if let keychain = try existing(directory, lock: lock) { return keychain }
             if try source.hasFile() {
                 return try resume(directory, lock)
             }
@@ -131,10 +131,10 @@ struct KeychainCreation {
 
     /// Whether the present device secret opens a keychain that has no passcode.
     private func opens(_ store: RowConnection) -> Bool {
-        guard let facts = try? KeychainHeader.load(from: store, at: location),
-            let secret = try? source.secret(of: facts, until: .immediately)
+        guard let header = try? KeychainHeader.load(from: store, at: location),
+            let secret = try? source.secret(of: header, until: .immediately)
         else { return false }
-        return (try? facts.unlock(with: Protector(secret))) != nil
+        return (try? header.unlock(with: Protector(secret))) != nil
     }
 
     private func create(
@@ -200,11 +200,11 @@ struct KeychainCreation {
             try directory.rename(
                 KeychainFile.newDatabase, to: KeychainFile.database,
                 replacing: false)
-            guard let engine = try existing(directory, lock: lock) else {
+            guard let keychain = try existing(directory, lock: lock) else {
                 throw KeychainFailure(.inputOutput, during: Self.creating)
             }
             LockStateWatch.wakeAll()
-            return engine
+            return keychain
         }
     }
 }

@@ -154,7 +154,7 @@ extension LockedKeybag {
 /// The caller holds the writers' lock.
 extension KeychainHeader {
     /// Which keys are open. A keychain without a passcode reads as before the first unlock.
-    package var lockReading: LockReading {
+    package var lockStatus: LockStatus {
         lockState?.current(expecting: marks) ?? .beforeFirstUnlock(.notUnlocked)
     }
 
@@ -172,11 +172,11 @@ extension KeychainHeader {
     /// that is already unlocked keeps its limits.
     ///
     /// - Parameters:
-    ///   - before: The ``lockReading`` of `old`.
+    ///   - before: The ``lockStatus`` of `old`.
     ///   - opened: The keys, the newest first.
     ///   - moment: A moment before the passcode was checked: a lock since then wins.
     func publishUnlocking(
-        _ before: LockReading, of old: KeychainHeader, _ opened: [UnlockedKeybag],
+        _ before: LockStatus, of old: KeychainHeader, _ opened: [UnlockedKeybag],
         since moment: LockMoment?
     ) throws(LockStateError) {
         switch before {
@@ -190,8 +190,8 @@ extension KeychainHeader {
     /// Restores the published keys after an epoch change failed. A keychain that was locked since
     /// then stays locked.
     ///
-    /// - Parameter before: The ``lockReading`` of this header, from before the change.
-    package func putBack(_ before: LockReading) throws(LockStateError) {
+    /// - Parameter before: The ``lockStatus`` of this header, from before the change.
+    package func putBack(_ before: LockStatus) throws(LockStateError) {
         let lockState = sharedLockState
         do throws(LockStateError) {
             switch before {

@@ -12,7 +12,7 @@ package import ValetSystem
 /// A keychain that this process has open: its connections, and the keys that were last seen open.
 ///
 /// ``ItemStore`` reaches it by `perform` alone, through ``KeychainSlot``. Its own transactions are
-/// in the files beside this one: `OpenKeychain+Transactions.swift`.
+/// in the files beside this one, `OpenKeychain+Reading.swift` and `OpenKeychain+Writing.swift`.
 package final class OpenKeychain: Sendable {
     /// Where the keychain is.
     package let location: KeychainLocation
@@ -23,7 +23,7 @@ package final class OpenKeychain: Sendable {
     let wrongPasscodes = WrongPasscodes()
     /// What reads by name keep.
     let kept = KeptRows()
-    private let facts = Mutex<KeychainHeader?>(nil)
+    private let header = Mutex<KeychainHeader?>(nil)
     private let state = Mutex<OpenKeys?>(nil)
     /// Up to which row number an epoch change is known to have come.
     private let resealed = Atomic<Int64>(.min)
@@ -60,8 +60,8 @@ package final class OpenKeychain: Sendable {
 
     /// What was last read of the keychain itself.
     package var lastKnownFacts: KeychainHeader? {
-        get { facts.withLock { $0 } }
-        set { facts.withLock { $0 = newValue } }
+        get { header.withLock { $0 } }
+        set { header.withLock { $0 = newValue } }
     }
 
     /// Which keychain it is; nil before anything was read of it.
@@ -121,7 +121,7 @@ package final class OpenKeychain: Sendable {
     /// What the transaction of `store` sees of the keychain itself.
     ///
     /// - Throws: ``KeychainFailure``: `newerFormat`, `keychainDamaged`; ``SystemError``.
-    package func currentFacts(_ store: RowConnection) throws -> KeychainHeader {
+    package func currentHeader(_ store: RowConnection) throws -> KeychainHeader {
         let run = try store.stamp.start()
         let stamp: Int64? = try run.step() ? run.int64(0) : nil
         if let known = lastKnownFacts, known.settings.stamp == stamp { return known }
@@ -133,18 +133,18 @@ package final class OpenKeychain: Sendable {
 
     /// The keys that are open for the transaction of `store`.
     ///
-    /// - Throws: As ``currentFacts(_:)``; ``KeychainFailure``: `incomplete`, `keyUnavailable`.
+    /// - Throws: As ``currentHeader(_:)``; ``KeychainFailure``: `incomplete`, `keyUnavailable`.
     package func currentKeys(_ store: RowConnection) throws -> CurrentKeys {
-        let facts = try currentFacts(store)
-        guard let lockState = facts.lockState else { return try keysWithoutPasscode(facts) }
-        switch lockReading(facts, of: lockState) {
-        case .unlocked(let keys): return .certain(try state(facts, keys))
+        let header = try currentHeader(store)
+        guard let lockState = header.lockState else { return try keysWithoutPasscode(header) }
+        switch lockStatus(header, of: lockState) {
+        case .unlocked(let keys): return .certain(try state(header, keys))
         case .locked(let keys, let cause):
             // This was checked when the same keys were seen before.
-            let isKnown = cause != .otherEpoch && hasSeen(facts, keys)
-            let state = try state(facts, keys)
-            return isKnown ? .certain(state) : .doubtful(facts, state, cause)
-        case .beforeFirstUnlock(let cause): return .doubtful(facts, nil, cause)
+            let isKnown = cause != .otherEpoch && hasSeen(header, keys)
+            let state = try state(header, keys)
+            return isKnown ? .certain(state) : .doubtful(header, state, cause)
+        case .beforeFirstUnlock(let cause): return .doubtful(header, nil, cause)
         case .unknown(let error):
             throw KeychainFailure(.inputOutput, during: Self.opening, message: "\(error)")
         }
@@ -156,11 +156,11 @@ package final class OpenKeychain: Sendable {
     func settled(_ keys: CurrentKeys) throws(KeychainFailure) -> OpenKeys {
         switch keys {
         case .certain(let state), .doubtful(_, .some(let state), _): return state
-        case .doubtful(let facts, .none, let cause):
+        case .doubtful(let header, .none, let cause):
             throw KeychainFailure(
                 .locked, during: Self.opening, message: cause.explanation,
                 hint: KeychainFailure.unlockHint(
-                    ofProcess: facts.lockState?.provider.place == .process))
+                    ofProcess: header.lockState?.provider.place == .process))
         case .sealed: throw .locked(Self.opening)
         }
     }
@@ -168,67 +168,67 @@ package final class OpenKeychain: Sendable {
     /// The cause behind `failure`. If the keychain is locked and its device key is missing, the
     /// missing key is the cause: no passcode would help (spec/keys-and-states.md §5, state K).
     func reason(for failure: KeychainFailure, _ deadline: Deadline) -> KeychainFailure {
-        guard failure.code == .locked, let facts = lastKnownFacts, facts.lockState != nil else {
+        guard failure.code == .locked, let header = lastKnownFacts, header.lockState != nil else {
             return failure
         }
         do throws(KeychainFailure) {
-            try source.check(facts, until: deadline)
+            try source.check(header, until: deadline)
             return failure
         } catch {
             // A busy TPM proves nothing.
-            guard !facts.isBoundToTPM || error.code == .keyUnavailable else { return failure }
+            guard !header.isBoundToTPM || error.code == .keyUnavailable else { return failure }
             // Keys that have changed since have another device key.
-            let now = try? readFacts(Deadline(after: .seconds(1)))
-            return now?.settings == facts.settings ? error : failure
+            let now = try? readHeader(Deadline(after: .seconds(1)))
+            return now?.settings == header.settings ? error : failure
         }
     }
 
     /// Whether the keys that `state` holds are those that are open at this moment.
     func isOpen(_ state: OpenKeys) -> Bool {
-        guard let lockState = state.facts.lockState else { return true }
+        guard let lockState = state.header.lockState else { return true }
         if let opened = state.opened, lockState.isUnlocked(with: opened) { return true }
-        return lockReading(state.facts, of: lockState).keys === state.opened
+        return lockStatus(state.header, of: lockState).keys === state.opened
     }
 
     /// What is open at this moment. Other keys are forgotten, except by calls that are using them:
     /// a locked process keeps no keys.
-    package func lockReading(_ facts: KeychainHeader, of lockState: LockStateStore) -> LockReading {
-        let reading = lockState.current(expecting: facts.marks)
+    package func lockStatus(_ header: KeychainHeader, of lockState: LockStateStore) -> LockStatus {
+        let reading = lockState.current(expecting: header.marks)
         if case .unlocked = reading { return reading }
         forgetKeys(but: reading.keys)
         return reading
     }
 
-    private func state(_ facts: KeychainHeader, _ keys: OpenedKeys) throws -> OpenKeys {
-        if let known = lastKnownState, hasSeen(facts, keys) { return known }
-        let opened = facts.keybags.compactMap { keys.keys(of: $0.epoch)?.keybag }
-        guard opened.count == facts.keybags.count else {
+    private func state(_ header: KeychainHeader, _ keys: OpenedKeys) throws -> OpenKeys {
+        if let known = lastKnownState, hasSeen(header, keys) { return known }
+        let opened = header.keybags.compactMap { keys.keys(of: $0.epoch)?.keybag }
+        guard opened.count == header.keybags.count else {
             throw KeychainFailure.locked(Self.opening)
         }
-        let fresh = try OpenKeys(facts, opened, opened: keys)
+        let fresh = try OpenKeys(header, opened, opened: keys)
         lastKnownState = fresh
         return fresh
     }
 
     /// Whether the last state of this process is made of these.
-    private func hasSeen(_ facts: KeychainHeader, _ keys: OpenedKeys) -> Bool {
-        lastKnownState?.facts === facts && lastKnownState?.opened === keys
+    private func hasSeen(_ header: KeychainHeader, _ keys: OpenedKeys) -> Bool {
+        lastKnownState?.header === header && lastKnownState?.opened === keys
     }
 
-    private func keysWithoutPasscode(_ facts: KeychainHeader) throws -> CurrentKeys {
-        if let known = lastKnownState, known.facts === facts { return .certain(known) }
-        let lockState = facts.sharedLockState
+    private func keysWithoutPasscode(_ header: KeychainHeader) throws -> CurrentKeys {
+        if let known = lastKnownState, known.header === header { return .certain(known) }
+        let lockState = header.sharedLockState
         // There may have been a passcode, and keys that ended with it.
-        lockState.forget(before: facts.newest.epoch)
-        if facts.isBoundToTPM, !source.kept.has(facts.newest.deviceKeyID) {
+        lockState.forget(before: header.newest.epoch)
+        if header.isBoundToTPM, !source.kept.has(header.newest.deviceKeyID) {
             // Another process may have asked the TPM already.
-            guard case .unlocked(let keys) = lockState.current(expecting: facts.marks) else {
-                return .sealed(facts)
+            guard case .unlocked(let keys) = lockState.current(expecting: header.marks) else {
+                return .sealed(header)
             }
-            return .certain(try state(facts, keys))
+            return .certain(try state(header, keys))
         }
-        let protector = Protector(try source.secret(of: facts, until: .immediately))
-        let fresh = try OpenKeys(facts, try facts.unlock(with: protector), opened: nil)
+        let protector = Protector(try source.secret(of: header, until: .immediately))
+        let fresh = try OpenKeys(header, try header.unlock(with: protector), opened: nil)
         lastKnownState = fresh
         return .certain(fresh)
     }
@@ -242,6 +242,58 @@ package final class OpenKeychain: Sendable {
             try? directory.touch(KeychainFile.state)
         }
         LockStateWatch.wakeAll()
+    }
+
+    // Keys that a TPM releases, and keys that lock themselves.
+
+    /// Has the TPM release the device secret of a keychain without a passcode, for this process and
+    /// for later ones: its keys are shared like those of an unlocked keychain. Never called in a
+    /// transaction or under the lock of writers, so that other processes need not wait for the TPM.
+    ///
+    /// - Throws: ``KeychainFailure``: `keyUnavailable`, `timedOut`, `inputOutput`.
+    func unseal(_ header: KeychainHeader, _ deadline: Deadline) throws(KeychainFailure) {
+        let protector = Protector(try source.secret(of: header, until: deadline))
+        // A reader that finds no keys asks the TPM itself.
+        try? share(header, openedBy: protector)
+    }
+
+    /// Publishes the keys, unless a writer is active or the keys have changed.
+    private func share(
+        _ header: KeychainHeader, openedBy protector: borrowing Protector
+    ) throws {
+        let lockState = header.sharedLockState
+        guard lockState.isShared, !directory.isReadOnly else { return }
+        let opened = try header.unlock(with: protector)
+        let held = try pool.lock.acquire(before: .immediately)
+        let now = try readHeader(.immediately)
+        if now.settings == header.settings {
+            try lockState.publish(header.published(opened), within: .none)
+        }
+        _ = consume held
+    }
+
+    /// How long a call waits for the lock of writers once half of the idle time has passed.
+    private static let renewalPatience = Duration.milliseconds(50)
+
+    /// Extends the time until an unlocked keychain locks itself, if its keys were used late enough
+    /// (docs/decisions/0020-auto-lock.md). Runs at the end of each call that uses keys, without the
+    /// lock of writers.
+    func renewIfUsed(_ header: KeychainHeader?, _ deadline: Deadline) {
+        guard let lockState = header?.lockState, lockState.isRenewalDue else { return }
+        // The call itself is complete, so the next use of the keychain tries again.
+        do { try renew(lockState, deadline) } catch { lockState.postponeRenewal() }
+    }
+
+    private func renew(_ lockState: LockStateStore, _ deadline: Deadline) throws {
+        // The lock keeps other keys from being published in between. Where nothing can be written,
+        // none are.
+        guard lockState.isShared, !directory.isReadOnly else { return try lockState.renew() }
+        let limit =
+            lockState.isRenewalUrgent
+            ? Deadline(after: min(deadline.remaining, Self.renewalPatience)) : .immediately
+        let held = try pool.lock.acquire(before: limit)
+        try lockState.renew()
+        _ = consume held
     }
 }
 
@@ -275,16 +327,16 @@ package struct EpochDoubts {
     /// No doubts so far.
     package init() {}
 
-    /// Whether an epoch change may be why not everything of `facts` is open.
+    /// Whether an epoch change may be why not everything of `header` is open.
     ///
     /// A reader that waited for the change then sees another keychain, or keys that fit this one.
     /// One that sees the same keychain a second time knows that it belongs to the moment at which
     /// its keys were missing.
-    package mutating func areExcused(by facts: KeychainHeader, _ cause: LockCause) -> Bool {
-        let isSame = stamp == facts.settings.stamp
+    package mutating func areExcused(by header: KeychainHeader, _ cause: LockCause) -> Bool {
+        let isSame = stamp == header.settings.stamp
         let isConfirmed = isSame && self.cause == cause && cause != .otherEpoch
         count = isSame ? count + 1 : 1
-        (stamp, self.cause) = (facts.settings.stamp, cause)
+        (stamp, self.cause) = (header.settings.stamp, cause)
         return !isConfirmed && count < Self.limit
     }
 }

@@ -10,7 +10,7 @@ internal import ValetSealing
 /// keeps them; every transaction on rows uses them.
 package final class OpenKeys: Sendable {
     /// The settings and keybags that the keys belong to.
-    package let facts: KeychainHeader
+    package let header: KeychainHeader
     /// The keys that open and seal rows.
     package let rows: RowKeys
     /// The keys in the lock state that these were copied from; nil for a keychain without a
@@ -18,23 +18,23 @@ package final class OpenKeys: Sendable {
     let opened: OpenedKeys?
 
     /// The settings that the keys belong to.
-    package var settings: KeychainSettings { facts.settings }
+    package var settings: KeychainSettings { header.settings }
 
     /// - Parameters:
-    ///   - keys: The keys of each keybag of `facts`, the newest first.
+    ///   - keys: The keys of each keybag of `header`, the newest first.
     ///   - opened: The keys in the lock state that `keys` come from, if they do.
     /// - Throws: ``KeybagError``: `malformed`, `newer`.
     init(
-        _ facts: KeychainHeader, _ keys: [UnlockedKeybag], opened: OpenedKeys?
+        _ header: KeychainHeader, _ keys: [UnlockedKeybag], opened: OpenedKeys?
     ) throws(KeybagError) {
-        self.facts = facts
+        self.header = header
         self.opened = opened
         let older: KeychainEpoch? =
-            if let old = facts.older { try KeychainEpoch(old, keys[1]) } else { nil }
+            if let old = header.older { try KeychainEpoch(old, keys[1]) } else { nil }
         var onUse: (@Sendable () -> Void)?
-        if let lockState = facts.lockState { onUse = { lockState.noteUse() } }
+        if let lockState = header.lockState { onUse = { lockState.noteUse() } }
         rows = RowKeys(
-            facts.settings.keychainID, newest: try KeychainEpoch(facts.newest, keys[0]),
+            header.settings.keychainID, newest: try KeychainEpoch(header.newest, keys[0]),
             older: older, onUse: onUse)
     }
 
@@ -42,15 +42,15 @@ package final class OpenKeys: Sendable {
     /// has a keybag that these keys do not open.
     ///
     /// - Throws: ``KeybagError``: `malformed`, `newer`.
-    func following(_ facts: KeychainHeader) throws(KeybagError) -> OpenKeys? {
-        if facts.settings == settings { return self }
+    func following(_ header: KeychainHeader) throws(KeybagError) -> OpenKeys? {
+        if header.settings == settings { return self }
         // Equal digests: these keybags are the opened ones, unchanged.
-        guard facts.marks.allSatisfy(self.facts.marks.contains) else { return nil }
+        guard header.marks.allSatisfy(self.header.marks.contains) else { return nil }
         let own = [rows.newest, rows.older].compactMap { $0?.keys }
-        let keys = facts.keybags.compactMap { keybag in
+        let keys = header.keybags.compactMap { keybag in
             own.first { $0.epoch == keybag.epoch }
         }
-        return try OpenKeys(facts, keys, opened: nil)
+        return try OpenKeys(header, keys, opened: nil)
     }
 
     /// Whether these keys come from `keys`.

@@ -17,16 +17,16 @@ package enum RequiredLevel {
     }
 
     /// - Throws: ``KeychainFailure/Code/insufficientProtection``.
-    package static func check(_ facts: KeychainHeader, _ operation: String) throws(KeychainFailure)
+    package static func check(_ header: KeychainHeader, _ operation: String) throws(KeychainFailure)
     {
         // Fast path: one atomic load if no level is required.
         guard isSet else { return }
-        try check(facts.newest.level, operation, hint: "set a passcode with `valet passcode set`")
+        try check(header.newest.level, operation, hint: "set a passcode with `valet passcode set`")
     }
 
-    /// Whether the keychain has the required level, according to `facts`.
-    static func isMet(by facts: KeychainHeader) -> Bool {
-        !isSet || facts.newest.level.rank >= rank.load(ordering: .sequentiallyConsistent)
+    /// Whether the keychain has the required level, according to `header`.
+    static func isMet(by header: KeychainHeader) -> Bool {
+        !isSet || header.newest.level.rank >= rank.load(ordering: .sequentiallyConsistent)
     }
 
     /// Whether this process requires any level.

@@ -31,8 +31,8 @@ extension OpenKeychain {
         case .runsAlone: return try self.write(call, body)
         case .isLate: throw pool.lock.busy()
         case .failed(let error): throw error
-        case .committed(let facts):
-            renewIfUsed(facts, call.deadline)
+        case .committed(let header):
+            renewIfUsed(header, call.deadline)
             guard let value = result.value else {
                 throw KeychainFailure(.internalFault, during: call.operation)
             }
@@ -73,7 +73,7 @@ final class WaitingWrite: @unchecked Sendable {
         case runsAlone
         /// Its deadline passed before a leader took it.
         case isLate
-        /// What it wrote is on the disk, in the keychain of these facts.
+        /// Its changes are on the disk, in the keychain of this header.
         case committed(KeychainHeader)
         case failed(any Error)
     }
@@ -223,7 +223,7 @@ package final class WriteBatch {
     func acknowledge(_ keys: OpenKeys) {
         for (write, error) in taken {
             if error == nil, let program = write.call.program { keys.rows.remember(program) }
-            write.end(error.map { .failed($0) } ?? .committed(keys.facts))
+            write.end(error.map { .failed($0) } ?? .committed(keys.header))
         }
         taken = []
     }

@@ -66,7 +66,7 @@ package final class LockStateStore: Sendable {
     ///
     /// - Parameter marks: The one or two epochs of the database. Keys that do not cover all of them
     ///   are ignored.
-    package func current(expecting marks: [EpochMark]) -> LockReading {
+    package func current(expecting marks: [EpochMark]) -> LockStatus {
         guard isForSharing else { return process.current(expecting: marks, now: now) }
         if process.fallback != nil {
             let own = process.current(expecting: marks, now: now)
@@ -101,7 +101,7 @@ package final class LockStateStore: Sendable {
     }
 
     /// The shared state, unless this process has more keys.
-    private func better(_ shared: LockReading, _ own: LockReading) -> LockReading {
+    private func better(_ shared: LockStatus, _ own: LockStatus) -> LockStatus {
         switch shared {
         case .unlocked, .locked: shared
         case .beforeFirstUnlock: own

@@ -48,7 +48,7 @@ final class ProcessLockState: Sendable {
     var period: UnlockPeriod? { held.value.state.withLock { $0.unlocked?.period } }
 
     /// The state at this moment.
-    func current(expecting marks: [EpochMark], now: () -> BootTime) -> LockReading {
+    func current(expecting marks: [EpochMark], now: () -> BootTime) -> LockStatus {
         do throws(LockStateError) {
             return try followingLocks(at: .now) { state in
                 if let unlocked = state.unlocked, let keys = state.unlockedKeys {

@@ -96,7 +96,7 @@ extension SharedLockState {
     /// The state at this moment: two system calls while the last reading is still valid.
     ///
     /// - Parameter marks: The epochs of the database; keys of other epochs are ignored.
-    func current(expecting marks: [EpochMark], now: () -> BootTime) -> LockReading {
+    func current(expecting marks: [EpochMark], now: () -> BootTime) -> LockStatus {
         let last = remembered
         do throws(LockStateError) {
             if let last, last.keys.contains(marks), last.unlocked != nil || !last.cause.tellsMore,
@@ -184,7 +184,7 @@ extension SharedLockState {
     /// - Throws: ``LockStateError/Code/other`` if one could not be read.
     private func read(
         expecting epochs: [EpochMark], _ now: () -> BootTime
-    ) throws(LockStateError) -> LockReading {
+    ) throws(LockStateError) -> LockStatus {
         for _ in 0..<Self.attemptCount {
             guard let seen = try look() else {
                 forget()
@@ -222,7 +222,7 @@ extension SharedLockState {
 
     private func conclude(
         _ unlocked: LookUp, _ firstUnlock: LookUp, _ seen: Seen
-    ) throws(LockStateError) -> LockReading {
+    ) throws(LockStateError) -> LockStatus {
         switch (unlocked, firstUnlock) {
         case (.found(let unlocked), .found(let firstUnlock)):
             return .unlocked(try remember(firstUnlock, unlocked, .notUnlocked, seen))

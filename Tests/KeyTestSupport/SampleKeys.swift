@@ -55,7 +55,7 @@ package struct SampleKeys: Sendable {
 
     /// `unlocked 1[ak ck …]`, `locked 1[ck …] notUnlocked`, `before notUnlocked`, `unknown …`: the
     /// classes whose keys are the right ones, and `wrong` for each that is not.
-    package func text(_ reading: LockReading) throws -> String {
+    package func text(_ reading: LockStatus) throws -> String {
         switch reading {
         case .unlocked(let keys): "unlocked " + (try text(keys))
         case .locked(let keys, let cause): "locked \(try text(keys)) \(text(cause))"

@@ -107,7 +107,7 @@ import ValetTPM
         #expect(isWhole())
         let id = try #require(try store.keychain.status().keychainID)
         let isShared = try store.perform(.keys, "test") { keys in
-            try keys.facts().sharedLockState.isShared
+            try keys.header().sharedLockState.isShared
         }
         bound.swtpm.kill()
         store.close()

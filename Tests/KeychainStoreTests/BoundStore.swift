@@ -88,7 +88,7 @@ final class BoundStore {
     /// Forgets everything, as the end of all programs and of the machine's run does.
     func forget() throws {
         let id = try store.perform(.keys, "test") { keys in
-            try keys.facts().settings.keychainID
+            try keys.header().settings.keychainID
         }
         store.close()
         try LockStates.store(of: id, at: store.location).lock(all: true)

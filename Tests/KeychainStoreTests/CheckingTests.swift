@@ -37,9 +37,9 @@ private final class LockableStore {
         try KeychainPasscode(bytes(text))
     }
 
-    func facts() throws -> KeychainHeader {
+    func header() throws -> KeychainHeader {
         try store.perform(.keys, "test") { keys in
-            try keys.facts()
+            try keys.header()
         }
     }
 
@@ -123,9 +123,9 @@ private final class LockableStore {
 @Suite struct `Opened keys of a keychain that lost its passcode` {
     private func remains(after body: (ItemStore) throws -> Void) throws -> Bool {
         let lockable = try LockableStore()
-        let facts = try lockable.facts()
+        let header = try lockable.header()
         try body(lockable.store)
-        switch facts.sharedLockState.current(expecting: facts.marks) {
+        switch header.sharedLockState.current(expecting: header.marks) {
         case .beforeFirstUnlock: return false
         case .unlocked, .locked, .unknown: return true
         }

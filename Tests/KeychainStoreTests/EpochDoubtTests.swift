@@ -37,16 +37,16 @@ import ValetSystem
 
     /// The keys of the keychain as it is, and as it would be in a next epoch.
     private func published(_ keys: KeyAccess) throws -> Published {
-        let facts = try keys.facts()
+        let header = try keys.header()
         let change = try keys.change(
-            facts, .protector(keys.protector(of: facts, passcode)),
+            header, .protector(keys.protector(of: header, passcode)),
             to: NextEpoch(passcode: passcode, stretching: .lowest))
-        let new = try change.keybags(after: facts)
-        let opener = try keys.protector(of: facts, passcode)
+        let new = try change.keybags(after: header)
+        let opener = try keys.protector(of: header, passcode)
         return Published(
-            before: facts.published(try facts.unlock(with: opener)),
+            before: header.published(try header.unlock(with: opener)),
             after: new.published(try new.unlock(with: change.protector)),
-            lockState: facts.sharedLockState)
+            lockState: header.sharedLockState)
     }
 
     /// Lets readers in while `publish` has been done under the lock, and `undo` has not.
@@ -121,7 +121,7 @@ import ValetSystem
         try epochs.store.perform(.keys, Self.operation) { keys in
             var doubts = EpochDoubts()
             let isBelieved = try keys.read { store in
-                _ = try keys.keychain.currentFacts(store)
+                _ = try keys.keychain.currentHeader(store)
                 try other.keychain.removePasscode(passcode)
                 return try keys.keychain.believed(keys.keychain.currentKeys(store), &doubts) != nil
             }

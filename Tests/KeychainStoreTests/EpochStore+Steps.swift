@@ -20,13 +20,13 @@ extension EpochStore {
     @discardableResult
     func beginEpoch(_ passcode: KeychainPasscode? = nil) throws -> BegunEpoch {
         let begun = try store.perform(.keys, Self.operation) { keys in
-            let facts = try keys.facts()
+            let header = try keys.header()
             let change = try keys.change(
-                facts,
+                header,
                 .protector(
-                    keys.protector(of: facts, passcode)),
+                    keys.protector(of: header, passcode)),
                 to: NextEpoch(passcode: passcode, stretching: .lowest))
-            return try keys.begin(change, after: facts)
+            return try keys.begin(change, after: header)
         }
         return try #require(begun)
     }

@@ -59,9 +59,9 @@ private struct Locked {
     }
 
     /// The reading of this process, as it is for the keychain of now.
-    func reading() throws -> LockReading {
+    func reading() throws -> LockStatus {
         try store.perform(.keys, "look") { keys in
-            try keys.facts().lockReading
+            try keys.header().lockStatus
         }
     }
 
@@ -69,17 +69,17 @@ private struct Locked {
     func putBack(_ body: (LockStateStore) throws -> Void) throws {
         let passcode = passcode
         try store.perform(.keys, "test") { keys in
-            let facts = try keys.facts()
-            let opener = try keys.protector(of: facts, passcode)
+            let header = try keys.header()
+            let opener = try keys.protector(of: header, passcode)
             let next = NextEpoch(passcode: passcode, stretching: .lowest)
-            let change = try keys.change(facts, .protector(opener), to: next)
+            let change = try keys.change(header, .protector(opener), to: next)
             let held = try keys.keychain.pool.lock.acquire(before: Deadline(after: .seconds(5)))
-            let new = try change.keybags(after: facts)
-            let before = facts.lockReading
+            let new = try change.keybags(after: header)
+            let before = header.lockStatus
             try new.publishUnlocking(
-                before, of: facts, new.unlock(with: change.protector), since: nil)
-            try body(#require(facts.lockState))
-            try facts.putBack(before)
+                before, of: header, new.unlock(with: change.protector), since: nil)
+            try body(#require(header.lockState))
+            try header.putBack(before)
             _ = consume held
         }
     }

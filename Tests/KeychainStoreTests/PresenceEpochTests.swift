@@ -141,7 +141,7 @@ import ValetSystem
         try epochs.beginEpoch(first)
         try forget()
         let kept = try epochs.store.perform(.keys, "test") { keys in
-            let facts = try keys.facts()
+            let header = try keys.header()
             // Keys of another keychain are not published.
             let elsewhere = LockStateStore(
                 keychainID: .random(),
@@ -150,7 +150,7 @@ import ValetSystem
                 LockStateProvider(for: LockStateProvider.Circumstances())
             }
             let failing = KeychainHeader(
-                facts.settings, newest: facts.newest, older: facts.older, at: facts.location,
+                header.settings, newest: header.newest, older: header.older, at: header.location,
                 lockState: elsewhere)
             let protector = try keys.protector(of: failing, first)
             #expect(throws: LockStateError.self) {

@@ -42,15 +42,15 @@ import ValetSystem
     private func beginRecovery(_ passcode: KeychainPasscode?) throws {
         let text = text.withBytes { SecretBytes(copying: $0) }
         let hasBegun = try epochs.store.perform(.keys, Self.operation) { keys in
-            let facts = try keys.facts()
+            let header = try keys.header()
             let key = try text.withBytes { bytes throws(KeybagError) in
                 try RecoveryKey(parsing: bytes)
             }
             let opener = RecoveryProtector(
-                key, deviceSecret: try keys.source.secret(of: facts, until: .immediately))
+                key, deviceSecret: try keys.source.secret(of: header, until: .immediately))
             let change = try keys.change(
-                facts, .recovery(opener), to: NextEpoch(passcode: passcode, stretching: .lowest))
-            return try keys.begin(change, after: facts) != nil
+                header, .recovery(opener), to: NextEpoch(passcode: passcode, stretching: .lowest))
+            return try keys.begin(change, after: header) != nil
         }
         #expect(hasBegun)
     }
@@ -58,10 +58,10 @@ import ValetSystem
     /// The epochs of all keybags, the newest first.
     private var keybagEpochs: [UInt64] {
         get throws {
-            let facts = try epochs.store.perform(.keys, Self.operation) { keys in
-                try keys.facts()
+            let header = try epochs.store.perform(.keys, Self.operation) { keys in
+                try keys.header()
             }
-            return facts.keybags.map(\.epoch.rawValue)
+            return header.keybags.map(\.epoch.rawValue)
         }
     }
 

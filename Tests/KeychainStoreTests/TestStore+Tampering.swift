@@ -94,12 +94,12 @@ extension TestStore {
     /// The keys of every row.
     func state() throws -> RowKeys {
         try tamper { connection in
-            let facts = try KeychainHeader.load(
+            let header = try KeychainHeader.load(
                 from: RowConnection(connection), at: store.location)
             let secret = try DeviceSecretSource(location: store.location)
-                .secret(of: facts, until: .immediately)
+                .secret(of: header, until: .immediately)
             return try OpenKeys(
-                facts, try facts.unlock(with: Protector(secret)), opened: nil
+                header, try header.unlock(with: Protector(secret)), opened: nil
             ).rows
         }
     }
@@ -108,10 +108,10 @@ extension TestStore {
     func rewriteSettings(_ change: (inout KeychainSettings) -> Void) throws {
         try tamper { connection in
             let source = DeviceSecretSource(location: store.location)
-            let facts = try KeychainHeader.load(
+            let header = try KeychainHeader.load(
                 from: RowConnection(connection), at: store.location)
-            var (settings, locked) = (facts.settings, facts.newest)
-            let secret = try source.secret(of: facts, until: .immediately)
+            var (settings, locked) = (header.settings, header.newest)
+            let secret = try source.secret(of: header, until: .immediately)
             settings.stamp &+= 1
             change(&settings)
             let root = try Protector(secret).rootKey(of: locked)

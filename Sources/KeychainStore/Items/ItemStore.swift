@@ -175,8 +175,8 @@ extension ItemStore {
             call.isRepeated = false
             call.isCreating = kind == .createKeys
             let result: R? = try perform(call) { keys in
-                let facts = try keys.facts()
-                return try keys.unlessChanged(facts) { try body(keys, facts) }
+                let header = try keys.header()
+                return try keys.unlessChanged(header) { try body(keys, header) }
             }
             if let result { return result }
         }

@@ -36,7 +36,7 @@ extension Keychain {
     ///
     /// - Throws: As ``availability()``.
     package func protectionLevel() throws(KeychainFailure) -> ProtectionLevel? {
-        try store.perform(.inspect, Self.looking) { try $0.facts().newest.level }
+        try store.perform(.inspect, Self.looking) { try $0.header().newest.level }
     }
 }
 
@@ -46,13 +46,13 @@ extension KeyAccess {
 
     fileprivate func availability() throws -> KeychainAvailability {
         for attempt in 1...Self.lookCount {
-            let facts = try facts()
+            let header = try header()
             let isLast = attempt == Self.lookCount
             let found: KeychainAvailability? =
-                if let lockState = facts.lockState {
-                    try availability(facts, lockState, isLast: isLast)
+                if let lockState = header.lockState {
+                    try availability(header, lockState, isLast: isLast)
                 } else {
-                    try availabilityWithoutPasscode(facts)
+                    try availabilityWithoutPasscode(header)
                 }
             if let found { return found }
             try keychain.pool.awaitWriters(deadline)
@@ -64,12 +64,12 @@ extension KeyAccess {
     /// - Returns: nil if the published keys are of another epoch, which may be about to begin: then
     ///   read again.
     private func availability(
-        _ facts: KeychainHeader, _ lockState: LockStateStore, isLast: Bool
+        _ header: KeychainHeader, _ lockState: LockStateStore, isLast: Bool
     ) throws(KeychainFailure) -> KeychainAvailability? {
         var found = KeychainAvailability(
-            state: .unlocked, level: facts.newest.level, openKeys: .all,
+            state: .unlocked, level: header.newest.level, openKeys: .all,
             isAnnounced: !keychain.directory.isReadOnly)
-        switch lockState.current(expecting: facts.marks) {
+        switch lockState.current(expecting: header.marks) {
         case .locked(_, .otherEpoch) where !isLast, .beforeFirstUnlock(.otherEpoch) where !isLast:
             return nil
         case .unlocked: found.end = lockState.unlockPeriod?.deadline
@@ -80,28 +80,28 @@ extension KeyAccess {
         }
         found.isOfProcess = lockState.provider.place == .process
         // Only opening further keys needs the device key.
-        if found.openKeys != .all { try lookForDeviceKey(facts, &found) }
+        if found.openKeys != .all { try lookForDeviceKey(header, &found) }
         return found
     }
 
     private func availabilityWithoutPasscode(
-        _ facts: KeychainHeader
+        _ header: KeychainHeader
     ) throws(KeychainFailure) -> KeychainAvailability {
         var found = KeychainAvailability(
-            state: .noPasscode, level: facts.newest.level, openKeys: .all,
+            state: .noPasscode, level: header.newest.level, openKeys: .all,
             isAnnounced: !keychain.directory.isReadOnly)
         // Keys that this process has opened stay open without the device key.
-        guard keychain.lastKnownState?.facts !== facts else { return found }
-        try lookForDeviceKey(facts, &found)
+        guard keychain.lastKnownState?.header !== header else { return found }
+        try lookForDeviceKey(header, &found)
         if found.fault != nil { found.openKeys = [] }
         return found
     }
 
     private func lookForDeviceKey(
-        _ facts: KeychainHeader, _ found: inout KeychainAvailability
+        _ header: KeychainHeader, _ found: inout KeychainAvailability
     ) throws(KeychainFailure) {
         do throws(KeychainFailure) {
-            try source.check(facts, until: deadline)
+            try source.check(header, until: deadline)
         } catch {
             switch error.code {
             case .incomplete: found.state = .incomplete

@@ -65,7 +65,7 @@ extension Keychain {
     package func strayDeviceKeys() -> [Finding] {
         do throws(KeychainFailure) {
             return try store.perform(.keys, Self.diagnosing) { keys in
-                let found = try KeychainExamination(keys: keys).strayKeys(keys.facts())
+                let found = try KeychainExamination(keys: keys).strayKeys(keys.header())
                 return found.filter { $0.severity != .fine }
             }
         } catch {
@@ -168,43 +168,43 @@ struct KeychainExamination {
 
     /// Where opened keys are, and what an interrupted change of keys has left.
     private func examineKeys() throws -> [Finding] {
-        let facts = try keys.facts()
+        let header = try keys.header()
         var findings: [Finding] = []
-        if let provider = facts.lockState?.provider {
+        if let provider = header.lockState?.provider {
             let place = provider.place == .kernel ? "kernel" : "process"
             findings.append(
                 Finding(.fine, "opened keys are in the \(place): \(provider.reason)"))
         }
-        findings += facts.sharedLockState.findings().map { finding in
+        findings += header.sharedLockState.findings().map { finding in
             Finding(
                 .warning, finding,
                 hint: "find out which program did that; `valet lock --all` removes them")
         }
-        if try facts.newest.recoveryPublicKey != nil {
+        if try header.newest.recoveryPublicKey != nil {
             findings.append(Finding(.fine, "a recovery key opens the keychain"))
         }
-        findings += try changeFindings(facts) + strayKeys(facts)
-        findings += tpmFindings(facts)
-        return findings + deviceKeyFindings(facts)
+        findings += try changeFindings(header) + strayKeys(header)
+        findings += tpmFindings(header)
+        return findings + deviceKeyFindings(header)
     }
 
     /// Checks the device key. An unlocked keychain works without it, but the next unlock fails.
-    private func deviceKeyFindings(_ facts: KeychainHeader) -> [Finding] {
-        guard facts.lockState != nil else { return [] }
+    private func deviceKeyFindings(_ header: KeychainHeader) -> [Finding] {
+        guard header.lockState != nil else { return [] }
         do throws(KeychainFailure) {
-            try keys.source.check(facts, until: keys.deadline)
+            try keys.source.check(header, until: keys.deadline)
             return []
         } catch {
             return [Finding(error)]
         }
     }
 
-    private func changeFindings(_ facts: KeychainHeader) throws -> [Finding] {
-        if facts.older != nil {
+    private func changeFindings(_ header: KeychainHeader) throws -> [Finding] {
+        if header.older != nil {
             return [
                 Finding(
                     .warning, "a change of keys is unfinished",
-                    hint: facts.lockState == nil
+                    hint: header.lockState == nil
                         ? "the next change of an item continues it"
                         : KeychainFailure.unlockHint)
             ]
@@ -253,13 +253,13 @@ struct KeychainExamination {
     // Device keys that nothing needs, and other files that have their names.
 
     /// A finding for each of these files.
-    func strayKeys(_ facts: KeychainHeader) throws -> [Finding] {
-        guard let folder = try DeviceKeyFolder(keys.keychain.location, facts) else { return [] }
-        let isFile = facts.newest.deviceSource == .ownFile
+    func strayKeys(_ header: KeychainHeader) throws -> [Finding] {
+        guard let folder = try DeviceKeyFolder(keys.keychain.location, header) else { return [] }
+        let isFile = header.newest.deviceSource == .ownFile
         // While the device key in use is missing, another file may be its only copy.
-        let isSeen = try !isFile || folder.hasKey(facts.newest.deviceKeyID)
+        let isSeen = try !isFile || folder.hasKey(header.newest.deviceKeyID)
         // The previous device key keeps its name until a change of keys has ended.
-        let isChanging = try facts.older != nil || keys.keychain.isErasePending()
+        let isChanging = try header.older != nil || keys.keychain.isErasePending()
         return try folder.names().compactMap { name in
             let isUsual = name == KeychainFile.deviceKey
             switch try folder.entry(name) {
@@ -280,23 +280,23 @@ struct KeychainExamination {
     // The TPM.
 
     /// The findings about the TPM that a keychain is bound to.
-    private func tpmFindings(_ facts: KeychainHeader) -> [Finding] {
-        guard facts.isBoundToTPM else { return [] }
+    private func tpmFindings(_ header: KeychainHeader) -> [Finding] {
+        guard header.isBoundToTPM else { return [] }
         let path = keys.keychain.location.tpm.place.path
         do throws(TPMError) {
             let tpm = TPMSummary(try keys.keychain.location.tpm.status(until: keys.deadline))
-            let hasPasscode = facts.newest.level == .tpmAndPasscode
+            let hasPasscode = header.newest.level == .tpmAndPasscode
             return [
                 tpm.tries(path), tpm.lockout(path, hasPasscode: hasPasscode),
                 tpm.storageRootKey(path),
-            ] + registers(facts, path)
+            ] + registers(header, path)
         } catch {
             return [Finding(KeychainFailure(error, during: "look at the TPM", path: path))]
         }
     }
 
-    private func registers(_ facts: KeychainHeader, _ path: String) -> [Finding] {
-        guard let pcrs = try? keys.source.registers(of: facts.newest), !pcrs.isEmpty else {
+    private func registers(_ header: KeychainHeader, _ path: String) -> [Finding] {
+        guard let pcrs = try? keys.source.registers(of: header.newest), !pcrs.isEmpty else {
             return []
         }
         let numbers = pcrs.numbers.map(String.init).joined(separator: ", ")

@@ -26,19 +26,19 @@ struct KeyChange {
         openedBy open: (KeyAccess, KeychainHeader) throws -> KeychainOpener
     ) throws(KeychainFailure) -> Int {
         let before = try quarantinedRowCount()
-        let begun: BegunEpoch = try store.perform(kind, operation) { keys, facts in
-            let moment = try keys.moment(of: facts)
-            let opener = try open(keys, facts)
+        let begun: BegunEpoch = try store.perform(kind, operation) { keys, header in
+            let moment = try keys.moment(of: header)
+            let opener = try open(keys, header)
             // Rows that the old keys cannot open now are lost once those keys are erased.
             if !options.skipsDamaged {
-                guard try keys.checkRows(of: facts, openedBy: opener) else { return nil }
+                guard try keys.checkRows(of: header, openedBy: opener) else { return nil }
             }
             // Comes before any preparation: a change prepared from the present keys would be out of
             // date.
-            guard try !keys.hasFinishedFirst(facts, openedBy: opener) else { return nil }
-            var change = try keys.change(facts, opener, to: next(facts))
+            guard try !keys.hasFinishedFirst(header, openedBy: opener) else { return nil }
+            var change = try keys.change(header, opener, to: next(header))
             change.moment = moment
-            return try keys.countingWrongPasscodes { try keys.begin(change, after: facts) }
+            return try keys.countingWrongPasscodes { try keys.begin(change, after: header) }
         }
         do throws(KeychainFailure) {
             try finish(begun)

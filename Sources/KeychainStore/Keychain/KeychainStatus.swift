@@ -11,7 +11,7 @@ internal import ValetTPM
 // The values that `status` and `doctor` report: the status of a keychain, a finding, a TPM's
 // summary. The command prints them.
 
-/// The facts about a keychain that need no item to be opened.
+/// The properties of a keychain that can be read without opening an item.
 package struct KeychainStatus: Sendable {
     /// The lock state now.
     package var state: LockState

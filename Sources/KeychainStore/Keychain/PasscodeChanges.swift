@@ -26,15 +26,15 @@ extension Keychain {
         let operation = "set the passcode"
         let next = NextEpoch(passcode: new, stretching: store.stretching, patience: store.timeLimit)
         let change = KeyChange(store: store, operation: operation, options: options)
-        return try change.run(.createKeys, to: { _ in next }) { keys, facts in
-            guard facts.lockState == nil else {
+        return try change.run(.createKeys, to: { _ in next }) { keys, header in
+            guard header.lockState == nil else {
                 // A missing device key is reported first: spec/keys-and-states.md §5.
-                try keys.source.check(facts, until: keys.deadline)
+                try keys.source.check(header, until: keys.deadline)
                 throw KeychainFailure(
                     .duplicateItem, during: operation, message: "a passcode is set already",
                     hint: "change it with `valet passcode change`")
             }
-            return .protector(try keys.protector(of: facts, nil))
+            return .protector(try keys.protector(of: header, nil))
         }
     }
 
@@ -70,13 +70,13 @@ extension Keychain {
         _ old: KeychainPasscode, by new: KeychainPasscode?, _ change: KeyChange
     ) throws(KeychainFailure) -> Int {
         let next = NextEpoch(passcode: new, stretching: store.stretching, patience: store.timeLimit)
-        return try change.run(to: { _ in next }) { keys, facts in
-            guard facts.lockState != nil else {
+        return try change.run(to: { _ in next }) { keys, header in
+            guard header.lockState != nil else {
                 throw KeychainFailure(
                     .passcodeNotSet, during: change.operation, message: "there is no passcode",
                     hint: "set one with `valet passcode set`")
             }
-            return .protector(try keys.protector(of: facts, old))
+            return .protector(try keys.protector(of: header, old))
         }
     }
 
@@ -100,18 +100,18 @@ extension Keychain {
     ) throws(KeychainFailure) -> Int {
         let registers = try Self.registers(pcrs, at: place)
         let change = KeyChange(store: store, operation: Self.rotating, options: options)
-        return try change.run { facts in
+        return try change.run { header in
             var next = NextEpoch(
-                passcode: facts.lockState == nil ? nil : passcode, stretching: store.stretching,
+                passcode: header.lockState == nil ? nil : passcode, stretching: store.stretching,
                 patience: store.timeLimit)
             next.keepsRecoveryKey = !revokingRecoveryKey
             next.unlocks = false
             next.source = place
             next.registers = registers
             return next
-        } openedBy: { keys, facts in
+        } openedBy: { keys, header in
             if place == .keyFile { try keys.source.checkGivenFileIsElsewhere() }
-            return .protector(try keys.protector(of: facts, passcode))
+            return .protector(try keys.protector(of: header, passcode))
         }
     }
 

@@ -18,7 +18,7 @@ extension Keychain {
     ///   `keyUnavailable` if its device key is missing, other failures if it cannot be read.
     package func checkDeviceKey() throws(KeychainFailure) {
         try store.perform(.keys, "open the keychain") { keys in
-            _ = try keys.source.secret(of: keys.facts(), until: keys.deadline)
+            _ = try keys.source.secret(of: keys.header(), until: keys.deadline)
         }
     }
 
@@ -29,13 +29,13 @@ extension Keychain {
     package func check(_ passcode: KeychainPasscode) throws(KeychainFailure) {
         let operation = "check the passcode"
         try store.perform(.keys, operation) { keys in
-            let facts = try keys.facts()
-            guard facts.lockState != nil else {
+            let header = try keys.header()
+            guard header.lockState != nil else {
                 throw KeychainFailure(
                     .passcodeNotSet, during: operation, message: "there is no passcode")
             }
-            let protector = try keys.protector(of: facts, passcode)
-            _ = try facts.unlock(with: protector).count
+            let protector = try keys.protector(of: header, passcode)
+            _ = try header.unlock(with: protector).count
         }
     }
 
@@ -55,7 +55,7 @@ extension Keychain {
             throw KeychainFailure(translating: error, during: operation)
         }
         try store.perform(.keys, operation) { keys in
-            let known = try keys.facts().newest.recoveryPublicKey
+            let known = try keys.header().newest.recoveryPublicKey
             guard known == publicKey else {
                 throw KeychainFailure(
                     .authenticationFailed, during: operation,

@@ -32,11 +32,11 @@ extension Keychain {
         replacing check: (_ known: [UInt8]?) throws(KeychainFailure) -> Void = { _ in }
     ) throws(KeychainFailure) -> SecretBytes {
         let key = RecoveryKey.random()
-        try store.perform(.createKeys, Self.adding) { keys, facts -> Void? in
-            try check(facts.newest.recoveryPublicKey?.bytes)
-            let opener = try keys.protector(of: facts, passcode)
+        try store.perform(.createKeys, Self.adding) { keys, header -> Void? in
+            try check(header.newest.recoveryPublicKey?.bytes)
+            let opener = try keys.protector(of: header, passcode)
             let isAdded = try keys.countingWrongPasscodes {
-                try keys.add(key.publicKey, to: facts, openedBy: opener)
+                try keys.add(key.publicKey, to: header, openedBy: opener)
             }
             return isAdded ? () : nil
         }
@@ -85,16 +85,16 @@ extension Keychain {
         }
         let change = KeyChange(
             store: store, operation: Self.recovering, options: options, expectedLoss: expected)
-        let count = try change.run { facts in
+        let count = try change.run { header in
             var next = NextEpoch(
                 passcode: new, stretching: store.stretching, patience: store.timeLimit)
             // The TPM may be lost, so the new key goes to a file.
-            next.source = place ?? (facts.isBoundToTPM ? .ownFile : nil)
+            next.source = place ?? (header.isBoundToTPM ? .ownFile : nil)
             next.registers = place == .tpm ? PCRSelection.none : nil
             return next
-        } openedBy: { keys, facts in
+        } openedBy: { keys, header in
             if place == .keyFile { try keys.source.checkGivenFileIsElsewhere() }
-            let secret = try keys.deviceSecretAtHand(facts)
+            let secret = try keys.deviceSecretAtHand(header)
             let key = try text.withBytes { bytes throws(KeybagError) in
                 try RecoveryKey(parsing: bytes)
             }
@@ -111,15 +111,15 @@ extension KeyAccess {
     /// - Throws: ``KeychainFailure`` if it exists but cannot be read: continuing without it would
     ///   lose the items that only it opens.
     fileprivate func deviceSecretAtHand(
-        _ facts: KeychainHeader
+        _ header: KeychainHeader
     ) throws(KeychainFailure) -> DeviceSecret? {
         do throws(KeychainFailure) {
-            let secret = try source.secret(of: facts, until: deadline)
-            guard secret.id == facts.newest.deviceKeyID else { return nil }
+            let secret = try source.secret(of: header, until: deadline)
+            guard secret.id == header.newest.deviceKeyID else { return nil }
             return secret
         } catch {
             switch error.code {
-            case .keyUnavailable where facts.isBoundToTPM && !source.canUseTPM(deadline):
+            case .keyUnavailable where header.isBoundToTPM && !source.canUseTPM(deadline):
                 throw error
             case .incomplete, .keyUnavailable, .keychainDamaged: return nil
             default: throw error
@@ -127,35 +127,35 @@ extension KeyAccess {
         }
     }
 
-    /// Replaces the keybags of `facts` by keybags that a recovery key also opens.
+    /// Replaces the keybags of `header` by keybags that a recovery key also opens.
     ///
-    /// - Returns: Whether it did; false if the keychain has changed since `facts`.
+    /// - Returns: Whether it did; false if the keychain has changed since `header`.
     fileprivate func add(
-        _ publicKey: PublicKey, to facts: KeychainHeader, openedBy opener: borrowing Protector
+        _ publicKey: PublicKey, to header: KeychainHeader, openedBy opener: borrowing Protector
     ) throws -> Bool {
-        var settings = facts.settings
+        var settings = header.settings
         settings.stamp = .random(in: .min ... .max)
         defer { keychain.announceLockState() }
-        let keybags = try facts.keybags.map { keybag throws(KeybagError) in
+        let keybags = try header.keybags.map { keybag throws(KeybagError) in
             try keybag.addingRecoveryKey(
                 publicKey, with: opener, settings: settings.authenticatedBytes(of: keybag.epoch))
         }
         let new = KeychainHeader(
-            settings, newest: keybags[0], older: keybags.dropFirst().first, at: facts.location)
+            settings, newest: keybags[0], older: keybags.dropFirst().first, at: header.location)
         let opened = try new.unlock(with: opener)
-        var before: LockReading?
-        return try keychain.replaceKeys(of: facts, operation, deadline) { writer in
-            try EpochWriter.replaceKeybags(by: new, writer.connection)
-            before = facts.lockReading
-            try new.publishInPlace(of: facts, opened)
+        var before: LockStatus?
+        return try keychain.replaceKeys(of: header, operation, deadline) { writer in
+            try EpochMigration.replaceKeybags(by: new, writer.connection)
+            before = header.lockStatus
+            try new.publishInPlace(of: header, opened)
         } onFailure: {
-            if let before { try facts.putBack(before) }
+            if let before { try header.putBack(before) }
         }
     }
 
     /// The kinds of rows that a recovery cannot bring back.
     fileprivate func rowsLostByRecovery(settingPasscode setsPasscode: Bool) throws -> RowKinds {
-        let hasDeviceKey = try deviceSecretAtHand(facts()) != nil
+        let hasDeviceKey = try deviceSecretAtHand(header()) != nil
         let lost = ProtectionClass.allCases.filter { protectionClass in
             hasDeviceKey
                 ? protectionClass == .whenPasscodeSetThisDeviceOnly

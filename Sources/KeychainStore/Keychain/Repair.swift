@@ -101,7 +101,7 @@ private struct IndexRepairer {
         let rebuild = DatabaseRebuild(store, to: scratch, state.rows, time: now.logicalTime >> 16)
         do {
             let transaction = try ReadTransaction(on: store.connection)
-            guard try keychain.currentFacts(store).settings == state.settings else { return nil }
+            guard try keychain.currentHeader(store).settings == state.settings else { return nil }
             let repair = try rebuild.run()
             _ = consume transaction
             return repair

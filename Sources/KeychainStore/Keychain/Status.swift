@@ -50,13 +50,13 @@ extension KeyAccess {
         in status: inout KeychainStatus, _ doubts: inout EpochDoubts
     ) throws -> Bool {
         status.isReadOnly = keychain.directory.isReadOnly
-        var facts = status
+        var header = status
         let opened = try read { store in
-            let known = try keychain.currentFacts(store)
-            try describe(known, store, in: &facts)
+            let known = try keychain.currentHeader(store)
+            try describe(known, store, in: &header)
             return Result { try state(known, store, &doubts) }
         }
-        status = facts
+        status = header
         guard let state = try opened.get() else { return false }
         status.state = state
         if state == .unlocked, let limits = keychain.lastKnownFacts?.lockState?.unlockPeriod?.limits
@@ -91,16 +91,16 @@ extension KeyAccess {
 
     /// - Returns: nil during an epoch change, and until the TPM has been asked.
     private func state(
-        _ facts: KeychainHeader, _ store: RowConnection, _ doubts: inout EpochDoubts
+        _ header: KeychainHeader, _ store: RowConnection, _ doubts: inout EpochDoubts
     ) throws -> LockState? {
-        guard let lockState = facts.lockState else {
+        guard let lockState = header.lockState else {
             return try keychain.believed(keychain.currentKeys(store), &doubts) == nil
                 ? nil : .noPasscode
         }
         // An unlocked keychain does not need its device key now, but the next unlock does.
-        try source.check(facts, until: deadline)
-        let reading = keychain.lockReading(facts, of: lockState)
-        if let cause = reading.cause, doubts.areExcused(by: facts, cause) { return nil }
+        try source.check(header, until: deadline)
+        let reading = keychain.lockStatus(header, of: lockState)
+        if let cause = reading.cause, doubts.areExcused(by: header, cause) { return nil }
         switch reading {
         case .unlocked: return .unlocked
         case .locked: return .locked
@@ -137,8 +137,8 @@ extension Connection {
         case items, allRows, quarantinedRows
     }
 
-    /// The number of items of each presence kind, where kind 0 needs no presence (the flags:
-    /// docs/FORMAT.md §5). Reads all rows.
+    /// The number of items of each presence kind, where kind 0 needs no presence. Bits 8 and 9 of
+    /// the flags are the kind, and bit 1 marks a tombstone (docs/FORMAT.md §5). Reads all rows.
     fileprivate func itemCounts() throws(SystemError) -> [Int64: Int] {
         let statement = Statement(
             """

@@ -28,16 +28,16 @@ extension Keychain {
     package func unlock(
         _ passcode: KeychainPasscode, for duration: Duration? = nil, autoLock idle: Duration? = nil
     ) throws(KeychainFailure) {
-        try store.perform(.changeKeys, Self.unlocking) { keys, facts -> Void? in
-            guard facts.lockState != nil else { return () }
-            let moment = try keys.moment(of: facts)
-            let protector = try keys.protector(of: facts, passcode)
+        try store.perform(.changeKeys, Self.unlocking) { keys, header -> Void? in
+            guard header.lockState != nil else { return () }
+            let moment = try keys.moment(of: header)
+            let protector = try keys.protector(of: header, passcode)
             let deadline = keys.deadline
             let limits = UnlockLimits(
                 end: duration.map { BootTime.now.advanced(by: $0) }, idle: idle)
             let isPublished = try keys.countingWrongPasscodes {
                 try keys.publish(
-                    facts, openedBy: protector, within: limits, since: moment, deadline)
+                    header, openedBy: protector, within: limits, since: moment, deadline)
             }
             guard isPublished else { return nil }
             _ = try? EpochFinisher(keychain: keys.keychain).finish(before: deadline)
@@ -76,11 +76,11 @@ extension Keychain {
     ) throws(KeychainFailure) {
         try store.perform(.lock, Self.locking) { keys in
             let deadline = keys.deadline
-            let facts = try keys.keychain.readFacts(deadline)
+            let header = try keys.keychain.readHeader(deadline)
             isRead = true
-            guard let lockState = facts.lockState else {
+            guard let lockState = header.lockState else {
                 // Drops the secret that the TPM released, so that the next use asks the TPM again.
-                if facts.isBoundToTPM, all { try facts.sharedLockState.lock(all: true) }
+                if header.isBoundToTPM, all { try header.sharedLockState.lock(all: true) }
                 // A lock of all keys, as at a log-out, succeeds whatever was open:
                 // spec/keys-and-states.md §5.
                 guard !all else { return }
@@ -91,7 +91,7 @@ extension Keychain {
             }
             defer { keys.keychain.announceLockState() }
             try lockState.lock(all: all)
-            _ = keys.keychain.lockReading(facts, of: lockState)
+            _ = keys.keychain.lockStatus(header, of: lockState)
             if waiting { try awaitWriters(keys.keychain.pool, deadline) }
         }
     }

@@ -4,7 +4,7 @@ package import ValetKeybag
 package import ValetSealing
 
 /// Whether a keychain with a passcode is unlocked, and which keys are open (keys and states, 1.5).
-package enum LockReading: Sendable {
+package enum LockStatus: Sendable {
     /// State U: the keys of all classes are open.
     case unlocked(OpenedKeys)
     /// State L: only the keys of the scope `afterFirstUnlock` are open.

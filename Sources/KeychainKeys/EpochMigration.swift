@@ -10,7 +10,7 @@ package import ValetSystem
 
 /// The database work of an epoch change, inside its transactions: docs/FORMAT.md §4.4. It replaces
 /// the keybags, and moves rows to the new epoch. ``EpochFinisher`` calls it batch by batch.
-package struct EpochWriter {
+package struct EpochMigration {
     private static let batchRowCount = 128
     private static let batchLookCount = 4096
     private static let batchByteCount = 4 << 20
@@ -38,12 +38,12 @@ package struct EpochWriter {
 
     /// Replaces settings and keybags.
     package static func replaceKeybags(
-        by facts: KeychainHeader, _ connection: Connection
+        by header: KeychainHeader, _ connection: Connection
     ) throws(SystemError) {
         try Statement("DELETE FROM keychain", on: connection).execute()
         try Statement("DELETE FROM keybag", on: connection).execute()
-        try facts.settings.insert(into: connection)
-        for keybag in facts.keybags { try keybag.insert(into: connection) }
+        try header.settings.insert(into: connection)
+        for keybag in header.keybags { try keybag.insert(into: connection) }
     }
 
     /// Seals the record of programs under the newest epoch.
@@ -69,6 +69,7 @@ package struct EpochWriter {
     /// a passcode.
     private func deleteItemsOfPasscode() throws {
         let number = Int64(ProtectionClass.whenPasscodeSetThisDeviceOnly.rawValue)
+        // 768 is the mask of the presence kind in ``RowFlags``.
         let attributes = Statement(
             """
             DELETE FROM attribute WHERE number IN (
@@ -142,6 +143,7 @@ package struct EpochWriter {
     /// - Parameter sealable: Whether to look only at rows that can be sealed again without the
     ///   user.
     func hasOlderRows(sealable: Bool = false) throws -> Bool {
+        // 768 is the mask of the presence kind in ``RowFlags``.
         let rows = Statement(
             """
             SELECT 1 FROM item WHERE epoch <> ?1 AND (?2 = 0 OR flags & 768 = 0) LIMIT 1

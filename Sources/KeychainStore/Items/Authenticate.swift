@@ -24,10 +24,10 @@ extension ItemStore {
         passcode typed: borrowing SecretBytes
     ) throws(KeychainFailure) -> PresenceProof {
         let passcode = try KeychainPasscode(typed.withBytes { SecretBytes(copying: $0) })
-        return try perform(.changeKeys, Self.proving) { keys, facts in
-            try facts.requirePasscode()
-            let protector = try keys.protector(of: facts, passcode)
-            return try keys.countingWrongPasscodes { try facts.proof(with: protector) }
+        return try perform(.changeKeys, Self.proving) { keys, header in
+            try header.requirePasscode()
+            let protector = try keys.protector(of: header, passcode)
+            return try keys.countingWrongPasscodes { try header.proof(with: protector) }
         }
     }
 
@@ -41,9 +41,9 @@ extension ItemStore {
         fingerprint enrolment: [UInt8]
     ) throws(KeychainFailure) -> PresenceProof {
         let keys = try perform(.read, Self.proving) { snapshot in
-            let facts = snapshot.keys.facts
-            try facts.requirePasscode()
-            return try snapshot.state.personKeys(of: facts)
+            let header = snapshot.keys.header
+            try header.requirePasscode()
+            return try snapshot.state.personKeys(of: header)
         }
         guard let keys else { throw KeychainFailure(.itemNotFound, during: Self.proving) }
         return PresenceProof(.fingerprint, enrolments: [enrolment], keys: keys)
@@ -53,9 +53,9 @@ extension ItemStore {
     /// and its holder has to ask the user again. Returns true if the keychain is unreadable.
     package func isCurrent(_ proof: PresenceProof) -> Bool {
         let isCurrent = try? perform(.keys, Self.proving) { keys in
-            let facts = try keys.facts()
+            let header = try keys.header()
             return proof.keys.contains {
-                $0.keychainID == facts.settings.keychainID && $0.epoch == facts.newest.epoch
+                $0.keychainID == header.settings.keychainID && $0.epoch == header.newest.epoch
             }
         }
         return isCurrent ?? true
@@ -75,9 +75,9 @@ extension RowKeys {
     /// The pairs `person` of all epochs.
     ///
     /// - Throws: ``RowFailure/locked``; ``KeybagError`` if a pair is not that of its keybag.
-    fileprivate func personKeys(of facts: KeychainHeader) throws -> [PresenceKeys] {
+    fileprivate func personKeys(of header: KeychainHeader) throws -> [PresenceKeys] {
         var opened: [PresenceKeys] = []
-        for (epoch, keybag) in zip(epochs, facts.keybags) {
+        for (epoch, keybag) in zip(epochs, header.keybags) {
             guard try keybag.publicKey(of: .person) != nil else { continue }
             guard let keys = try keybag.personKeys(of: epoch.keys) else {
                 throw RowFailure.locked

@@ -67,7 +67,7 @@ package enum KeychainOpener: ~Copyable {
 }
 
 /// A prepared epoch change: everything that is needed to begin it in one transaction.
-package struct EpochChange: ~Copyable {
+package struct EpochPlan: ~Copyable {
     /// Opens the present epoch.
     let opener: KeychainOpener
     /// Will open the next epoch.
@@ -88,30 +88,31 @@ package struct EpochChange: ~Copyable {
     ///
     /// - Throws: As ``LockedKeybag/unlock(with:settings:)``; `malformed` if the epoch number would
     ///   exceed what a database can store.
-    package func keybags(after facts: KeychainHeader) throws(KeybagError) -> KeychainHeader {
-        var settings = facts.settings
+    package func keybags(after header: KeychainHeader) throws(KeybagError) -> KeychainHeader {
+        var settings = header.settings
         settings.stamp = .random(in: .min ... .max)
-        let recovery = keepsRecoveryKey ? try facts.newest.recoveryPublicKey : nil
-        settings.epoch = Epoch(facts.newest.epoch.rawValue + 1)
+        let recovery = keepsRecoveryKey ? try header.newest.recoveryPublicKey : nil
+        settings.epoch = Epoch(header.newest.epoch.rawValue + 1)
         let newest = try LockedKeybag(
-            succeeding: facts.newest, recovery: recovery, deviceSource: deviceSource,
+            succeeding: header.newest, recovery: recovery, deviceSource: deviceSource,
             protector: protector, settings: settings.authenticatedBytes(of: settings.epoch))
         return KeychainHeader(
-            settings, newest: newest, older: try rewrapped(facts.newest, facts.settings, recovery),
-            at: facts.location)
+            settings, newest: newest,
+            older: try rewrapped(header.newest, header.settings, recovery),
+            at: header.location)
     }
 
     /// The header with which rows move from the oldest of three epochs straight to `next`; nil if
-    /// `facts` has only one epoch. No database ever contains it.
+    /// `header` has only one epoch. No database ever contains it.
     ///
     /// - Throws: As ``keybags(after:)``.
     func keybagsOfOldest(
-        of facts: KeychainHeader, before next: LockedKeybag
+        of header: KeychainHeader, before next: LockedKeybag
     ) throws(KeybagError) -> KeychainHeader? {
-        guard let oldest = facts.older else { return nil }
+        guard let oldest = header.older else { return nil }
         return KeychainHeader(
-            facts.settings, newest: next, older: try rewrapped(oldest, facts.settings, nil),
-            at: facts.location)
+            header.settings, newest: next, older: try rewrapped(oldest, header.settings, nil),
+            at: header.location)
     }
 
     /// The keybag with its root key wrapped for the new protector.
