@@ -92,10 +92,4 @@
         /// The machine's reader. There may be none, and it may not work.
         static let value: (any BiometryReader)? = FingerprintBiometry(FingerprintReader())
     }
-#else
-    /// The fingerprint reader of this process, in a build without the trait `Fingerprint`.
-    enum ProcessReader {
-        /// None, because the package was built without the trait `Fingerprint`.
-        static let value: (any BiometryReader)? = nil
-    }
 #endif
