@@ -97,6 +97,12 @@ package typealias RowNonce = FixedBytes<24, BytesName.RowNonce>
 package typealias Salt = FixedBytes<16, BytesName.Salt>
 /// Makes two streams under one key differ; not secret.
 package typealias StreamHeader = FixedBytes<24, BytesName.StreamHeader>
+/// The public half of an Ed25519 pair, as RFC 8032 encodes it.
+package typealias SigningKey = FixedBytes<32, BytesName.SigningKey>
+/// An Ed25519 signature.
+package typealias Signature = FixedBytes<64, BytesName.Signature>
+/// Random, new for each seal of a circle: its nonce depends on them, and on what is sealed.
+package typealias HedgeBytes = FixedBytes<32, BytesName.HedgeBytes>
 
 /// A random value in the keychain's folder that opened keys are bound to. Each lock changes it.
 package typealias LockMark = FixedBytes<16, BytesName.LockMark>
@@ -131,6 +137,12 @@ package enum BytesName {
     package enum Salt {}
     /// For ``StreamHeader``.
     package enum StreamHeader {}
+    /// For ``SigningKey``.
+    package enum SigningKey {}
+    /// For ``Signature``.
+    package enum Signature {}
+    /// For ``HedgeBytes``.
+    package enum HedgeBytes {}
 }
 
 extension IndexHash {

@@ -130,6 +130,8 @@ package enum WrapType: String, CaseIterable, Sendable {
     case presence = "presence"
     /// The key of a backup; the parameters are the bytes before it in the file's header.
     case backup = "backup"
+    /// A sync secret; the parameters name the scope.
+    case sync = "sync"
 }
 
 /// The place that a wrapped key is bound to: moved elsewhere, it does not open.

@@ -193,7 +193,7 @@ package struct KeyAgreementPair: ~Copyable, Sendable {
     ///
     /// - Throws: ``SealingError/Code/malformed`` if `other` is one of the few points that make the
     ///   secret zero for every pair.
-    borrowing func sharedSecret(
+    package borrowing func sharedSecret(
         with other: PublicKey
     ) throws(SealingError) -> SymmetricKey<Purpose.SharedSecret> {
         try SymmetricKey { (shared: inout MutableSpan<UInt8>) throws(SealingError) in
@@ -212,25 +212,27 @@ extension KeyAgreementPair {
     ///
     /// The secret half is unkeyed BLAKE2b-256 of `LP(context) LP(seed)`: docs/FORMAT.md §4.6.
     package init(seed: borrowing SecretBytes, _ context: DerivationContext) {
-        let name = Array(context.rawValue.utf8)
-        // Not `LengthPrefixed`, whose memory is not wiped.
-        let bytes = SecretBytes(byteCount: 8 + name.count + seed.byteCount) { bytes in
-            bytes.write(lengthPrefixed: name.span, at: 0)
-            seed.withBytes { seed in bytes.write(lengthPrefixed: seed, at: 4 + name.count) }
-        }
         self.init(
-            secret: SymmetricKey { (secret: inout MutableSpan<UInt8>) in
-                bytes.withBytes { bytes in Sodium.hash(bytes, into: &secret) }
+            secret: UnkeyedHash.derive(context) { hash in
+                seed.withBytes { seed in hash.append(seed) }
             })
     }
 }
 
-extension MutableSpan<UInt8> {
-    /// Writes `LP(part)` over what is at `offset`.
-    fileprivate mutating func write(lengthPrefixed part: Span<UInt8>, at offset: Int) {
-        let prefix = lengthPrefix(part.count)
-        for index in prefix.indices { self[offset + index] = prefix[index] }
-        for index in part.indices { self[offset + prefix.count + index] = part[index] }
+extension PublicKey {
+    /// Whether agreements with this key give a secret that is not zero, as those with every pair's
+    /// key do.
+    ///
+    /// The few other keys give zero with every secret, because X25519 multiplies by the cofactor
+    /// (RFC 7748 §6.1), so that any secret tells them.
+    package var isFit: Bool {
+        let pair = KeyAgreementPair(secret: SymmetricKey { (_: inout MutableSpan<UInt8>) in })
+        do throws(SealingError) {
+            _ = try pair.sharedSecret(with: self)
+            return true
+        } catch {
+            return false
+        }
     }
 }
 

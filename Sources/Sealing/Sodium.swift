@@ -213,6 +213,60 @@ extension Sodium {
     }
 }
 
+/// Ed25519.
+extension Sodium {
+    static let signingSecretByteCount = Int(crypto_sign_ed25519_SECRETKEYBYTES)
+    static let signatureByteCount = Int(crypto_sign_ed25519_BYTES)
+
+    /// Derives a pair from a seed of 32 bytes.
+    static func signingPair(
+        seed: Span<UInt8>, publicKey: inout MutableSpan<UInt8>, secret: inout MutableSpan<UInt8>
+    ) {
+        precondition(
+            seed.count == 32 && publicKey.count == 32 && secret.count == signingSecretByteCount,
+            "not Ed25519 keys")
+        let code = unsafe lend(&publicKey) { publicKey in
+            unsafe lend(&secret) { secret in
+                unsafe lend(seed) { seed in
+                    unsafe crypto_sign_ed25519_seed_keypair(
+                        publicKey.start, secret.start, seed.start)
+                }
+            }
+        }
+        precondition(code == 0, "a seed always has a pair")
+    }
+
+    /// Signs with the secret of a pair.
+    static func sign(
+        _ message: Span<UInt8>, secret: Span<UInt8>, into signature: inout MutableSpan<UInt8>
+    ) {
+        precondition(
+            secret.count == signingSecretByteCount && signature.count == signatureByteCount,
+            "not an Ed25519 secret")
+        let code = unsafe lend(&signature) { signature in
+            unsafe lend(message, secret) { message, secret in
+                unsafe crypto_sign_ed25519_detached(
+                    signature.start, nil, message.start, message.count64, secret.start)
+            }
+        }
+        precondition(code == 0, "signing cannot fail")
+    }
+
+    /// Whether the owner of `publicKey` signed `message`. False for unfit public keys.
+    static func isSignature(
+        _ signature: Span<UInt8>, of message: Span<UInt8>, by publicKey: Span<UInt8>
+    ) -> Bool {
+        precondition(
+            signature.count == signatureByteCount && publicKey.count == 32, "not a signature")
+        return unsafe lend(signature) { signature in
+            unsafe lend(message, publicKey) { message, publicKey in
+                unsafe crypto_sign_ed25519_verify_detached(
+                    signature.start, message.start, message.count64, publicKey.start) == 0
+            }
+        }
+    }
+}
+
 /// A span as C takes it, valid within the closure that it is lent to.
 @unsafe struct Lent {
     let start: UnsafePointer<UInt8>

@@ -132,6 +132,22 @@ package enum Purpose {
     package enum Agreement: KeyPurpose {}
     /// What an X25519 agreement gives both sides.
     package enum SharedSecret: DerivesKeys {}
+    /// What wraps a sync secret.
+    package enum SyncKEK: WrapsKeys {}
+    /// S, what a device's keys of one scope in a circle are made from.
+    package enum SyncSecret: DerivesKeys {}
+    /// What an Ed25519 pair is made from.
+    package enum SigningSeed: KeyPurpose {}
+    /// K, what the devices of a circle share: of one scope and epoch.
+    package enum Circle: DerivesKeys {}
+    /// X, what seals a circle's key for one member.
+    package enum SyncBox: DerivesKeys {}
+    /// K_inv, from the characters of an invitation.
+    package enum Invitation: DerivesKeys {}
+    /// r, what a sponsor commits to.
+    package enum SponsorRandom: DerivesKeys {}
+    /// Under which one context of a circle is sealed.
+    package enum SyncSeal: SealsData {}
 }
 
 /// D, the secret of a device.
@@ -174,3 +190,13 @@ package typealias ApplicationPasswordKey = SymmetricKey<Purpose.ApplicationPassw
 package typealias BackupKEK = SymmetricKey<Purpose.BackupKEK>
 /// Under which one backup is sealed.
 package typealias BackupKey = SymmetricKey<Purpose.Backup>
+/// What wraps a sync secret.
+package typealias SyncKEK = SymmetricKey<Purpose.SyncKEK>
+/// S, what a device's keys of one scope in a circle are made from.
+package typealias SyncSecret = SymmetricKey<Purpose.SyncSecret>
+/// K, what the devices of a circle share: of one scope and epoch.
+package typealias CircleKey = SymmetricKey<Purpose.Circle>
+/// K_inv, from the characters of an invitation.
+package typealias InvitationKey = SymmetricKey<Purpose.Invitation>
+/// r, what a sponsor commits to.
+package typealias SponsorRandom = SymmetricKey<Purpose.SponsorRandom>
