@@ -17,7 +17,7 @@ package enum KeybagTag: Hashable, Sendable, Comparable, CaseIterable {
     case indexKey
     case presencePasscode
     case presencePerson
-    case syncCircle
+    case syncSecret(KeyScope)
 
     /// The tag's number.
     package var rawValue: UInt16 {
@@ -34,7 +34,8 @@ package enum KeybagTag: Hashable, Sendable, Comparable, CaseIterable {
         case .indexKey: 0x0301
         case .presencePasscode: 0x0401
         case .presencePerson: 0x0402
-        case .syncCircle: 0x0501
+        case .syncSecret(.afterFirstUnlock): 0x0501
+        case .syncSecret(.whileUnlocked): 0x0502
         }
     }
 
@@ -43,7 +44,7 @@ package enum KeybagTag: Hashable, Sendable, Comparable, CaseIterable {
         [
             .rootByDevice, .rootByPasscode, .rootByTPM, .rootByRecoveryKey, .argon2,
             .tpmDeviceObject, .tpmPasscodeObject, .recoveryPublicKey, .indexKey, .presencePasscode,
-            .presencePerson, .syncCircle,
+            .presencePerson, .syncSecret(.afterFirstUnlock), .syncSecret(.whileUnlocked),
         ] + ProtectionClass.allCases.map(KeybagTag.classKey)
 
     private static let byNumber = Dictionary(

@@ -182,7 +182,10 @@ extension LockedKeybag {
         case .recoveryPublicKey: records[.rootByRecoveryKey] != nil
         case .presencePasscode: protector != .device && records[.presencePerson] != nil
         case .presencePerson: protector != .device && records[.presencePasscode] != nil
-        case .syncCircle: nil
+        // Both or neither: a device makes them together when it joins a circle.
+        case .syncSecret(let scope):
+            records[.syncSecret(scope == .whileUnlocked ? .afterFirstUnlock : .whileUnlocked)]
+                != nil
         }
     }
 }

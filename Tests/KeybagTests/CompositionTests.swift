@@ -25,8 +25,6 @@ import ValetSealing
         ]
     }
 
-    private static let optional: Set<KeybagTag> = [.syncCircle]
-
     private func code(_ keybag: LockedKeybag) -> KeybagError.Code? {
         ValetKeybagTests.code { _ = try LockedKeybag(parsing: keybag.encoded) }
     }
@@ -51,9 +49,18 @@ import ValetSealing
             for tag in missing {
                 var changed = sample
                 changed.records[tag] = [UInt8](repeating: 1, count: 121)
-                let expected: KeybagError.Code? = Self.optional.contains(tag) ? nil : .malformed
-                #expect(code(changed) == expected, "\(sample.protector): \(tag)")
+                #expect(code(changed) == .malformed, "\(sample.protector): \(tag)")
             }
+        }
+    }
+
+    @Test func `The records of a keybag may be those of a circle too, of both scopes`() throws {
+        for sample in try Self.samples() {
+            var changed = sample
+            for scope in KeyScope.allCases {
+                changed.records[.syncSecret(scope)] = [UInt8](repeating: 1, count: 121)
+            }
+            #expect(code(changed) == nil)
         }
     }
 

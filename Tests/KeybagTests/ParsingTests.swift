@@ -74,7 +74,7 @@ import ValetTestValues
         #expect(code(raw.bytes) == .malformed)
     }
 
-    @Test(arguments: [0x0001, 0x0105, 0x0208, 0x0302, 0x0403, 0x0502, 0xffff] as [UInt16])
+    @Test(arguments: [0x0001, 0x0105, 0x0208, 0x0302, 0x0403, 0x0503, 0xffff] as [UInt16])
     func `Parsing a keybag calls an unknown tag newer`(_ tag: UInt16) {
         #expect(code(RawKeybag(sample.locked, [(tag, [1])]).bytes) == .newer)
     }
@@ -91,7 +91,9 @@ import ValetTestValues
         _ count: Int, _ expected: KeybagError.Code?
     ) {
         var changed = sample.locked
-        changed.records[.syncCircle] = [UInt8](repeating: 1, count: count)
+        for scope in KeyScope.allCases {
+            changed.records[.syncSecret(scope)] = [UInt8](repeating: 1, count: count)
+        }
         #expect(code(changed.encoded) == expected)
     }
 

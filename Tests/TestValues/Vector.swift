@@ -16,7 +16,7 @@ package struct Vector: Sendable, CustomStringConvertible {
 
     /// What the file says should happen.
     package enum Outcome: String, Sendable {
-        case success, malformed, unsupported, tampered
+        case success, malformed, unsupported, tampered, invalid
         case wrongSecret = "wrong secret"
         case wrongPasscode = "wrong passcode"
         case wrongRecoveryKey = "wrong recovery key"
