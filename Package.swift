@@ -96,7 +96,7 @@ var products: [Product] = [
             "LockState",
             ["CLinux", "KeychainModel", "Keybag", "SecretMemory", "Sealing", "System"]),
         library("Backup", ["KeychainModel", "SecretMemory", "Sealing", "System"]),
-        library("Sync", ["KeychainModel", "SecretMemory", "Sealing"]),
+        library("Sync", ["KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
         library(
             "KeychainRows",
             ["Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing", "System"]),
@@ -189,7 +189,7 @@ var products: [Product] = [
         tests("KeychainModel", ["TestValues"]),
         tests("Keybag", ["KeychainModel", "SecretMemory", "Sealing", "TestValues"]),
         tests("Backup", ["KeychainModel", "SecretMemory", "Sealing", "System", "TestValues"]),
-        tests("Sync", ["KeychainModel", "SecretMemory", "Sealing", "TestValues"]),
+        tests("Sync", ["KeychainModel", "Keybag", "SecretMemory", "Sealing", "TestValues"]),
         tests(
             "LockState",
             [

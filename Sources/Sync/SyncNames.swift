@@ -56,6 +56,8 @@ package enum SyncBytesName {
     package enum Log {}
     /// For ``RecordSalt``.
     package enum RecordSalt {}
+    /// For ``MailboxID``.
+    package enum Mailbox {}
 }
 
 /// Names a circle: half of the hash of its first roster entry.
@@ -66,6 +68,8 @@ package typealias DeviceID = SyncBytes<SyncBytesName.Device>
 package typealias LogID = SyncBytes<SyncBytesName.Log>
 /// Random, made with a record: it keeps guesses of the value from being tested by the tag.
 package typealias RecordSalt = SyncBytes<SyncBytesName.RecordSalt>
+/// Names the place of an invitation's mails.
+package typealias MailboxID = SyncBytes<SyncBytesName.Mailbox>
 
 extension LogID {
     /// Whether `device` may write this log.
@@ -214,18 +218,11 @@ package struct SyncRecord: Sendable {
     }
 
     private static func tag(time: UInt64, salt: RecordSalt, content: SecretValue) -> UInt64 {
-        var start: [UInt8] = []
-        let context = Array("valet/1/sync-record".utf8)
-        start.append(bigEndian: UInt32(context.count))
-        start += context
-        start.append(bigEndian: UInt32(28 + content.byteCount))
-        start.append(bigEndian: time)
-        start += salt.bytes
-        start.append(bigEndian: UInt32(content.byteCount))
-        var bytes = SecretBytes(byteCount: start.count + content.byteCount)
-        bytes.write(start.span, at: 0)
-        content.withBytes { content in bytes.write(content, at: start.count) }
-        return SyncHash(bytes.withBytes { bytes in Digest(of: bytes) }).first
+        let head = head(time: time, salt: salt, contentByteCount: content.byteCount)
+        let digest = UnkeyedHash.digest(.syncRecord) { hash in
+            content.withBytes { content in hash.append(head.span, content) }
+        }
+        return SyncHash(digest).first
     }
 }
 

@@ -15,7 +15,7 @@ ALLOWED = {
     "Keybag": "KeychainModel SecretMemory Sealing",
     "LockState": "CLinux KeychainModel Keybag SecretMemory Sealing System",
     "Backup": "KeychainModel SecretMemory Sealing System",
-    "Sync": "KeychainModel SecretMemory Sealing",
+    "Sync": "KeychainModel Keybag SecretMemory Sealing",
     "KeychainRows": "Database KeychainModel Keybag SecretMemory Sealing System",
     "KeychainKeys": "Backup Database KeychainModel KeychainRows Keybag LockState SecretMemory"
                     " Sealing System TPM",

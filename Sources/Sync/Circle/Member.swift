@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainModel
+package import ValetSealing
+
+/// The public keys of a device, or of the paper key, in a circle: docs/SYNC.md §3.
+///
+/// A value of this type has a valid proof and keys that agree on something.
+package struct Member: Hashable, Sendable {
+    /// What the secret halves are made from.
+    package enum Kind: UInt8, Hashable, Sendable {
+        /// A device's sync secrets.
+        case device = 1
+        /// The seed of the recovery key.
+        case recovery = 2
+    }
+
+    /// The number of bytes.
+    package static let byteCount = 1 + 4 * 32 + 64
+
+    /// What the secret halves are made from.
+    package let kind: Kind
+    /// Verifies messages of scope `f`.
+    package let signF: SigningKey
+    /// Verifies messages of scope `u` and roster entries.
+    package let signU: SigningKey
+    /// Receives the keys of scope `f`.
+    package let agreeF: PublicKey
+    /// Receives the keys of scope `u`.
+    package let agreeU: PublicKey
+    /// Shows that these keys belong together.
+    private let proof: Signature
+    /// What names the member: it follows from the keys and the circle.
+    package let id: DeviceID
+
+    /// Makes the member and its proof from its identities of both scopes in one circle.
+    package init(
+        _ kind: Kind, _ f: borrowing ScopeIdentity, _ u: borrowing ScopeIdentity
+    ) {
+        precondition(
+            f.scope == .afterFirstUnlock && u.scope == .whileUnlocked && f.circle == u.circle,
+            "a member has one identity of each scope")
+        self.kind = kind
+        (signF, signU) = (f.signing.publicKey, u.signing.publicKey)
+        (agreeF, agreeU) = (f.agreement.publicKey, u.agreement.publicKey)
+        let fields = Self.fields(kind, [signF, signU], [agreeF, agreeU])
+        proof = u.signing.signature(.syncMember, of: (f.circle.bytes + fields).span)
+        id = Self.id(f.circle, [signF, signU], [agreeF, agreeU])
+    }
+
+    /// Reads a member of `circle`, which is zero in the first entry of a roster.
+    ///
+    /// - Throws: The reader's error; ``SyncError``: `malformed`, `operation`, for an unknown kind;
+    ///   `tampered`: `signature`, `agreement`.
+    init(
+        from reader: inout ByteReader<SyncError>, circle: CircleID
+    ) throws(SyncError) {
+        guard let kind = Kind(rawValue: try reader.integer()) else {
+            throw SyncError(.malformed, .operation, in: .member)
+        }
+        self.kind = kind
+        signF = try reader.fixedBytes()
+        signU = try reader.fixedBytes()
+        agreeF = try reader.fixedBytes()
+        agreeU = try reader.fixedBytes()
+        proof = try reader.fixedBytes()
+        let fields = Self.fields(kind, [signF, signU], [agreeF, agreeU])
+        guard proof.isValid(.syncMember, of: (circle.bytes + fields).span, by: signU) else {
+            throw SyncError(.tampered, .signature, in: .member)
+        }
+        guard agreeF.isFit, agreeU.isFit else {
+            throw SyncError(.tampered, .agreement, in: .member)
+        }
+        id = Self.id(circle, [signF, signU], [agreeF, agreeU])
+    }
+
+    /// The bytes.
+    package var bytes: [UInt8] {
+        Self.fields(kind, [signF, signU], [agreeF, agreeU]) + proof.bytes
+    }
+
+    /// Verifies messages of `scope`.
+    package func signingKey(_ scope: KeyScope) -> SigningKey {
+        switch scope {
+        case .afterFirstUnlock: signF
+        case .whileUnlocked: signU
+        }
+    }
+
+    /// Receives the keys of `scope`.
+    package func agreementKey(_ scope: KeyScope) -> PublicKey {
+        switch scope {
+        case .afterFirstUnlock: agreeF
+        case .whileUnlocked: agreeU
+        }
+    }
+
+    private static func fields(
+        _ kind: Kind, _ signing: [SigningKey], _ agreement: [PublicKey]
+    ) -> [UInt8] {
+        [kind.rawValue] + signing.flatMap { $0.bytes } + agreement.flatMap { $0.bytes }
+    }
+
+    private static func id(
+        _ circle: CircleID, _ signing: [SigningKey], _ agreement: [PublicKey]
+    ) -> DeviceID {
+        let digest = UnkeyedHash.digest(.syncDevice) { hash in
+            hash.append(circle.bytes)
+            for key in signing { hash.append(key) }
+            for key in agreement { hash.append(key) }
+        }
+        return SyncHash(digest).half()
+    }
+}
+
+extension LogID {
+    /// A log of `device` that nobody has named before: `random` is new, and `foreign` are the
+    /// hashes of the messages that made it necessary, if any (docs/SYNC.md §5).
+    package init(of device: DeviceID, random: HedgeBytes, foreign: [SyncHash]) {
+        let digest = UnkeyedHash.digest(.syncLog) { hash in
+            hash.append(random)
+            hash.append(foreign.flatMap(\.bytes))
+        }
+        self.init(high: device.high, low: SyncHash(digest).first)
+    }
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// All entries of a circle's roster that this device has read, and which of them it accepts:
+/// docs/SYNC.md §6.
+///
+/// Two children of one entry begin two branches. `RosterForks.swift` chooses between them, in the
+/// same way on all devices. An entry is kept only if it follows a kept one by the rules.
+package struct Roster: Sendable {
+    /// What became of entries that were read together.
+    package struct Reading: Hashable, Sendable {
+        /// Entries that are kept now, and were not before.
+        package var added: [SyncHash] = []
+        /// Entries whose parent was not read yet.
+        package var waiting: [SyncHash] = []
+        /// Entries that break a rule, and which. They are not kept.
+        package var refused: [SyncHash: SyncError] = [:]
+    }
+
+    /// What a device is in the accepted branch.
+    package enum Membership: Hashable, Sendable {
+        /// A member.
+        case member(Member)
+        /// It has left: its logs count up to the messages that it names.
+        case left(RosterState.Leaver)
+        /// Not a member now.
+        case none
+    }
+
+    /// A kept entry.
+    struct Node: Sendable {
+        let entry: RosterEntry
+        let state: RosterState
+        var children: [SyncHash] = []
+        var number: UInt32 { entry.head.number }
+        var signer: DeviceID { entry.head.signer }
+        var parent: SyncHash { entry.head.parent }
+    }
+
+    /// How many siblings that lost are kept of each entry.
+    package static let maximalLostSiblings = 64
+
+    /// The circle.
+    package let circle: CircleID
+    /// The hash of the first entry.
+    let root: SyncHash
+    /// The kept entries by their hashes.
+    private(set) var nodes: [SyncHash: Node]
+    /// The entries of each id's first half that made it a member.
+    private var added: [UInt64: [SyncHash]] = [:]
+    /// The entries that messages of each device name.
+    private var named: [DeviceID: Set<SyncHash>] = [:]
+    /// Devices that a person here distrusts, each with the entry after which it forked.
+    private(set) var distrusted: [DeviceID: SyncHash] = [:]
+    /// The hash of the newest accepted entry.
+    package private(set) var acceptedHash: SyncHash
+    /// Branches that remove each other's authors, of which this device has accepted none: the
+    /// first entry of each. A person must say which device to distrust.
+    package private(set) var alarm: [SyncHash] = []
+
+    /// Begins with the first entry of `circle`.
+    ///
+    /// - Throws: ``SyncError``: as ``RosterState/init(founding:)``; `tampered`, `circle`, if it is
+    ///   the first entry of another circle.
+    package init(founding entry: RosterEntry, of circle: CircleID) throws(SyncError) {
+        let state = try RosterState(founding: entry)
+        guard state.circle == circle else {
+            throw SyncError(.tampered, .circle, in: .rosterEntry)
+        }
+        self.circle = circle
+        root = entry.hash
+        nodes = [root: Node(entry: entry, state: state)]
+        acceptedHash = root
+        if let founder = state.members.keys.first { added[founder.high] = [root] }
+    }
+
+    /// The members and keys after the newest accepted entry. Of a distrusted device nothing counts
+    /// any more: see ``membership(of:)``.
+    package var accepted: RosterState { node(acceptedHash).state }
+
+    /// Whether an entry was read: messages may name it.
+    package func contains(_ hash: SyncHash) -> Bool { nodes[hash] != nil }
+
+    /// A kept entry.
+    package func entry(_ hash: SyncHash) -> RosterEntry? { nodes[hash]?.entry }
+
+    /// What `device` is now. Only messages of members, and of devices that have left, are read.
+    package func membership(of device: DeviceID) -> Membership {
+        guard distrusted[device] == nil else { return .none }
+        if let seat = accepted.members[device] { return .member(seat.member) }
+        if let leaver = accepted.leavers[device] { return .left(leaver) }
+        return .none
+    }
+
+    /// Takes entries in, and then chooses the accepted branch anew.
+    ///
+    /// All entries that the store shows must come together. Otherwise the store could choose by
+    /// their order which of two branches this device accepts first, and stays with.
+    ///
+    /// The rules are those of ``RosterState/after(_:isUsed:)``; `backdated`; and `limit` for a
+    /// sibling that lost when there are 64 of them.
+    package mutating func add(_ entries: [RosterEntry]) -> Reading {
+        var reading = Reading()
+        for entry in entries.sorted(by: { $0.head.number < $1.head.number })
+        where nodes[entry.hash] == nil {
+            guard let parent = nodes[entry.head.parent] else {
+                reading.waiting.append(entry.hash)
+                continue
+            }
+            do throws(SyncError) {
+                insert(Node(entry: entry, state: try state(after: parent, entry)))
+                reading.added.append(entry.hash)
+            } catch {
+                reading.refused[entry.hash] = error
+            }
+        }
+        if !reading.added.isEmpty { decide() }
+        dropSurplus(of: &reading)
+        return reading
+    }
+
+    private func state(
+        after parent: Node, _ entry: RosterEntry
+    ) throws(SyncError) -> RosterState {
+        let state = try parent.state.after(entry) { device in
+            added[device.high, default: []].contains { isAncestor($0, of: parent.entry.hash) }
+        }
+        guard !isBackdated(entry) else {
+            throw SyncError(.invalid, .backdated, in: .rosterEntry)
+        }
+        return state
+    }
+
+    /// Takes note that a message of `device` names the entry `hash`, so that the device cannot
+    /// make entries later that look older than what it knew.
+    package mutating func note(_ hash: SyncHash, namedBy device: DeviceID) {
+        guard contains(hash) else { return }
+        named[device, default: []].insert(hash)
+    }
+
+    /// Distrusts a device since a fork that raised ``alarm``: what it signed after that is void
+    /// here, and it counts as removed.
+    package mutating func distrust(_ device: DeviceID) {
+        guard let fork = alarm.first.flatMap({ nodes[$0]?.parent }) else { return }
+        distrusted[device] = fork
+        decide()
+    }
+
+    /// Whether a distrusted device signed the entry after its fork.
+    func isVoid(_ node: Node) -> Bool {
+        guard let fork = distrusted[node.signer] else { return false }
+        return isAncestor(fork, of: node.parent)
+    }
+
+    private mutating func decide() {
+        let decision = RosterForks(self).decision
+        acceptedHash = decision.accepted
+        alarm = decision.alarm
+    }
+
+    private mutating func insert(_ node: Node) {
+        let hash = node.entry.hash
+        nodes[hash] = node
+        nodes[node.parent]?.children.append(hash)
+        if case .add(let member, _) = node.entry.operation {
+            added[member.id.high, default: []].append(hash)
+        }
+    }
+
+    /// Keeps at most 64 siblings that lost of each entry, the ones that were read first: so a flood
+    /// of entries pushes out nothing that came before it.
+    private mutating func dropSurplus(of reading: inout Reading) {
+        for hash in reading.added.reversed() {
+            guard let parent = nodes[hash]?.parent else { continue }
+            let lost = node(parent).children.filter { !isAncestor($0, of: acceptedHash) }
+            guard lost.count > Self.maximalLostSiblings, let dropped = lost.last else { continue }
+            remove(dropped)
+            if reading.added.contains(dropped) {
+                reading.refused[dropped] = SyncError(.invalid, .limit, in: .rosterEntry)
+            }
+        }
+        reading.added.removeAll { nodes[$0] == nil }
+    }
+
+    private mutating func remove(_ first: SyncHash) {
+        nodes[node(first).parent]?.children.removeAll { $0 == first }
+        var removed = [first]
+        while let hash = removed.popLast() {
+            guard let node = nodes.removeValue(forKey: hash) else { continue }
+            if case .add(let member, _) = node.entry.operation {
+                added[member.id.high]?.removeAll { $0 == hash }
+            }
+            removed += node.children
+        }
+    }
+
+    /// Whether the signer is not a member of the accepted branch, and knew a sibling of `entry` or
+    /// what follows one: then it made the entry after its removal.
+    private func isBackdated(_ entry: RosterEntry) -> Bool {
+        let signer = entry.head.signer
+        guard accepted.members[signer] == nil else { return false }
+        let known = named[signer, default: []]
+            .union(nodes.values.filter { $0.signer == signer }.map(\.parent))
+        return known.contains { hash in
+            hash != entry.head.parent && isAncestor(entry.head.parent, of: hash)
+        }
+    }
+}
+
+extension Roster {
+    /// The kept entry `hash`, which there must be.
+    func node(_ hash: SyncHash) -> Node {
+        guard let node = nodes[hash] else { preconditionFailure("an entry is kept") }
+        return node
+    }
+
+    /// Whether `ancestor` is `hash` or comes before it on its branch.
+    package func isAncestor(_ ancestor: SyncHash, of hash: SyncHash) -> Bool {
+        guard let first = nodes[ancestor], var node = nodes[hash] else { return false }
+        while node.number > first.number { node = self.node(node.parent) }
+        return node.entry.hash == ancestor
+    }
+
+    /// The entries from the first one to the accepted one.
+    package var acceptedPath: [RosterEntry] {
+        var path = [node(acceptedHash).entry]
+        while let parent = path.last?.head.parent, let node = nodes[parent] {
+            path.append(node.entry)
+        }
+        return path.reversed()
+    }
+
+    /// The commitments of the keys of each epoch in the accepted branch.
+    package var commitments: [UInt32: KeyCommitments] {
+        var commitments: [UInt32: KeyCommitments] = [:]
+        for entry in acceptedPath {
+            guard let wraps = entry.operation.wraps else { continue }
+            commitments[wraps.epoch] = wraps.commitments
+        }
+        return commitments
+    }
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainModel
+package import ValetSealing
+
+/// A change of a circle's members or keys, signed by a member: docs/SYNC.md §3.
+///
+/// The form is checked here; ``RosterState`` checks signer, signature and rules.
+package struct RosterEntry: Hashable, Sendable {
+    /// A log's last message, which a member names when it leaves.
+    package struct LastMessage: Hashable, Sendable {
+        /// The scope of the log.
+        package let scope: KeyScope
+        /// The message.
+        package let name: MessageName
+        /// The message's hash.
+        package let hash: SyncHash
+
+        /// The last message of a log.
+        package init(_ scope: KeyScope, _ name: MessageName, hash: SyncHash) {
+            self.scope = scope
+            self.name = name
+            self.hash = hash
+        }
+
+        /// The bytes in a roster entry.
+        var bytes: [UInt8] {
+            var bytes = [scope.rawValue] + name.log.bytes
+            bytes.append(bigEndian: name.number)
+            return bytes + hash.bytes
+        }
+    }
+
+    /// What the entry changes.
+    package enum Operation: Hashable, Sendable {
+        /// Founds a circle. The salt makes two circles of equal keys differ.
+        case create(salt: Digest, Member, Wraps)
+        /// Makes somebody a member, and gives it the keys of this epoch.
+        case add(Member, Wraps)
+        /// Removes members, and gives the others new keys.
+        case remove([DeviceID], Wraps, FormerKeys)
+        /// Takes away the signer, whose messages up to these count.
+        case leave([LastMessage])
+        /// Gives all members new keys.
+        case rotate(Wraps, FormerKeys)
+
+        fileprivate var number: UInt8 {
+            switch self {
+            case .create: 1
+            case .add: 2
+            case .remove: 3
+            case .leave: 4
+            case .rotate: 5
+            }
+        }
+
+        /// The keys that the entry hands out.
+        package var wraps: Wraps? {
+            switch self {
+            case .create(_, _, let wraps), .add(_, let wraps), .remove(_, let wraps, _),
+                .rotate(let wraps, _):
+                wraps
+            case .leave: nil
+            }
+        }
+    }
+
+    /// The highest number of an entry.
+    package static let maximalNumber: UInt32 = 4096
+    /// The most bytes of a body.
+    package static let maximalBodyByteCount = 65_536
+    private static let magic = Array("VALETRST".utf8)
+    private static let version: UInt16 = 1
+    private static let maximalByteCount =
+        8 + 2 + 16 + 4 + 32 + 8 + 16 + 1 + 4 + maximalBodyByteCount + 64
+
+    /// The fields before the operation.
+    package struct Head: Hashable, Sendable {
+        /// The circle; zero in the first entry.
+        package let circle: CircleID
+        /// The number; 1 for the first entry.
+        package let number: UInt32
+        /// The hash of the entry before; zero for the first.
+        package let parent: SyncHash
+        /// When it was made: milliseconds since 1970.
+        package let milliseconds: UInt64
+        /// The member that signed it.
+        package let signer: DeviceID
+
+        /// Puts the fields together.
+        package init(
+            circle: CircleID, number: UInt32, parent: SyncHash, milliseconds: UInt64,
+            signer: DeviceID
+        ) {
+            self.circle = circle
+            self.number = number
+            self.parent = parent
+            self.milliseconds = milliseconds
+            self.signer = signer
+        }
+
+        /// The head of a circle's first entry, which its founder signs.
+        package static func founding(milliseconds: UInt64, signer: DeviceID) -> Head {
+            Head(
+                circle: .zero, number: 1, parent: .zero, milliseconds: milliseconds,
+                signer: signer)
+        }
+
+        /// Where the boxes of the entry belong.
+        package var place: Wraps.Place { Wraps.Place(circle, parent: parent) }
+    }
+
+    /// The fields before the operation.
+    package let head: Head
+    /// What it changes.
+    package let operation: Operation
+    /// What names it.
+    package let hash: SyncHash
+    /// What the store keeps.
+    package let bytes: [UInt8]
+    private let signature: Signature
+
+    /// Makes an entry and signs it.
+    package init(
+        _ head: Head, _ operation: Operation, signedBy pair: borrowing SigningPair
+    ) {
+        self.head = head
+        self.operation = operation
+        let body = operation.body
+        var bytes = Self.magic
+        bytes.append(bigEndian: Self.version)
+        bytes += head.circle.bytes
+        bytes.append(bigEndian: head.number)
+        bytes += head.parent.bytes
+        bytes.append(bigEndian: head.milliseconds)
+        bytes += head.signer.bytes
+        bytes.append(operation.number)
+        bytes.append(bigEndian: UInt32(body.count))
+        bytes += body
+        hash = Self.hash(bytes.span)
+        signature = pair.signature(.syncRoster, of: hash.bytes.span)
+        self.bytes = bytes + signature.bytes
+    }
+
+    /// Whether `member` signed the entry.
+    func isSigned(by member: Member) -> Bool {
+        signature.isValid(.syncRoster, of: hash.bytes.span, by: member.signU)
+    }
+
+    private static func hash(_ bytes: Span<UInt8>) -> SyncHash {
+        SyncHash(UnkeyedHash.digest(.syncRoster) { $0.append(bytes) })
+    }
+
+    /// Reads an entry. Anyone may have made it.
+    ///
+    /// - Throws: ``SyncError``: `malformed`; `newer` for a later version; `tampered` for a new
+    ///   member with a wrong proof or unfit keys.
+    package init(parsing bytes: [UInt8]) throws(SyncError) {
+        guard bytes.count <= Self.maximalByteCount else {
+            throw SyncError(.malformed, .limit, in: .rosterEntry)
+        }
+        var reader = ByteReader(bytes, malformed: SyncError(.malformed, .form, in: .rosterEntry))
+        guard try reader.bytes(8) == Self.magic else {
+            throw SyncError(.malformed, .magic, in: .rosterEntry)
+        }
+        let version = try reader.integer(UInt16.self)
+        guard version == Self.version else {
+            throw SyncError(version == 0 ? .malformed : .newer, .version, in: .rosterEntry)
+        }
+        head = Head(
+            circle: try CircleID(from: &reader), number: try reader.integer(),
+            parent: try SyncHash(from: &reader), milliseconds: try reader.integer(),
+            signer: try DeviceID(from: &reader))
+        let operationNumber = try reader.integer(UInt8.self)
+        let bodyByteCount = try reader.integer(UInt32.self)
+        guard bodyByteCount <= Self.maximalBodyByteCount else {
+            throw SyncError(.malformed, .limit, in: .rosterEntry)
+        }
+        var body = ByteReader(try reader.bytes(Int(bodyByteCount)), malformed: reader.malformed)
+        operation = try Operation(operationNumber, from: &body, head)
+        guard body.isAtEnd else { throw reader.malformed }
+        signature = try reader.fixedBytes()
+        guard reader.isAtEnd else { throw reader.malformed }
+        hash = Self.hash(bytes.span.extracting(droppingLast: Signature.byteCount))
+        self.bytes = bytes
+        try checkHead()
+    }
+
+    /// Only the first entry has no parent and no circle, because its hash names the circle.
+    private func checkHead() throws(SyncError) {
+        if case .create = operation {
+            guard head.number == 1, head.parent == .zero else {
+                throw SyncError(.malformed, .parent, in: .rosterEntry)
+            }
+            guard head.circle == .zero else {
+                throw SyncError(.malformed, .circle, in: .rosterEntry)
+            }
+        } else {
+            guard head.number > 1, head.number <= Self.maximalNumber, head.parent != .zero else {
+                throw SyncError(.malformed, .parent, in: .rosterEntry)
+            }
+            guard head.circle != .zero else {
+                throw SyncError(.malformed, .circle, in: .rosterEntry)
+            }
+        }
+    }
+}
+
+extension RosterEntry.Operation {
+    fileprivate var body: [UInt8] {
+        switch self {
+        case .create(let salt, let member, let wraps):
+            return salt.bytes + member.bytes + wraps.bytes
+        case .add(let member, let wraps): return member.bytes + wraps.bytes
+        case .remove(let devices, let wraps, let former):
+            return [UInt8(devices.count)] + devices.sorted().flatMap(\.bytes) + wraps.bytes
+                + former.bytes
+        case .leave(let last):
+            let messages = last.map(\.bytes).sorted { $0.lexicographicallyPrecedes($1) }
+            return [UInt8(messages.count)] + messages.flatMap(\.self)
+        case .rotate(let wraps, let former): return wraps.bytes + former.bytes
+        }
+    }
+
+    fileprivate init(
+        _ number: UInt8, from body: inout ByteReader<SyncError>, _ head: RosterEntry.Head
+    ) throws(SyncError) {
+        switch number {
+        case 1:
+            self = .create(
+                salt: try body.fixedBytes(), try Member(from: &body, circle: .zero),
+                try Wraps(from: &body))
+        case 2:
+            self = .add(try Member(from: &body, circle: head.circle), try Wraps(from: &body))
+        case 3:
+            let devices = try Self.devices(from: &body)
+            self = .remove(devices, try Wraps(from: &body), try FormerKeys(from: &body))
+        case 4: self = .leave(try Self.lastMessages(from: &body, of: head.signer))
+        case 5: self = .rotate(try Wraps(from: &body), try FormerKeys(from: &body))
+        default: throw SyncError(.malformed, .operation, in: .rosterEntry)
+        }
+    }
+
+    private static func devices(
+        from body: inout ByteReader<SyncError>
+    ) throws(SyncError) -> [DeviceID] {
+        let count = try body.integer(UInt8.self)
+        guard count > 0, count <= Wraps.maximalMemberCount else {
+            throw SyncError(.malformed, .limit, in: .rosterEntry)
+        }
+        var devices: [DeviceID] = []
+        for _ in 0..<count {
+            let device = try DeviceID(from: &body)
+            guard devices.last.map({ $0 < device }) ?? true else {
+                throw SyncError(.malformed, .order, in: .rosterEntry)
+            }
+            devices.append(device)
+        }
+        return devices
+    }
+
+    private static func lastMessages(
+        from body: inout ByteReader<SyncError>, of signer: DeviceID
+    ) throws(SyncError) -> [RosterEntry.LastMessage] {
+        var messages: [RosterEntry.LastMessage] = []
+        for _ in 0..<(try body.integer(UInt8.self)) {
+            guard let scope = KeyScope(rawValue: try body.integer()) else {
+                throw SyncError(.malformed, .scope, in: .rosterEntry)
+            }
+            let name = MessageName(log: try LogID(from: &body), number: try body.integer())
+            let message = RosterEntry.LastMessage(
+                scope, name, hash: try SyncHash(from: &body))
+            guard name.number > 0 else { throw SyncError(.malformed, .number, in: .rosterEntry) }
+            guard name.log.belongs(to: signer) else {
+                throw SyncError(.malformed, .log, in: .rosterEntry)
+            }
+            // Rising by scope and log alone, so that no log stands twice.
+            if let last = messages.last {
+                guard
+                    (last.scope.rawValue, last.name.log) < (scope.rawValue, name.log)
+                else { throw SyncError(.malformed, .order, in: .rosterEntry) }
+            }
+            messages.append(message)
+        }
+        return messages
+    }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetSealing
+
+/// Why bytes of a circle were refused: the error of the module.
+package struct SyncError: Error, Hashable, Sendable {
+    /// What the caller should do about it.
+    package enum Code: Hashable, Sendable {
+        /// Bytes of another form, which may be half written: count them and leave them.
+        case malformed
+        /// Signed bytes of a later version: wait for a newer program.
+        case newer
+        /// The signature, the hash or the seal does not fit: count them and leave them.
+        case tampered
+        /// The author signed what breaks a rule: read its log no further, and name the author.
+        case invalid
+        /// The bytes were made for another key than the given one.
+        case wrongKey
+    }
+
+    /// What was refused.
+    package enum Subject: String, Hashable, Sendable {
+        case message, batch, base, part, record, rosterEntry = "roster entry", member
+        case circleKey = "circle key", mail, invitation, name
+    }
+
+    /// Which rule of docs/SYNC.md was broken.
+    package enum Rule: String, Hashable, Sendable {
+        case form = "cut short, or bytes left over"
+        case magic = "not its first bytes"
+        case version = "its version"
+        case limit = "more than the limit"
+        case padding = "not padded"
+        case order = "a list that does not rise strictly"
+        case scope = "an unknown scope, or one that does not fit"
+        case number = "a number of 0"
+        case log = "a log of another device"
+        case table = "a table without the author's log, or with another hash of it"
+        case position = "a number with the hash of another"
+        case reads = "reads no version"
+        case dot = "a dot that is not in the table, or above it"
+        case tag = "the tag of another record"
+        case time = "a time above the greatest"
+        case protection = "a protection class of the other scope"
+        case content = "not an item that may travel"
+        case moved = "more attributes than a moved item has"
+        case own = "not the author's own messages"
+        case count = "another number of dots"
+        case signature = "not signed by its author"
+        case seal = "not sealed so"
+        case hash = "another hash"
+        case commitment = "not the key that the roster commits to"
+        case agreement = "a key that agrees on nothing"
+        case circle = "of another circle"
+        case parent = "not the entry after its parent"
+        case signer = "signed by no member of its parent"
+        case operation = "an unknown operation"
+        case members = "not the right members"
+        case returning = "an id that was used before"
+        case epoch = "not the right epoch"
+        case backdated = "older than what its signer knew"
+        case step = "not a mail of this step"
+        case answer = "neither yes nor no"
+        case ended = "another mail of the same step"
+        case character = "not the characters of an invitation"
+    }
+
+    /// What went wrong.
+    package let code: Code
+    /// What was refused.
+    package let subject: Subject
+    /// The rule that was broken.
+    package let rule: Rule
+
+    /// Makes an error.
+    package init(_ code: Code, _ rule: Rule, in subject: Subject) {
+        self.code = code
+        self.rule = rule
+        self.subject = subject
+    }
+
+    /// The error for sealed bytes that do not open.
+    init(_ error: SealingError, _ code: Code, in subject: Subject) {
+        switch error.code {
+        case .wrongKey: self.init(.wrongKey, .seal, in: subject)
+        case .tampered, .malformed, .unsupported, .outOfMemory: self.init(code, .seal, in: subject)
+        }
+    }
+}
+
+extension SyncError: CustomStringConvertible {
+    /// What was refused and why, in lower case and without a full stop.
+    package var description: String { "\(subject.rawValue): \(rule.rawValue)" }
+}
