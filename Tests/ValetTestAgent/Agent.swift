@@ -79,7 +79,6 @@ import ValetSecretMemory
         case "threads": return Worker.crowd(name: words[0], threadCount: 4, count: words[1])
         case "writes": return try Steady.write(words[0], until: words[1])
         case "reads": return try Steady.read(words[0], until: words[1])
-        case "registers": try Registers.run(words)
         case "history": try History.record(words)
         case "background": Background.start(prefix: words[0])
         case "fork": Forking.start(prefix: words[0])

@@ -20,16 +20,20 @@ struct Sharing {
 
     private let name: String
     private let keys: [String]
+    private let readCount: Int
     private let log: FileHandle
     private var count = 0
 
-    /// `THREADS SECONDS PATH`: runs so many threads for so many seconds, each with a record,
-    /// `PATH.0` and so on.
+    /// `THREADS SECONDS PATH READS`: runs so many threads for so many seconds, each with a record,
+    /// `PATH.0` and so on. On average, a thread makes READS reads for three writes.
     static func record(_ words: [String]) throws {
-        guard words.count == 3, let threadCount = Int(words[0]), let seconds = Double(words[1])
+        guard words.count == 4, let threadCount = Int(words[0]), let seconds = Double(words[1]),
+            let readCount = Int(words[3])
         else { throw WrongUse() }
         let path = words[2]
-        let sharing = try (0..<threadCount).map { try Sharing(thread: $0, path) }
+        let sharing = try (0..<threadCount).map {
+            try Sharing(thread: $0, path, readCount: readCount)
+        }
         let end = DispatchTime.now() + seconds
         let group = DispatchGroup()
         for one in sharing {
@@ -44,7 +48,8 @@ struct Sharing {
         group.wait()
     }
 
-    private init(thread: Int, _ path: String) throws {
+    private init(thread: Int, _ path: String, readCount: Int) throws {
+        self.readCount = readCount
         name = "\(getpid())-\(thread)"
         let first = thread % Self.groupCount * Self.keysPerGroup
         keys = (first..<first + Self.keysPerGroup).map { "shared-\($0)" }
@@ -57,7 +62,7 @@ struct Sharing {
     private mutating func step() {
         count += 1
         let key = keys[Int.random(in: keys.indices)]
-        switch Int.random(in: 0..<5) {
+        switch Int.random(in: 0..<3 + readCount) {
         case 0, 1:
             let value = "\(name)-\(count)"
             note("set", key, value) {

@@ -218,18 +218,23 @@ def little_memory(world):
     world.fill("a")
     value = b"v" * (16 << 20)
     world.set("large", value)
-    failures = {"set": 0, "get": 0}
+    failures, roomy = {"set": 0, "get": 0}, 0
     for mebibytes in range(40, 400, 12):
+        # More memory shows nothing new once everything has succeeded twice.
+        if roomy == 2 and not world.is_thorough:
+            break
         prefix = ("prlimit", f"--as={mebibytes << 20}")
         # With less memory than a small value needs, the program itself cannot start.
         if world.run("get", "a", prefix=prefix).code != 0:
             continue
+        roomy += 1
         for words in (("set", "other"), ("get", "large")):
             outcome = world.run(*words, input=value if words[0] == "set" else b"", prefix=prefix)
             if outcome.code != 0:
                 expect(outcome.code == 1 and "memory" in outcome.err,
                        f"{words} in {mebibytes} MiB:", outcome)
                 failures[words[0]] += 1
+                roomy = 0
     world.check("a")
     expect(world.get("large") == value.decode(), "large")
     expect(failures["set"] > 0 and failures["get"] > 0, "never tight:", failures)
@@ -490,12 +495,12 @@ def wrong_owner(world):
     for name in ENTRIES:
         path = os.path.join(world.home, name).rstrip("/")
         os.chown(path, 12345, -1)
-        refused(world, name, "run as user 12345", never="chown")
+        refused(world, name, "run as user 12345")
         os.chown(path, 0, -1)
     world.check("a")
 
 
-def refused(world, name, *hints, never="take over"):
+def refused(world, name, *hints):
     before = world.contents()
     verbs = [["set", "a"], ["set", "b"], ["remove", "a", "--yes"], ["doctor"]]
     # A reader does not need the lock.
@@ -506,7 +511,7 @@ def refused(world, name, *hints, never="take over"):
         code = 1 if verb == ["doctor"] else 77
         expect(outcome.code == code, f"{name or 'folder'}: {verb}:", outcome, words)
         expect(any(hint in words for hint in hints), f"{name}: {verb}: no {hints}:", words)
-        expect(never not in words, f"{name}: {verb}:", words)
+        expect("chown" not in words, f"{name}: {verb}:", words)
     expect(world.contents() == before, f"{name}: something was written")
 
 

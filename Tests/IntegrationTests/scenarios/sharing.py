@@ -5,6 +5,7 @@ every answer, whichever writes share a commit, fail or are killed (decision 59).
 import collections
 import glob
 import random
+import re
 import signal
 import time
 
@@ -122,7 +123,7 @@ def threads(world):
     """Some order explains what sixteen threads read while they set and remove the same items."""
     seconds = 60 if world.is_thorough else 2
     agent = world.agent()
-    agent.tell(f"sharing 16 {seconds} {world.folder}/calls")
+    agent.tell(f"sharing 16 {seconds} {world.folder}/calls 2")
     expect(agent.answer(seconds + 60) == "ok ", "the threads did not end")
     agent.end()
     calls = recorded(f"{world.folder}/calls")
@@ -134,13 +135,17 @@ def threads(world):
 
 @scenario(script=CRASH_TEST)
 def killed(world):
-    """A kill of a process whose threads share commits loses no acknowledged write."""
-    end = time.monotonic() + (180 if world.is_thorough else 5)
+    """A kill of a process whose threads share commits loses no acknowledged write.
+
+    No read is stale either, whether or not it makes a system call."""
+    end = time.monotonic() + (180 if world.is_thorough else 6)
     running, calls, count = {}, [], 0
     while time.monotonic() < end or running:
-        while len(running) < 3 and time.monotonic() < end:
+        while len(running) < 4 and time.monotonic() < end:
             agent = world.agent()
-            agent.tell(f"sharing 8 1000 {world.folder}/calls-{count}")
+            # Every other process reads for the most part: most of its reads make no system call.
+            threads, reads = (8, 2) if count % 2 else (3, 60)
+            agent.tell(f"sharing {threads} 1000 {world.folder}/calls-{count} {reads}")
             running[f"{world.folder}/calls-{count}"] = agent
             count += 1
         time.sleep(random.uniform(0.05, 0.5))
@@ -152,6 +157,7 @@ def killed(world):
         calls += recorded(path, time.monotonic_ns())
     errors = {each.answer for each in calls if each.answer.startswith("error")}
     expect(not errors, "calls failed:", errors)
+    expect(sum(each.verb == "get" for each in calls) > 10_000, "too few reads:", len(calls))
     last_look(world, calls)
     verify(calls)
     report(calls)
@@ -167,7 +173,7 @@ def failing(world):
         "strace", "-f", "-o", "/dev/null", "-e", "trace=fdatasync",
         "-e", "inject=fdatasync:error=EIO:when=2+3"))
     seconds = 30 if world.is_thorough else 3
-    agent.tell(f"sharing 16 {seconds} {log}")
+    agent.tell(f"sharing 16 {seconds} {log} 2")
     expect(agent.answer(seconds + 60) == "ok ", "the threads did not end")
     agent.end()
     calls = recorded(log)
@@ -206,3 +212,30 @@ def checker(_):
         except Failure:
             continue
         raise Failure(f"accepted {calls}")
+
+
+@scenario
+def silent_reads(world):
+    """A read of an item that was read before makes no system call, until something is written."""
+    need("strace")
+    writer = world.agent()
+    writer.do("set key first")
+    trace = f"{world.folder}/trace"
+    reader = world.agent(prefix=("strace", "-f", "-o", trace))
+    expect(reader.do("get key") == "first", "another value")
+
+    def counted(line):
+        before = len(open(trace).readlines())
+        reader.do(line)
+        return len(open(trace).readlines()) - before
+
+    counted("gets 10 key")
+    # Ten times a second a read looks where the path leads. The rest is the command's own.
+    few, many = counted("gets 10 key"), counted("gets 50000 key")
+    expect(many < few + 300, f"{few} system calls for 10 reads, and {many} for 50,000")
+    writer.do("set key second")
+    expect(reader.do("get key") == "second", "a stale value")
+    reader.end()
+    writer.end()
+    text = open(trace).read()
+    expect(len(re.findall(r"F_RDLCK", text)) < 100, "reads take locks")
