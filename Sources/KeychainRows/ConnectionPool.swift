@@ -139,8 +139,12 @@ package final class ConnectionPool: Sendable {
         guard !directory.isReadOnly else {
             throw SystemError(.readOnly, during: "write", path: directory.path)
         }
+        // The lock was given in a folder that is in its place; the database is looked at here.
         let held = try lock.acquire(before: deadline)
-        try checkPlace()
+        guard try directory.contains(KeychainFile.database, as: identity) else {
+            lastLook.store(.min, ordering: .relaxed)
+            throw replacement
+        }
         return held
     }
 

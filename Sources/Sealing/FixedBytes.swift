@@ -5,15 +5,16 @@ internal import ValetSecretMemory
 /// A fixed number of bytes that are not secret. `Name` makes each kind a distinct type.
 ///
 /// `==` takes constant time.
-package struct FixedBytes<let byteCount: Int, Name>: Sendable {
+public struct FixedBytes<let byteCount: Int, Name>: Sendable {
     // Stored in place: an array would cost an allocation each, and a call makes many of them.
     @usableFromInline var storage: InlineArray<byteCount, UInt8>
 
-    // Inlined, like everything that runs for each row: in another module a generic function would
-    // look up its type's metadata each time.
+    // What runs for each row is inlined, because a generic function that is called from another
+    // module looks up its type's metadata each time. It has to be public for that: the compiler
+    // (6.3) does not inline a `package` function into another module.
     /// Takes `bytes`.
     @inlinable @inline(__always)
-    package init(_ bytes: InlineArray<byteCount, UInt8>) {
+    public init(_ bytes: InlineArray<byteCount, UInt8>) {
         storage = bytes
     }
 
@@ -35,7 +36,7 @@ package struct FixedBytes<let byteCount: Int, Name>: Sendable {
     }
 
     /// A copy of the bytes.
-    package var bytes: [UInt8] { [UInt8](copying: storage.span) }
+    @inlinable public var bytes: [UInt8] { [UInt8](copying: storage.span) }
 
     /// Calls `body` to fill in the bytes, which start as zeros.
     init<E>(initializingWith body: (inout MutableSpan<UInt8>) throws(E) -> Void) throws(E) {
@@ -51,7 +52,7 @@ package struct FixedBytes<let byteCount: Int, Name>: Sendable {
 
     /// Lends the bytes to `body`.
     @inlinable @inline(__always)
-    package func withBytes<R: ~Copyable, E>(
+    public func withBytes<R: ~Copyable, E>(
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
         try body(storage.span)
@@ -59,18 +60,27 @@ package struct FixedBytes<let byteCount: Int, Name>: Sendable {
 }
 
 extension FixedBytes: Hashable {
-    package static func == (left: Self, right: Self) -> Bool {
+    /// Compares the bytes in a time that does not depend on them.
+    @inlinable
+    public static func == (left: Self, right: Self) -> Bool {
         Sodium.isEqual(left.storage.span, right.storage.span)
     }
 
-    package func hash(into hasher: inout Hasher) {
-        for index in storage.indices { hasher.combine(storage[index]) }
+    /// Hashes the bytes.
+    @inlinable
+    public func hash(into hasher: inout Hasher) {
+        var word: UInt64 = 0
+        for index in storage.indices {
+            word = word << 8 | UInt64(storage[index])
+            if index % 8 == 7 { hasher.combine(word) }
+        }
+        if byteCount % 8 != 0 { hasher.combine(word) }
     }
 }
 
 extension FixedBytes: CustomStringConvertible {
     /// The bytes as lower-case hexadecimal digits.
-    package var description: String {
+    public var description: String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
         for byte in bytes { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
@@ -112,37 +122,37 @@ package typealias BootID = FixedBytes<16, BytesName.BootID>
 package typealias SharingID = FixedBytes<16, BytesName.SharingID>
 
 /// The names that distinguish kinds of ``FixedBytes`` of the same length.
-package enum BytesName {
+public enum BytesName {
     /// For ``LockMark``.
-    package enum LockMark {}
+    public enum LockMark {}
     /// For ``BootID``.
-    package enum BootID {}
+    public enum BootID {}
     /// For ``SharingID``.
-    package enum SharingID {}
+    public enum SharingID {}
     /// For ``KeyID``.
-    package enum KeyID {}
+    public enum KeyID {}
     /// For ``KeychainID``.
-    package enum KeychainID {}
+    public enum KeychainID {}
     /// For ``Digest``.
-    package enum Digest {}
+    public enum Digest {}
     /// For ``IndexHash``.
-    package enum IndexHash {}
+    public enum IndexHash {}
     /// For ``PublicKey``.
-    package enum PublicKey {}
+    public enum PublicKey {}
     /// For ``Nonce``.
-    package enum Nonce {}
+    public enum Nonce {}
     /// For ``RowNonce``.
-    package enum RowNonce {}
+    public enum RowNonce {}
     /// For ``Salt``.
-    package enum Salt {}
+    public enum Salt {}
     /// For ``StreamHeader``.
-    package enum StreamHeader {}
+    public enum StreamHeader {}
     /// For ``SigningKey``.
-    package enum SigningKey {}
+    public enum SigningKey {}
     /// For ``Signature``.
-    package enum Signature {}
+    public enum Signature {}
     /// For ``HedgeBytes``.
-    package enum HedgeBytes {}
+    public enum HedgeBytes {}
 }
 
 extension IndexHash {

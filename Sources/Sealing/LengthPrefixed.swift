@@ -4,7 +4,7 @@
 /// bytes. Two different sequences never give the same bytes.
 ///
 /// Format: docs/FORMAT.md §1.
-package protocol PartAppending: ~Copyable {
+public protocol PartAppending: ~Copyable {
     /// Appends `LP(part)`.
     mutating func append(_ part: Span<UInt8>)
 }
@@ -12,35 +12,35 @@ package protocol PartAppending: ~Copyable {
 extension PartAppending where Self: ~Copyable {
     /// Appends `LP` of the bytes.
     @inlinable @inline(__always)
-    package mutating func append(_ part: [UInt8]) { append(part.span) }
+    public mutating func append(_ part: [UInt8]) { append(part.span) }
 
     /// Appends `LP` of the text in UTF-8, as it is: nothing is normalised.
     @inlinable @inline(__always)
-    package mutating func append(_ part: String) { append(part.utf8.span) }
+    public mutating func append(_ part: String) { append(part.utf8.span) }
 
     /// Appends `LP` of the bytes.
     @inlinable @inline(__always)
-    package mutating func append<let count: Int, Name>(_ part: FixedBytes<count, Name>) {
+    public mutating func append<let count: Int, Name>(_ part: FixedBytes<count, Name>) {
         part.withBytes { bytes in append(bytes) }
     }
 
     /// Appends `LP` of the number in 8 bytes, big endian.
     @inlinable @inline(__always)
-    package mutating func append(_ part: UInt64) {
+    public mutating func append(_ part: UInt64) {
         let bytes = InlineArray<8, UInt8> { UInt8(truncatingIfNeeded: part >> UInt64(56 - 8 * $0)) }
         append(bytes.span)
     }
 
     /// Appends `LP` of the number in 4 bytes, big endian.
     @inlinable @inline(__always)
-    package mutating func append(_ part: UInt32) {
+    public mutating func append(_ part: UInt32) {
         let bytes = InlineArray<4, UInt8> { UInt8(truncatingIfNeeded: part >> UInt32(24 - 8 * $0)) }
         append(bytes.span)
     }
 
     /// Appends `LP` of the one byte.
     @inlinable @inline(__always)
-    package mutating func append(_ part: UInt8) {
+    public mutating func append(_ part: UInt8) {
         let bytes: InlineArray<1, UInt8> = [part]
         append(bytes.span)
     }
@@ -130,7 +130,7 @@ package struct LengthPrefixed: PartAppending, Sendable {
 /// different sequences of fields never give the same bytes, without a length before each.
 ///
 /// Format: docs/FORMAT.md §5.2.
-package struct FixedFields: Sendable {
+public struct FixedFields: Sendable {
     private var buffer: [UInt8]
     private var byteCount = 0
 
@@ -158,14 +158,14 @@ package struct FixedFields: Sendable {
     }
 
     /// Appends the bytes.
-    package mutating func append(_ field: Span<UInt8>) {
+    public mutating func append(_ field: Span<UInt8>) {
         buffer.write(field, at: byteCount)
         byteCount += field.count
     }
 
     /// Appends the bytes.
     @inlinable @inline(__always)
-    package mutating func append<let count: Int, Name>(_ field: FixedBytes<count, Name>) {
+    public mutating func append<let count: Int, Name>(_ field: FixedBytes<count, Name>) {
         field.withBytes { bytes in append(bytes) }
     }
 

@@ -6,13 +6,13 @@ internal import ValetSecretMemory
 /// Safe calls of libsodium. This is the only file of the module that names it or uses a pointer.
 ///
 /// `SecretMemory` initialises libsodium, and every key was made there first.
-enum Sodium {
+@usableFromInline enum Sodium {
     static let tagByteCount = Int(crypto_aead_xchacha20poly1305_ietf_ABYTES)
     static let nonceByteCount = Int(crypto_aead_xchacha20poly1305_ietf_NPUBBYTES)
     private static let hashStateByteCount = crypto_generichash_statebytes()
 
     /// Tells whether both hold the same bytes, in a time that depends on their number alone.
-    static func isEqual(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
+    @usableFromInline static func isEqual(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
         guard left.count == right.count else { return false }
         return unsafe lend(left, right) { left, right in
             unsafe sodium_memcmp(left.start, right.start, left.count) == 0
@@ -315,7 +315,7 @@ func lend<R>(_ span: inout MutableSpan<UInt8>, _ body: (MutableLent) -> R) -> R 
 
 extension [UInt8] {
     /// Copies `bytes`.
-    init(copying bytes: Span<UInt8>) {
+    @usableFromInline init(copying bytes: Span<UInt8>) {
         self = unsafe bytes.withUnsafeBufferPointer { bytes in unsafe Array(bytes) }
     }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import ValetSecretMemory
+public import ValetSecretMemory
 
 /// A secret key of 256 bits with one purpose.
-package struct SymmetricKey<P: KeyPurpose>: ~Copyable, Sendable {
+public struct SymmetricKey<P: KeyPurpose>: ~Copyable, Sendable {
     /// 32, for every purpose.
-    @inlinable package static var byteCount: Int { 32 }
+    @inlinable public static var byteCount: Int { 32 }
 
     @usableFromInline let secret: SecretBytes
 
@@ -41,7 +41,7 @@ package struct SymmetricKey<P: KeyPurpose>: ~Copyable, Sendable {
 
     /// Lends the 32 bytes to `body`.
     @inlinable @inline(__always)
-    package borrowing func withBytes<R: ~Copyable, E>(
+    public borrowing func withBytes<R: ~Copyable, E>(
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
         try secret.withBytes(body)
@@ -67,7 +67,7 @@ package struct SymmetricKey<P: KeyPurpose>: ~Copyable, Sendable {
 }
 
 /// What a key is for: the type parameter of ``SymmetricKey``.
-package protocol KeyPurpose {}
+public protocol KeyPurpose {}
 
 /// A key that other keys and hashes are made from; it opens nothing itself.
 ///

@@ -2,6 +2,8 @@
 
 internal import ValetCSodium
 
+// `SecretBytes` is public because some of it is inlined: see `FixedBytes` in the module Sealing.
+
 /// Secret bytes: the only type that carries them.
 ///
 /// Up to 4 KiB are in the guarded arena, a part of which is reserved for keys. Larger secrets, and
@@ -10,11 +12,10 @@ internal import ValetCSodium
 /// no text, so that secrets do not spread by accident; closures borrow the bytes.
 ///
 /// An allocation with its release costs about 30 ns.
-// Sendable because the memory has one owner, and is changed only through exclusive access to it.
-@safe package struct SecretBytes: ~Copyable, @unchecked Sendable {
+@safe public struct SecretBytes: ~Copyable {
     @usableFromInline let start: UnsafeMutablePointer<UInt8>
     /// The number of bytes.
-    package let byteCount: Int
+    public let byteCount: Int
 
     /// Makes `byteCount` zero bytes.
     package init(byteCount: Int, for use: SecretUse = .values) {
@@ -58,7 +59,6 @@ internal import ValetCSodium
     /// Makes `byteCount` zero bytes and calls `body` to fill them in.
     ///
     /// - Throws: The error of `body`; the bytes are wiped then.
-    @inlinable @inline(__always)
     package init<E>(
         byteCount: Int, for use: SecretUse = .values,
         initializingWith body: (inout MutableSpan<UInt8>) throws(E) -> Void
@@ -81,7 +81,7 @@ internal import ValetCSodium
 
     /// Lends the bytes to `body`.
     @inlinable @inline(__always)
-    package borrowing func withBytes<R: ~Copyable, E>(
+    public borrowing func withBytes<R: ~Copyable, E>(
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
         let span = unsafe Span(_unsafeStart: UnsafePointer(start), count: byteCount)
@@ -90,7 +90,7 @@ internal import ValetCSodium
 
     /// Lends the bytes to `body`, which may change them.
     @inlinable @inline(__always)
-    package mutating func withMutableBytes<R: ~Copyable, E>(
+    public mutating func withMutableBytes<R: ~Copyable, E>(
         _ body: (inout MutableSpan<UInt8>) throws(E) -> R
     ) throws(E) -> R {
         var span = unsafe MutableSpan(_unsafeStart: start, count: byteCount)
@@ -115,6 +115,9 @@ internal import ValetCSodium
     }
 }
 
+// Sendable because the memory has one owner, and is changed only through exclusive access to it.
+extension SecretBytes: @unchecked Sendable {}
+
 /// What secret bytes are for, which decides where in guarded memory they fit.
 package enum SecretUse: Sendable {
     /// Keys and what derives them, up to 1 KiB: they have reserved room, however many values there
@@ -125,9 +128,9 @@ package enum SecretUse: Sendable {
 }
 
 /// Immutable secret bytes with several owners; wiped with the last owner.
-package final class SecretValue: Sendable {
+public final class SecretValue: Sendable {
     /// The number of bytes, without the padding that may follow them.
-    package let byteCount: Int
+    public let byteCount: Int
     @usableFromInline let storage: SecretBytes
 
     /// Takes over all of `bytes`.
@@ -151,7 +154,7 @@ package final class SecretValue: Sendable {
 
     /// Lends the bytes, without padding, to `body`.
     @inlinable @inline(__always)
-    package func withBytes<R: ~Copyable, E>(
+    public func withBytes<R: ~Copyable, E>(
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
         let count = byteCount

@@ -12,15 +12,53 @@ package struct FileIdentity: Hashable, Sendable {
     /// The size.
     package let byteCount: Int64
 
-    init(_ status: stat) {
-        device = UInt64(status.st_dev)
-        inode = UInt64(status.st_ino)
-        byteCount = Int64(status.st_size)
-    }
-
     /// Whether both are the same file, whatever the sizes.
     package func isSameFile(as other: FileIdentity) -> Bool {
         device == other.device && inode == other.inode
+    }
+}
+
+/// What the kernel says of a file, except its times: to ask for them makes its next sync slower.
+struct FileStatus {
+    private let status: valet_file_status
+
+    var identity: FileIdentity {
+        FileIdentity(
+            device: status.device, inode: status.inode, byteCount: status.byte_count)
+    }
+    /// The type, such as `S_IFREG`.
+    var type: mode_t { mode & S_IFMT }
+    /// The type and the permissions.
+    var mode: mode_t { status.mode }
+    var owner: uid_t { status.owner }
+    /// How many names the file has.
+    var linkCount: UInt64 { status.link_count }
+
+    /// An open file. It has only zeros, which every check refuses, if `descriptor` is not open.
+    init(of descriptor: Int32) {
+        let emptyPath: Int32 = 0x1000
+        var status = valet_file_status()
+        _ = unsafe valet_read_file_status(descriptor, "", emptyPath, &status)
+        self.status = status
+    }
+
+    private init?(_ folder: Int32, _ name: String, _ flags: Int32) {
+        var status = valet_file_status()
+        guard unsafe valet_read_file_status(folder, name, flags, &status) == 0 else {
+            return nil
+        }
+        self.status = status
+    }
+
+    /// A file or a symbolic link in an open folder. If it is nil, `errno` is the reason.
+    init?(of name: String, in folder: Int32) {
+        self.init(folder, name, AT_SYMLINK_NOFOLLOW)
+    }
+
+    /// The file that `path` leads to; for a symbolic link the link itself, unless it is followed.
+    /// If it is nil, `errno` is the reason.
+    init?(at path: String, followingLink: Bool = false) {
+        self.init(AT_FDCWD, path, followingLink ? 0 : AT_SYMLINK_NOFOLLOW)
     }
 }
 
@@ -28,22 +66,22 @@ package struct FileIdentity: Hashable, Sendable {
 enum FileRules {
     /// Throws unless it is a regular file of this user, with one name and closed to all others.
     static func checkFile(
-        _ status: stat, path: @autoclosure () -> String, during operation: String
+        _ status: FileStatus, path: @autoclosure () -> String, during operation: String
     ) throws(SystemError) {
-        let isOwnFile = status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid()
-        if isOwnFile, status.st_mode & 0o077 == 0, status.st_nlink == 1 { return }
+        let isOwnFile = status.type == S_IFREG && status.owner == geteuid()
+        if isOwnFile, status.mode & 0o077 == 0, status.linkCount == 1 { return }
         throw refusal(of: status, path: path(), during: operation)
     }
 
     @inline(never)
     private static func refusal(
-        of status: stat, path: String, during operation: String
+        of status: FileStatus, path: String, during operation: String
     ) -> SystemError {
         let refusal: (code: SystemError.Code, hint: String)? =
-            switch status.st_mode & S_IFMT {
+            switch status.type {
             case S_IFLNK: (.symbolicLink, "put the file itself at \(path.quotedForShell)")
-            case S_IFREG where status.st_nlink == 0: (.missing, "try again")
-            case S_IFREG where status.st_nlink != 1:
+            case S_IFREG where status.linkCount == 0: (.missing, "try again")
+            case S_IFREG where status.linkCount != 1:
                 (.notARegularFile, "remove the other hard links of \(path.quotedForShell)")
             case S_IFREG: foreignAccess(status, path: path, mode: "600")
             default: (.notARegularFile, "move \(path.quotedForShell) away")
@@ -56,9 +94,9 @@ enum FileRules {
 
     /// Throws unless it is a folder of this user, closed to all others.
     static func checkFolder(
-        _ status: stat, path: String, during operation: String
+        _ status: FileStatus, path: String, during operation: String
     ) throws(SystemError) {
-        guard status.st_mode & S_IFMT == S_IFDIR else {
+        guard status.type == S_IFDIR else {
             throw SystemError(.notADirectory, during: operation, path: path)
         }
         guard let refusal = foreignAccess(status, path: path, mode: "700") else { return }
@@ -66,13 +104,13 @@ enum FileRules {
     }
 
     private static func foreignAccess(
-        _ status: stat, path: String, mode: String
+        _ status: FileStatus, path: String, mode: String
     ) -> (code: SystemError.Code, hint: String)? {
         let user = geteuid()
-        guard status.st_uid == user else {
-            return (.wrongOwner, hintOnOwner(status.st_uid, path: path))
+        guard status.owner == user else {
+            return (.wrongOwner, hintOnOwner(status.owner, path: path))
         }
-        guard status.st_mode & 0o077 == 0 else {
+        guard status.mode & 0o077 == 0 else {
             return (.wrongMode, "chmod \(mode) \(path.quotedForShell)")
         }
         return nil
@@ -100,9 +138,8 @@ extension FileIdentity {
     /// Identifies the file or folder that `path` leads to, through links, without opening it; nil
     /// if the kernel refuses to say.
     package init?(of path: String) {
-        var status = stat()
-        guard unsafe stat(path, &status) == 0 else { return nil }
-        self.init(status)
+        guard let status = FileStatus(at: path, followingLink: true) else { return nil }
+        self = status.identity
     }
 }
 

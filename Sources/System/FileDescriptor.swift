@@ -39,12 +39,7 @@ package struct FileDescriptor: ~Copyable {
         self.number = number
     }
 
-    func status() -> stat {
-        var status = stat()
-        // Cannot fail for a descriptor of our own; every check refuses zeros.
-        unsafe fstat(number, &status)
-        return status
-    }
+    func status() -> FileStatus { FileStatus(of: number) }
 
     /// Writes all bytes from `offset` on.
     ///
@@ -161,7 +156,7 @@ package struct HeldDescriptor: ~Copyable {
     init(holding descriptor: consuming FileDescriptor) {
         // A caller that could not open it reads `errno` after this.
         let reported = errno
-        identity = FileIdentity(descriptor.status())
+        identity = descriptor.status().identity
         number = descriptor.release()
         errno = reported
     }
@@ -179,9 +174,7 @@ package struct HeldDescriptor: ~Copyable {
 
     /// Whether descriptor `number` leads to the file `identity`.
     package static func leads(_ number: Int32, to identity: FileIdentity) -> Bool {
-        var status = stat()
-        guard unsafe fstat(number, &status) == 0 else { return false }
-        return FileIdentity(status).isSameFile(as: identity)
+        FileStatus(of: number).identity.isSameFile(as: identity)
     }
 
     deinit {

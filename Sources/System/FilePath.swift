@@ -25,8 +25,7 @@ package enum FilePath {
 
     /// Whether there is a regular file at `path`, or a link to one.
     package static func isRegularFile(_ path: String) -> Bool {
-        var status = stat()
-        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        FileStatus(at: path, followingLink: true)?.type == S_IFREG
     }
 
     /// Makes a folder that everybody may read, whatever the umask; does nothing if there is one.
@@ -45,8 +44,7 @@ package enum FilePath {
         guard code == EEXIST else {
             throw SystemError(errno: code, during: operation, path: path)
         }
-        var status = stat()
-        guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+        guard FileStatus(at: path, followingLink: true)?.type == S_IFDIR else {
             throw SystemError(.notADirectory, during: operation, path: path)
         }
     }

@@ -23,7 +23,7 @@ enum FolderOpening {
     /// - Parameter isClosing: Whether to close an empty folder to others.
     static func status(
         of handle: borrowing FileDescriptor, path: String, closing isClosing: Bool
-    ) throws(SystemError) -> stat {
+    ) throws(SystemError) -> FileStatus {
         let status = handle.status()
         do throws(SystemError) {
             try FileRules.checkFolder(status, path: path, during: operation)
@@ -98,9 +98,8 @@ enum FolderOpening {
     }
 
     private static func openingError(_ code: Int32, path: String) -> SystemError {
-        var status = stat()
         // With O_DIRECTORY the kernel says "not a folder" for a symbolic link, too.
-        if code == ENOTDIR, unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK {
+        if code == ENOTDIR, FileStatus(at: path)?.type == S_IFLNK {
             return SystemError(
                 .symbolicLink, during: operation, path: path,
                 hint: "set VALET_HOME to the folder that \(path.quotedForShell) points to")

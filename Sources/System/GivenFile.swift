@@ -33,10 +33,7 @@ package enum GivenFile {
 
     /// Whether `path` leads to a file that this process may run.
     package static func isProgram(_ path: String) -> Bool {
-        var status = stat()
-        guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            return false
-        }
+        guard FilePath.isRegularFile(path) else { return false }
         return unsafe access(path, X_OK) == 0
     }
 
@@ -44,27 +41,26 @@ package enum GivenFile {
     ///
     /// - Throws: ``SystemError`` if the kernel refuses to say.
     package static func identity(of path: String) throws(SystemError) -> FileIdentity? {
-        var status = stat()
-        guard unsafe stat(path, &status) != 0 else { return FileIdentity(status) }
+        if let status = FileStatus(at: path, followingLink: true) { return status.identity }
         if errno == ENOENT { return nil }
         throw SystemError(errno: errno, during: "examine a file", path: path)
     }
 
     private static func check(
-        _ status: stat, path: String, during operation: String
+        _ status: FileStatus, path: String, during operation: String
     ) throws(SystemError) {
-        guard status.st_mode & S_IFMT == S_IFREG else {
+        guard status.type == S_IFREG else {
             throw SystemError(.notARegularFile, during: operation, path: path)
         }
-        guard status.st_uid == 0 || status.st_uid == geteuid() else {
+        guard status.owner == 0 || status.owner == geteuid() else {
             throw SystemError(
                 .wrongOwner, during: operation, path: path,
-                hint: FileRules.hintOnOwner(status.st_uid, path: path))
+                hint: FileRules.hintOnOwner(status.owner, path: path))
         }
         // A service manager gives a file to a service by an access list, which shows as the
         // group's right to read.
-        let foreignBits: mode_t = status.st_uid == 0 ? 0o037 : 0o077
-        guard status.st_mode & foreignBits == 0 else {
+        let foreignBits: mode_t = status.owner == 0 ? 0o037 : 0o077
+        guard status.mode & foreignBits == 0 else {
             throw SystemError(
                 .wrongMode, during: operation, path: path,
                 hint: "chmod 400 \(path.quotedForShell)")
@@ -92,7 +88,7 @@ package final class ChosenFile: Sendable {
         guard file.number >= 0 else {
             throw SystemError(errno: errno, during: "open a file", path: path)
         }
-        guard file.status().st_mode & S_IFMT == S_IFREG else {
+        guard file.status().type == S_IFREG else {
             throw SystemError(.notARegularFile, during: "open a file", path: path)
         }
         self.path = path

@@ -61,15 +61,14 @@ package final class HeldFile: Sendable {
             fchmod(number, 0o600)
             valet_disable_copy_on_write(number)
         }
-        var status = stat()
-        unsafe fstat(number, &status)
+        let status = FileStatus(of: number)
         do throws(SystemError) {
             try FileRules.checkFile(status, path: path, during: operation)
         } catch {
             close(number)
             throw error
         }
-        return HeldFile(number, path: path, identity: FileIdentity(status))
+        return HeldFile(number, path: path, identity: status.identity)
     }
 
     /// O_NONBLOCK: opening a FIFO in place of the file must not block; the check refuses it.
@@ -127,10 +126,7 @@ package final class HeldFile: Sendable {
 
     /// Whether both `path` and the descriptor still lead to this file.
     package func isInPlace(at path: String) -> Bool {
-        var status = stat()
-        guard unsafe lstat(path, &status) == 0, FileIdentity(status).isSameFile(as: identity)
-        else { return false }
-        return isSound
+        FileStatus(at: path)?.identity.isSameFile(as: identity) == true && isSound
     }
 
     /// Whether the descriptor still leads to this file: other code may have closed it.

@@ -78,18 +78,19 @@ package final class LockFile: @unchecked Sendable {
                 }
                 try open()
             }
-            try lockDescription(before: deadline, inPlace: inPlace)
-            if inPlace { try directory.checkPlace() }
-            if try isStillInPlace() { return }
+            guard try lockDescription(before: deadline, inPlace: inPlace) else { continue }
+            if inPlace, try !directory.isAtPath() { throw directory.replacement }
+            if let identity, try directory.contains(name, as: identity) { return }
             // Removed or replaced: a lock on the old file excludes no one.
             if isSound { close(file) }
             file = -1
         }
     }
 
+    /// - Returns: false if other code has closed the descriptor during the wait.
     private func lockDescription(
         before deadline: Deadline, inPlace: Bool
-    ) throws(SystemError) {
+    ) throws(SystemError) -> Bool {
         var attempt = 0
         while valet_set_description_lock(file, 1) != 0 {
             guard [EAGAIN, EACCES, EINTR].contains(errno) else {
@@ -103,13 +104,10 @@ package final class LockFile: @unchecked Sendable {
             guard deadline.sleep(atMost: Backoff.pause(first: 20_000, attempt: attempt)) else {
                 throw busy()
             }
+            guard isSound else { return false }
             attempt += 1
         }
-    }
-
-    private func isStillInPlace() throws(SystemError) -> Bool {
-        guard isSound, let identity else { return false }
-        return try directory.check(file: name)?.isSameFile(as: identity) == true
+        return true
     }
 
     private func open() throws(SystemError) {
@@ -129,9 +127,7 @@ package final class LockFile: @unchecked Sendable {
                 errno: errno, during: "open the lock file", path: path,
                 hint: errno == EACCES ? "chmod 600 \(path.quotedForShell)" : nil)
         }
-        var status = stat()
-        unsafe fstat(number, &status)
-        identity = FileIdentity(status)
+        identity = FileStatus(of: number).identity
         file = number
     }
 

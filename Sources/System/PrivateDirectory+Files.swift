@@ -46,10 +46,11 @@ extension PrivateDirectory {
         let status = file.status()
         try FileRules.checkFile(status, path: path, during: operation)
         let zeros = [UInt8](repeating: 0, count: 4096)
+        let byteCount = Int(status.identity.byteCount)
         var offset = 0
         var code: Int32 = 0
-        while code == 0, offset < status.st_size {
-            let count = min(zeros.count, Int(status.st_size) - offset)
+        while code == 0, offset < byteCount {
+            let count = min(zeros.count, byteCount - offset)
             code = file.writeAll(zeros.span.extracting(first: count), at: offset)
             offset += count
         }

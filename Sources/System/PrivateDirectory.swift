@@ -53,7 +53,7 @@ package final class PrivateDirectory: Sendable {
         let status = try FolderOpening.status(of: handle, path: path, closing: creating)
         let facts = try fileSystem(handle.number, path)
         try facts.check(path: path)
-        let identity = FileIdentity(status)
+        let identity = status.identity
         return PrivateDirectory(
             path: try realPath(path, of: identity), givenPath: path, identity: identity,
             isReadOnly: facts.isReadOnly, descriptor: HeldDescriptor(holding: handle))
@@ -72,13 +72,12 @@ package final class PrivateDirectory: Sendable {
     /// - Throws: ``SystemError``, with the remedy as its hint: `symbolicLink`, `notARegularFile`
     ///   (also for a file with a second name), `wrongOwner`, `wrongMode`.
     package func check(file name: String) throws(SystemError) -> FileIdentity? {
-        var status = stat()
-        guard unsafe fstatat(descriptor.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+        guard let status = FileStatus(of: name, in: descriptor.number) else {
             if errno == ENOENT { return nil }
             throw SystemError(errno: errno, during: "check a file", path: path(of: name))
         }
         try FileRules.checkFile(status, path: path(of: name), during: "check a file")
-        return FileIdentity(status)
+        return status.identity
     }
 
     /// All refusals of ``open(_:creating:fileSystem:)`` for the folder at `path`, and of
@@ -97,12 +96,9 @@ package final class PrivateDirectory: Sendable {
             } catch {
                 refusals.append(error)
             }
-            let real = (try? realPath(path, of: FileIdentity(status))) ?? path
+            let real = (try? realPath(path, of: status.identity)) ?? path
             for name in try names(in: handle.number, path: real) where isMeant(name) {
-                var status = stat()
-                guard unsafe fstatat(handle.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
-                    continue
-                }
+                guard let status = FileStatus(of: name, in: handle.number) else { continue }
                 do throws(SystemError) {
                     try FileRules.checkFile(
                         status, path: real + "/" + name, during: "check a file")
@@ -160,13 +156,12 @@ package final class PrivateDirectory: Sendable {
             throw SystemError(errno: errno, during: FolderOpening.operation, path: path)
         }
         defer { unsafe free(resolved) }
-        var status = stat()
-        guard unsafe lstat(resolved, &status) == 0, FileIdentity(status).isSameFile(as: folder)
-        else {
+        let resolvedPath = unsafe String(cString: resolved)
+        guard FileStatus(at: resolvedPath)?.identity.isSameFile(as: folder) == true else {
             throw SystemError(
                 .replaced, during: FolderOpening.operation, path: path, hint: "try again")
         }
-        return unsafe String(cString: resolved)
+        return resolvedPath
     }
 }
 
@@ -180,18 +175,36 @@ extension PrivateDirectory {
     /// - Throws: ``SystemError`` if the kernel refuses to say, such as `cannotOpen`.
     package func isInPlace() throws(SystemError) -> Bool {
         guard descriptor.isSound else { return false }
-        return try Self.thing(at: givenPath)?.isSameFile(as: identity) == true
+        return try isAtPath()
     }
 
-    /// Whether the file `name` at that path still is `file`. Three system calls. Holders of an open
+    /// Whether the file `name` at that path still is `file`. Two system calls. Holders of an open
     /// file call this before they rely on it.
     ///
     /// - Throws: The codes of ``isInPlace()`` and ``check(file:)``.
     package func isInPlace(
         _ name: String, as file: FileIdentity
     ) throws(SystemError) -> Bool {
-        guard try isInPlace() else { return false }
-        return try check(file: name)?.isSameFile(as: file) == true
+        guard try isAtPath() else { return false }
+        return try contains(name, as: file)
+    }
+
+    /// Whether the path leads to the folder. One system call, which does not look at the handle.
+    func isAtPath() throws(SystemError) -> Bool {
+        try Self.thing(at: givenPath)?.isSameFile(as: identity) == true
+    }
+
+    /// Whether the handle leads to a folder with `file` under this name. One system call. The file
+    /// has no other name, so the folder is the one that `file` was opened in.
+    ///
+    /// - Throws: The codes of ``check(file:)``.
+    package func contains(_ name: String, as file: FileIdentity) throws(SystemError) -> Bool {
+        do throws(SystemError) {
+            return try check(file: name)?.isSameFile(as: file) == true
+        } catch {
+            guard descriptor.isSound else { return false }
+            throw error
+        }
     }
 
     /// Throws if the folder is not where it was opened.
@@ -218,8 +231,7 @@ extension PrivateDirectory {
 
     /// Identifies the file at `path`, or the link itself; nil if the path does not exist.
     private static func thing(at path: String) throws(SystemError) -> FileIdentity? {
-        var status = stat()
-        guard unsafe lstat(path, &status) != 0 else { return FileIdentity(status) }
+        if let status = FileStatus(at: path) { return status.identity }
         if errno == ENOENT || errno == ENOTDIR { return nil }
         throw SystemError(errno: errno, during: "look for a file", path: path)
     }

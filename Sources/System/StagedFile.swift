@@ -184,13 +184,12 @@ extension StagedFile {
     private static func checkPlace(
         _ name: String, in folder: borrowing FileDescriptor, path: String, replacing: Bool
     ) throws(SystemError) {
-        var status = stat()
-        guard unsafe fstatat(folder.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+        guard let status = FileStatus(of: name, in: folder.number) else {
             if errno == ENOENT { return }
             throw SystemError(errno: errno, during: operation, path: path)
         }
         let code: SystemError.Code? =
-            switch status.st_mode & S_IFMT {
+            switch status.type {
             case S_IFLNK: .symbolicLink
             case S_IFREG: replacing ? nil : .alreadyExists
             default: .notARegularFile

@@ -24,19 +24,18 @@ package enum TrustedFile {
         let file = FileDescriptor(owning: unsafe open(path, flags))
         guard file.number >= 0 else {
             let code = errno
-            var status = stat()
             // A file in a folder that this process may not search counts as absent.
-            guard unsafe lstat(path, &status) == 0 else { return nil }
+            guard FileStatus(at: path) != nil else { return nil }
             throw SystemError(errno: code, during: operation, path: path)
         }
         let status = file.status()
         try check(status, path: path, otherOwner)
-        guard status.st_size <= maxByteCount else {
+        guard status.identity.byteCount <= maxByteCount else {
             throw SystemError(.tooLarge, during: operation, path: path)
         }
         // A file that grows while it is read is too large as well.
         return try file.withContents(
-            maxByteCount: Int(status.st_size), path: path, during: operation
+            maxByteCount: Int(status.identity.byteCount), path: path, during: operation
         ) { bytes in
             bytes.indices.map { bytes[$0] }
         }
@@ -45,17 +44,17 @@ package enum TrustedFile {
     private static let operation = "read a file"
 
     private static func check(
-        _ status: stat, path: String, _ otherOwner: UInt32?
+        _ status: FileStatus, path: String, _ otherOwner: UInt32?
     ) throws(SystemError) {
-        guard status.st_mode & S_IFMT == S_IFREG else {
+        guard status.type == S_IFREG else {
             throw SystemError(.notARegularFile, during: operation, path: path)
         }
-        guard [0, geteuid(), otherOwner].contains(status.st_uid) else {
+        guard [0, geteuid(), otherOwner].contains(status.owner) else {
             throw SystemError(
                 .wrongOwner, during: operation, path: path,
-                hint: FileRules.hintOnOwner(status.st_uid, path: path))
+                hint: FileRules.hintOnOwner(status.owner, path: path))
         }
-        guard status.st_mode & 0o022 == 0 else {
+        guard status.mode & 0o022 == 0 else {
             throw SystemError(
                 .wrongMode, during: operation, path: path,
                 hint: "chmod go-w \(path.quotedForShell)")
