@@ -215,6 +215,27 @@ def checker(_):
 
 
 @scenario
+def writes_without_times(world):
+    """A set never asks for the times of a file, which would make its sync slower."""
+    need("strace")
+    trace = f"{world.folder}/trace"
+    writer = world.agent(prefix=("strace", "-f", "-o", trace))
+    # The log gets its length once it is in use.
+    for number in range(30):
+        writer.do(f"set key {number}")
+    before = len(open(trace).readlines())
+    for number in range(20):
+        writer.do(f"set key {number}")
+    calls = "".join(open(trace).readlines()[before:])
+    writer.end()
+    expect(len(re.findall(r"fdatasync\(", calls)) >= 20, "a set was not synced")
+    asked = re.search(r"\b(newfstatat|[fl]?stat)\(|statx\([^{]*STATX_([ABCM]TIME|BAS|ALL)", calls)
+    expect(not asked, f"a set asks for times: {asked and asked.group()}")
+    looks = len(re.findall(r"statx\(", calls))
+    expect(looks <= 20 * 14, f"{looks} looks at files for 20 writes")
+
+
+@scenario
 def silent_reads(world):
     """A read of an item that was read before makes no system call, until something is written."""
     need("strace")
