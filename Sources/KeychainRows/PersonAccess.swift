@@ -6,14 +6,14 @@ package import ValetSealing
 
 /// What a call brings along for items that need a person.
 package struct PersonAccess: Sendable {
-    /// What becomes of an item that needs a person.
+    /// How a call treats an item that needs a person.
     package enum Rule: Hashable, Sendable {
-        /// It takes a proof that suffices. Without one the result is
+        /// It needs a proof that suffices. Without one the result is
         /// ``ItemResult/needsPerson(_:)``.
         case demanding
-        /// It is left out where there is no proof that suffices.
+        /// It is left out without a proof that suffices.
         case skipping
-        /// It is there like any other, but for its value: for calls that never ask the user.
+        /// It is found like any other item, without its value: for calls that never ask the user.
         case naming
     }
 
@@ -21,24 +21,24 @@ package struct PersonAccess: Sendable {
     package enum Enrolment: Hashable, Sendable {
         /// Not known. An item that is bound to fingers is demanded until the caller knows.
         case unknown
-        /// What an ``Authenticator`` said of each reader that has fingers.
+        /// The answers of an ``Authenticator`` for each reader with enrolled fingers.
         case known([[UInt8]])
     }
 
-    /// What becomes of an item that needs a person.
+    /// How the call treats an item that needs a person.
     package var rule: Rule
-    /// What was proved; nil for nothing.
+    /// The user's proof; nil for none.
     package var proof: PresenceProof?
     /// Which fingers are enrolled.
     package var enrolment: Enrolment
     /// Passwords, each stretched for a box that it opens.
     package var passwords: [StretchedPassword] = []
-    /// The password for values that are to be sealed under one, and are not yet.
+    /// The password for values that get one with this call.
     package var newPassword: StretchedPassword?
-    /// Whether items whose passwords are not here are left out.
+    /// Whether items are left out whose passwords the call does not have.
     package var skipsPasswords = false
 
-    /// By default nothing was proved, and nothing is known.
+    /// By default there is no proof, and nothing is known of the fingers.
     package init(
         _ rule: Rule, proof: PresenceProof? = nil, enrolment: Enrolment = .unknown
     ) {
@@ -49,7 +49,7 @@ package struct PersonAccess: Sendable {
 }
 
 extension PersonAccess {
-    /// The password that opens `lock`; nil if it is not here.
+    /// The password that opens `lock`; nil if the call does not have it.
     package func password(for lock: PasswordLock) -> StretchedPassword? {
         passwords.first { $0.opens(lock) }
     }
@@ -57,9 +57,9 @@ extension PersonAccess {
     /// Judges whether this opens an item with `accessControl`, the value of which is sealed to
     /// `recipient`.
     ///
-    /// An item that is bound to fingers which are no longer enrolled, and which nothing else opens,
-    /// is absent (spec/secitem.md §10.7). Only what the reader says now makes it absent: a proof
-    /// may be older than the item, or of another keychain.
+    /// An item is absent if it is bound to fingers that are no longer enrolled, and nothing else
+    /// opens it (spec/secitem.md §10.7). Only the present answer of the reader decides that: a
+    /// proof may be older than the item, or of another keychain.
     package func judge(
         _ accessControl: AccessControl, sealedTo pair: PresencePair, of recipient: Recipient?
     ) -> ItemResult<Void> {

@@ -4,25 +4,24 @@ internal import Synchronization
 package import ValetKeybag
 package import ValetKeychainModel
 
-/// That a person was there: what they have shown, and the secrets which that opens.
+/// Proof that the user gave the passcode or a finger, with the secrets that this opens.
 ///
-/// Made by ``ItemStore`` alone, of what a person gave. It opens items for as long as it lives, and
-/// is wiped with its last owner; after a change of keys it opens those that are new no longer, and
-/// the store asks again. Locking the keychain does not end it, but takes away other keys that every
-/// item takes, too.
+/// Only ``ItemStore`` makes one. It opens items as long as it lives, and is wiped with its last
+/// owner. After a change of keys it does not open the new keys, and the store asks again. A lock of
+/// the keychain does not end it, but removes other keys that every item needs.
 package final class PresenceProof: Sendable {
-    /// What was shown.
+    /// What the user gave.
     package let factors: AccessControl.Factors
     /// The fingers that were enrolled on a reader when one of them matched there.
     package let enrolments: Set<[UInt8]>
     /// The opened pairs, by epoch.
     package let keys: [PresenceKeys]
-    /// Values that this was found to be enough for, by the tag of part V.
+    /// The values that this proof suffices for, as far as known, by the tag of part V.
     private let granted = Mutex<Set<PartTag>>([])
 
     private static let grantedCapacity = 1024
 
-    /// A proof of what was shown, with the pairs of keys that it opens.
+    /// A proof of what the user gave, with the pairs of keys that it opens.
     package init(
         _ factors: AccessControl.Factors, enrolments: Set<[UInt8]> = [], keys: [PresenceKeys]
     ) {
@@ -31,32 +30,33 @@ package final class PresenceProof: Sendable {
         self.keys = keys
     }
 
-    /// Both proofs in one: what takes passcode and finger takes both.
+    /// Both proofs in one, for items that require the passcode and a finger.
     package func adding(_ newer: PresenceProof) -> PresenceProof {
         PresenceProof(
             factors.union(newer.factors), enrolments: enrolments.union(newer.enrolments),
             keys: newer.keys + keys)
     }
 
-    /// Notes that this was enough for the value with that seal; until it is written anew it is.
+    /// Notes that this proof suffices for the value with that seal, until the value is written
+    /// again.
     package func grant(_ tag: PartTag) {
         granted.withLock { granted in
             if granted.count < Self.grantedCapacity { granted.insert(tag) }
         }
     }
 
-    /// Whether this is known to be enough for the value with that seal.
+    /// Whether this proof is known to suffice for the value with that seal.
     package func hasGranted(_ tag: PartTag) -> Bool {
         granted.withLock { $0.contains(tag) }
     }
 
-    /// Whether this meets what `accessControl` demands, fingers of another enrolment left out.
+    /// Whether this meets what `accessControl` demands. Fingers of another enrolment do not count.
     package func satisfies(_ accessControl: AccessControl) -> Bool {
         accessControl.demand.isMet(by: factors(for: accessControl))
     }
 
-    /// What of this counts for an item with `accessControl`: one that is bound to fingers takes one
-    /// of those.
+    /// The factors that count for an item with `accessControl`. If the item is bound to fingers,
+    /// only one of those counts.
     package func factors(for accessControl: AccessControl) -> AccessControl.Factors {
         guard let bound = accessControl.enrolment, !enrolments.contains(bound) else {
             return factors

@@ -46,7 +46,7 @@ package final class RowSpool {
     }
 
     private static var cut: SystemError {
-        SystemError(.inputOutput, during: "read rows that were put aside")
+        SystemError(.inputOutput, during: "read the copied rows")
     }
 }
 

@@ -58,7 +58,7 @@ extension RowTransaction {
         else { return .found(()) }
         let recipient = try state.cipher(opening: opened.row.header).recipients[pair]
         var access = access
-        // A write must not take an item that it may not open for an absent one.
+        // A write must not treat an item that it may not open as absent.
         if access.rule == .skipping { access.rule = .demanding }
         return access.judge(accessControl, sealedTo: pair, of: recipient)
     }

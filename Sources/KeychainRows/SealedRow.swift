@@ -5,7 +5,7 @@ internal import ValetKeychainModel
 package import ValetSealing
 package import ValetSystem
 
-/// A row as SQLite holds it, with the hashes of its place; nothing in it has been opened.
+/// A row as SQLite holds it, with the hashes of its place. ``ItemCipher`` seals and opens rows.
 package struct SealedRow: Sendable {
     /// The columns that the sealed parts are bound to.
     package var header: RowHeader

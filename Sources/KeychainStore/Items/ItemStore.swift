@@ -8,18 +8,17 @@ internal import ValetSealing
 internal import ValetSecretMemory
 internal import ValetSystem
 
-/// Keeps items: the rules of spec/secitem.md over rows that are sealed.
+/// Keeps items: the rules of spec/secitem.md over sealed rows. ``Keychain`` has the calls about the
+/// keychain as a whole.
 ///
-/// One object per keychain and process is enough, and more do no harm; the files are closed when
-/// the last one is dropped. All calls may be made from
-/// every thread; each is done by its deadline. Errors are ``KeychainFailure``, of the model, so
-/// that a system's own keychain can report in the same words.
+/// A process needs one object per keychain, and more do no harm. The files are closed when the last
+/// object is dropped. Every thread may make every call, and each call ends by its deadline.
 package final class ItemStore: Sendable {
     /// Where the keychain's files are.
     package let location: KeychainLocation
     /// How long a call waits for other processes, all in all.
     package let timeLimit: Duration
-    /// How much work it is to be to try a passcode that is set now.
+    /// The work that one try of a new passcode costs.
     package let stretching: PasscodeStretching
     let slot: ProcessLocal<KeychainSlot>
     private let clock: @Sendable () -> Int64
@@ -30,7 +29,7 @@ package final class ItemStore: Sendable {
     /// The keychain at `location`, which need not exist; nothing is opened before it is needed.
     ///
     /// - Parameters:
-    ///   - stretching: How much work it is to be to try a passcode that is set.
+    ///   - stretching: The work that one try of a new passcode costs.
     ///   - clock: Nanoseconds since 1970, for dates.
     package init(
         _ location: KeychainLocation, timeLimit: Duration = .seconds(5),
@@ -44,19 +43,19 @@ package final class ItemStore: Sendable {
         slot = ProcessLocal { _ in KeychainRegistry.slot(for: location.folder) }
     }
 
-    /// Takes over the log and closes the files, so that the next program finds little to do.
+    /// Checkpoints the log and closes the files, so that the next program has little to do.
     ///
-    /// For programs that end; nothing else may be using the store. It may be used again.
+    /// For programs that end. No other thread may be using the store, which may be used again.
     package func close() {
         slot.value.close()
     }
 
-    /// As ``close()``, for every keychain that this process has open.
+    /// Like ``close()``, for every keychain that this process has open.
     package static func closeAll() {
         KeychainRegistry.closeAll()
     }
 
-    /// The same keychain, as it is where `$VALET_DEVICE_KEY_FILE` names `path`.
+    /// The same keychain with the device key file at `path`, as `$VALET_DEVICE_KEY_FILE` names it.
     ///
     /// Both share opened files: close this one first.
     package func takingDeviceKey(from path: String) -> ItemStore {
@@ -69,9 +68,9 @@ package final class ItemStore: Sendable {
     var now: Moment { Moment(nanoseconds: clock()) }
 }
 
-/// The one way into the keychain. Every call opens it, waits, translates errors and checks the
-/// level that this process requires in one of these; and every call is made again if the keychain
-/// is replaced while it runs, except where it says otherwise.
+/// The one way into the keychain. Each of these opens it, waits, translates errors and checks the
+/// level that this process requires. If the keychain is replaced during a call, the call is
+/// repeated, except where its kind says otherwise.
 extension ItemStore {
     /// A read transaction.
     enum Reading { case read }
@@ -79,9 +78,9 @@ extension ItemStore {
     enum LookingUp { case lookUp }
     /// A write transaction; `create` makes a keychain that does not exist.
     enum Writing { case write, create }
-    /// A look at the keychain itself, opened or not.
+    /// A read of the keychain itself, whether or not its keys are open.
     enum Inspecting { case inspect }
-    /// Work on keys, which is never made again. A `lock` ignores the settings of the process.
+    /// Work on keys, which is never repeated. A `lock` ignores the settings of the process.
     enum Keying { case keys, lock }
     /// A change of keys; `create` makes a keychain that does not exist.
     enum ChangingKeys { case changeKeys, createKeys }
@@ -106,7 +105,7 @@ extension ItemStore {
 
     /// Runs `body` in one write transaction, all or nothing; nil if there is no keychain.
     ///
-    /// - Parameter caller: Whose program is recorded when it writes for the first time.
+    /// - Parameter caller: Its program is recorded when it writes for the first time.
     func perform<R>(
         _ kind: Writing, _ operation: String, for caller: Caller? = nil,
         _ body: (RowTransaction) throws -> R
@@ -119,7 +118,7 @@ extension ItemStore {
         return try attempt(writing) { try $0.write(writing, body) }
     }
 
-    /// The same for a short write, which may share its commit with those of other threads:
+    /// Runs `body` in a write transaction that calls of other threads may share:
     /// docs/decisions/0059-shared-commits.md.
     ///
     /// - Parameters:
@@ -169,7 +168,7 @@ extension ItemStore {
         _ kind: ChangingKeys, _ operation: String,
         _ body: (KeyAccess, KeychainHeader) throws -> R?
     ) throws(KeychainFailure) -> R {
-        // A program that changes the keys each time is not waited for.
+        // The call does not wait for a program that changes the keys each time.
         for _ in 0..<3 {
             var call = call(operation)
             call.isRepeated = false
@@ -181,7 +180,8 @@ extension ItemStore {
             if let result { return result }
         }
         throw KeychainFailure(
-            .timedOut, during: operation, message: "its keys were changed again and again")
+            .timedOut, during: operation, message: "other programs keep changing its keys",
+            hint: "try again")
     }
 
     private func perform<R>(

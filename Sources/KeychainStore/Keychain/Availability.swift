@@ -58,7 +58,8 @@ extension KeyAccess {
             try keychain.pool.awaitWriters(deadline)
         }
         throw KeychainFailure(
-            .timedOut, during: Keychain.looking, message: "its keys kept changing")
+            .timedOut, during: Keychain.looking, message: "other programs keep changing its keys",
+            hint: "try again")
     }
 
     /// - Returns: nil if the published keys are of another epoch, which may be about to begin: then

@@ -74,6 +74,7 @@ CHANGES = {
 def prepare(world, change):
     """Creates the keychain before the change, which each attempt copies."""
     need("strace")
+    world.changed_again = set()
     key = f"{world.folder}/given.key"
     with open(key, "wb") as file:
         file.write(os.urandom(32))
@@ -254,9 +255,7 @@ def verify(world, change, expected=None):
         agent.do("set written later")
     expect(tidy(agent.do("state")), which, agent.do("state"))
     check_files(world, change, which)
-    agent.do("passcode change " + f"{passcode} three" if passcode != "-" else "rotate")
-    readable = set(agent.do("readable three" if passcode != "-" else "readable").split())
-    expect(readable == allowed, which, "after a second change:", readable)
+    passcode = change_again(world, agent, passcode, which, allowed)
     if change.needs_tpm:
         # The command uses only the TPM of the machine.
         agent.ask("lock all")
@@ -269,6 +268,18 @@ def verify(world, change, expected=None):
     world.doctor_with = world.run("doctor", env=world.variables)
     expect(world.doctor_with.code == 0, world.doctor_with, world.doctor_with.out.decode())
     return which
+
+
+def change_again(world, agent, passcode, which, allowed):
+    """Makes a second change, which opens every item; in a test run once for each outcome. Returns
+    the passcode."""
+    if which in world.changed_again and not world.is_thorough:
+        return passcode
+    world.changed_again.add(which)
+    agent.do("passcode change " + f"{passcode} three" if passcode != "-" else "rotate")
+    readable = set(agent.do("readable three" if passcode != "-" else "readable").split())
+    expect(readable == allowed, which, "after a second change:", readable)
+    return "three" if passcode != "-" else "-"
 
 
 def check_epoch(world, agent, which):

@@ -11,7 +11,7 @@ package struct ItemCipher {
     package let keychainID: KeychainID
     /// The keys of one protection class.
     package let keys: ClassKeys
-    /// To whom values are sealed that take a person.
+    /// The public keys to which values are sealed that need a person.
     package var recipients: [PresencePair: Recipient] = [:]
 
     private static let attributePadding = 32
@@ -19,10 +19,10 @@ package struct ItemCipher {
     /// The step to which a value of that size is padded.
     static func valuePadding(_ byteCount: Int) -> Int { byteCount <= 1024 ? 32 : 1024 }
 
-    /// Seals an item; `header` says whose key, version and class it gets, `index` its place.
+    /// Seals an item into a row with `header`, in the place that `index` names.
     ///
-    /// - Throws: ``KeychainFailure``: `passcodeNotSet` if the item takes a person and there is no
-    ///   pair of keys for that; `outOfMemory`.
+    /// - Throws: ``KeychainFailure``: `passcodeNotSet` if the item needs a person and the keychain
+    ///   has no pair of keys for that; `outOfMemory`.
     func seal(
         _ header: RowHeader, _ content: ItemContent, _ index: IndexHashes, value: SecretValue?,
         logicalTime: Int64
@@ -220,10 +220,10 @@ extension ItemCipher {
 }
 
 extension PresenceProof {
-    /// Opens what was sealed to a pair of keys.
+    /// Opens bytes that were sealed to a pair of keys.
     ///
-    /// - Throws: ``RowFailure``: `needsPerson` if the pair is not among what was opened, `seal` if
-    ///   it is, and this was not sealed to it.
+    /// - Throws: ``RowFailure``: `needsPerson` if this proof does not open the pair; `seal` if the
+    ///   bytes were not sealed to the pair.
     fileprivate func open(
         _ sealed: Span<UInt8>, to pair: PresencePair, of recipient: Recipient,
         associatedData: Span<UInt8>
