@@ -119,6 +119,7 @@ extension Roster {
         let removals = nodes.values.filter {
             if case .remove = $0.entry.operation { !isVoid($0) } else { false }
         }
+        var gone: Set<DeviceID> = []
         for node in nodes.values where !path.contains(node.entry.hash) && !isVoid(node) {
             // Not if another branch removes the signer.
             let isOverruled = removals.contains { removal in
@@ -134,16 +135,15 @@ extension Roster {
             case .add(let member, _):
                 let isMember = accepted.members[member.id] != nil
                 if !isMember { outstanding.additions[node.signer, default: []].append(member.id) }
-            case .remove(let devices, _, _):
-                outstanding.removals.formUnion(devices.filter { accepted.members[$0] != nil })
-            case .leave:
-                if accepted.members[node.signer] != nil {
-                    outstanding.removals.insert(node.signer)
-                }
+            case .remove(let devices, _, _): gone.formUnion(devices)
+            case .leave: gone.insert(node.signer)
             case .rotate:
                 if accepted.epoch == fork(of: node, path).epoch { outstanding.needsRotation = true }
             }
         }
+        outstanding.removals = gone.filter { accepted.members[$0] != nil }
+        outstanding.additions = outstanding.additions
+            .mapValues { $0.filter { !gone.contains($0) } }.filter { !$0.value.isEmpty }
         return outstanding
     }
 
