@@ -36,6 +36,20 @@ package struct Roster: Sendable {
         var parent: SyncHash { entry.head.parent }
     }
 
+    /// What a device keeps of a roster: all that the next choices depend on.
+    package struct Kept: Sendable {
+        /// The kept entries.
+        package let entries: [RosterEntry]
+        /// The newest accepted entry.
+        package let accepted: SyncHash
+        /// Branches that this device cannot choose between.
+        package let alarm: [SyncHash]
+        /// Distrusted devices, each with the entry after which it forked.
+        package let distrusted: [DeviceID: SyncHash]
+        /// The entries that each device has named.
+        package let named: [DeviceID: Set<SyncHash>]
+    }
+
     /// How many siblings that lost are kept of each entry.
     package static let maximalLostSiblings = 64
 
@@ -47,7 +61,7 @@ package struct Roster: Sendable {
     private(set) var nodes: [SyncHash: Node]
     /// The entries of each id's first half that made it a member.
     private var added: [UInt64: [SyncHash]] = [:]
-    /// The entries that messages of each device name.
+    /// The entries that messages of each device name, and the parents of the entries that it made.
     private var named: [DeviceID: Set<SyncHash>] = [:]
     /// Devices that a person here distrusts, each with the entry after which it forked.
     private(set) var distrusted: [DeviceID: SyncHash] = [:]
@@ -71,6 +85,34 @@ package struct Roster: Sendable {
         nodes = [root: Node(entry: entry, state: state)]
         acceptedHash = root
         if let founder = state.members.keys.first { added[founder.high] = [root] }
+    }
+
+    /// Goes on with what a device has kept.
+    ///
+    /// - Throws: ``SyncError``: `invalid`, `parent`, if an entry is missing; otherwise as
+    ///   ``init(founding:of:)`` and ``RosterState/after(_:isUsed:)``.
+    package init(_ kept: Kept, of circle: CircleID) throws(SyncError) {
+        let entries = kept.entries.sorted { $0.head.number < $1.head.number }
+        guard let first = entries.first else {
+            throw SyncError(.invalid, .parent, in: .rosterEntry)
+        }
+        try self.init(founding: first, of: circle)
+        for entry in entries.dropFirst() {
+            guard let parent = nodes[entry.head.parent] else {
+                throw SyncError(.invalid, .parent, in: .rosterEntry)
+            }
+            insert(Node(entry: entry, state: try state(after: parent, entry)))
+        }
+        guard contains(kept.accepted) else { throw SyncError(.invalid, .parent, in: .rosterEntry) }
+        (acceptedHash, alarm) = (kept.accepted, kept.alarm)
+        (distrusted, named) = (kept.distrusted, kept.named)
+    }
+
+    /// What this device keeps.
+    package var kept: Kept {
+        Kept(
+            entries: nodes.values.map(\.entry), accepted: acceptedHash, alarm: alarm,
+            distrusted: distrusted, named: named)
     }
 
     /// The members and keys after the newest accepted entry. Of a distrusted device nothing counts
@@ -107,7 +149,11 @@ package struct Roster: Sendable {
                 continue
             }
             do throws(SyncError) {
-                insert(Node(entry: entry, state: try state(after: parent, entry)))
+                let state = try state(after: parent, entry)
+                guard !isBackdated(entry) else {
+                    throw SyncError(.invalid, .backdated, in: .rosterEntry)
+                }
+                insert(Node(entry: entry, state: state))
                 reading.added.append(entry.hash)
             } catch {
                 reading.refused[entry.hash] = error
@@ -121,13 +167,9 @@ package struct Roster: Sendable {
     private func state(
         after parent: Node, _ entry: RosterEntry
     ) throws(SyncError) -> RosterState {
-        let state = try parent.state.after(entry) { device in
+        try parent.state.after(entry) { device in
             added[device.high, default: []].contains { isAncestor($0, of: parent.entry.hash) }
         }
-        guard !isBackdated(entry) else {
-            throw SyncError(.invalid, .backdated, in: .rosterEntry)
-        }
-        return state
     }
 
     /// Takes note that a message of `device` names the entry `hash`, so that the device cannot
@@ -152,7 +194,7 @@ package struct Roster: Sendable {
     }
 
     private mutating func decide() {
-        let decision = RosterForks(self).decision
+        let decision = RosterForks(self, staying: acceptedHash).decision
         acceptedHash = decision.accepted
         alarm = decision.alarm
     }
@@ -161,6 +203,7 @@ package struct Roster: Sendable {
         let hash = node.entry.hash
         nodes[hash] = node
         nodes[node.parent]?.children.append(hash)
+        named[node.signer, default: []].insert(node.parent)
         if case .add(let member, _) = node.entry.operation {
             added[member.id.high, default: []].append(hash)
         }
@@ -198,9 +241,7 @@ package struct Roster: Sendable {
     private func isBackdated(_ entry: RosterEntry) -> Bool {
         let signer = entry.head.signer
         guard accepted.members[signer] == nil else { return false }
-        let known = named[signer, default: []]
-            .union(nodes.values.filter { $0.signer == signer }.map(\.parent))
-        return known.contains { hash in
+        return named[signer, default: []].contains { hash in
             hash != entry.head.parent && isAncestor(entry.head.parent, of: hash)
         }
     }

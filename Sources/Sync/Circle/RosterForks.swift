@@ -11,7 +11,7 @@ struct RosterForks {
     }
 
     /// How a branch goes on after an entry.
-    private enum Continuation {
+    enum Continuation {
         case end
         case entry(SyncHash)
         /// Branches that remove each other's authors.
@@ -23,11 +23,15 @@ struct RosterForks {
     }
 
     private let roster: Roster
-    private var continuations: [SyncHash: Continuation] = [:]
+    /// Where rule 3 leaves this device.
+    private let accepted: SyncHash
+    /// How a branch goes on after each entry.
+    private(set) var continuations: [SyncHash: Continuation] = [:]
 
     /// Decides every fork, the latest ones first, because a branch counts as it goes on.
-    init(_ roster: Roster) {
+    init(_ roster: Roster, staying accepted: SyncHash) {
         self.roster = roster
+        self.accepted = accepted
         let nodes = roster.nodes.values.sorted { $0.number > $1.number }
         for node in nodes {
             continuations[node.entry.hash] = continuation(after: node)
@@ -53,7 +57,7 @@ struct RosterForks {
         }
         // Rule 3: a device stays with the branch that it had accepted.
         if let kept = children.first(where: {
-            roster.isAncestor($0, of: roster.acceptedHash)
+            roster.isAncestor($0, of: accepted)
         }) {
             return .entry(kept)
         }
@@ -108,7 +112,7 @@ extension Roster {
         /// Whether the first unlocked member makes new keys, if there is nobody to remove.
         package var needsRotation = false
         /// Members that a device added: it adds them anew, if they are still wanted.
-        package var additions: [DeviceID: [DeviceID]] = [:]
+        package var additions: [DeviceID: Set<DeviceID>] = [:]
     }
 
     /// What the accepted branch lacks of branches that lost.
@@ -134,7 +138,7 @@ extension Roster {
             case .create: break
             case .add(let member, _):
                 let isMember = accepted.members[member.id] != nil
-                if !isMember { outstanding.additions[node.signer, default: []].append(member.id) }
+                if !isMember { outstanding.additions[node.signer, default: []].insert(member.id) }
             case .remove(let devices, _, _): gone.formUnion(devices)
             case .leave: gone.insert(node.signer)
             case .rotate:
@@ -143,7 +147,7 @@ extension Roster {
         }
         outstanding.removals = gone.filter { accepted.members[$0] != nil }
         outstanding.additions = outstanding.additions
-            .mapValues { $0.filter { !gone.contains($0) } }.filter { !$0.value.isEmpty }
+            .mapValues { $0.subtracting(gone) }.filter { !$0.value.isEmpty }
         return outstanding
     }
 

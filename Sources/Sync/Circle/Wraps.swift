@@ -43,10 +43,12 @@ package struct Wraps: Hashable, Sendable {
 
     /// Seals the keys for `members`. `ephemeral` is made for this entry and wiped after it;
     /// `random` is called twice for each member.
+    ///
+    /// - Throws: ``SyncError``: `invalid`, `agreement`.
     package init(
         _ keys: borrowing CircleKeys, for members: [Member], at place: Place,
         ephemeral: borrowing KeyAgreementPair, random: () -> HedgeBytes
-    ) throws(SealingError) {
+    ) throws(SyncError) {
         precondition(members.count <= Self.maximalMemberCount, "a circle has at most 64 members")
         epoch = keys.epoch
         commitments = keys.commitments
@@ -73,12 +75,7 @@ package struct Wraps: Hashable, Sendable {
         guard let box = boxes.first(where: { $0.device == device }) else {
             throw SyncError(.invalid, .members, in: .circleKey)
         }
-        let opening: BoxKey
-        do throws(SealingError) {
-            opening = try BoxKey(identity, device, place, ephemeral)
-        } catch {
-            throw SyncError(.invalid, .agreement, in: .circleKey)
-        }
+        let opening = try BoxKey(identity, device, place, ephemeral)
         let key = try opening.open(identity.scope == .afterFirstUnlock ? box.f : box.u)
         try commitments.check(key, identity.scope)
         return key
@@ -125,10 +122,10 @@ private struct BoxKey: ~Copyable {
     init(
         _ member: Member, _ scope: KeyScope, _ place: Wraps.Place,
         _ ephemeral: borrowing KeyAgreementPair
-    ) throws(SealingError) {
+    ) throws(SyncError) {
         let recipient = member.agreementKey(scope)
         self.init(
-            from: try ephemeral.sharedSecret(with: recipient), scope, member.id, place,
+            from: try Self.agree(ephemeral, recipient), scope, member.id, place,
             (ephemeral.publicKey, recipient))
     }
 
@@ -136,10 +133,20 @@ private struct BoxKey: ~Copyable {
     init(
         _ identity: borrowing ScopeIdentity, _ device: DeviceID, _ place: Wraps.Place,
         _ ephemeral: PublicKey
-    ) throws(SealingError) {
+    ) throws(SyncError) {
         self.init(
-            from: try identity.agreement.sharedSecret(with: ephemeral), identity.scope, device,
-            place, (ephemeral, identity.agreement.publicKey))
+            from: try Self.agree(identity.agreement, ephemeral), identity.scope, device, place,
+            (ephemeral, identity.agreement.publicKey))
+    }
+
+    private static func agree(
+        _ pair: borrowing KeyAgreementPair, _ publicKey: PublicKey
+    ) throws(SyncError) -> SymmetricKey<Purpose.SharedSecret> {
+        do throws(SealingError) {
+            return try pair.sharedSecret(with: publicKey)
+        } catch {
+            throw SyncError(.invalid, .agreement, in: .circleKey)
+        }
     }
 
     private init(

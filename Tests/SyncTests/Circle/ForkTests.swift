@@ -167,6 +167,9 @@ import ValetTestValues
         #expect(test.name(roster.acceptedHash) == accepted)
         #expect(roster.alarm.isEmpty)
         #expect(roster.membership(of: try test.device(distrusted)) == .none)
+        roster = try Roster(roster.kept, of: roster.circle)
+        #expect(roster.add([test.entry("x"), test.entry("y")]) == Roster.Reading())
+        #expect(test.name(roster.acceptedHash) == accepted)
         #expect(roster.outstanding == Roster.Outstanding())
     }
 

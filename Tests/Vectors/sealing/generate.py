@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the vectors beside it, from an implementation of its own: nothing here calls libsodium.
 
-BLAKE2b is hashlib's, which is the reference code of BLAKE2's authors. X25519, XChaCha20-Poly1305
-and Argon2id are written below from RFC 7748, draft-irtf-cfrg-xchacha-03 and RFC 9106, and are
-checked against the examples of those texts before anything is written.
+BLAKE2b is hashlib's, which is the reference code of BLAKE2's authors. X25519, Ed25519,
+XChaCha20-Poly1305 and Argon2id are written below from RFC 7748, RFC 8032,
+draft-irtf-cfrg-xchacha-03 and RFC 9106, and are checked against the examples of those texts before
+anything is written.
 """
 import hashlib
 import pathlib
@@ -38,6 +39,53 @@ def x25519(scalar, point):
 
 
 BASE = bytes([9]) + bytes(31)
+
+
+# Ed25519, RFC 8032 section 5.1. A point is (x, y).
+Q = 2**255 - 19
+ORDER = 2**252 + 27742317777372353535851937790883648493
+EDWARDS = -121665 * pow(121666, Q - 2, Q) % Q
+
+
+def ed_add(left, right):
+    (x1, y1), (x2, y2) = left, right
+    product = EDWARDS * x1 * x2 * y1 * y2 % Q
+    return ((x1 * y2 + x2 * y1) * pow(1 + product, Q - 2, Q) % Q,
+            (y1 * y2 + x1 * x2) * pow(1 - product, Q - 2, Q) % Q)
+
+
+def ed_multiply(scalar, point):
+    result = (0, 1)
+    while scalar:
+        if scalar & 1:
+            result = ed_add(result, point)
+        point, scalar = ed_add(point, point), scalar >> 1
+    return result
+
+
+def ed_base():
+    y = 4 * pow(5, Q - 2, Q) % Q
+    square = (y * y - 1) * pow(EDWARDS * y * y + 1, Q - 2, Q) % Q
+    x = pow(square, (Q + 3) // 8, Q)
+    if x * x % Q != square:
+        x = x * pow(2, (Q - 1) // 4, Q) % Q
+    return (Q - x if x & 1 else x, y)
+
+
+def ed_encode(point):
+    return (point[1] | (point[0] & 1) << 255).to_bytes(32, "little")
+
+
+def ed25519(seed, message):
+    """The public key of a seed, and its signature of a message."""
+    expanded = hashlib.sha512(seed).digest()
+    scalar = int.from_bytes(expanded[:32], "little") & ~7 & 2**254 - 1 | 2**254
+    public = ed_encode(ed_multiply(scalar, ed_base()))
+    modulo = lambda data: int.from_bytes(hashlib.sha512(data).digest(), "little") % ORDER
+    nonce = modulo(expanded[32:] + message)
+    commitment = ed_encode(ed_multiply(nonce, ed_base()))
+    answer = (nonce + modulo(commitment + public + message) * scalar) % ORDER
+    return public, commitment + answer.to_bytes(32, "little")
 
 
 # XChaCha20-Poly1305, RFC 8439 section 2 and draft-irtf-cfrg-xchacha-03 section 2.
@@ -392,6 +440,24 @@ def argon2id_vectors():
               memory_kib=memory, key=argon2id(passphrase, count(1, 16), passes, memory))
 
 
+def signing_vectors():
+    for number, seed, public, message, start in (
+            (1, "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
+             "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a", "",
+             "e5564300c360ac729086e2cc806e828a"),
+            (2, "4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb",
+             "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c", "72",
+             "92a009a9f0d4cab8720e820b5f642540"),
+            (3, "c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7",
+             "fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025", "af82",
+             "6291d657deec24024827e69c3abe01a3")):
+        key, signature = ed25519(bytes.fromhex(seed), bytes.fromhex(message))
+        assert key.hex() == public and signature.hex().startswith(start)
+        write(f"ed25519-rfc8032-7.1-test-{number}", f"RFC 8032 section 7.1, test {number}",
+              "ed25519", "success", seed=seed, public_key=key, message=message,
+              signature=signature)
+
+
 if __name__ == "__main__":
     for old in HERE.glob("*.txt"):
         old.unlink()
@@ -402,4 +468,5 @@ if __name__ == "__main__":
     agreement_vectors()
     public_key_vectors()
     argon2id_vectors()
+    signing_vectors()
     stream_vectors()
