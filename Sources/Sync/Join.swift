@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How a scope's replica takes in a message of another log: in slices, so that local writers never
+// wait long. `Replica` calls this, and shows what changed.
+
+/// A decoded message, as far as the replica needs it.
+package struct IncomingMessage: Sendable {
+    /// Names the message.
+    package let name: MessageName
+    /// The message's hash.
+    package let hash: SyncHash
+    /// The records that the message brings, or of a base, those that live.
+    package let records: [Dot: RecordSummary]
+    /// The deleted records: covers of a batch, the cloud of a base.
+    package let deleted: [Dot]
+    /// Of a base, how far its author had read; nil for a batch.
+    package let table: LogTable?
+    /// Of a base, its author's last messages in the log.
+    let own: [Base.OwnMessage]
+
+    /// Of a batch: `summaries` has what its records say, in their order.
+    package init(
+        _ batch: Batch, named name: MessageName, hash: SyncHash, summaries: [RecordSummary]
+    ) {
+        self.name = name
+        self.hash = hash
+        var records: [Dot: RecordSummary] = [:]
+        for (record, summary) in zip(batch.records, summaries) {
+            records[Dot(log: name.log, number: name.number, tag: record.tag)] = summary
+        }
+        self.records = records
+        deleted = batch.covers
+        table = nil
+        own = []
+    }
+
+    /// Of a base with all its parts.
+    package init(
+        _ base: Base, named name: MessageName, hash: SyncHash, live: [Dot: RecordSummary],
+        cloud: [Dot]
+    ) {
+        self.name = name
+        self.hash = hash
+        records = live
+        deleted = cloud
+        table = base.table
+        own = base.own
+    }
+
+    /// Whether the author of a base knew of the record.
+    func hasSeen(_ dot: Dot, cloud: Set<Dot>) -> Bool {
+        guard let table else { return false }
+        return dot.number <= table[dot.log]?.number ?? 0 || cloud.contains(dot)
+    }
+}
+
+/// Why a message is not joined. Its log waits.
+package enum JoinRefusal: Error, Hashable, Sendable {
+    /// A base has a live record of a message that its author had not read: it is invalid.
+    case recordAboveTable(Dot)
+    /// The cloud would have more dots than ``SyncLimits/cloud``.
+    case cloudIsFull
+    /// More values would have to be kept than there is room for.
+    case replacedValuesAreFull
+}
+
+/// The limits that the replica keeps.
+package struct SyncLimits: Hashable, Sendable {
+    /// The most dots in a cloud.
+    package var cloud = 65_536
+    /// The most records that one slice of a join changes.
+    package var slice = 100
+    /// The most records in a batch.
+    package var records = 4_096
+    /// The most covers in a batch.
+    package var covers = 8_192
+    /// The most bytes of table, covers and records in a batch: those of a message without its
+    /// header, seal, signature and padding.
+    package var batchByteCount = 257_000
+    /// The most entries in the list of a base's own messages.
+    package var own = 4_096
+
+    /// The limits of the format.
+    package init() {}
+}
+
+/// A message that is being joined.
+package struct JoinInProgress: Sendable {
+    let message: IncomingMessage
+    /// The deleted records, for a base.
+    let cloud: Set<Dot>
+    /// What is still to be added.
+    var additions: ArraySlice<Dot>
+    /// What is still to be removed; nil until everything is added.
+    var removals: ArraySlice<Dot>?
+}
+
+/// A change of what lives, which the caller makes to the records that it keeps.
+package enum RecordChange: Hashable, Sendable {
+    /// The record lives now: keep its bytes.
+    case keep(Dot)
+    /// The record lives no more. A record that `isReplaced` becomes a replaced value.
+    case drop(Dot, isReplaced: Bool)
+}
+
+extension ScopeReplica {
+    /// Begins to join a message. No other message is joined, and none is built, before it is
+    /// finished.
+    ///
+    /// - Parameter room: How many more values can be kept as replaced ones.
+    package mutating func begin(
+        _ message: IncomingMessage, room: Int = .max, limits: SyncLimits = SyncLimits()
+    ) throws(JoinRefusal) {
+        precondition(join == nil, "a join was not finished")
+        if let table = message.table, applies(.recordsAtOrBelowTable) {
+            for dot in message.records.keys where dot.number > table[dot.log]?.number ?? 0 {
+                throw .recordAboveTable(dot)
+            }
+        }
+        let ahead = message.deleted.count(where: { isAhead($0) && !self.cloud.contains($0) })
+        guard self.cloud.count + ahead <= limits.cloud else { throw .cloudIsFull }
+        let cloud = message.table == nil ? [] : Set(message.deleted)
+        guard room == .max || removals(by: message, cloud: cloud).count <= room else {
+            throw .replacedValuesAreFull
+        }
+        join = JoinInProgress(
+            message: message, cloud: cloud, additions: message.records.keys.sorted()[...])
+    }
+
+    /// Joins at most `count` more records.
+    ///
+    /// All additions come before all removals: a record that comes under a new dot is there before
+    /// its old dot goes, so that no value is missing between two slices.
+    ///
+    /// - Returns: Whether the join is finished, and the items whose records changed.
+    mutating func continueJoin(
+        atMost count: Int, _ changes: inout [RecordChange]
+    ) -> (isFinished: Bool, keys: Set<ItemKey>) {
+        guard var join else { return (true, []) }
+        var keys: Set<ItemKey> = []
+        var left = count
+        while left > 0, let dot = join.additions.popFirst() {
+            left -= 1
+            guard isNew(dot, join.message), let summary = join.message.records[dot] else {
+                continue
+            }
+            addLive(dot, summary)
+            changes.append(.keep(dot))
+            keys.insert(summary.key)
+        }
+        if join.additions.isEmpty, join.removals == nil {
+            join.removals = removals(by: join.message, cloud: join.cloud)[...]
+        }
+        while left > 0, let dot = join.removals?.popFirst() {
+            left -= 1
+            guard let summary = removeLive(dot) else { continue }
+            let isReplaced =
+                summary.moved == nil && !hasEqualRecord(of: summary.key, tag: dot.tag)
+            changes.append(.drop(dot, isReplaced: isReplaced))
+            keys.insert(summary.key)
+        }
+        guard join.additions.isEmpty, join.removals?.isEmpty == true else {
+            self.join = join
+            return (false, keys)
+        }
+        finish(join.message)
+        return (true, keys)
+    }
+
+    private func isNew(_ dot: Dot, _ message: IncomingMessage) -> Bool {
+        if message.table == nil { return !cloud.contains(dot) && live[dot] == nil }
+        return applies(.baseAddsUnseen) ? !hasSeen(dot) : live[dot] == nil
+    }
+
+    private func removals(by message: IncomingMessage, cloud: Set<Dot>) -> [Dot] {
+        guard message.table != nil else { return message.deleted.filter { live[$0] != nil } }
+        guard applies(.baseRemovesSeen) else { return [] }
+        return live.keys.filter {
+            message.records[$0] == nil && message.hasSeen($0, cloud: cloud)
+        }.sorted()
+    }
+
+    private mutating func finish(_ message: IncomingMessage) {
+        forget(message.deleted)
+        for (log, position) in message.table ?? [:]
+        where position.number > self.position(of: log).number {
+            positions[log] = position
+        }
+        positions[message.name.log] = LogPosition(
+            number: message.name.number, hash: message.hash)
+        noteRead(message)
+        trimCloud()
+        join = nil
+        renewRetired()
+    }
+
+    /// Remembers what was read of a log that this device has left.
+    private mutating func noteRead(_ message: IncomingMessage) {
+        guard retired[message.name.log] != nil else { return }
+        retired[message.name.log]?.read.insert(message.hash.first)
+        for own in message.own { retired[message.name.log]?.read.insert(own.hashStart) }
+    }
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Which messages of a log are read next, which are missing, and when a base is due: decisions over
+// the list of a store's messages.
+
+/// A message in the store whose header is valid.
+package struct StoredMessage: Hashable, Sendable {
+    /// What a base says of its log and of the others.
+    package struct StoredBase: Hashable, Sendable {
+        /// The author's last messages in this log.
+        package let own: [Base.OwnMessage]
+        /// How far its author had read each log.
+        package let table: LogTable
+        /// Whether all its parts are in the store.
+        package let isComplete: Bool
+
+        /// What a base says.
+        package init(own: [Base.OwnMessage], table: LogTable, isComplete: Bool) {
+            self.own = own
+            self.table = table
+            self.isComplete = isComplete
+        }
+    }
+
+    /// Names the message.
+    package let name: MessageName
+    /// Its hash.
+    package let hash: SyncHash
+    /// The hash of the message before.
+    package let previous: SyncHash
+    /// What a base says; nil for a batch.
+    package let base: StoredBase?
+
+    /// A message in the store.
+    package init(name: MessageName, hash: SyncHash, previous: SyncHash, base: StoredBase?) {
+        self.name = name
+        self.hash = hash
+        self.previous = previous
+        self.base = base
+    }
+
+    /// Whether a base would name the message `number` if it is in the history of its log.
+    func reaches(_ number: UInt64, _ limits: SyncLimits) -> Bool {
+        guard let own = base?.own, name.number > number else { return false }
+        return own.count < limits.own || own.first.map { $0.number <= number } ?? false
+    }
+
+    /// The first 8 bytes of the hash of the message `number` in the history of a base's log.
+    func ownHashStart(of number: UInt64) -> UInt64? {
+        base?.own.first { $0.number == number }?.hashStart
+    }
+}
+
+/// What to do with a log.
+package enum ReadChoice: Hashable, Sendable {
+    /// Join this message next.
+    case join(StoredMessage)
+    /// There is nothing more to read.
+    case done
+    /// There are messages that do not fit: wait for a base.
+    case waits
+    /// The log has two histories.
+    case twoHistories
+}
+
+extension ScopeReplica {
+    /// Chooses the message of a log that is read next.
+    ///
+    /// - Parameter last: Of a device that left, the number of the last message that is read.
+    package func choose(
+        from messages: [StoredMessage], of log: LogID, upTo last: UInt64 = .max,
+        limits: SyncLimits = SyncLimits()
+    ) -> ReadChoice {
+        let position = position(of: log)
+        let old = retired[log]
+        let ahead = messages.filter { message in
+            let isOwnLater =
+                message.name.number >= old?.firstNotCommon ?? .max
+                && old?.own.isOwn(message) == true && applies(.ownIsNotReadAgain)
+            return message.name.number > position.number && message.name.number <= last
+                && !isOwnLater
+        }
+        guard !ahead.isEmpty else { return .done }
+        let bases = ahead.filter { $0.base?.isComplete == true }
+        let fitting = bases.filter {
+            old != nil || !contradicts($0, position, limits) || !applies(.basesContradict)
+        }
+        if let base = fitting.max(by: { ($0.name, $0.hash) < ($1.name, $1.hash) }) {
+            return .join(base)
+        }
+        let batches = ahead.filter { message in
+            guard message.base == nil else { return false }
+            if message.previous == position.hash || !applies(.batchesFollow) { return true }
+            return old?.own.built.values.contains(message.previous) == true
+        }
+        if let batch = batches.min(by: { ($0.name, $0.hash) < ($1.name, $1.hash) }) {
+            return .join(batch)
+        }
+        return bases.isEmpty ? .waits : .twoHistories
+    }
+
+    private func contradicts(
+        _ base: StoredMessage, _ position: LogPosition, _ limits: SyncLimits
+    ) -> Bool {
+        guard position.number > 0, base.reaches(position.number, limits) else { return false }
+        return base.ownHashStart(of: position.number) != position.hash.first
+    }
+
+    /// The positions of this replica that a device could not reach that begins with nothing.
+    ///
+    /// - Parameter messages: The messages of members, by log.
+    package func unreachable(in messages: [LogID: [StoredMessage]]) -> [LogID] {
+        var reached: [LogID: Set<SyncHash>] = [:]
+        for message in messages.values.joined() {
+            guard let base = message.base, base.isComplete else { continue }
+            reached[message.name.log, default: []].insert(message.hash)
+            for (log, position) in base.table {
+                reached[log, default: []].insert(position.hash)
+            }
+        }
+        return positions.filter { log, position in
+            if position.number == 0 { return false }
+            return !isReached(position.hash, reached[log] ?? [], messages[log] ?? [])
+        }.map(\.key).sorted()
+    }
+
+    /// Whether batches lead to a message from one that is reached, or from the start of the log.
+    private func isReached(
+        _ hash: SyncHash, _ reached: Set<SyncHash>, _ messages: [StoredMessage]
+    ) -> Bool {
+        var hash = hash
+        let byHash = Dictionary(messages.map { ($0.hash, $0) }) { first, _ in first }
+        for _ in 0...messages.count {
+            if reached.contains(hash) || hash == .zero { return true }
+            guard let message = byHash[hash], message.base == nil else { return false }
+            hash = message.previous
+        }
+        return false
+    }
+
+    /// The most bytes of batches that need no base.
+    package static let batchByteCountWithoutBase = 1 << 20
+    /// The most batches that need no base.
+    package static let batchesWithoutBase = 1_000
+
+    /// Whether a base is due by the weight of the batches, or because one was promised.
+    package var isBaseDue: Bool {
+        own.owesBase || own.batchesSinceBase > Self.batchesWithoutBase
+            || own.batchByteCount > max(Self.batchByteCountWithoutBase, own.baseByteCount / 2)
+    }
+
+    /// A device has given up to `byteCount` bytes of a batch to the store.
+    package mutating func countBatch(byteCount: Int) { own.batchByteCount += byteCount }
+}
+
+/// What lasts: a state that is told after an hour, not while messages are on their way.
+package struct LastingStates<Name: Hashable & Sendable>: Sendable {
+    private var since: [Name: UInt64] = [:]
+
+    /// Nothing lasts.
+    package init() {}
+
+    /// Takes the names of the present moment, and returns those that have lasted for `duration`.
+    package mutating func update(
+        _ names: some Sequence<Name>, at milliseconds: UInt64, duration: UInt64 = 3_600_000
+    ) -> Set<Name> {
+        var next: [Name: UInt64] = [:]
+        for name in names { next[name] = min(since[name] ?? milliseconds, milliseconds) }
+        since = next
+        return Set(next.filter { milliseconds - $0.value >= duration }.keys)
+    }
+}
+
+extension ScopeReplica {
+    /// The messages that members have read and this device has not: the store withholds them if
+    /// that lasts.
+    package func missing(in tables: some Sequence<LogTable>) -> Set<MessageName> {
+        var missing: Set<MessageName> = []
+        for table in tables {
+            for (log, position) in table
+            where log != own.id && position.number > self.position(of: log).number {
+                missing.insert(MessageName(log: log, number: position.number))
+            }
+        }
+        return missing
+    }
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What one device knows of one scope of its circle. `Replica` has two of these; joining, building
+// and the change to a new log are in files of their own.
+
+package import ValetKeychainModel
+
+/// Names an item by its primary key: docs/FORMAT.md §6.2.
+package struct ItemKey: Hashable, Comparable, Sendable {
+    /// The hash of the item's place, 16 bytes.
+    package let place: SyncBytes<SyncBytesName.Place>
+    /// The hash of its account, 16 bytes.
+    package let account: SyncBytes<SyncBytesName.Account>
+
+    /// The item at `place` with `account`.
+    package init(
+        place: SyncBytes<SyncBytesName.Place>, account: SyncBytes<SyncBytesName.Account>
+    ) {
+        self.place = place
+        self.account = account
+    }
+
+    /// Orders by place, then by account.
+    package static func < (left: ItemKey, right: ItemKey) -> Bool {
+        left.place != right.place ? left.place < right.place : left.account < right.account
+    }
+}
+
+extension SyncBytesName {
+    /// For ``ItemKey/place``.
+    package enum Place {}
+    /// For ``ItemKey/account``.
+    package enum Account {}
+}
+
+/// What the replica needs to know of a record. It never sees a value, so that it can work on
+/// records of a closed scope.
+package struct RecordSummary: Hashable, Sendable {
+    /// The item.
+    package let key: ItemKey
+    /// ``SyncRecord/time``.
+    package let time: UInt64
+    /// The message that brought the item to the other scope, if the record says that it moved.
+    package let moved: MessageName?
+
+    /// The record of `key` made at `time`.
+    package init(key: ItemKey, time: UInt64, moved: MessageName? = nil) {
+        self.key = key
+        self.time = time
+        self.moved = moved
+    }
+}
+
+/// What a local change of an item has to tell the circle.
+package struct PendingChange: Hashable, Sendable {
+    /// Where the new record comes from.
+    package enum Record: Hashable, Sendable {
+        /// The row, which is read when the message is built.
+        case row(time: UInt64)
+        /// A copy of the row, which shows another record by now.
+        case aside(time: UInt64)
+        /// The item went to the other scope. The message that brought it there is known once it is
+        /// confirmed; until then the change waits.
+        case moved(time: UInt64, to: MessageName?)
+    }
+
+    /// The new record; nil for a deletion.
+    package var record: Record?
+    /// The records that the change deletes or replaces.
+    package var covers: Set<Dot> = []
+    /// Whether a record was covered that has not moved itself.
+    var coversItem = false
+
+    init(_ record: Record? = nil, covers: Set<Dot> = []) {
+        self.record = record
+        self.covers = covers
+    }
+}
+
+/// A record that this device brings again, because it came in a log with two histories.
+package struct Renewal: Hashable, Sendable {
+    /// The dot under which the record's bytes are kept.
+    package let source: Dot
+    /// What the record says.
+    package let summary: RecordSummary
+    /// The dots that the new one covers; `source` is one of them.
+    package var covers: Set<Dot>
+}
+
+/// The live and the deleted records of one scope, as far as this device knows.
+///
+/// It is a value: a caller changes a copy, writes the difference, and keeps the copy when that is
+/// committed.
+package struct ScopeReplica: Sendable {
+    /// The scope.
+    package let scope: KeyScope
+    /// How far each log was read: V.
+    package internal(set) var positions: LogTable = [:]
+    /// The records that live.
+    package private(set) var live: [Dot: RecordSummary] = [:]
+    /// The dots of `live` by item.
+    private var dotsByKey: [ItemKey: Set<Dot>] = [:]
+    /// Deleted records of messages that were not read yet.
+    package internal(set) var cloud: Set<Dot> = []
+    /// The local changes that no message has yet.
+    package internal(set) var pending: [ItemKey: PendingChange] = [:]
+    /// The records that the next message brings again.
+    package internal(set) var renewals: [ItemKey: [Renewal]] = [:]
+    /// The join that was begun and not finished.
+    package internal(set) var join: JoinInProgress?
+    /// The log that this device writes.
+    package internal(set) var own: OwnLog
+    /// The logs that it wrote before.
+    package internal(set) var retired: [LogID: RetiredLog] = [:]
+    /// The rule that a test leaves out.
+    var omitted: Rule?
+
+    /// Starts with nothing read, and with the log that this device writes.
+    package init(_ scope: KeyScope, log: LogID) {
+        self.scope = scope
+        own = OwnLog(log)
+    }
+
+    /// How far `log` was read.
+    package func position(of log: LogID) -> LogPosition { positions[log] ?? .start }
+
+    /// The live records of an item, unordered.
+    package func dots(of key: ItemKey) -> Set<Dot> { dotsByKey[key] ?? [] }
+
+    /// Whether the record is of a message that was not read yet.
+    func isAhead(_ dot: Dot) -> Bool { dot.number > position(of: dot.log).number }
+
+    /// Whether this device knows of the record, alive or deleted.
+    ///
+    /// What pending changes cover is at or below `positions`, or in the cloud.
+    func hasSeen(_ dot: Dot) -> Bool { !isAhead(dot) || live[dot] != nil || cloud.contains(dot) }
+
+    func applies(_ rule: Rule) -> Bool { rule != omitted }
+
+    mutating func addLive(_ dot: Dot, _ summary: RecordSummary) {
+        live[dot] = summary
+        dotsByKey[summary.key, default: []].insert(dot)
+    }
+
+    /// Returns what lived; nil if it did not.
+    @discardableResult
+    mutating func removeLive(_ dot: Dot) -> RecordSummary? {
+        guard let summary = live.removeValue(forKey: dot) else { return nil }
+        dotsByKey[summary.key]?.remove(dot)
+        if dotsByKey[summary.key]?.isEmpty == true { dotsByKey[summary.key] = nil }
+        return summary
+    }
+
+    /// Whether a record with the bytes of `dot` lives or is to be brought anew.
+    func hasEqualRecord(of key: ItemKey, tag: UInt64) -> Bool {
+        dots(of: key).contains { $0.tag == tag }
+            || renewals[key]?.contains { $0.source.tag == tag } == true
+    }
+
+    /// Puts deleted records into the cloud, if their messages were not read yet.
+    mutating func forget(_ dots: some Sequence<Dot>) {
+        guard applies(.cloudOfCovers) else { return }
+        for dot in dots where isAhead(dot) { cloud.insert(dot) }
+    }
+
+    /// Drops from the cloud what the positions say.
+    mutating func trimCloud() {
+        guard !cloud.isEmpty else { return }
+        let positions = positions
+        cloud = cloud.filter { $0.number > positions[$0.log]?.number ?? 0 }
+    }
+}
+
+extension ScopeReplica {
+    /// Makes what lives of an item the covers of its pending change.
+    ///
+    /// - Parameter record: The new record of this scope; nil if the item has none in it.
+    /// - Parameter isElsewhere: Whether the item has a record in the other scope now.
+    /// - Parameter time: The time of the change.
+    mutating func coverAll(
+        of key: ItemKey, with record: PendingChange.Record?, isElsewhere: Bool, time: UInt64
+    ) -> [Dot] {
+        var change = pending[key] ?? PendingChange()
+        let dots = dots(of: key)
+        let renewed = renewals[key] ?? []
+        let coversItem =
+            dots.contains { live[$0]?.moved == nil }
+            || renewed.contains { $0.summary.moved == nil }
+        // Elsewhere the row would vanish if a record that says where the item went were deleted
+        // before the other scope was read.
+        if isElsewhere, !coversItem, pending[key] == nil, applies(.movedStays) { return [] }
+        for dot in dots { removeLive(dot) }
+        forget(dots)
+        change.covers.formUnion(dots)
+        for renewal in renewed { change.covers.formUnion(renewal.covers) }
+        renewals[key] = nil
+        change.coversItem = change.coversItem || coversItem
+        change.record = record
+        if isElsewhere, change.coversItem, applies(.movedIsLeft) {
+            change.record = .moved(time: time, to: nil)
+        }
+        let isEmpty = change.record == nil && change.covers.isEmpty
+        pending[key] = isEmpty ? nil : change
+        return Array(dots) + renewed.map(\.source)
+    }
+}
