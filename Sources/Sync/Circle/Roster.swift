@@ -38,7 +38,7 @@ package struct Roster: Sendable {
 
     /// What a device keeps of a roster: all that the next choices depend on.
     package struct Kept: Sendable {
-        /// The kept entries.
+        /// The kept entries, each after its parent, and siblings in the order of their reading.
         package let entries: [RosterEntry]
         /// The newest accepted entry.
         package let accepted: SyncHash
@@ -92,12 +92,11 @@ package struct Roster: Sendable {
     /// - Throws: ``SyncError``: `invalid`, `parent`, if an entry is missing; otherwise as
     ///   ``init(founding:of:)`` and ``RosterState/after(_:isUsed:)``.
     package init(_ kept: Kept, of circle: CircleID) throws(SyncError) {
-        let entries = kept.entries.sorted { $0.head.number < $1.head.number }
-        guard let first = entries.first else {
+        guard let first = kept.entries.first else {
             throw SyncError(.invalid, .parent, in: .rosterEntry)
         }
         try self.init(founding: first, of: circle)
-        for entry in entries.dropFirst() {
+        for entry in kept.entries.dropFirst() {
             guard let parent = nodes[entry.head.parent] else {
                 throw SyncError(.invalid, .parent, in: .rosterEntry)
             }
@@ -110,8 +109,14 @@ package struct Roster: Sendable {
 
     /// What this device keeps.
     package var kept: Kept {
-        Kept(
-            entries: nodes.values.map(\.entry), accepted: acceptedHash, alarm: alarm,
+        var hashes = [root]
+        var index = 0
+        while index < hashes.count {
+            hashes += node(hashes[index]).children
+            index += 1
+        }
+        return Kept(
+            entries: hashes.map { node($0).entry }, accepted: acceptedHash, alarm: alarm,
             distrusted: distrusted, named: named)
     }
 

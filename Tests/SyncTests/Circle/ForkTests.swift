@@ -298,6 +298,10 @@ import ValetTestValues
         try test.append(steps + [Step("z", after: "fork", by: "c", .remove(["b", "d"]))])
         var roster = try test.reader()
         _ = roster.add([test.entry("y")] + steps.map { test.entry($0.name) })
+        // The siblings keep the order in which they were read.
+        let kept = roster.kept.entries.map(\.hash)
+        roster = try Roster(roster.kept, of: roster.circle)
+        #expect(roster.kept.entries.map(\.hash) == kept)
         _ = roster.add([test.entry("z")])
         #expect(test.name(roster.acceptedHash) == "z")
     }
