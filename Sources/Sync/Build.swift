@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // How a scope's replica builds its messages: batches of what is pending, and bases of all that it
-// knows. The caller encodes a draft and adds it, with its hash, in the same transaction.
+// knows. The caller encodes a draft and adds it, with its hash, in the same transaction. Rules:
+// docs/SYNC.md §4.
 
 internal import ValetSecretMemory
 
@@ -80,7 +81,16 @@ extension ScopeReplica {
     /// Whether a batch may be built now.
     package var mayBuildBatch: Bool {
         (join == nil || !applies(.noMessageDuringJoin)) && own.unconfirmed == nil
-            && own.openBase == nil
+            && own.openBase == nil && hasRoomForLogs(adding: [])
+    }
+
+    /// Whether a table of all logs, the own one and those of `table` is not too long.
+    func hasRoomForLogs(adding table: some Sequence<LogID>, limits: SyncLimits = SyncLimits())
+        -> Bool
+    {
+        var count = positions.count + (positions[own.id] == nil ? 1 : 0)
+        for log in table where positions[log] == nil && log != own.id { count += 1 }
+        return count <= limits.logs
     }
 
     /// Whether a batch would say something: a new log begins with one.
@@ -107,7 +117,7 @@ extension ScopeReplica {
             name: MessageName(log: own.id, number: own.next),
             previous: position(of: own.id).hash)
         draft.table = tableOfNews
-        var room = BatchRoom(limits, table: positions.count)
+        var room = BatchRoom(limits, logCount: positions.count + 1)
         for item in news {
             guard let origin = item.source else {
                 let covers = room.take(item.covers)
@@ -117,24 +127,20 @@ extension ScopeReplica {
             }
             guard let record = read(origin) else { continue }
             guard room.take(record) else { break }
-            draft.append(record, of: item.key, from: origin, covers: room.take(item.covers))
+            draft.append(record, item, covers: room.take(item.covers))
         }
         guard !draft.entries.isEmpty || own.owesBatch else { return nil }
         draft.finish(positions)
         return draft
     }
 
-    /// Something that a batch may say.
-    private struct News {
-        let key: ItemKey
-        let source: PendingSource?
-        let covers: Set<Dot>
-    }
-
     private var news: [News] {
         var news: [News] = []
         for (key, list) in renewals.sorted(by: { $0.key < $1.key }) {
-            news += list.map { News(key: key, source: .dot($0.source), covers: $0.covers) }
+            news += list.map {
+                News(
+                    key: key, source: .dot($0.source), moved: $0.summary.moved, covers: $0.covers)
+            }
         }
         for (key, change) in pending.sorted(by: { $0.key < $1.key }) where !Self.waits(change) {
             let source: PendingSource? =
@@ -144,7 +150,9 @@ extension ScopeReplica {
                 case .moved(let time, let message?): .moved(key, time: time, to: message)
                 case .moved(_, nil), nil: nil
                 }
-            news.append(News(key: key, source: source, covers: change.covers))
+            var moved: MessageName?
+            if case .moved(_, _, let message)? = source { moved = message }
+            news.append(News(key: key, source: source, moved: moved, covers: change.covers))
         }
         return news
     }
@@ -216,14 +224,10 @@ extension ScopeReplica {
 }
 
 extension BatchDraft {
-    mutating func append(
-        _ record: SyncRecord, of key: ItemKey, from source: PendingSource, covers: Set<Dot>
-    ) {
-        var moved: MessageName?
-        if case .moved(_, _, let message) = source { moved = message }
-        var entry = Entry(key: key, source: source, covers: covers)
+    fileprivate mutating func append(_ record: SyncRecord, _ news: News, covers: Set<Dot>) {
+        var entry = Entry(key: news.key, source: news.source, covers: covers)
         entry.dot = Dot(log: name.log, number: name.number, tag: record.tag)
-        entry.summary = RecordSummary(key: key, time: record.time, moved: moved)
+        entry.summary = RecordSummary(key: news.key, time: record.time, moved: news.moved)
         entries.append(entry)
         records.append(record)
     }
@@ -234,6 +238,16 @@ extension BatchDraft {
     }
 }
 
+/// Something that a batch may say.
+private struct News {
+    let key: ItemKey
+    /// What its record is made from; nil for covers alone.
+    let source: PendingSource?
+    /// The message that brought the item to the other scope, if the record says that it moved.
+    let moved: MessageName?
+    let covers: Set<Dot>
+}
+
 /// What still fits into a batch.
 private struct BatchRoom {
     private var bytes: Int
@@ -241,25 +255,24 @@ private struct BatchRoom {
     private var covers: Int
 
     /// Tables come first: there is room for all logs.
-    init(_ limits: SyncLimits, table count: Int) {
-        bytes = limits.batchByteCount - 48 * (count + 1)
+    init(_ limits: SyncLimits, logCount: Int) {
+        bytes = limits.batchByteCount - EncodedTable.byteCount(logCount)
         records = limits.records
         covers = limits.covers
     }
 
     /// Returns those of the covers that fit.
     mutating func take(_ wanted: Set<Dot>) -> Set<Dot> {
-        let count = max(0, min(wanted.count, covers, bytes / 18))
+        let count = max(0, min(wanted.count, covers, bytes / EncodedTable.dotByteCount))
         covers -= count
-        bytes -= 18 * count
+        bytes -= EncodedTable.dotByteCount * count
         return count == wanted.count ? wanted : Set(wanted.sorted().prefix(count))
     }
 
     mutating func take(_ record: SyncRecord) -> Bool {
-        let byteCount = 28 + record.content.byteCount
-        guard records > 0, byteCount <= bytes else { return false }
+        guard records > 0, record.byteCount <= bytes else { return false }
         records -= 1
-        bytes -= byteCount
+        bytes -= record.byteCount
         return true
     }
 }
@@ -304,10 +317,13 @@ extension ScopeReplica {
     }
 
     /// Gives up the open base: its number is used, and nothing else has changed. If it may have
-    /// been sent, another one follows: a device that has read it can join no later batch.
+    /// been sent, a batch and another base follow: a device that has read it can join no later
+    /// batch, and the list of own messages of a base ends with the message before.
     package mutating func abandonBase() {
         guard let number = own.openBase else { return }
         own.openBase = nil
-        if own.attempts[number] != nil { own.owesBase = true }
+        guard own.attempts[number] != nil else { return }
+        own.owesBatch = true
+        own.owesBase = true
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // How a scope's replica takes in a message of another log: in slices, so that local writers never
-// wait long. `Replica` calls this, and shows what changed.
+// wait long. `Replica` calls this, and shows what changed. Rules: docs/SYNC.md §4.
 
 /// A decoded message, as far as the replica needs it.
 package struct IncomingMessage: Sendable {
@@ -58,6 +58,8 @@ package struct IncomingMessage: Sendable {
 package enum JoinRefusal: Error, Hashable, Sendable {
     /// A base has a live record of a message that its author had not read: it is invalid.
     case recordAboveTable(Dot)
+    /// The table would have more logs than ``SyncLimits/logs``.
+    case tooManyLogs
     /// The cloud would have more dots than ``SyncLimits/cloud``.
     case cloudIsFull
     /// More values would have to be kept than there is room for.
@@ -70,15 +72,17 @@ package struct SyncLimits: Hashable, Sendable {
     package var cloud = 65_536
     /// The most records that one slice of a join changes.
     package var slice = 100
+    /// The most logs in a table.
+    package var logs = MessageFormat.maximalLogCount
     /// The most records in a batch.
-    package var records = 4_096
+    package var records = Batch.maximalRecordCount
     /// The most covers in a batch.
-    package var covers = 8_192
-    /// The most bytes of table, covers and records in a batch: those of a message without its
-    /// header, seal, signature and padding.
-    package var batchByteCount = 257_000
+    package var covers = Batch.maximalCoverCount
+    /// The most bytes of table, covers and records in a batch: its plaintext without the fields of
+    /// 14 bytes around them.
+    package var batchByteCount = MessageFormat.maximalPlaintextByteCount - 14
     /// The most entries in the list of a base's own messages.
-    package var own = 4_096
+    package var own = Base.maximalOwnCount
 
     /// The limits of the format.
     package init() {}
@@ -117,6 +121,8 @@ extension ScopeReplica {
                 throw .recordAboveTable(dot)
             }
         }
+        let logs = Set(message.table.map { Array($0.keys) } ?? []).union([message.name.log])
+        guard hasRoomForLogs(adding: logs, limits: limits) else { throw .tooManyLogs }
         let ahead = message.deleted.count(where: { isAhead($0) && !self.cloud.contains($0) })
         guard self.cloud.count + ahead <= limits.cloud else { throw .cloudIsFull }
         let cloud = message.table == nil ? [] : Set(message.deleted)

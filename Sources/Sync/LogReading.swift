@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Which messages of a log are read next, which are missing, and when a base is due: decisions over
-// the list of a store's messages.
+// the list of a store's messages. Rules: docs/SYNC.md §5.
 
 /// A message in the store whose header is valid.
 package struct StoredMessage: Hashable, Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The logs that this device writes: the present one, and those that it left because another copy of
-// the keychain had written into them.
+// the keychain had written into them. Rules: docs/SYNC.md §5.
 
 /// The log that this device writes in a scope.
 package struct OwnLog: Sendable {
@@ -35,7 +35,7 @@ package struct OwnLog: Sendable {
     /// How far each other device has read this log, by the first half of its id.
     var named: [UInt64: UInt64] = [:]
     /// Whether the log still has to begin with a batch.
-    package private(set) var owesBatch: Bool
+    package internal(set) var owesBatch: Bool
     /// Whether a base must follow, whatever the weight of the batches.
     package internal(set) var owesBase: Bool
     /// The batches since the last base.
@@ -73,10 +73,20 @@ package struct OwnLog: Sendable {
         batchByteCount = 0
     }
 
-    /// A base that was thought to have failed is in the store.
-    mutating func foundBase(number: UInt64, hash: SyncHash) {
-        attempts[number] = nil
-        built[number] = hash
+    /// A base that was thought to have failed is in the store. If no message was built after it,
+    /// the log goes on from it; else its readers need another base.
+    ///
+    /// - Returns: Whether the log goes on from it.
+    mutating func foundBase(number: UInt64, hash: SyncHash) -> Bool {
+        guard next == number + 1 else {
+            attempts[number] = nil
+            built[number] = hash
+            owesBase = true
+            return false
+        }
+        confirmBase(number: number, hash: hash)
+        owesBatch = false
+        return true
     }
 
     /// Whether this device has built the message.
@@ -88,7 +98,8 @@ package struct OwnLog: Sendable {
     /// The last messages of this log, for a base.
     ///
     /// Bases of unknown outcome are among them: a device that has read one would otherwise take
-    /// this log for one with two histories.
+    /// this log for one with two histories. The message before comes last, because a batch follows
+    /// such a base.
     func lastMessages(_ count: Int) -> [Base.OwnMessage] {
         built.merging(attempts) { built, _ in built }.sorted { $0.key < $1.key }.suffix(count)
             .map { Base.OwnMessage(number: $0.key, hashStart: $0.value.first) }
@@ -156,11 +167,8 @@ extension ScopeReplica {
             guard own.attempts[number] == message.hash, own.openBase != number,
                 message.base?.isComplete == true
             else { continue }
-            own.foundBase(number: number, hash: message.hash)
-            if own.next == number + 1, position(of: own.id).number < number {
+            if own.foundBase(number: number, hash: message.hash) {
                 positions[own.id] = LogPosition(number: number, hash: message.hash)
-            } else {
-                own.owesBase = true
             }
         }
         return foreign.isEmpty ? nil : .foreign(foreign)

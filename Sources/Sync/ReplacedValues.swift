@@ -3,7 +3,8 @@
 /// Which of the values that other devices replaced or deleted are still kept.
 ///
 /// Of each item these are the seven newest and the oldest of the last 30 days. So neither an hourly
-/// token nor a thief who writes often pushes out the value that was there before.
+/// token nor a thief who writes often pushes out the value that was there before: docs/SYNC.md
+/// §4.
 package enum ReplacedValues {
     /// A value that a join took away.
     package struct Entry: Hashable, Sendable {
@@ -27,7 +28,7 @@ package enum ReplacedValues {
 
     /// The newest values of an item that are kept.
     package static let newestCount = 7
-    /// How long a value counts for ``Entry``s to keep: 30 days in milliseconds.
+    /// How long the oldest value is kept: 30 days in milliseconds.
     package static let duration: UInt64 = 30 * 86_400_000
     /// The most values that are kept.
     package static let maximalCount = 65_536

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What one device knows of its circle: the replicas of both scopes, what the keychain shows of
-// them, and the local changes that it collects.
+// them, and the local changes that it collects. Rules: docs/SYNC.md §4.
 
 package import ValetKeychainModel
 

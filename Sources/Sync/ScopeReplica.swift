@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What one device knows of one scope of its circle. `Replica` has two of these; joining, building
-// and the change to a new log are in files of their own.
+// and the change to a new log are in files of their own. Rules: docs/SYNC.md §4.
 
 package import ValetKeychainModel
 

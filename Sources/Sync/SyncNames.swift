@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The values that all of sync speaks about: names of logs, messages and records, and decoded
-// messages. The replica and the logs work on them; the encoding reads and writes them.
+// messages (docs/SYNC.md §3). The replica and the logs work on them; `Bytes` reads and writes them.
 
 package import ValetKeychainModel
 package import ValetSealing

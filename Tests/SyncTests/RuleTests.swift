@@ -70,6 +70,18 @@ import ValetKeychainModel
         #expect(replica.firstUnlock.hasNews)
     }
 
+    @Test func `A record that says that an item moved says so when it is brought anew`() throws {
+        var replica = ScopeReplica(.afterFirstUnlock, log: LogID(high: 1, low: 1))
+        let message = MessageName(log: other, number: 1)
+        let summary = RecordSummary(key: key, time: 1, moved: message)
+        let record = ModelRecord(0, summary, salt: .zero)
+        let dot = Dot(log: other, number: 2, tag: record.record.tag)
+        replica.renewals[key] = [Renewal(source: dot, summary: summary, covers: [dot])]
+        let draft = try #require(replica.draftBatch { _ in record.record })
+        #expect(draft.entries.map(\.summary) == [summary])
+        #expect(draft.covers == [dot])
+    }
+
     @Test(arguments: [nil, Rule.noMessageDuringJoin])
     func `No message is built while a join is unfinished`(_ omitted: Rule?) throws {
         var replica = ScopeReplica(.afterFirstUnlock, log: LogID(high: 1, low: 1))
@@ -111,6 +123,31 @@ import ValetKeychainModel
         #expect(throws: JoinRefusal.cloudIsFull) {
             try replica.begin(base(live: [], upTo: 2, cloud: covers), limits: limits)
         }
+    }
+
+    @Test func `A join that would name too many logs is refused`() throws {
+        var replica = ScopeReplica(.afterFirstUnlock, log: LogID(high: 1, low: 1))
+        var limits = SyncLimits()
+        limits.logs = 1
+        #expect(throws: JoinRefusal.tooManyLogs) {
+            try replica.begin(base(live: [], upTo: 2), limits: limits)
+        }
+        limits.logs = 2
+        try replica.begin(base(live: [], upTo: 2), limits: limits)
+    }
+
+    @Test func `A base of unknown outcome is named by the next one, after a batch`() throws {
+        var replica = ScopeReplica(.afterFirstUnlock, log: LogID(high: 1, low: 1))
+        _ = replica.beginBase()
+        replica.sendBase(hash: SyncHash(1, 0, 0, 0))
+        replica.abandonBase()
+        #expect(replica.isBaseDue && !replica.mayBeginBase)
+        let batch = try #require(replica.draftBatch { _ in nil })
+        #expect(batch.name.number == 2 && batch.previous == .zero)
+        #expect(replica.add(batch, hash: SyncHash(2, 0, 0, 0)).isEmpty)
+        #expect(replica.confirmBatch() == batch.name)
+        let base = replica.beginBase()
+        #expect(base.own.map(\.number) == [1, 2] && base.previous == SyncHash(2, 0, 0, 0))
     }
 
     @Test func `A join that takes away more values than fit is refused`() throws {
