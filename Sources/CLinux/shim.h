@@ -96,7 +96,7 @@ static inline int valet_set_description_lock(int file, int is_exclusive) {
     return fcntl(file, 37, &range);
 }
 
-/* What checks of files need. */
+/* The parts of a status that checks of files use. */
 struct valet_file_status {
     uint64_t device, inode, link_count;
     int64_t byte_count;
@@ -149,14 +149,14 @@ static inline int valet_semaphore_wait(sem_t *semaphore, int64_t nanoseconds) {
 
 extern int pipe2(int[2], int);
 
-/* Both ends die on exec, also where another thread forks meanwhile. */
+/* Both ends close on exec, even if another thread forks at the same time. */
 static inline int valet_make_pipe(int ends[2]) {
     return pipe2(ends, O_CLOEXEC);
 }
 
 extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int);
 
-/* Gives the child no descriptor from `first` on, whatever others forgot to close. */
+/* Closes all descriptors from `first` on in the child. */
 static inline int valet_close_from(posix_spawn_file_actions_t *actions, int first) {
     return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
@@ -183,7 +183,8 @@ static inline int valet_is_secure_execution(void) {
 }
 
 /* Keys of the kernel: add_key(2) and keyctl(2) have no function in the C library. All return the
-   error number, negative, instead of setting errno, which Swift code between would change. */
+   negative error number instead of setting errno, which Swift code could change before it is
+   read. */
 
 /* A key of type `user` that this thread alone possesses; returns its serial number. */
 static inline int64_t valet_add_thread_key(

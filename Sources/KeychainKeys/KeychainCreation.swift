@@ -203,7 +203,7 @@ struct KeychainCreation {
             guard let keychain = try existing(directory, lock: lock) else {
                 throw KeychainFailure(.inputOutput, during: Self.creating)
             }
-            LockStateWatch.wakeAll()
+            KeychainWatch.wakeAll()
             return keychain
         }
     }

@@ -99,11 +99,19 @@ extension KeychainHeader {
             }
             let older = keybags.popLast()
             guard keybags.isEmpty, newest.epoch == settings.epoch,
-                older.map({ $0.isFollowed(by: newest) }) ?? true,
+                older.map({ precedes($0, newest) }) ?? true,
                 newest.keychainID == settings.keychainID
             else { throw damaged(store, "the keybag and the settings do not match") }
             return KeychainHeader(settings, newest: newest, older: older, at: location)
         }
+    }
+
+    /// Whether `newer` is the keybag of the next epoch of the same keychain, with the same
+    /// protector.
+    private static func precedes(_ older: LockedKeybag, _ newer: LockedKeybag) -> Bool {
+        older.keychainID == newer.keychainID && older.epoch.rawValue + 1 == newer.epoch.rawValue
+            && older.protector == newer.protector && older.deviceKeyID == newer.deviceKeyID
+            && older.deviceSource == newer.deviceSource
     }
 
     /// In the order of their epochs.
@@ -138,15 +146,6 @@ extension KeychainHeader {
         KeychainFailure(
             .keychainDamaged, during: operation, message: message, path: store.connection.path,
             hint: KeychainFailure.damageHint)
-    }
-}
-
-extension LockedKeybag {
-    /// Whether `newer` is the keybag of the next epoch of this keychain, with the same protector.
-    fileprivate func isFollowed(by newer: LockedKeybag) -> Bool {
-        keychainID == newer.keychainID && epoch.rawValue + 1 == newer.epoch.rawValue
-            && protector == newer.protector && deviceKeyID == newer.deviceKeyID
-            && deviceSource == newer.deviceSource
     }
 }
 

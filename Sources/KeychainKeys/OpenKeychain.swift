@@ -235,13 +235,13 @@ package final class OpenKeychain: Sendable {
 
     /// Tells watchers of the keychain that its lock state may have changed.
     ///
-    /// The change itself is complete. Watchers also poll (``LockStateWatch``), so a missed
+    /// The change itself is complete. Watchers also poll (``KeychainWatch``), so a missed
     /// notification does no harm.
     package func announceLockState() {
         if !directory.isReadOnly, !pool.isReplaced {
             try? directory.touch(KeychainFile.state)
         }
-        LockStateWatch.wakeAll()
+        KeychainWatch.wakeAll()
     }
 
     // Keys that a TPM releases, and keys that lock themselves.

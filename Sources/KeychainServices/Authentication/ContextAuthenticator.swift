@@ -93,7 +93,7 @@ package final class ContextAuthenticator: Sendable {
     /// Throws why `demands` are neither proved nor provable now. Does not ask the user.
     package func check(_ demands: [AccessControl]) throws(AuthenticationRefusal) {
         let store = try store()
-        let known = try rememberedProof().flatMap { store.isCurrent($0) ? $0 : nil }
+        let known = try rememberedProof().flatMap { store.keychain.isCurrent($0) ? $0 : nil }
         guard !demands.allSatisfy({ known?.satisfies($0) ?? false }) else { return }
         let authentication = authentication(
             in: store, question(nil, Deadline(after: .seconds(5)), Cancellation()))
@@ -108,7 +108,7 @@ package final class ContextAuthenticator: Sendable {
     ) throws(AuthenticationRefusal) -> PresenceProof {
         try inTurn(until: deadline) { (state, cancellation) throws(AuthenticationRefusal) in
             let store = if let store { store } else { try self.store() }
-            let known = state.proof.flatMap { store.isCurrent($0) ? $0 : nil }
+            let known = state.proof.flatMap { store.keychain.isCurrent($0) ? $0 : nil }
             if let known, demands.allSatisfy(known.satisfies) { return known }
             let authentication = authentication(
                 in: store, question(reason, deadline, cancellation))

@@ -106,7 +106,7 @@ private struct PresenceInquiry {
         let proof = try authenticator.proof(
             for: demands, reason: policy.reason, store: store, deadline: deadline)
         // A remembered proof that belongs to replaced keys is worthless.
-        if let earlier = access.proof, store.isCurrent(earlier) {
+        if let earlier = access.proof, store.keychain.isCurrent(earlier) {
             access.proof = earlier.adding(proof)
         } else {
             access.proof = proof

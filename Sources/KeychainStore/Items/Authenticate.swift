@@ -48,11 +48,13 @@ extension ItemStore {
         guard let keys else { throw KeychainFailure(.itemNotFound, during: Self.proving) }
         return PresenceProof(.fingerprint, enrolments: [enrolment], keys: keys)
     }
+}
 
+extension Keychain {
     /// Whether a proof belongs to this keychain's present keys. After a change of keys it does not,
     /// and its holder has to ask the user again. Returns true if the keychain is unreadable.
     package func isCurrent(_ proof: PresenceProof) -> Bool {
-        let isCurrent = try? perform(.keys, Self.proving) { keys in
+        let isCurrent = try? store.perform(.keys, ItemStore.proving) { keys in
             let header = try keys.header()
             return proof.keys.contains {
                 $0.keychainID == header.settings.keychainID && $0.epoch == header.newest.epoch

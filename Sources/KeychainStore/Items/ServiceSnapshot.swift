@@ -87,16 +87,6 @@ extension ItemStore {
         return snapshot.advance(to: items)
     }
 
-    /// Returns when every write that had begun is done, or after `duration`.
-    ///
-    /// A commit can be seen when its writer lets go of the lock, not when its bytes are written.
-    package func awaitWriters(atMost duration: Duration) {
-        // Watchers also poll, so a missed notification does no harm.
-        try? perform(.keys, Self.watching) { keys in
-            try keys.keychain.pool.awaitWriters(Deadline(after: duration))
-        }
-    }
-
     private func look(
         at service: PasswordService, after snapshot: ServiceSnapshot, _ caller: Caller
     ) throws(KeychainFailure) -> [Int64: ServiceSnapshot.Item] {

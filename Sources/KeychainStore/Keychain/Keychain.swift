@@ -6,6 +6,7 @@ package import ValetKeychainModel
 internal import ValetKeychainRows
 internal import ValetSealing
 internal import ValetSecretMemory
+internal import ValetSystem
 
 /// The calls about the keychain as a whole: its lock, passcode, recovery key, status, diagnosis,
 /// repair and backups. The files of this folder have one kind of call each. ``ItemStore`` has the
@@ -15,6 +16,16 @@ package struct Keychain: Sendable {
 
     /// The id of the keychain that this process has last read at this place; nil if none.
     var lastKnownID: KeychainID? { store.slot.value.keychainID }
+
+    /// Waits until every write that has begun is done, or for `duration`.
+    ///
+    /// Others see a commit when its writer releases the lock, not when its bytes are written.
+    package func awaitWriters(atMost duration: Duration) {
+        // Watchers also poll, so a missed notification does no harm.
+        try? store.perform(.keys, "watch the keychain") { keys in
+            try keys.keychain.pool.awaitWriters(Deadline(after: duration))
+        }
+    }
 }
 
 extension ItemStore {
@@ -32,7 +43,7 @@ extension Keychain {
         let operation = "delete damaged items set aside"
         return try store.perform(.write, operation) { access in
             let connection = access.store.connection
-            let count = try connection.count(.quarantinedRows)
+            let count = try RowCount.quarantined(in: connection)
             try Statement("DELETE FROM quarantine", on: connection).start().finish()
             return count
         } ?? 0
@@ -44,10 +55,7 @@ extension Keychain {
         let missing = KeychainFailure(.itemNotFound, during: operation)
         // If the quarantine cannot be read, the failure has no hint.
         let count = try? store.perform(.inspect, operation) { keys in
-            try keys.read { store in
-                let run = try store.quarantined.start()
-                return try run.step() ? Int(run.int64(0)) : 0
-            }
+            try keys.read { try RowCount.quarantined(in: $0.connection) }
         }
         guard let count, count > 0 else { return missing }
         let items = count == 1 ? "1 damaged item was" : "\(count) damaged items were"

@@ -184,7 +184,7 @@ struct DatabaseRebuild {
         try transaction.commit()
         for mark in Schema.marks { try Statement(mark, on: target.connection).execute() }
         guard try target.connection.integrityProblems().isEmpty,
-            try target.connection.count(.allRows) == summary.rowCount
+            try RowCount.rows(in: target.connection) == summary.rowCount
         else {
             throw KeychainFailure(
                 .internalFault, during: "rebuild the indexes",

@@ -83,7 +83,7 @@ struct RowExamination {
     }
 
     private func quarantine(_ store: RowConnection) throws -> [Finding] {
-        let count = try store.connection.count(.quarantinedRows)
+        let count = try RowCount.quarantined(in: store.connection)
         guard count > 0 else { return [] }
         return [
             Finding(

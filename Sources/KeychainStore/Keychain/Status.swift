@@ -123,42 +123,41 @@ extension KeychainStatus {
     fileprivate mutating func count(
         in connection: Connection, hasPasscode: Bool
     ) throws(SystemError) {
-        let counts = try connection.itemCounts()
+        let counts = try RowCount.items(in: connection)
         itemCount = counts.values.reduce(0, +)
-        quarantinedRowCount = try connection.count(.quarantinedRows)
+        quarantinedRowCount = try RowCount.quarantined(in: connection)
         guard hasPasscode else { return }
         passcodeBoundCount = counts[1] ?? 0
         fingerprintGatedCount = counts[2] ?? 0
     }
 }
 
-extension Connection {
-    enum Counted {
-        case items, allRows, quarantinedRows
-    }
-
+/// Counts of rows, which need no key.
+enum RowCount {
     /// The number of items of each presence kind, where kind 0 needs no presence. Bits 8 and 9 of
     /// the flags are the kind, and bit 1 marks a tombstone (docs/FORMAT.md §5). Reads all rows.
-    fileprivate func itemCounts() throws(SystemError) -> [Int64: Int] {
+    fileprivate static func items(in connection: Connection) throws(SystemError) -> [Int64: Int] {
         let statement = Statement(
             """
             SELECT flags >> 8 & 3, count(*) FROM item WHERE flags & 2 = 0 GROUP BY flags >> 8 & 3
-            """, on: self)
+            """, on: connection)
         var counts: [Int64: Int] = [:]
         let run = try statement.start()
         while try run.step() { counts[run.int64(0)] = Int(run.int64(1)) }
         return counts
     }
 
-    /// The number of rows. Reads all of them.
-    func count(_ counted: Counted) throws(SystemError) -> Int {
-        let statement =
-            switch counted {
-            case .items:
-                Statement("SELECT count(*) FROM item WHERE flags & 2 = 0", on: self)
-            case .allRows: Statement("SELECT count(*) FROM item", on: self)
-            case .quarantinedRows: Statement("SELECT count(*) FROM quarantine", on: self)
-            }
+    /// The number of rows of all items, tombstones included.
+    static func rows(in connection: Connection) throws(SystemError) -> Int {
+        try count(Statement("SELECT count(*) FROM item", on: connection))
+    }
+
+    /// The number of damaged rows that were set aside.
+    static func quarantined(in connection: Connection) throws(SystemError) -> Int {
+        try count(Statement("SELECT count(*) FROM quarantine", on: connection))
+    }
+
+    private static func count(_ statement: Statement) throws(SystemError) -> Int {
         let run = try statement.start()
         return try run.step() ? Int(run.int64(0)) : 0
     }

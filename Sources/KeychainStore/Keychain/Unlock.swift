@@ -148,7 +148,7 @@ extension Keychain {
     private func announceLockState() {
         let folder = try? PrivateDirectory.open(store.location.folder, creating: false)
         try? folder?.touch(KeychainFile.state)
-        LockStateWatch.wakeAll()
+        KeychainWatch.wakeAll()
     }
 
     /// The keychain that the device key names; nil if the key cannot be read or names none.
