@@ -4,9 +4,9 @@ package import ValetKeychainModel
 
 /// What a call finds: one type in every layer, from a row to the session.
 ///
-/// A locked keychain and a damaged item are no cases, but errors: ``RowFailure`` inside a
-/// transaction, ``KeychainFailure`` outside. After an error the call is made again if the keychain
-/// was replaced in the meantime. A search that finds other items reports damage beside them.
+/// A locked keychain and a damaged item are errors: ``RowFailure`` inside a transaction,
+/// ``KeychainFailure`` outside. After an error the call is repeated if the keychain was replaced
+/// during it. A search that also finds sound items returns them together with the damage.
 package enum ItemResult<Found> {
     /// The item, or what the call makes of it.
     case found(Found)
@@ -31,19 +31,19 @@ extension ItemResult {
 
 /// What the user or the application has to provide before a call can go on.
 ///
-/// Thrown in a write transaction that must not go on without it; the transaction is rolled back.
+/// A write transaction that needs it throws it, and is rolled back.
 package enum PersonDemand: Error, Hashable, Sendable {
-    /// Proofs for all of these. Each is there once, with the fingers that it is bound to.
+    /// Proofs for all of these access controls, none of them twice.
     case proofs([AccessControl])
-    /// The passwords that open these boxes, each of which is there once.
+    /// The passwords that open these boxes, none of them twice.
     case passwords([PasswordLock])
     /// A password for values that are not sealed under one yet.
     case newPassword
 
-    /// What all of `demands` ask for, as far as it can be met at once; nil for none.
+    /// The part of `demands` that has to be met first; nil if there are none.
     ///
-    /// Proofs come first: a box is found only with them. A new password comes last, so that the
-    /// user is not asked for one in vain.
+    /// Proofs come first, because only they show which boxes there are. A new password comes last,
+    /// so that the user is not asked for one in vain.
     package init?(_ demands: [PersonDemand]) {
         var accessControls: [AccessControl] = []
         var locks: [PasswordLock] = []

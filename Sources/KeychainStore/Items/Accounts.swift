@@ -10,8 +10,8 @@ internal import ValetSystem
 extension ItemStore {
     private static let listing = "list accounts"
 
-    /// The accounts of all items of `service`: text or bytes, as stored; group by group, in each in
-    /// the order of adding; none if there are none.
+    /// The accounts of all items of `service`: text or bytes, as stored. They come group by group,
+    /// and in each group in the order of adding.
     ///
     /// Opens the names of these items and nothing else.
     /// - Throws: ``KeychainFailure``: `missingEntitlement`.
@@ -33,10 +33,10 @@ extension ItemStore {
 /// The accounts that a search has found so far.
 private struct AccountList {
     var found = FoundItems<AttributeValue>()
-    /// The numbers of the rows: a service may be in several places, as during a change of keys.
+    /// The numbers of the rows. During a change of keys a service is in several places.
     private var numbers: [Int64] = []
 
-    /// Adds what is in one group, in the order of adding.
+    /// Adds the accounts of one group, in the order of adding.
     mutating func add(
         _ service: PasswordService, _ group: AccessGroup, _ state: RowKeys,
         _ store: RowConnection

@@ -13,13 +13,14 @@ internal import ValetSystem
 extension ItemStore {
     fileprivate static let proving = "authenticate"
 
-    /// The proof that the passcode gives. Takes as long as the passcode is stretched;
-    /// does not unlock the keychain.
+    /// The proof that the passcode gives. Takes as long as stretching the passcode. Does not unlock
+    /// the keychain.
     ///
     /// - Parameter typed: The bytes that were typed, without the end of the line; copied.
     /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong passcode, after a pause
-    ///   that grows; `passcodeNotSet`, `itemNotFound` if there is no keychain, `invalidRequest` for
-    ///   no bytes or too many, `keyUnavailable`, `incomplete`, `timedOut`, `outOfMemory`.
+    ///   that grows with each try; `invalidRequest` for an empty or too long passcode;
+    ///   `passcodeNotSet`, `itemNotFound` if there is no keychain, `keyUnavailable`, `incomplete`,
+    ///   `timedOut`, `outOfMemory`.
     package func presenceProof(
         passcode typed: borrowing SecretBytes
     ) throws(KeychainFailure) -> PresenceProof {
@@ -31,10 +32,11 @@ extension ItemStore {
         }
     }
 
-    /// The proof of a user whose finger has just matched. The caller has to know that it has:
-    /// nothing that a finger gives opens anything.
+    /// The proof of a user whose finger has just matched. The caller has to make sure of that,
+    /// because no key depends on a finger.
     ///
-    /// - Parameter enrolment: What ``Authenticator``s say of the fingers that were enrolled then.
+    /// - Parameter enrolment: The fingers that were enrolled then, as ``Authenticator``s report
+    ///   them.
     /// - Throws: ``KeychainFailure``: `locked` unless the keychain is unlocked, `passcodeNotSet`,
     ///   `itemNotFound` if there is no keychain, `keyUnavailable`, `incomplete`, `timedOut`.
     package func presenceProof(

@@ -6,17 +6,17 @@ internal import ValetKeychainRows
 
 /// The application on whose behalf a call is made.
 package struct Caller: Hashable, Sendable {
-    /// The name that the application's own group has, too.
+    /// The name of the application, and of its own group.
     package let applicationIdentifier: String
-    /// The groups it may use; the first is where its items go by default.
+    /// The groups that it may use. By default new items go to the first one.
     package let accessGroups: [AccessGroup]
-    /// The program's path, recorded with the identifier so that `doctor` can tell when another
-    /// program goes by the same name; nil when the caller acts for another program.
+    /// The program's path, recorded with the identifier so that `doctor` can report another program
+    /// with the same name. Nil if the caller acts for another program.
     package let executablePath: String?
-    /// What to do to get a group that is missing, for people.
+    /// The hint for a call that needs a group which the caller lacks.
     package var groupHint: String?
 
-    /// A caller; without groups of its own it has the one named like the application.
+    /// A caller. Without `accessGroups` it has one group, named like the application.
     package init(
         applicationIdentifier: String, accessGroups: [AccessGroup] = [],
         executablePath: String? = nil, groupHint: String? = nil
@@ -47,7 +47,7 @@ extension Caller {
     /// The groups that a call may change items of: at least one.
     ///
     /// - Throws: ``KeychainFailure/Code/missingEntitlement`` for a group that the caller lacks, and
-    ///   for a caller that has none to change.
+    ///   for a caller without a group to write to.
     package func groups(
         changing group: AccessGroup?, during operation: String
     ) throws(KeychainFailure) -> [AccessGroup] {

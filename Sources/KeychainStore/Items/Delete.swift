@@ -11,10 +11,10 @@ extension ItemStore {
 
     /// Deletes every item that matches.
     ///
-    /// All or none, if no more than 1,000 rows come into question. More are deleted in batches
-    /// that are whole each, so that others can write in between: docs/decisions/0051. A crash then
-    /// leaves items that a second call deletes; a failure says how many are gone. An item that is
-    /// added during the call may stay.
+    /// If at most 1,000 rows may match, deletes all matches or none. Otherwise deletes in batches,
+    /// each in a transaction, so that others can write in between: docs/decisions/0051. A crash
+    /// then leaves items that a second call deletes, and a failure says how many are gone. An item
+    /// that is added during the call may stay.
     ///
     /// - Returns: How many items were deleted.
     /// - Throws: ``KeychainFailure``: `itemNotFound` if none matches, `missingEntitlement`;
@@ -49,7 +49,7 @@ extension ItemStore {
 }
 
 extension ItemTransaction {
-    /// Deletes what matches; rows are opened only for filters that no hash serves.
+    /// Deletes the items that match. Opens rows only for filters that hashes cannot serve.
     func delete(_ query: ItemQuery) throws -> Int {
         let groups = try caller.groups(changing: query.accessGroup, during: operation)
         var count = 0
@@ -59,16 +59,16 @@ extension ItemTransaction {
         return count
     }
 
-    /// Whether more rows come into question than one transaction deletes.
+    /// Whether more rows may match than one transaction deletes.
     fileprivate func hasMany(_ query: ItemQuery, _ groups: [AccessGroup]) throws -> Bool {
         guard !query.namesOneItem else { return false }
         let limit = MassDeletion.wholeCount
         return try state.candidates(query, groups, rows.store, limit: limit + 1).count > limit
     }
 
-    /// Deletes what `query` has found.
+    /// Deletes a row that `query` has found, if it matches.
     ///
-    /// - Returns: Whether it matches after all.
+    /// - Returns: Whether it does.
     func delete(_ found: FoundRow, _ query: ItemQuery) throws -> Bool {
         // A row whose columns are damaged may belong to any application: `doctor` deals with it.
         guard case .row(let row) = found else { return false }
@@ -79,16 +79,16 @@ extension ItemTransaction {
         return true
     }
 
-    /// Deletes an item, and leaves a mark where it was a synchronizable one.
+    /// Deletes an item. Leaves a tombstone if it is synchronizable.
     func deleteItem(_ row: SealedRow) throws {
         guard row.header.flags.contains(.synchronizable) else { return try rows.delete(row) }
-        // Without the names there is no mark, and without a mark the item would come back.
+        // A tombstone needs the names. Without a tombstone the item would come back.
         let opened = try rows.openIfSound(row)
         try rows.delete(row)
         if let opened { try insertTombstone(opened) }
     }
 
-    /// Leaves a mark where a synchronizable item was before its primary key changed.
+    /// Leaves a tombstone in the old place of a synchronizable item whose primary key has changed.
     func markDeletion(_ match: OpenedRow) throws {
         guard match.row.header.flags.contains(.synchronizable) else { return }
         try insertTombstone(match)
@@ -125,7 +125,7 @@ extension ItemQuery {
 
     /// Compares every attribute once more, now that the row is open.
     ///
-    /// - Throws: ``RowFailure/content`` if a hash had promised what the row does not hold.
+    /// - Throws: ``RowFailure/content`` if a hash matched, and the row's attribute does not.
     func fits(_ content: ItemContent) throws(RowFailure) -> Bool {
         for (attribute, wanted) in attributes {
             let stored = content.attributes[attribute] ?? attribute.defaultValue
@@ -145,11 +145,11 @@ extension ItemQuery {
     }
 }
 
-/// Deletes what a query matches when that is much: in batches, between which others write.
+/// Deletes many items in batches, so that others can write in between.
 ///
 /// Reasons: docs/decisions/0051-many-items.md.
 struct MassDeletion {
-    /// So many rows are deleted in one transaction, all or none.
+    /// At most this many rows are deleted in one transaction, all or none.
     static let wholeCount = 1000
     private static let largestBatch = 20_000
     /// How long a batch should keep others from writing, in nanoseconds.
@@ -184,7 +184,7 @@ struct MassDeletion {
         return count
     }
 
-    /// Whether rows have to be opened, to compare them or to leave marks in their places.
+    /// Whether rows have to be opened, to compare them or to leave tombstones.
     private var needsKeys: Bool {
         query.hasUnindexedFilter || query.synchronizable != .localOnly
     }
@@ -211,7 +211,7 @@ struct MassDeletion {
     }
 
     private func fits(_ row: SealedRow, _ state: RowKeys) throws -> Bool {
-        // Its key seals the mark that it leaves.
+        // Its key seals the tombstone.
         if row.header.flags.contains(.synchronizable) { _ = try state.cipher(opening: row.header) }
         guard query.hasUnindexedFilter else { return true }
         let content = try state.cipher(opening: row.header).openContent(row)

@@ -5,19 +5,19 @@ package import ValetKeychainModel
 internal import ValetKeychainRows
 internal import ValetSystem
 
-/// A walk over the items that match a query, some at a time: for queries that match many.
+/// A walk over the items that match a query, in steps: for queries that match many.
 ///
-/// No transaction is open between two steps, so a caller may take its time. It keeps eight bytes
-/// for each row. What changes during the walk may be seen as before or as after; what is added may
-/// be missed.
+/// No transaction is open between two steps, so a caller may take its time. The walk keeps eight
+/// bytes for each row. It sees an item that changes during the walk as it was before or as it is
+/// after, and may miss an item that is added.
 package struct ItemWalk: Sendable {
     let query: ItemQuery
     let groups: [AccessGroup]
-    /// The rows that come into question.
+    /// The numbers of the rows that may match.
     var numbers: [Int64]
     var position = 0
 
-    /// Whether every row was looked at.
+    /// Whether the walk has seen every row.
     package var isAtEnd: Bool { position >= numbers.count }
 }
 
@@ -35,7 +35,7 @@ extension ItemStore {
         try walk(query, for: caller, changing: false)
     }
 
-    /// Like `walk(_:for:)`; `changing` for items that are to be changed.
+    /// Like `walk(_:for:)`. `changing` is true if the caller changes the items.
     func walk(
         _ query: ItemQuery, for caller: Caller, changing: Bool
     ) throws(KeychainFailure) -> ItemWalk {
@@ -53,10 +53,10 @@ extension ItemStore {
     }
 
     /// The next items with their attributes and without their values, in the order of
-    /// ``copy(_:_:for:_:)``. A step may find none before the walk's end. Asks no user: items that
-    /// need a person are among them, and those that are bound to other fingers.
+    /// ``copy(_:_:for:_:)``. A step may find none before the walk's end. Does not ask the user: the
+    /// items include those that need a person, and those that are bound to other fingers.
     ///
-    /// - Throws: ``KeychainFailure/Code/locked`` if an item is; the step may be taken again.
+    /// - Throws: ``KeychainFailure/Code/locked`` if an item is locked. The step may be repeated.
     package func next(
         of walk: inout ItemWalk
     ) throws(KeychainFailure) -> FoundItems<StoredItem> {
@@ -70,7 +70,7 @@ extension ItemStore {
         return found
     }
 
-    /// Takes a step: `body` gets the rows, outside of the transaction that has read them. Returns
+    /// Takes a step: calls `body` with the rows, after the transaction that has read them. Returns
     /// nil if there is no keychain.
     func step<R>(
         of walk: inout ItemWalk, _ operation: String,
@@ -86,7 +86,7 @@ extension ItemStore {
         return step?.0
     }
 
-    /// The rows of a step, and the position behind it.
+    /// The rows of a step, and the position after it.
     private static func rows(
         of walk: ItemWalk, _ state: RowKeys, _ store: RowConnection
     ) throws(SystemError) -> (rows: [FoundRow], end: Int) {
