@@ -6,7 +6,7 @@ internal import ValetSealing
 package import ValetSystem
 
 /// A walk over the rows of a service's items in one group and one epoch; opens names alone.
-package struct AccountScan {
+package struct AccountScan: Sendable {
     /// The keys that open names.
     package let state: RowKeys
     private let hashes: ServiceHashes
@@ -82,30 +82,45 @@ package struct AccountScan {
     ) throws(RowFailure) {
         let header = try RowHeader(run, in: place.hash)
         do throws(RowFailure) {
-            _ = try names(header, run, state.cipher(examining: header))
+            _ = try names(SealedNames(header, run), state.cipher(examining: header))
         } catch {
             guard error == .locked else { throw error }
         }
     }
 
-    /// The account in the row that `run` is at.
-    package func account(
-        _ header: RowHeader, _ run: borrowing Statement.Run
-    ) throws(RowFailure) -> AttributeValue {
-        let names = try names(header, run, state.cipher(opening: header))
+    /// The account in sealed names.
+    package func account(_ sealed: SealedNames) throws(RowFailure) -> AttributeValue {
+        let names = try names(sealed, state.cipher(opening: sealed.header))
         return AttributeList.value(of: .account, in: names) ?? .text("")
     }
 
     private func names(
-        _ header: RowHeader, _ run: borrowing Statement.Run, _ cipher: ItemCipher
+        _ sealed: SealedNames, _ cipher: ItemCipher
     ) throws(RowFailure) -> ArraySlice<UInt8> {
         // The hashes that led here are bound to the names: if they were not the item's own, the
         // names would not open.
-        let data = header.namesData(
-            cipher.keychainID, group: hashes.group, service: hashes.service,
-            run.blob(Schema.Column.hashes))
-        return try cipher.openNames(
-            data, run.fixedBytes(Schema.Column.nonce), run.blob(Schema.Column.names))
+        let data = sealed.header.namesData(
+            cipher.keychainID, group: hashes.group, service: hashes.service, sealed.hashes)
+        return try cipher.openNames(data, sealed.nonce, sealed.names)
+    }
+}
+
+/// The names of a row as they were read, to be opened by any thread.
+package struct SealedNames: Sendable {
+    /// The row's header.
+    package let header: RowHeader
+    fileprivate let nonce: RowNonce
+    fileprivate let names: [UInt8]
+    fileprivate let hashes: [UInt8]
+
+    /// Copies the names of the row that `run` is at.
+    package init(
+        _ header: RowHeader, _ run: borrowing Statement.Run
+    ) throws(RowFailure) {
+        self.header = header
+        nonce = try run.fixedBytes(Schema.Column.nonce)
+        names = run.blob(Schema.Column.names)
+        hashes = run.blob(Schema.Column.hashes)
     }
 }
 

@@ -131,35 +131,45 @@ package struct LengthPrefixed: PartAppending, Sendable {
 ///
 /// Format: docs/FORMAT.md §5.2.
 public struct FixedFields: Sendable {
-    private var buffer: [UInt8]
+    // In place where there is room, because a call makes one for each part that it seals or opens.
+    private var inPlace = InlineArray<192, UInt8>(repeating: 0)
+    private var buffer: [UInt8] = []
     private var byteCount = 0
 
     /// Starts without fields, and with room for `byteCount` bytes and no more.
     package init(byteCount: Int) {
-        buffer = [UInt8](repeating: 0, count: byteCount)
+        if byteCount > inPlace.count { buffer = [UInt8](repeating: 0, count: byteCount) }
     }
 
     /// Appends the number, big endian in as many bytes as it has.
-    package mutating func append(_ field: UInt8) {
-        buffer[byteCount] = field
-        byteCount += 1
-    }
+    package mutating func append(_ field: UInt8) { appendNumber(field) }
 
     /// Appends the number, big endian in as many bytes as it has.
-    package mutating func append(_ field: UInt32) {
-        buffer.write(field, at: byteCount)
-        byteCount += 4
-    }
+    package mutating func append(_ field: UInt32) { appendNumber(field) }
 
     /// Appends the number, big endian in as many bytes as it has.
-    package mutating func append(_ field: UInt64) {
-        buffer.write(field, at: byteCount)
-        byteCount += 8
+    package mutating func append(_ field: UInt64) { appendNumber(field) }
+
+    private mutating func appendNumber(_ field: some FixedWidthInteger) {
+        let offset = byteCount
+        if buffer.isEmpty {
+            var target = inPlace.mutableSpan
+            target.write(field, at: offset)
+        } else {
+            buffer.write(field, at: offset)
+        }
+        byteCount += field.bitWidth / 8
     }
 
     /// Appends the bytes.
     public mutating func append(_ field: Span<UInt8>) {
-        buffer.write(field, at: byteCount)
+        let offset = byteCount
+        if buffer.isEmpty {
+            var target = inPlace.mutableSpan
+            target.write(field, at: offset)
+        } else {
+            buffer.write(field, at: offset)
+        }
         byteCount += field.count
     }
 
@@ -173,7 +183,8 @@ public struct FixedFields: Sendable {
     package func withBytes<R: ~Copyable, E>(
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
-        try body(buffer.span.extracting(first: byteCount))
+        guard buffer.isEmpty else { return try body(buffer.span.extracting(first: byteCount)) }
+        return try body(inPlace.span.extracting(first: byteCount))
     }
 }
 

@@ -313,13 +313,9 @@ func lend<R>(_ span: inout MutableSpan<UInt8>, _ body: (MutableLent) -> R) -> R 
     }
 }
 
-extension [UInt8] {
-    /// Copies `bytes`.
-    @usableFromInline init(copying bytes: Span<UInt8>) {
-        self = unsafe bytes.withUnsafeBufferPointer { bytes in unsafe Array(bytes) }
-    }
-
+extension MutableSpan<UInt8> {
     /// Writes the number, big endian, over what is at `offset`.
+    @inline(__always)
     mutating func write(_ number: some FixedWidthInteger, at offset: Int) {
         precondition(offset + number.bitWidth / 8 <= count, "no room for a number")
         unsafe withUnsafeMutableBytes { bytes in
@@ -329,6 +325,7 @@ extension [UInt8] {
     }
 
     /// Writes the bytes over what is at `offset`.
+    @inline(__always)
     mutating func write(_ part: Span<UInt8>, at offset: Int) {
         precondition(offset + part.count <= count, "no room for bytes")
         unsafe withUnsafeMutableBytes { bytes in
@@ -337,6 +334,25 @@ extension [UInt8] {
                 unsafe (base + offset).copyMemory(from: part.start, byteCount: part.count)
             }
         }
+    }
+}
+
+extension [UInt8] {
+    /// Copies `bytes`.
+    @usableFromInline init(copying bytes: Span<UInt8>) {
+        self = unsafe bytes.withUnsafeBufferPointer { bytes in unsafe Array(bytes) }
+    }
+
+    /// Writes the number, big endian, over what is at `offset`.
+    mutating func write(_ number: some FixedWidthInteger, at offset: Int) {
+        var span = mutableSpan
+        span.write(number, at: offset)
+    }
+
+    /// Writes the bytes over what is at `offset`.
+    mutating func write(_ part: Span<UInt8>, at offset: Int) {
+        var span = mutableSpan
+        span.write(part, at: offset)
     }
 
     /// Writes `LP(part)` over what is at `offset`: the number of bytes, big endian in 4 bytes, then

@@ -152,6 +152,16 @@ import ValetSecretMemory
         #expect(found.damage == nil)
     }
 
+    @Test func `A long list has all accounts in the order of adding beside a damaged row`() throws {
+        let names = (0..<700).map { "name \($0 * 7919 % 1000)" }
+        for name in names { try keychain.add(.generic(name)) }
+        try keychain.tamper("UPDATE item SET names = secret WHERE number = 300")
+        let found = try keychain.store.accounts(of: service(), for: keychain.caller)
+        let others = names[..<299] + names[300...]
+        #expect(found.items == others.map(AttributeValue.text))
+        #expect(found.damage?.code == .damaged)
+    }
+
     /// An attacker may number rows as no writer does.
     @Test func `Listing by name works beside a row with the last number`() throws {
         for name in ["a", "b", "c"] { try keychain.add(.generic(name)) }

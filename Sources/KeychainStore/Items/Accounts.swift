@@ -45,10 +45,10 @@ private struct AccountList {
         for hasher in state.hashers {
             let scan = AccountScan(service, group, state, hasher)
             for place in try scan.places(store) {
+                let reading = PlaceReading(scan, place)
+                for range in try scan.ranges(place, store) { try reading.read(range, store) }
                 var list = AccountList()
-                for range in try scan.ranges(place, store) {
-                    try list.add(range, of: place, scan, store)
-                }
+                try reading.finish { number, account in try list.add(number, account) }
                 lists.append(list)
             }
         }
@@ -61,11 +61,45 @@ private struct AccountList {
         found.items += all.sorted { $0.0 < $1.0 }.map(\.1)
     }
 
-    /// Adds the accounts of rows whose numbers follow one another.
     private mutating func add(
-        _ range: ClosedRange<Int64>, of place: ScannedPlace, _ scan: AccountScan,
-        _ store: RowConnection
+        _ number: Int64, _ account: Result<AttributeValue, RowFailure>
     ) throws {
+        do throws(RowFailure) {
+            found.items.append(try account.get())
+            numbers.append(number)
+        } catch {
+            guard error.isDamage else { throw error }
+            found.damage = KeychainFailure(translating: error, during: "open an item")
+        }
+    }
+}
+
+/// Reads the rows of one place while a second thread opens their names, which takes longer.
+private final class PlaceReading {
+    private typealias Opened = (number: Int64, account: Result<AttributeValue, RowFailure>)
+
+    private let scan: AccountScan
+    private let place: ScannedPlace
+    private let opening: ParallelMap<[SealedNames], [Opened]>
+    private var piece: [SealedNames] = []
+    private var failures: [Opened] = []
+
+    /// Opening so many names takes ten times as long as starting a thread.
+    private static let pieceCount = 128
+
+    init(_ scan: AccountScan, _ place: ScannedPlace) {
+        self.scan = scan
+        self.place = place
+        opening = ParallelMap { names in
+            names.map { sealed in
+                let account = Result { () throws(RowFailure) in try scan.account(sealed) }
+                return (sealed.header.number, account)
+            }
+        }
+    }
+
+    /// Reads rows whose numbers follow one another.
+    func read(_ range: ClosedRange<Int64>, _ store: RowConnection) throws {
         let run = try store.namesByNumbers.start()
         try run.bind(range.lowerBound, at: 1)
         try run.bind(range.upperBound, at: 2)
@@ -75,12 +109,22 @@ private struct AccountList {
                     try scan.checkStranger(run, place)
                     continue
                 }
-                found.items.append(try scan.account(header, run))
-                numbers.append(header.number)
+                piece.append(try SealedNames(header, run))
             } catch {
-                guard error.isDamage else { throw error }
-                found.damage = KeychainFailure(translating: error, during: "open an item")
+                failures.append((0, .failure(error)))
             }
+            if piece.count == Self.pieceCount {
+                opening.add(piece)
+                piece.removeAll(keepingCapacity: true)
+            }
+        }
+    }
+
+    /// Passes on the accounts of all rows that were read, in their order, and why some are missing.
+    func finish(_ body: (Int64, Result<AttributeValue, RowFailure>) throws -> Void) throws {
+        opening.add(piece)
+        for opened in failures + opening.finish().joined() {
+            try body(opened.number, opened.account)
         }
     }
 }

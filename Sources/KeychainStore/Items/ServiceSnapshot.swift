@@ -130,7 +130,7 @@ extension AccountScan {
             let isKnown = known?.isSameWrite(as: item) == true
             if !isKnown || known?.account == nil {
                 do throws(RowFailure) {
-                    item.account = try account(header, run)
+                    item.account = try account(SealedNames(header, run))
                 } catch {
                     item.isTold = isKnown
                 }
