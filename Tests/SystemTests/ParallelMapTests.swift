@@ -29,7 +29,8 @@ import ValetSystemSupport
 
     @Test func `A parallel map does not wait for a thread that stands still`() {
         let caller = UInt(pthread_self())
-        let (begun, released) = (Mutex(false), Mutex(false))
+        let begun = Mutex(false)
+        let released = Mutex(false)
         let map = ParallelMap<Int, Int> { number in
             guard UInt(pthread_self()) != caller, !begun.withLock({ $0 }) else { return number }
             begun.withLock { $0 = true }
