@@ -27,6 +27,8 @@ struct ModelProfile: OptionSet, Sendable {
     static let losses = ModelProfile(rawValue: 64)
     /// Devices join and leave.
     static let members = ModelProfile(rawValue: 128)
+    /// Devices remove other ones.
+    static let removals = ModelProfile(rawValue: 512)
     /// Items stop to travel.
     static let stays = ModelProfile(rawValue: 256)
 }
@@ -59,6 +61,7 @@ final class Model {
     var lost: Set<UInt64> = []
     var deletedKeys: Set<ItemKey> = []
     var hasCopies = false
+    var hasRemovals = false
     private var snapshots: [Int: (keychain: ModelKeychain, write: UInt64)] = [:]
     private var sentNames: Set<String> = []
     private var stepsToDeath: Int?
@@ -69,7 +72,7 @@ final class Model {
         var numbers = SeededNumbers(seed: seed)
         self.rule = rule
         self.flaw = flaw
-        var profile = only ?? ModelProfile(rawValue: Int(numbers.next() % 512))
+        var profile = only ?? ModelProfile(rawValue: Int(numbers.next() % 1024))
         if profile.contains(.losses) { profile.subtract([.copies, .restores]) }
         self.profile = profile
         self.numbers = numbers
@@ -156,12 +159,14 @@ final class Model {
     private func operate() {
         clock += numbers.oneIn(6) ? 4_000_000 : numbers.next() % 1_000
         let index = numbers.below(devices.count)
-        switch numbers.below(16) {
+        guard !devices[index].isRemoved else { return }
+        switch numbers.below(17) {
         case 0..<6: localCall(index)
         case 6..<12: runAgent(index, isComplete: false)
         case 12: toggleLock(index)
         case 13: copyOrRestore(index)
         case 14: loseOrBringBack()
+        case 15: remove(numbers.below(devices.count), by: index)
         default: joinOrLeave(index)
         }
     }
@@ -354,6 +359,33 @@ extension Model {
         left.insert(devices[index].id.high)
         devices[index].isMember = false
         note("device \(index) leaves")
+    }
+
+    /// The remover reads everything and puts a base into the store. What only the removed device
+    /// has is lost.
+    private func remove(_ index: Int, by remover: Int) {
+        guard profile.contains(.removals), !hasCopies, index != remover, !devices[index].isRemoved,
+            devices[index].isMember, devices[remover].isMember, !devices[remover].isLocked
+        else { return }
+        for scope in KeyScope.allCases {
+            devices[remover].keychain.replica[scope].own.owesBase = true
+        }
+        runAgent(remover, isComplete: true)
+        let replica = devices[remover].keychain.replica
+        guard KeyScope.allCases.allSatisfy({ !replica[$0].own.owesBase }) else { return }
+        hasRemovals = true
+        devices[index].isMember = false
+        devices[index].isRemoved = true
+        readable.remove(devices[index].id.high)
+        let others = devices.filter { !$0.isRemoved }.map(\.keychain.allWrites)
+        lost.formUnion(devices[index].keychain.allWrites.subtracting(others.joined()))
+        for scope in KeyScope.allCases {
+            for log in (store.messages[scope] ?? [:]).keys
+            where log.high == devices[index].id.high {
+                store.delete(scope, log) { _ in true }
+            }
+        }
+        note("device \(remover) removes device \(index)")
     }
 
     func rejoin(_ index: Int) {

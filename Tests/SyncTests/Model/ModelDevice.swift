@@ -22,6 +22,7 @@ struct ModelDevice {
     var keychain: ModelKeychain
     var isLocked = false
     var isMember = true
+    var isRemoved = false
     /// The records that lived here once and do not any more.
     var gone: Set<Dot> = []
     var unreachable: [KeyScope: LastingStates<LogID>] = [:]
@@ -71,7 +72,7 @@ extension Model {
         let before = devices[index].keychain.rows
         let removed = devices[index].keychain.apply(changes, from: message)
         replaced.formUnion(devices[index].keychain.replaced)
-        for key in removed where !deletedKeys.contains(key) && !hasCopies {
+        for key in removed where !deletedKeys.contains(key) && !hasCopies && !hasRemovals {
             fail("a row vanished from device \(index) that nobody deleted")
         }
         guard devices[index].isLocked else { return }

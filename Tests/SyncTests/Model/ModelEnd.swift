@@ -11,6 +11,7 @@ extension Model {
     /// Lets all devices read everything, until nobody has anything to say.
     func end() {
         isEnding = true
+        devices.removeAll(where: \.isRemoved)
         for index in devices.indices {
             devices[index].isLocked = false
             if !devices[index].isMember { rejoin(index) }
@@ -93,7 +94,7 @@ extension Model {
                 fail("a value is lost")
             }
         }
-        guard !hasCopies else { return }
+        guard !hasCopies, !hasRemovals else { return }
         let kept = Set(devices.flatMap { $0.keychain.kept.values.map(\.write) })
         if kept.contains(where: { $0 != 0 && covered.contains($0) }) {
             fail("a value that was deleted or replaced lives")
