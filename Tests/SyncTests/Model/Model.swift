@@ -29,6 +29,8 @@ struct ModelProfile: OptionSet, Sendable {
     static let members = ModelProfile(rawValue: 128)
     /// Devices remove other ones.
     static let removals = ModelProfile(rawValue: 512)
+    /// A member lies about what it has read and what was deleted.
+    static let lies = ModelProfile(rawValue: 1024)
     /// Items stop to travel.
     static let stays = ModelProfile(rawValue: 256)
 }
@@ -62,6 +64,7 @@ final class Model {
     var deletedKeys: Set<ItemKey> = []
     var hasCopies = false
     var hasRemovals = false
+    var hasLies = false
     private var snapshots: [Int: (keychain: ModelKeychain, write: UInt64)] = [:]
     private var sentNames: Set<String> = []
     private var stepsToDeath: Int?
@@ -72,7 +75,7 @@ final class Model {
         var numbers = SeededNumbers(seed: seed)
         self.rule = rule
         self.flaw = flaw
-        var profile = only ?? ModelProfile(rawValue: Int(numbers.next() % 1024))
+        var profile = only ?? ModelProfile(rawValue: Int(numbers.next() % 2048))
         if profile.contains(.losses) { profile.subtract([.copies, .restores]) }
         self.profile = profile
         self.numbers = numbers
@@ -160,12 +163,13 @@ final class Model {
         clock += numbers.oneIn(6) ? 4_000_000 : numbers.next() % 1_000
         let index = numbers.below(devices.count)
         guard !devices[index].isRemoved else { return }
-        switch numbers.below(17) {
+        switch numbers.below(18) {
         case 0..<6: localCall(index)
         case 6..<12: runAgent(index, isComplete: false)
         case 12: toggleLock(index)
         case 13: copyOrRestore(index)
         case 14: loseOrBringBack()
+        case 16: lie(about: index)
         case 15: remove(numbers.below(devices.count), by: index)
         default: joinOrLeave(index)
         }
@@ -386,6 +390,41 @@ extension Model {
             }
         }
         note("device \(remover) removes device \(index)")
+    }
+
+    /// A member of its own writes one base: of what a device knows, it leaves out half of the
+    /// records, and claims to have read more of some logs than there is.
+    private func lie(about index: Int) {
+        guard profile.contains(.lies), !hasLies else { return }
+        hasLies = true
+        let id = DeviceID(high: numbers.next(), low: 0)
+        readable.insert(id.high)
+        let scope = KeyScope.allCases[numbers.below(2)]
+        let keychain = devices[index].keychain
+        let log = newLog(of: id)
+        var table = keychain.replica[scope].positions
+        for log in table.keys.sorted() where numbers.oneIn(3) {
+            table[log] = LogPosition(number: 1 + numbers.next() % 9, hash: newHash())
+        }
+        table[log] = .start
+        var live = keychain.kept.filter { dot, record in
+            keychain.replica[scope].live[dot] != nil
+                && dot.number <= table[dot.log]?.number ?? 0
+        }
+        for dot in live.keys.sorted() where numbers.oneIn(2) { live[dot] = nil }
+        let cloud = (0..<3).map { _ in
+            Dot(log: keychain.replica[scope].own.id, number: 20, tag: numbers.next())
+        }
+        let base = Base(
+            milliseconds: clock, reads: 1, table: table, own: [],
+            dotCount: UInt32(live.count + cloud.count), parts: [])
+        put(
+            ModelMessage(
+                stored: StoredMessage(
+                    name: MessageName(log: log, number: 1), hash: newHash(), previous: .zero,
+                    base: .init(own: [], table: table, isComplete: true)),
+                scope: scope, instance: -1, body: .base(base, live: live, cloud: cloud)))
+        note("a member lies in log \(log.low % 1000)")
     }
 
     func rejoin(_ index: Int) {
