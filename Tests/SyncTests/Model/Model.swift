@@ -177,6 +177,9 @@ final class Model {
 
     func runAgent(_ index: Int, isComplete: Bool) {
         guard devices[index].isMember else { return }
+        if profile.contains(.restores), snapshots[index] == nil || numbers.oneIn(8) {
+            snapshots[index] = (devices[index].keychain, writes.keys.max() ?? 0)
+        }
         stepsToDeath =
             profile.contains(.deaths) && !isComplete && numbers.oneIn(2)
             ? numbers.below(12) : nil
@@ -302,10 +305,7 @@ extension Model {
         if profile.contains(.copies), devices.count < 4, numbers.oneIn(2) {
             copy(index)
         } else if profile.contains(.restores) {
-            guard let snapshot = snapshots[index] else {
-                snapshots[index] = (devices[index].keychain, writes.keys.max() ?? 0)
-                return
-            }
+            guard let snapshot = snapshots[index] else { return }
             snapshots[index] = nil
             for write in devices[index].keychain.allWrites where !sent.contains(write) {
                 if write > snapshot.write { lost.insert(write) }

@@ -11,7 +11,7 @@ import Testing
     private static let environment = ProcessInfo.processInfo.environment
     private static let count = environment["VALET_SYNC_SCHEDULES"].flatMap(UInt64.init) ?? 10_000
     private static let slices: UInt64 = 8
-    private static let operationCount = 20
+    private static let operationCount = 24
 
     @Test(arguments: 0..<slices)
     func `Every schedule keeps the invariants`(_ slice: UInt64) {
