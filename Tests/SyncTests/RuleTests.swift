@@ -51,6 +51,34 @@ import ValetKeychainModel
         #expect(model.devices[1].keychain.rows[key]?.scope == .afterFirstUnlock)
     }
 
+    @Test func `Concurrent writes are conflicts on all devices until one is dropped`() throws {
+        let model = model(without: nil)
+        for index in 0...1 { model.write(index, key, .afterFirstUnlock) }
+        for _ in 0..<2 { run(model, 0, 1) }
+        let conflicts = model.devices.prefix(2).map { $0.keychain.replica.conflicts(of: key) }
+        #expect(conflicts[0].map(\.dot) == conflicts[1].map(\.dot))
+        #expect(conflicts[0].count == 1)
+        let conflict = try #require(conflicts[0].first)
+        _ = model.devices[0].keychain.replica.drop(conflict.dot, in: conflict.scope)
+        run(model, 0, 1)
+        for device in model.devices.prefix(2) {
+            #expect(device.keychain.replica.conflicts(of: key).isEmpty)
+            #expect(device.keychain.rows[key] != nil)
+        }
+    }
+
+    @Test func `A message that a member has read and this device has not is missing`() {
+        let replica = ScopeReplica(.afterFirstUnlock, log: LogID(high: 1, low: 1))
+        let read = LogPosition(number: 3, hash: SyncHash(3, 0, 0, 0))
+        let missing = replica.missing(in: [[other: read, replica.own.id: read]])
+        #expect(missing == [MessageName(log: other, number: 3)])
+        var lasting = LastingStates<MessageName>()
+        #expect(lasting.update(missing, at: 1_000).isEmpty)
+        #expect(lasting.update(missing, at: 3_600_999).isEmpty)
+        #expect(lasting.update(missing, at: 3_601_000) == missing)
+        #expect(lasting.update([], at: 3_602_000).isEmpty)
+    }
+
     @Test func `A record that says that an item moved waits until the item is in the store`() {
         let model = model(without: nil)
         model.write(0, key, .afterFirstUnlock)
