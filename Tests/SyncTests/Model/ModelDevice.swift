@@ -269,7 +269,10 @@ extension Model {
         devices[index].keychain.replica[scope].confirmBase(draft)
         try step()
         if !numbers.oneIn(3) {
-            store.delete(scope, draft.name.log) { $0.stored.name.number < draft.name.number }
+            let own = devices[index].keychain.replica[scope].own
+            store.delete(scope, draft.name.log) {
+                $0.stored.name.number < draft.name.number && own.isOwn($0.stored)
+            }
         }
     }
 }
