@@ -21,7 +21,7 @@ package struct SyncError: Error, Hashable, Sendable {
     /// What was refused.
     package enum Subject: String, Hashable, Sendable {
         case message, batch, base, part, record, rosterEntry = "roster entry", member
-        case circleKey = "circle key", mail, invitation, name
+        case circleKey = "circle key", mail
     }
 
     /// Which rule of docs/SYNC.md was broken.
@@ -62,7 +62,6 @@ package struct SyncError: Error, Hashable, Sendable {
         case step = "not a mail of this step"
         case answer = "neither yes nor no"
         case ended = "another mail of the same step"
-        case character = "not the characters of an invitation"
     }
 
     /// What went wrong.

@@ -127,9 +127,6 @@ package struct Roster: Sendable {
     /// Whether an entry was read: messages may name it.
     package func contains(_ hash: SyncHash) -> Bool { nodes[hash] != nil }
 
-    /// A kept entry.
-    package func entry(_ hash: SyncHash) -> RosterEntry? { nodes[hash]?.entry }
-
     /// What `device` is now. Only messages of members, and of devices that have left, are read.
     package func membership(of device: DeviceID) -> Membership {
         guard distrusted[device] == nil else { return .none }
