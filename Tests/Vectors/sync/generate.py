@@ -374,7 +374,7 @@ def invitation_vectors():
     text = checked_text(b"J1" + characters, b"valet-invitation")
     key, r = digest(b"invitation", characters), count(77, 32)
     mailbox = h(key, b"mailbox")[:16]
-    joiner = Device(count(JOINER, 32), count(JOINER + 40, 32), ROSTER.circle)
+    joiner = Device(count(41, 32), count(81, 32), ROSTER.circle)
     plain = [ROSTER.circle + u32(ROSTER.number) + ROSTER.parent + FOUNDER.id + h(r, b"commit"),
              joiner.member + lp(b"new device"), r, b"\1"]
     bits = h(key, b"words", digest(b"transcript", *plain[:3]))
@@ -416,9 +416,6 @@ def checked_text(characters, name):
     state ^= 0x2BC830A3
     text = characters + bytes(alphabet[state >> 5 * (5 - n) & 31] for n in range(6))
     return "-".join(text[n:n + 4].decode() for n in range(0, len(text), 4))
-
-
-JOINER = 41
 
 
 def good_vectors():
