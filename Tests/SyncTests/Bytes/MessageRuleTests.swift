@@ -192,7 +192,7 @@ import ValetSecretMemory
         Case("attributes cut", .content) { $0.attributes.removeLast() },
         Case("attributes of 4 GiB", .limit) { $0.attributesByteCount = .max },
         Case("attributes longer than the content", .form) { $0.attributesByteCount = 100 },
-        Case("a value where there is none", .form) { $0.rest = RawContent.value([]) },
+        Case("a value of the kind that has no value", .form) { $0.rest = RawContent.value([]) },
         Case("no value where there is one", .form) { $0.kind = 1 },
         Case("a value of 4 GiB", .limit) {
             $0.kind = 1

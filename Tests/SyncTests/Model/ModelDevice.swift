@@ -130,7 +130,7 @@ extension Model {
             for: newLog(of: devices[index].id), because: found, isShown: isShown ?? true)
     }
 
-    /// Joins the next message of a log; false if there is none that fits.
+    /// Joins the next message of a log. Returns false if no message fits.
     private func readNext(
         _ index: Int, _ scope: KeyScope, _ log: LogID, _ view: StoreView
     ) throws -> Bool {
