@@ -97,6 +97,7 @@ var products: [Product] = [
             ["CLinux", "KeychainModel", "Keybag", "SecretMemory", "Sealing", "System"]),
         library("Backup", ["KeychainModel", "SecretMemory", "Sealing", "System"]),
         library("Sync", ["KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
+        library("SyncStores", ["CLinux", "KeychainModel", "Sealing", "Sync", "System"]),
         library(
             "KeychainRows",
             ["Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing", "System"]),

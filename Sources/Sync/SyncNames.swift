@@ -58,6 +58,8 @@ package enum SyncBytesName {
     package enum RecordSalt {}
     /// For ``MailboxID``.
     package enum Mailbox {}
+    /// For ``FileHash``.
+    package enum File {}
 }
 
 /// Names a circle: half of the hash of its first roster entry.
@@ -70,6 +72,8 @@ package typealias LogID = SyncBytes<SyncBytesName.Log>
 package typealias RecordSalt = SyncBytes<SyncBytesName.RecordSalt>
 /// Names the place of an invitation's mails.
 package typealias MailboxID = SyncBytes<SyncBytesName.Mailbox>
+/// Half of the hash of a file's bytes, which is part of its name in a store.
+package typealias FileHash = SyncBytes<SyncBytesName.File>
 
 extension LogID {
     /// Whether `device` may write this log.

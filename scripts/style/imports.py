@@ -16,6 +16,7 @@ ALLOWED = {
     "LockState": "CLinux KeychainModel Keybag SecretMemory Sealing System",
     "Backup": "KeychainModel SecretMemory Sealing System",
     "Sync": "KeychainModel Keybag SecretMemory Sealing",
+    "SyncStores": "CLinux KeychainModel Sealing Sync System",
     "KeychainRows": "Database KeychainModel Keybag SecretMemory Sealing System",
     "KeychainKeys": "Backup Database KeychainModel KeychainRows Keybag LockState SecretMemory"
                     " Sealing System TPM",

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Why a store could not be used: the operation, the reason and the remedy. The error of the
+/// modules that are stores.
+package struct StoreError: Error, Hashable, Sendable {
+    /// What the caller should do about it.
+    package enum Code: Hashable, Sendable, CaseIterable {
+        /// The folder is not mounted, no server answers, or the circle is not here: try later.
+        case unavailable
+        /// The store refuses this user or this device: its credentials or permissions must change.
+        case denied
+        /// There is no room. Nothing was written.
+        case full
+        /// The deadline passed. Nothing was written.
+        case timedOut
+        /// The deadline passed, and a server may still make the change: make the same call again.
+        case outcomeUnknown
+        /// The store answered with something that it must not answer with.
+        case malformed
+        /// The address, or a file that goes with it, cannot be used: it must change.
+        case badAddress
+    }
+
+    /// What the caller should do about it.
+    package let code: Code
+    /// What was being done, such as "read the roster".
+    package let operation: String
+    /// What the system or the server said, in one line; never bytes of a message.
+    package let reason: String?
+    /// The remedy, for a person.
+    package let hint: String?
+
+    /// Makes an error. Without a `hint`, it is the one that all errors of this code have.
+    package init(
+        _ code: Code, during operation: String, reason: String? = nil, hint: String? = nil
+    ) {
+        self.code = code
+        self.operation = operation
+        self.reason = reason
+        self.hint = hint ?? code.hint
+    }
+
+    /// Makes `catch StoreError.Code.full` work.
+    package static func ~= (code: Code, error: StoreError) -> Bool { error.code == code }
+}
+
+extension StoreError: CustomStringConvertible {
+    /// One lower-case line: operation, reason and what the system said.
+    package var description: String {
+        let text = "could not \(operation): \(code.explanation)"
+        return reason.map { "\(text) (\($0))" } ?? text
+    }
+}
+
+extension StoreError.Code {
+    /// What is wrong, in words: lower case, no full stop.
+    package var explanation: String {
+        switch self {
+        case .unavailable: "the store is not available"
+        case .denied: "the store refuses access"
+        case .full: "the store is full"
+        case .timedOut: "the store did not answer in time"
+        case .outcomeUnknown: "the store did not say in time whether it made the change"
+        case .malformed: "the store gave an answer that makes no sense"
+        case .badAddress: "the address of the store cannot be used"
+        }
+    }
+
+    fileprivate var hint: String? {
+        switch self {
+        case .unavailable: "mount the folder, or start the server; sync goes on by itself"
+        case .denied: "check the permissions of the folder, or the user and certificate"
+        case .full: "make room in the store; sync goes on by itself"
+        case .timedOut, .outcomeUnknown: "check the network and the servers; sync tries again"
+        case .malformed: "check that the address is that of a store"
+        case .badAddress: nil
+        }
+    }
+}

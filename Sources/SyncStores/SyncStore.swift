@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainModel
+package import ValetSync
+package import ValetSystem
+
+/// A place where the devices of circles leave bytes for each other: docs/SYNC.md §7. The agent of
+/// sync calls it, and docs/STORES.md says how to write another one.
+///
+/// A store is trusted with nothing. It may withhold, return and repeat bytes, so callers verify
+/// all that they read. Calls block until their deadline at most. They are made from one thread at
+/// a time, but for ``waitForChange(in:within:)``, which may run on another thread.
+///
+/// Every call throws ``StoreError``. Each may throw `unavailable`, `denied`, `timedOut` and
+/// `malformed`, and each that writes may throw `full`. All calls but those about mails throw
+/// `unavailable` where the mark of the circle is missing, and then change nothing: a folder that
+/// is not mounted must not be filled.
+package protocol SyncStore: Sendable {
+    /// What a call that has stored something guarantees.
+    var guarantee: StoreGuarantee { get }
+
+    /// Makes the place of a circle with its mark. Does nothing if the circle is here.
+    func create(_ circle: CircleID, by deadline: Deadline) throws(StoreError)
+
+    /// Throws `unavailable` where the mark of the circle is missing. Makes nothing.
+    func check(_ circle: CircleID, by deadline: Deadline) throws(StoreError)
+
+    /// The logs that have anything in the store, of members and of others, in rising order.
+    func logs(of circle: CircleID, by deadline: Deadline) throws(StoreError) -> [LogPlace]
+
+    /// Lists what is in a place, without reading it, from `number` on.
+    ///
+    /// What was deleted may be listed again, where a tool that copies a folder brings it back. So
+    /// the owner of a log compares its list with what it has deleted, and deletes again.
+    func list(
+        _ place: StorePlace, from number: UInt64, by deadline: Deadline
+    ) throws(StoreError) -> StoreListing
+
+    /// Reads what ``list(_:from:by:)`` named, at most ``StoreLimits/readCount`` at once. The answer
+    /// has the order of the names.
+    func read(
+        _ names: [StoredName], in place: StorePlace, by deadline: Deadline
+    ) throws(StoreError) -> [StoredBytes]
+
+    /// Writes the next message of a log of ours, or the next entry of a roster.
+    ///
+    /// A store with a head (etcd) writes only if the head is `head`. A folder always writes. It
+    /// never writes over other bytes. If it is not known whether a server has made the change,
+    /// this asks until the deadline, and then throws `outcomeUnknown`: the same call may be made
+    /// again, and has one effect.
+    ///
+    /// - Parameters:
+    ///   - position: The number and the hash of the message or of the entry.
+    ///   - head: The last one that the caller knows to be in the store; nil for none.
+    func append(
+        _ bytes: [UInt8], at position: LogPosition, to place: StorePlace, after head: LogPosition?,
+        by deadline: Deadline
+    ) throws(StoreError) -> AppendOutcome
+
+    /// Writes files and leaves the head as it is: the parts of a base, before the base is appended,
+    /// and entries of a roster that the store has lost. The same call may be made again.
+    ///
+    /// - Returns: ``AppendOutcome/taken`` if other bytes have one of these names. Some of the files
+    ///   may have been written then.
+    func put(
+        _ files: [StoreFile], in place: StorePlace, by deadline: Deadline
+    ) throws(StoreError) -> AppendOutcome
+
+    /// Deletes messages and parts of a log of ours. Names that are not here count as deleted.
+    func delete(
+        _ names: [StoredName], in log: LogPlace, by deadline: Deadline
+    ) throws(StoreError)
+
+    /// Deletes all logs of a device that was removed or has left.
+    func deleteLogs(
+        of device: DeviceID, in circle: CircleID, by deadline: Deadline
+    ) throws(StoreError)
+
+    /// Leaves a mail of an invitation. It is in the store for ``StoreLimits/mailLifetime`` at
+    /// least, unless it is deleted.
+    func post(_ mail: StoredMail, to mailbox: MailboxID, by deadline: Deadline) throws(StoreError)
+
+    /// The mails of an invitation, by rising steps; at most ``StoreLimits/mailCount``. More than
+    /// one of a step means that another sponsor or joiner answers the invitation.
+    func mails(
+        in mailbox: MailboxID, by deadline: Deadline
+    ) throws(StoreError) -> [StoredMail]
+
+    /// Deletes a mail. Its author does so when the invitation ends.
+    func delete(
+        _ mail: StoredMail, from mailbox: MailboxID, by deadline: Deadline
+    ) throws(StoreError)
+
+    /// Removes what broken-off writes and forgotten invitations have left, where the store does not
+    /// do so itself. Callers do this once a day.
+    func removeLeftovers(by deadline: Deadline) throws(StoreError)
+
+    /// Waits until something may have changed since the circle was last listed, or until `limit`
+    /// ends the wait. It is only a hint: at times it names everything, so that a caller that does
+    /// what it says misses nothing for long.
+    ///
+    /// A caller that waits for other things, too, runs this on a thread of its own, or ends it by
+    /// the cancellation in `limit`. A wait that cannot reach the store ends only with `limit`, or
+    /// throws; callers then wait before they try again.
+    func waitForChange(
+        in circle: CircleID, within limit: WaitLimit
+    ) throws(StoreError) -> StoreChange
+}
+
+/// What it means that a call has stored something.
+package enum StoreGuarantee: Hashable, Sendable {
+    /// The bytes are on the disk of this machine. That others have them is known from their tables.
+    case onThisDisk
+    /// The bytes are in the store, where all others read them.
+    case inTheStore
+}
+
+/// Bounds that all stores keep.
+package enum StoreLimits {
+    /// How many names one call reads: 16 messages or parts are 4 MiB.
+    package static let readCount = 16
+    /// The most names of one log that are listed. A log with more waits.
+    package static let nameCount = 100_000
+    /// The most logs of a circle, and the most entries of its roster, that are listed.
+    package static let placeCount = 65_536
+    /// The most mails of an invitation that are read. An honest one has four.
+    package static let mailCount = 16
+    /// How long a mail is kept.
+    package static let mailLifetime = Duration.seconds(15 * 60)
+}
+
+/// A log in a store.
+package struct LogPlace: Hashable, Sendable {
+    /// The circle.
+    package let circle: CircleID
+    /// The author.
+    package let device: DeviceID
+    /// The scope.
+    package let scope: KeyScope
+    /// The log.
+    package let log: LogID
+
+    /// The log `log` of `device` in a scope of `circle`.
+    package init(_ circle: CircleID, _ device: DeviceID, _ scope: KeyScope, _ log: LogID) {
+        (self.circle, self.device, self.scope, self.log) = (circle, device, scope, log)
+    }
+}
+
+/// Where numbered files are.
+package enum StorePlace: Hashable, Sendable {
+    /// The roster of a circle.
+    case roster(CircleID)
+    /// A log.
+    case log(LogPlace)
+
+    /// The circle.
+    package var circle: CircleID {
+        switch self {
+        case .roster(let circle): circle
+        case .log(let log): log.circle
+        }
+    }
+}
+
+/// The name of something that was listed in a ``StorePlace``. It is valid for the store that gave
+/// it.
+package struct StoredName: Hashable, Comparable, Sendable {
+    /// The number of the message or of the entry.
+    package let number: UInt64
+    /// The index of a part; nil for the message itself.
+    package let part: UInt32?
+    /// Half of the hash of the bytes, in stores whose names have it; else zero. In a folder, files
+    /// of one number may differ in it alone.
+    package let hash: FileHash
+
+    /// Names a file.
+    package init(number: UInt64, part: UInt32?, hash: FileHash) {
+        (self.number, self.part, self.hash) = (number, part, hash)
+    }
+
+    /// Orders by number, messages before their parts, then by index and hash.
+    package static func < (left: StoredName, right: StoredName) -> Bool {
+        if left.number != right.number { return left.number < right.number }
+        let (leftPart, rightPart) = (left.part.map(Int.init) ?? -1, right.part.map(Int.init) ?? -1)
+        return leftPart != rightPart ? leftPart < rightPart : left.hash < right.hash
+    }
+}
+
+/// What is in a place.
+package struct StoreListing: Hashable, Sendable {
+    /// The names, rising.
+    package var names: [StoredName] = []
+    /// How many other names there are, such as copies of a file that a tool has renamed.
+    package var foreignCount = 0
+    /// Whether there are more names than ``StoreLimits``. Then `names` is empty, and the log waits.
+    package var isTooLong = false
+
+    /// Nothing.
+    package init() {}
+}
+
+/// What a name led to.
+package enum StoredBytes: Hashable, Sendable {
+    /// Bytes within the limits, which fit the hash in their name if it has one.
+    case bytes([UInt8])
+    /// Nothing any more.
+    case missing
+    /// Bytes that do not fit the hash, which may still be arriving.
+    case partial
+    /// Not a file, or too many bytes.
+    case foreign
+}
+
+/// A file to write.
+package struct StoreFile: Hashable, Sendable {
+    /// The number of the message or of the entry.
+    package let number: UInt64
+    /// The index of a part; nil for a roster entry.
+    package let part: UInt32?
+    /// The contents.
+    package let bytes: [UInt8]
+
+    /// A roster entry, or a part of the base `number`.
+    package init(number: UInt64, part: UInt32? = nil, bytes: [UInt8]) {
+        (self.number, self.part, self.bytes) = (number, part, bytes)
+    }
+}
+
+/// What became of something to write.
+package enum AppendOutcome: Hashable, Sendable {
+    /// The store has it, now or already.
+    case stored
+    /// Nothing was written, because the head is another one, which is given; nil if there is none.
+    case otherHead(LogPosition?)
+    /// The head fits, but other bytes have the name. Another copy of this keychain may have written
+    /// them.
+    case taken
+}
+
+/// A mail of an invitation.
+package struct StoredMail: Hashable, Sendable {
+    /// Its step. Nobody has checked it.
+    package let step: Mail.Step
+    /// Its bytes, at most ``Mail/maximalByteCount``.
+    package let bytes: [UInt8]
+
+    /// A mail.
+    package init(_ step: Mail.Step, _ bytes: [UInt8]) {
+        (self.step, self.bytes) = (step, bytes)
+    }
+}
+
+/// What may have changed in a store.
+package enum StoreChange: Hashable, Sendable {
+    /// The wait was ended by its limit.
+    case nothing
+    /// These logs, and rosters.
+    case places(Set<StorePlace>)
+    /// Anything: list all places again.
+    case everything
+}
