@@ -114,6 +114,12 @@ var products: [Product] = [
                 "LockState", "SecretMemory", "Sealing", "System", "TPM",
             ]),
         library(
+            "KeychainSync",
+            [
+                "Database", "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainStore",
+                "Keybag", "SecretMemory", "Sealing", "Sync", "System",
+            ]),
+        library(
             "KeychainServices",
             [
                 "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainStore", "SecretMemory",

@@ -5,32 +5,17 @@
 
 package import ValetKeychainModel
 
-/// Names an item by its primary key: docs/FORMAT.md §6.2.
+/// Names an item in one keychain by a number, which stays the same when the keys of the keychain
+/// change.
 package struct ItemKey: Hashable, Comparable, Sendable {
-    /// The hash of the item's place, 16 bytes.
-    package let place: SyncBytes<SyncBytesName.Place>
-    /// The hash of its account, 16 bytes.
-    package let account: SyncBytes<SyncBytesName.Account>
+    /// The number.
+    package let number: Int64
 
-    /// The item at `place` with `account`.
-    package init(
-        place: SyncBytes<SyncBytesName.Place>, account: SyncBytes<SyncBytesName.Account>
-    ) {
-        self.place = place
-        self.account = account
-    }
+    /// The item `number`.
+    package init(_ number: Int64) { self.number = number }
 
-    /// Orders by place, then by account.
-    package static func < (left: ItemKey, right: ItemKey) -> Bool {
-        left.place != right.place ? left.place < right.place : left.account < right.account
-    }
-}
-
-extension SyncBytesName {
-    /// For ``ItemKey/place``.
-    package enum Place {}
-    /// For ``ItemKey/account``.
-    package enum Account {}
+    /// Orders by the number.
+    package static func < (left: ItemKey, right: ItemKey) -> Bool { left.number < right.number }
 }
 
 /// What the replica needs to know of a record. It never sees a value, so that it can work on

@@ -20,11 +20,10 @@ ALLOWED = {
     "KeychainRows": "Database KeychainModel Keybag SecretMemory Sealing System",
     "KeychainKeys": "Backup Database KeychainModel KeychainRows Keybag LockState SecretMemory"
                     " Sealing System TPM",
-    "KeychainRows": "Database KeychainModel Keybag SecretMemory Sealing System",
-    "KeychainKeys": "Backup Database KeychainModel KeychainRows Keybag LockState SecretMemory"
-                    " Sealing System TPM",
     "KeychainStore": "Backup Database KeychainKeys KeychainModel KeychainRows Keybag LockState"
                      " SecretMemory Sealing System TPM",
+    "KeychainSync": "Database KeychainKeys KeychainModel KeychainRows KeychainStore Keybag"
+                    " SecretMemory Sealing Sync System",
     "KeychainServices": "Dispatch Fingerprint KeychainKeys KeychainModel KeychainRows"
                         " KeychainStore SecretMemory System UserPresence",
     "SecItem": "KeychainModel KeychainRows KeychainServices KeychainStore SecretMemory System"

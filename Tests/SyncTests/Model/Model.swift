@@ -96,7 +96,7 @@ final class Model {
     func newLog(of device: DeviceID) -> LogID { LogID(high: device.high, low: numbers.next()) }
 
     static let keys: [ItemKey] = (1...3).map {
-        ItemKey(place: .zero, account: SyncBytes(high: 0, low: UInt64($0)))
+        ItemKey(Int64($0))
     }
 
     private func addDevice() {
