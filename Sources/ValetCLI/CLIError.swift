@@ -1,38 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import ValetKeychainModel
-internal import ValetUserPresence
+package import ValetKeychainModel
+package import ValetUserPresence
 
 // `ValetCLI` turns a command line into requests to the keychain.
 //
 // How a command fails: an exit code, a message and a hint, and how failures of the modules below
 // become these.
 
-struct CLIError: Error, Hashable, Sendable {
+/// How a command fails.
+package struct CLIError: Error, Hashable, Sendable {
     /// The exit code of the process, never ``ExitCode/success``.
-    let code: ExitCode
+    package let code: ExitCode
     /// What is wrong: lower case, no full stop, never a value.
-    let message: String
+    package let message: String
     /// What helps.
-    let hint: String?
+    package let hint: String?
 
     /// An error that ends the process.
-    init(_ code: ExitCode, _ message: String, hint: String? = nil) {
+    package init(_ code: ExitCode, _ message: String, hint: String? = nil) {
         self.code = code
         self.message = message
         self.hint = hint
     }
 
     /// The error for a wrong command line.
-    static func usage(_ message: String, hint: String? = nil) -> CLIError {
+    package static func usage(_ message: String, hint: String? = nil) -> CLIError {
         CLIError(.usage, message, hint: hint)
     }
 }
 
 extension CLIError {
     /// The error for a failure of the keychain.
-    init(_ failure: KeychainFailure) {
+    package init(_ failure: KeychainFailure) {
         var message = failure.description
         if failure.systemError != 0 {
             message += ": " + Terminal.text(forSystemError: failure.systemError)
@@ -71,7 +72,7 @@ extension ExitCode {
 }
 
 /// Evaluates `request`, a request to the keychain, and translates its failure into a `CLIError`.
-func requesting<R>(
+package func requesting<R>(
     _ request: @autoclosure () throws(KeychainFailure) -> R
 ) throws(CLIError) -> R {
     do {
@@ -83,7 +84,7 @@ func requesting<R>(
 
 extension CLIError {
     /// The error for a question that was not answered.
-    init(_ error: UserPresenceError) {
+    package init(_ error: UserPresenceError) {
         let message = "could not \(error.operation): \(error.reason)"
         let code: ExitCode =
             switch error.code {
@@ -110,7 +111,7 @@ extension UserPresenceError {
 }
 
 /// The exit code of the process. Scripts depend on the numbers: they never change.
-enum ExitCode: Int32, CaseIterable, Sendable {
+package enum ExitCode: Int32, CaseIterable, Sendable {
     case success = 0
     case failure = 1
     /// The code of macOS's `security` for an item that is not found.

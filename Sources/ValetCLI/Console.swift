@@ -2,11 +2,11 @@
 
 internal import ValetKeychainModel
 internal import ValetKeychainStore
-internal import ValetSecretMemory
+package import ValetSecretMemory
 
 /// Where a command reads and writes: ``Terminal``, or a stand-in for it. `requireConsent` asks
 /// before changes that cannot be undone.
-protocol Console {
+package protocol Console {
     var isInputTerminal: Bool { get }
     var isOutputTerminal: Bool { get }
     var isErrorTerminal: Bool { get }
@@ -31,23 +31,23 @@ protocol Console {
 
 extension Console {
     /// Writes text to standard output.
-    func write(_ text: String) throws(CLIError) {
+    package func write(_ text: String) throws(CLIError) {
         try write(Array(text.utf8).span)
     }
 
     /// Writes a JSON value and a newline to standard output.
-    func write(_ json: JSON) throws(CLIError) {
+    package func write(_ json: JSON) throws(CLIError) {
         try write(json.encoded + "\n")
     }
 
     /// Writes an error and its hint.
-    func report(_ error: CLIError) {
+    package func report(_ error: CLIError) {
         note("valet: error: \(error.message)")
         if let hint = error.hint { self.hint(hint) }
     }
 
     /// Why a question cannot be asked; nil if it can.
-    var obstacleToAsking: String? {
+    package var obstacleToAsking: String? {
         guard isInputTerminal else { return "standard input is not a terminal" }
         return refusalToAsk
     }
@@ -55,7 +55,7 @@ extension Console {
     /// Asks for consent to a change that cannot be undone, unless it is given in advance.
     ///
     /// - Throws: ``ExitCode/usage`` if the question cannot be asked, ``ExitCode/denied`` for a no.
-    func requireConsent(to question: String, isGiven: Bool) throws(CLIError) {
+    package func requireConsent(to question: String, isGiven: Bool) throws(CLIError) {
         guard !isGiven else { return }
         if let obstacle = obstacleToAsking {
             throw .usage(
@@ -66,25 +66,25 @@ extension Console {
     }
 
     /// Writes a hint.
-    func hint(_ hint: String) {
+    package func hint(_ hint: String) {
         note("valet: hint: \(hint)")
     }
 }
 
 /// Shows the progress of long work on a terminal. Shows nothing elsewhere, or for short work.
-final class ProgressLine {
+package final class ProgressLine {
     private let console: any Console
     private let what: String
     private var shownPercentage: Int?
 
     /// - Parameter what: The work: "sealing items again".
-    init(_ what: String, on console: any Console) {
+    package init(_ what: String, on console: any Console) {
         self.console = console
         self.what = what
     }
 
     /// Shows that `count` of `total` are done.
-    func show(_ count: Int, of total: Int) {
+    package func show(_ count: Int, of total: Int) {
         guard console.isErrorTerminal, total > 0 else { return }
         let percentage = count * 100 / total
         // Work that is done at once needs no line.
@@ -94,7 +94,7 @@ final class ProgressLine {
     }
 
     /// Ends the line, if one was begun.
-    func end() {
+    package func end() {
         if shownPercentage != nil { console.show("\n") }
         shownPercentage = nil
     }

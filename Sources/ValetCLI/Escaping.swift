@@ -5,10 +5,10 @@
 internal import ValetUserPresence
 
 /// Makes text safe to show: one line without characters that a terminal acts on.
-enum Escaping {
+package enum Escaping {
     /// `text` with escapes for control characters, invisible characters and those that change the
     /// direction of writing.
-    static func printable(_ text: String) -> String {
+    package static func printable(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: { $0.isActive || $0 == "\\" }) else {
             return text
         }
@@ -28,7 +28,7 @@ enum Escaping {
     }
 
     /// Two lower-case digits for each byte.
-    static func hexadecimal(_ bytes: [UInt8]) -> String {
+    package static func hexadecimal(_ bytes: [UInt8]) -> String {
         bytes.map { hexadecimal(UInt32($0), digitCount: 2) }.joined()
     }
 

@@ -3,9 +3,9 @@
 internal import ValetUserPresence
 
 /// A JSON value to write. Members keep their order.
-indirect enum JSON: Hashable, Sendable {
+package indirect enum JSON: Hashable, Sendable {
     /// One member of an object.
-    struct Member: Hashable, Sendable {
+    package struct Member: Hashable, Sendable {
         let name: String
         let value: JSON
     }
@@ -18,15 +18,15 @@ indirect enum JSON: Hashable, Sendable {
     case object([Member])
 
     /// A string, or null.
-    static func text(_ text: String?) -> JSON { text.map(JSON.string) ?? .null }
+    package static func text(_ text: String?) -> JSON { text.map(JSON.string) ?? .null }
     /// A whole number, or null.
-    static func number(_ number: (some BinaryInteger)?) -> JSON {
+    package static func number(_ number: (some BinaryInteger)?) -> JSON {
         number.map { .integer(String($0)) } ?? .null
     }
     /// True or false.
-    static func flag(_ flag: Bool) -> JSON { .boolean(flag) }
+    package static func flag(_ flag: Bool) -> JSON { .boolean(flag) }
     /// An object with these members, in order.
-    static func object(_ members: KeyValuePairs<String, JSON>) -> JSON {
+    package static func object(_ members: KeyValuePairs<String, JSON>) -> JSON {
         .object(members.map { Member(name: $0.key, value: $0.value) })
     }
 

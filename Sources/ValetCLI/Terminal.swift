@@ -49,6 +49,32 @@ struct Terminal: Console {
         raise(SIGPIPE)
     }
 
+    /// Replaces this process by the program `valet-sync`, which takes over the words after `sync`.
+    /// Returns if there is none beside this program, nor at its place in the system. It is never
+    /// looked for in `$PATH`.
+    static func becomeSyncProgram(like console: any Console) {
+        // The program would take an ignored SIGPIPE for the wish of its caller.
+        if let terminal = console as? Terminal, !terminal.reportsBrokenPipe {
+            _ = signal(SIGPIPE, SIG_DFL)
+        }
+        let words = unsafe Array(
+            UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc)))
+        var own: String?
+        if let path = unsafe realpath("/proc/self/exe", nil) {
+            own = unsafe String(validatingCString: path)
+            unsafe free(path)
+        }
+        let beside = own.flatMap { own in own.lastIndex(of: "/").map { String(own[...$0]) } }
+        for folder in [beside, "/usr/libexec/valet/"].compactMap(\.self) {
+            let path = folder + "valet-sync"
+            unsafe path.withCString { path in
+                var arguments = unsafe [UnsafeMutablePointer(mutating: path)] + words.dropFirst(2)
+                unsafe arguments.append(nil)
+                _ = unsafe execv(path, &arguments)
+            }
+        }
+    }
+
     /// The arguments after the program's name; nil for those that are not UTF-8.
     static var arguments: [String?] {
         (1..<max(1, Int(CommandLine.argc))).map { index in
@@ -62,9 +88,12 @@ struct Terminal: Console {
         unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
     }
 
-    var isInputTerminal: Bool { isatty(0) == 1 }
-    var isOutputTerminal: Bool { isatty(1) == 1 }
-    var isErrorTerminal: Bool { isatty(2) == 1 }
+    /// Whether standard input is a terminal.
+    package var isInputTerminal: Bool { isatty(0) == 1 }
+    /// Whether standard output is a terminal.
+    package var isOutputTerminal: Bool { isatty(1) == 1 }
+    /// Whether standard error is a terminal.
+    package var isErrorTerminal: Bool { isatty(2) == 1 }
 
     var refusalToAsk: String? {
         do throws(UserPresenceError) {

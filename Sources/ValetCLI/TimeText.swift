@@ -3,7 +3,7 @@
 // How the command reads and writes durations, and writes points in time.
 
 /// Durations on the command line: `90s`, `15m`, `8h`, `2d`, `1h30m`.
-enum DurationText {
+package enum DurationText {
     /// The accepted form, for messages.
     static let explanation = "whole numbers with s, m, h or d, the largest first: 90s, 15m, 1h30m"
     /// A year and a day.
@@ -49,7 +49,7 @@ enum DurationText {
     }
 
     /// The duration in the form that ``duration(_:)`` reads, in whole seconds.
-    static func text(_ duration: Duration) -> String {
+    package static func text(_ duration: Duration) -> String {
         var rest = duration.components.seconds
         var text = ""
         for unit in units {
@@ -62,7 +62,7 @@ enum DurationText {
 }
 
 /// Writes points in time. Loading a calendar library would cost more than reading a secret.
-enum Timestamp {
+package enum Timestamp {
     private static let secondsPerDay = 86_400
     /// Days from 0000-03-01 to 2001-01-01 in the Gregorian calendar.
     private static let daysTo2001 = 730_791
@@ -70,7 +70,7 @@ enum Timestamp {
     private static let years = -63_113_904_000.0..<252_423_993_600.0
 
     /// ISO 8601 in UTC, `2001-01-01T00:00:00Z`; nil if the year does not have four digits.
-    static func text(secondsSince2001 seconds: Double) -> String? {
+    package static func text(secondsSince2001 seconds: Double) -> String? {
         guard years.contains(seconds) else { return nil }
         let whole = Int(seconds.rounded(.down))
         let second = whole.modulo(secondsPerDay)

@@ -7,13 +7,30 @@ internal import ValetUserPresence
 
 /// The `valet` command.
 package enum ValetTool {
-    /// Runs the command line of this process, and returns its exit code.
+    /// Runs the command line of `valet`, and returns its exit code.
     package static func main() -> Int32 {
-        let terminal = Terminal.prepareProcess()
-        let context = Context(console: terminal) { (requester) throws(KeychainFailure) in
-            try KeychainSession.open(requester)
+        main { (context) in run(Terminal.arguments, in: context) }
+    }
+
+    /// Runs the command line of `valet-sync`, whose verbs are those of `valet sync`.
+    ///
+    /// - Parameter sync: Carries out a verb.
+    package static func main(
+        sync: @escaping (SyncVerb, ParsedValues, Context) throws(CLIError) -> ExitCode
+    ) -> Int32 {
+        main { (context) in
+            var context = context
+            context.sync = sync
+            return run(["sync"] + Terminal.arguments, in: context)
         }
-        let code = run(Terminal.arguments, in: context)
+    }
+
+    private static func main(_ body: (Context) -> ExitCode) -> Int32 {
+        let terminal = Terminal.prepareProcess()
+        let code = body(
+            Context(console: terminal) { (requester) throws(KeychainFailure) in
+                try KeychainSession.open(requester)
+            })
         // Moves the changes from the log into the database.
         ItemStore.closeAll()
         if code == .brokenPipe { Terminal.endByBrokenPipe() }
@@ -37,12 +54,16 @@ package enum ValetTool {
         switch try parser.parse(arguments) {
         case .version: try context.console.write("valet \(Version.current)\n")
         case .help(let name): try context.console.write(help(about: name))
-        case .run(let verb, let values):
-            guard let command = commands.first(where: { $0.declaration.name == verb }) else {
-                throw CLIError(.failure, "\(quoted(verb)) is declared but not implemented")
+        case .run(let name, let values):
+            if let verb = SyncVerb(rawValue: name) {
+                try checkSettings()
+                return try context.sync(verb, values, context)
+            }
+            guard let command = commands.first(where: { $0.declaration.name == name }) else {
+                throw CLIError(.failure, "\(quoted(name)) is declared but not implemented")
             }
             // Locking asks no questions, so a wrong variable must not stop it.
-            if verb != LockCommand.declaration.name { try checkSettings() }
+            if name != LockCommand.declaration.name { try checkSettings() }
             return try command.init(values).run(in: context)
         }
         return .success
@@ -78,10 +99,11 @@ package enum ValetTool {
     ]
 
     /// The groups of verbs with two words.
-    private static let groups: [GroupDeclaration] = [
-        PasscodeGroup.declaration, RecoveryGroup.declaration, DeviceGroup.declaration,
-        BackupOptions.group, EntitlementsInitCommand.group,
-    ]
+    private static let groups: [GroupDeclaration] =
+        [
+            PasscodeGroup.declaration, RecoveryGroup.declaration, DeviceGroup.declaration,
+            BackupOptions.group, EntitlementsInitCommand.group,
+        ] + SyncVerb.groups
 
     /// The whole command.
     static let declaration = ToolDeclaration(
@@ -93,7 +115,9 @@ package enum ValetTool {
             "Reads secrets from standard input or a prompt. Writes results to standard output; "
                 + "questions, errors and hints to the terminal or standard error.",
         ],
-        table: VerbTable(verbs: commands.map { $0.declaration }, groups: groups),
+        table: VerbTable(
+            verbs: commands.map { $0.declaration } + SyncVerb.allCases.map(\.declaration),
+            groups: groups),
         environment: [
             (
                 "VALET_HOME",

@@ -4,12 +4,12 @@
 
 internal import ValetKeychainKeys
 internal import ValetKeychainModel
-internal import ValetKeychainStore
-internal import ValetSecretMemory
-internal import ValetUserPresence
+package import ValetKeychainStore
+package import ValetSecretMemory
+package import ValetUserPresence
 
 /// Asks for the passcodes of one command: the current one, and a new one.
-struct PasscodeDialogue {
+package struct PasscodeDialogue {
     /// Supplies the current passcode.
     let current: any SecretSource
     /// Supplies the new passcode.
@@ -42,7 +42,7 @@ struct PasscodeDialogue {
     }
 
     /// The passcode of `store`, which has been checked; nil if it has none.
-    func passcode(
+    package func passcode(
         of store: ItemStore, for purpose: String
     ) throws(CLIError) -> KeychainPasscode? {
         let status = try requesting(store.keychain.status())
@@ -116,7 +116,7 @@ extension SecretBytes {
 }
 
 /// Answers questions for secrets: ``PasscodeAsker``, or a stand-in for it.
-protocol SecretSource {
+package protocol SecretSource {
     /// Whether a person answers. A person can be told what was wrong, and asked again.
     var isInteractive: Bool { get }
     /// Gets one answer.
@@ -134,7 +134,7 @@ extension SecretSource {
     /// - Parameters:
     ///   - secret: What the secret is called in errors.
     ///   - body: Judges an answer. The error of the last refused answer is thrown.
-    func answer<R: ~Copyable>(
+    package func answer<R: ~Copyable>(
         naming secret: SecretName = .passcode, to prompt: (_ problem: String?) -> PasscodePrompt,
         _ body: (consuming SecretBytes) throws(CLIError) -> Judgement<R>
     ) throws(CLIError) -> R {
@@ -156,7 +156,7 @@ extension SecretSource {
 }
 
 /// Whether an answer is accepted.
-enum Judgement<R: ~Copyable>: ~Copyable {
+package enum Judgement<R: ~Copyable>: ~Copyable {
     case accepted(R)
     /// A person sees the problem (the error's message if it is nil) and is asked again. After the
     /// last try the command ends with the error.
@@ -164,13 +164,19 @@ enum Judgement<R: ~Copyable>: ~Copyable {
 }
 
 /// What a secret is called in errors. The module that asks for it calls every secret a passcode.
-struct SecretName {
+package struct SecretName {
     let text: String
     /// The option that names a descriptor for the secret, for hints; nil for the passcode, which
     /// has a variable too.
     let option: OptionDeclaration?
 
     static let passcode = SecretName(text: "passcode", option: nil)
+
+    /// A secret that `option` names a descriptor for.
+    package init(text: String, option: OptionDeclaration?) {
+        self.text = text
+        self.option = option
+    }
 
     /// `message` with this secret in place of each "passcode".
     fileprivate func renamed(_ message: String) -> String {

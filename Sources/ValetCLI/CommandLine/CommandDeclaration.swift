@@ -4,7 +4,7 @@
 // and `HelpText` writes the help from them.
 
 /// A verb, with everything that parsing and `--help` need.
-struct CommandDeclaration: Sendable {
+package struct CommandDeclaration: Sendable {
     /// All words of the verb, as `backup create`.
     let name: String
     /// One line, lower case, no full stop.
@@ -34,7 +34,7 @@ struct CommandDeclaration: Sendable {
 }
 
 /// A value without a name.
-struct ArgumentDeclaration: Hashable, Sendable {
+package struct ArgumentDeclaration: Hashable, Sendable {
     /// In capitals, as the usage line shows it.
     let name: String
     let help: String
@@ -44,7 +44,7 @@ struct ArgumentDeclaration: Hashable, Sendable {
 }
 
 /// A flag, or a value with a name.
-struct OptionDeclaration: Hashable, Sendable {
+package struct OptionDeclaration: Hashable, Sendable {
     /// Without the hyphens.
     let name: String
     var letter: Character?
@@ -62,7 +62,7 @@ struct OptionDeclaration: Hashable, Sendable {
         name: "version", help: "show the version", synonyms: ["version"])
 
     /// The option on a command line, without its value.
-    var spelling: String { "--" + name }
+    package var spelling: String { "--" + name }
 
     /// The option in the list of options.
     var synopsis: String {
@@ -80,6 +80,8 @@ struct GroupDeclaration: Sendable {
     /// Paragraphs.
     var discussion: [String] = []
     var examples: [(command: String, help: String)] = []
+    /// The verb that the group's name alone stands for, by its last word.
+    var defaultVerb: String?
 }
 
 /// The whole command, with everything that its `--help` needs.

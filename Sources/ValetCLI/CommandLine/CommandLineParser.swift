@@ -32,7 +32,10 @@ struct CommandLineParser: Sendable {
     private func parse(
         _ words: ArraySlice<String>, in group: String?
     ) throws(CLIError) -> ParsedCommandLine {
-        guard let first = words.first else { throw missing(in: group) }
+        guard let first = words.first else {
+            guard let name = defaultVerb(of: group) else { throw missing(in: group) }
+            return .run(verb: name, ParsedValues())
+        }
         let rest = words.dropFirst()
         switch first {
         case "-h", "--help": return .help(verb: group)
@@ -46,6 +49,11 @@ struct CommandLineParser: Sendable {
         case .group(let group): return try parse(rest, in: group.name)
         case .verb(let verb): return try parse(rest, of: verb)
         }
+    }
+
+    private func defaultVerb(of group: String?) -> String? {
+        guard let group, case .group(let declaration) = table[group] else { return nil }
+        return declaration.defaultVerb.map { VerbTable.name($0, in: group) }
     }
 
     private func parse(
@@ -131,7 +139,7 @@ extension CommandLineParser {
 }
 
 /// A word of a command line, safe to show in a message.
-func quoted(_ word: String) -> String { "'\(Escaping.printable(word))'" }
+package func quoted(_ word: String) -> String { "'\(Escaping.printable(word))'" }
 
 /// A command line that was read.
 enum ParsedCommandLine: Hashable, Sendable {
@@ -142,24 +150,24 @@ enum ParsedCommandLine: Hashable, Sendable {
 }
 
 /// The values of one command line, by the names of their declarations.
-struct ParsedValues: Hashable, Sendable {
+package struct ParsedValues: Hashable, Sendable {
     var arguments: [String: String] = [:]
     var options: [String: String] = [:]
     var flags: Set<String> = []
 
     /// The value given for an argument; nil if the argument was not given.
-    subscript(argument: ArgumentDeclaration) -> String? { arguments[argument.name] }
+    package subscript(argument: ArgumentDeclaration) -> String? { arguments[argument.name] }
 
     /// The value given for an option, or its default.
-    subscript(option: OptionDeclaration) -> String? {
+    package subscript(option: OptionDeclaration) -> String? {
         options[option.name] ?? option.defaultValue
     }
 
     /// Whether a flag was given.
-    func has(_ flag: OptionDeclaration) -> Bool { flags.contains(flag.name) }
+    package func has(_ flag: OptionDeclaration) -> Bool { flags.contains(flag.name) }
 
     /// Whether an option was given a value.
-    func isGiven(_ option: OptionDeclaration) -> Bool { options[option.name] != nil }
+    package func isGiven(_ option: OptionDeclaration) -> Bool { options[option.name] != nil }
 }
 
 /// Finds the word that a mistyped word stands for.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetUserPresence
+package import ValetUserPresence
 
 /// The options that verbs about passcodes and keys share: their declarations and help, and, as a
 /// value, those of one command line.
-struct KeyOptions: Sendable {
+package struct KeyOptions: Sendable {
     static let passcodeDescriptor = OptionDeclaration(
         name: "passcode-fd", valueName: "N",
         help: "read the passcode from file descriptor N: one line, without the newline")
@@ -21,16 +21,17 @@ struct KeyOptions: Sendable {
         name: "skip-damaged", help: "set damaged items aside for good, instead of failing")
 
     /// What `--passcode-fd` names.
-    let passcode: PasscodeDescriptor?
+    package let passcode: PasscodeDescriptor?
     /// What `--new-passcode-fd` names.
     let newPasscode: PasscodeDescriptor?
     let allowsWeak: Bool
-    let isAgreed: Bool
+    /// Whether consent was given in advance.
+    package let isAgreed: Bool
     let allowsLowering: Bool
     let skipsDamaged: Bool
 
     /// The options of one command line; those that the verb does not declare are not given.
-    init(_ values: ParsedValues) throws(CLIError) {
+    package init(_ values: ParsedValues) throws(CLIError) {
         passcode = try Self.descriptor(Self.passcodeDescriptor, values)
         newPasscode = try Self.descriptor(Self.newPasscodeDescriptor, values)
         allowsWeak = values.has(Self.weak)
@@ -40,7 +41,7 @@ struct KeyOptions: Sendable {
     }
 
     /// The descriptor that an option names; nil if it is not given.
-    static func descriptor(
+    package static func descriptor(
         _ option: OptionDeclaration, _ values: ParsedValues
     ) throws(CLIError) -> PasscodeDescriptor? {
         guard let text = values[option] else { return nil }

@@ -2,9 +2,9 @@
 
 internal import ValetKeychainKeys
 internal import ValetKeychainModel
-internal import ValetKeychainStore
+package import ValetKeychainStore
 internal import ValetSecretMemory
-internal import ValetUserPresence
+package import ValetUserPresence
 
 /// One verb. `ValetTool` makes it from the command line and runs it.
 protocol Command: Sendable {
@@ -19,8 +19,9 @@ protocol Command: Sendable {
 }
 
 /// The console, keychain and sources of secrets that verbs work with; tests replace them.
-struct Context {
-    let console: any Console
+package struct Context {
+    /// Where questions, results and notes go.
+    package let console: any Console
     /// Opens the keychain as a requester sees it.
     let open: (Requester) throws(KeychainFailure) -> any ItemAccess
     /// The keychain as a whole, for verbs that serve all its owners at once.
@@ -34,8 +35,16 @@ struct Context {
     }
     /// The source of secrets other than the keychain's passcode: the descriptor of an option, else
     /// the user.
-    var otherSecrets: (PasscodeDescriptor?) -> any SecretSource = {
+    package var otherSecrets: (PasscodeDescriptor?) -> any SecretSource = {
         PasscodeAsker.forProcess(descriptor: $0, prefersTerminal: true, readsVariable: false)
+    }
+    /// Carries out a verb of `sync`. `valet` becomes the program `valet-sync`.
+    var sync: (SyncVerb, ParsedValues, Context) throws(CLIError) -> ExitCode = {
+        (_, _, context) throws(CLIError) in
+        Terminal.becomeSyncProgram(like: context.console)
+        throw CLIError(
+            .failure, "the program 'valet-sync' is not installed",
+            hint: "it belongs beside 'valet', or into /usr/libexec/valet")
     }
 }
 
@@ -57,12 +66,20 @@ extension Context {
         return try requesting(unlocking.run(body))
     }
 
+    /// Like ``unlocking(_:_:_:)``, for the keychain of `store`.
+    package func unlocking<R>(
+        _ store: ItemStore, _ descriptor: PasscodeDescriptor?,
+        _ body: () throws(KeychainFailure) -> R
+    ) throws(CLIError) -> R {
+        try unlocking(store.keychain, descriptor, body)
+    }
+
     /// The keychain as a whole, with its status. Its device key is available.
     ///
     /// - Parameter creating: Whether the verb creates a keychain that does not exist.
     /// - Throws: ``ExitCode/notFound`` without a keychain, ``ExitCode/failure`` without its device
     ///   key.
-    func usableStore(
+    package func usableStore(
         creating: Bool = false
     ) throws(CLIError) -> (ItemStore, KeychainStatus) {
         let store = try requesting(store())
@@ -85,7 +102,7 @@ extension Context {
     }
 
     /// Asks for passcodes through the given descriptors, else as ``passcodes`` does.
-    func dialogue(
+    package func dialogue(
         _ descriptor: PasscodeDescriptor?, new: PasscodeDescriptor? = nil
     ) -> PasscodeDialogue {
         PasscodeDialogue(current: passcodes(descriptor), new: passcodes(new ?? descriptor))
