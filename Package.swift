@@ -120,6 +120,12 @@ var products: [Product] = [
                 "Keybag", "SecretMemory", "Sealing", "Sync", "System",
             ]),
         library(
+            "SyncAgent",
+            [
+                "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainStore", "KeychainSync",
+                "Sealing", "Sync", "SyncStores", "System",
+            ]),
+        library(
             "KeychainServices",
             [
                 "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainStore", "SecretMemory",

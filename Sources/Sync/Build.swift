@@ -4,6 +4,8 @@
 // knows. The caller encodes a draft and adds it, with its hash, in the same transaction. Rules:
 // docs/SYNC.md §4.
 
+package import ValetKeychainModel
+package import ValetSealing
 internal import ValetSecretMemory
 
 /// What a record of a batch is made from.
@@ -73,6 +75,61 @@ package struct BaseDraft: Sendable {
     package let live: [Dot: RecordSummary]
     /// The deleted records of messages that were not read yet.
     package let cloud: Set<Dot>
+}
+
+/// Who writes messages, and under what: the same for all messages of one moment.
+package struct MessageAuthor: Hashable, Sendable {
+    let circle: CircleID
+    let device: DeviceID
+    let scope: KeyScope
+    let roster: SyncHash
+    let keyID: KeyID
+
+    /// The member `device`, which has accepted the roster entry `roster` and seals under the key
+    /// `keyID`.
+    package init(
+        _ device: DeviceID, of circle: CircleID, in scope: KeyScope, roster: SyncHash,
+        keyID: KeyID
+    ) {
+        (self.device, self.circle, self.scope) = (device, circle, scope)
+        (self.roster, self.keyID) = (roster, keyID)
+    }
+
+    fileprivate func header(
+        _ kind: MessageHeader.Kind, _ name: MessageName, after previous: SyncHash
+    ) -> MessageHeader {
+        MessageHeader(
+            kind: kind, circle: circle, scope: scope, device: device, name: name,
+            previous: previous, roster: roster, keyID: keyID)
+    }
+}
+
+extension BatchDraft {
+    /// The header of the batch.
+    package func header(by author: MessageAuthor) -> MessageHeader {
+        author.header(.batch, name, after: previous)
+    }
+
+    /// The batch, built at a time that is counted in milliseconds since 1970.
+    package func batch(at milliseconds: UInt64) -> Batch {
+        Batch(
+            milliseconds: milliseconds, reads: MessageFormat.version, table: table,
+            covers: covers, records: records)
+    }
+}
+
+extension BaseDraft {
+    /// The header of the base.
+    package func header(by author: MessageAuthor) -> MessageHeader {
+        author.header(.base, name, after: previous)
+    }
+
+    /// The base with these parts, built at a time that is counted in milliseconds since 1970.
+    package func base(at milliseconds: UInt64, parts: [SyncHash]) -> Base {
+        Base(
+            milliseconds: milliseconds, reads: MessageFormat.version, table: table, own: own,
+            dotCount: UInt32(live.count + cloud.count), parts: parts)
+    }
 }
 
 // MARK: - Batches

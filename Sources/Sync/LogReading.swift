@@ -151,6 +151,19 @@ extension ScopeReplica {
 
     /// A device has given up to `byteCount` bytes of a batch to the store.
     package mutating func countBatch(byteCount: Int) { own.batchByteCount += byteCount }
+
+    /// A base of `byteCount` bytes with its parts is in the store.
+    package mutating func countBase(byteCount: Int) { own.baseByteCount = byteCount }
+
+    /// Makes a base due: the store has lost messages of this log, or somebody needs all of it.
+    package mutating func oweBase() { own.owesBase = true }
+
+    /// Makes a batch due whose table has all logs that were read: a new member learns from it how
+    /// far it has to read.
+    package mutating func oweTable() {
+        own.announced = [:]
+        own.owesBatch = true
+    }
 }
 
 /// What lasts: a state that is told after an hour, not while messages are on their way.

@@ -250,6 +250,12 @@ extension ScopeReplica {
         }
     }
 
+    /// The numbers of messages in a log that this device has left, and did not build.
+    package func foreign(in log: LogID, _ messages: [StoredMessage]) -> Set<UInt64> {
+        guard let old = retired[log] else { return [] }
+        return Set(messages.filter { !old.own.isOwn($0) }.map(\.name.number))
+    }
+
     /// The values of a late message have been kept.
     package mutating func keptLate(_ message: StoredMessage) {
         retired[message.name.log]?.read.insert(message.hash.first)

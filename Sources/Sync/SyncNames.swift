@@ -343,4 +343,7 @@ package struct BasePart: Sendable {
 
     /// The records, by dots that rise strictly through all parts.
     package var entries: [Entry]
+
+    /// A part with these entries.
+    package init(entries: [Entry]) { self.entries = entries }
 }

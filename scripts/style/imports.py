@@ -24,6 +24,8 @@ ALLOWED = {
                      " SecretMemory Sealing System TPM",
     "KeychainSync": "Database KeychainKeys KeychainModel KeychainRows KeychainStore Keybag"
                     " SecretMemory Sealing Sync System",
+    "SyncAgent": "KeychainKeys KeychainModel KeychainRows KeychainStore KeychainSync Sealing Sync"
+                 " SyncStores System",
     "KeychainServices": "Dispatch Fingerprint KeychainKeys KeychainModel KeychainRows"
                         " KeychainStore SecretMemory System UserPresence",
     "SecItem": "KeychainModel KeychainRows KeychainServices KeychainStore SecretMemory System"

@@ -161,8 +161,11 @@ package struct BuiltPart: Sendable {
 
     fileprivate init(_ bytes: [UInt8]) {
         self.bytes = bytes
-        hash = SyncHash(partDigest(bytes.span))
+        hash = Self.hash(of: bytes)
     }
+
+    /// What the base has for a part of these bytes.
+    package static func hash(of bytes: [UInt8]) -> SyncHash { SyncHash(partDigest(bytes.span)) }
 }
 
 /// Opens the parts of a base, which must come in their order.

@@ -172,6 +172,8 @@ package struct VerifiedMessage: Sendable {
     package let header: MessageHeader
     /// What names it in tables and in the next message.
     package let hash: SyncHash
+    /// The bytes in the store.
+    package var encoded: [UInt8] { bytes }
     private let bytes: [UInt8]
 
     fileprivate init(header: MessageHeader, hash: SyncHash, bytes: [UInt8]) {

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+internal import ValetKeychainKeys
+package import ValetKeychainModel
+package import ValetKeychainStore
+internal import ValetKeychainSync
+package import ValetSyncStores
+package import ValetSystem
+
+/// The agent of a keychain: runs rounds of sync when something has changed here or in the store,
+/// and once a minute. `valet sync run` is one. docs/SYNC.md §8.
+package final class SyncAgent {
+    /// How long the agent waits for more local changes before it writes.
+    private static let gathering = Duration.seconds(1)
+    /// The longest time between two rounds.
+    private static let interval = Duration.seconds(60)
+    private static let longestPause = Duration.seconds(300)
+
+    private let store: ItemStore
+    private let lock: SyncLock
+    private let cancellation: Cancellation
+    private let makeStore: () throws -> any SyncStore
+    private let told: (SyncState, (any Error)?) -> Void
+    private let watch: KeychainWatch
+    private var failures = 0
+
+    /// An agent for the keychain of `store`.
+    ///
+    /// - Parameters:
+    ///   - cancellation: Ends ``run()`` soon: the store's call under way ends first.
+    ///   - makeStore: Opens the store that the keychain has noted.
+    ///   - told: Is called after each round.
+    /// - Throws: ``KeychainFailure`` if the process can open no more files.
+    package init(
+        _ store: ItemStore, _ lock: SyncLock, endedBy cancellation: Cancellation,
+        makeStore: @escaping () throws -> any SyncStore,
+        told: @escaping (SyncState, (any Error)?) -> Void
+    ) throws(KeychainFailure) {
+        self.store = store
+        self.lock = lock
+        self.cancellation = cancellation
+        self.makeStore = makeStore
+        self.told = told
+        watch = try KeychainWatch(for: .items)
+    }
+
+    /// Runs until it is cancelled. Between two rounds it lets commands work on the replica.
+    ///
+    /// - Throws: ``KeychainFailure``: `timedOut` if another agent runs.
+    package func run() throws {
+        let watch = watch
+        cancellation.listen { watch.wake() }
+        defer { cancellation.stopListening() }
+        while !cancellation.isCancelled {
+            guard let held = try lock.acquireForAgent(before: Deadline(after: .seconds(30))) else {
+                throw KeychainFailure(
+                    .timedOut, during: "start the agent",
+                    message: "another agent of this keychain is running",
+                    hint: "`valet sync status` shows what it does")
+            }
+            try runWithLock()
+            _ = consume held
+            lock.letOthersGo(before: Deadline(after: .seconds(30)))
+        }
+    }
+
+    /// Runs rounds until somebody asks for the lock.
+    private func runWithLock() throws {
+        let keychain = SyncedKeychain(store)
+        var session: SyncSession?
+        var storeWatch: StoreWatch?
+        defer { storeWatch?.stop() }
+        while !cancellation.isCancelled, !lock.isWanted {
+            _ = watch.attend(to: [store.location])
+            var outcome: (state: SyncState, failure: (any Error)?)
+            do {
+                if session == nil {
+                    session = try SyncSession.open(keychain, try makeStore())
+                    storeWatch?.stop()
+                    storeWatch = session.map { StoreWatch($0, waking: watch) }
+                }
+                outcome = session?.round() ?? (.off, nil)
+            } catch {
+                session = nil
+                outcome = (SyncState(of: error), error)
+            }
+            told(outcome.state, outcome.failure)
+            wait(after: outcome.state, storeWatch)
+        }
+    }
+
+    /// Waits for a change here or in the store, and then for more local changes. After failures it
+    /// waits longer each time, and up to half as long again by chance, so that agents do not all
+    /// come at the same moment.
+    private func wait(after state: SyncState, _ storeWatch: StoreWatch?) {
+        guard !cancellation.isCancelled, !lock.isWanted else { return }
+        let isFailing = [.unavailable, .denied, .full].contains(state)
+        failures = isFailing ? failures + 1 : 0
+        guard !isFailing, let storeWatch else {
+            let longest = Int(Self.longestPause.components.seconds)
+            let seconds = min(longest, 1 << min(failures, 16))
+            let jitter = Int.random(in: 0...(500 * seconds))
+            return watch.wait(atMost: .milliseconds(1000 * seconds + jitter))
+        }
+        watch.wait(atMost: Self.interval)
+        guard !cancellation.isCancelled, !lock.isWanted, !storeWatch.takeChange() else { return }
+        _ = Deadline(after: Self.gathering).sleep(atMost: 1_000_000_000)
+    }
+}
+
+/// Waits for changes in the store on a thread of its own, and wakes the agent.
+private final class StoreWatch: Sendable {
+    /// In nanoseconds: the pause after a failure.
+    private static let pause: Int64 = 1_000_000_000
+
+    private let stopping = Cancellation()
+    private let hasChanged = Atomic<Bool>(false)
+
+    init(_ session: SyncSession, waking watch: KeychainWatch) {
+        let (store, circle) = (session.store, session.circle.circle)
+        // Without a thread, the round of each minute finds what has changed.
+        try? BackgroundThread.start { [self] in
+            while !stopping.isCancelled {
+                let limit = WaitLimit(
+                    until: Deadline(after: .seconds(600)), cancellation: stopping)
+                guard let change = try? store.waitForChange(in: circle, within: limit) else {
+                    _ = Deadline(after: .seconds(1)).sleep(atMost: Self.pause)
+                    continue
+                }
+                guard change != .nothing else { continue }
+                hasChanged.store(true, ordering: .relaxed)
+                watch.wake()
+            }
+        }
+    }
+
+    /// Whether the store has changed since this was last asked.
+    func takeChange() -> Bool { hasChanged.exchange(false, ordering: .relaxed) }
+
+    func stop() { stopping.cancel() }
+}

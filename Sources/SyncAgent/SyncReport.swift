@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainModel
+internal import ValetSealing
+package import ValetSync
+internal import ValetSyncStores
+
+/// What the last rounds of sync have found, for `valet sync status`: docs/SYNC.md §8.
+///
+/// It is a note in the keychain, so that a command can show it while the agent runs.
+package struct SyncReport: Hashable, Sendable {
+    /// Something that a person may want to know, or has to do something about.
+    package struct Trouble: Hashable, Sendable {
+        /// What it is.
+        package let kind: Kind
+        /// The device that it is about; nil if it is about the store, or about this device.
+        package let device: DeviceID?
+        /// The scope; nil for both.
+        package let scope: KeyScope?
+        /// How many there are, for kinds that are counted.
+        package let count: UInt32
+    }
+
+    /// The kinds of trouble. The numbers are kept in the keychain.
+    package enum Kind: UInt8, CaseIterable, Hashable, Sendable {
+        /// A device has not given the right keys to this one.
+        case unequalKeys = 1
+        /// A device has signed a roster entry that breaks a rule.
+        case refusedEntry = 2
+        /// The store has lost entries of the roster, which were put back.
+        case rosterWasLost = 3
+        /// This keychain was restored or copied: it has taken a new log.
+        case copied = 4
+        /// A device writes from two places.
+        case twoHistories = 5
+        /// A device says that this one wrote what it did not write.
+        case claims = 6
+        /// A message would bring more logs than a circle may have.
+        case tooManyLogs = 7
+        /// A device names more deleted records of the future than fit.
+        case cloudIsFull = 8
+        /// A device is about to replace or remove more values than can be kept.
+        case replacedValuesAreFull = 9
+        /// The store was set back to an older state.
+        case storeWasSetBack = 10
+        /// A record that lives cannot be read, so that no base can be written.
+        case unreadableRecord = 11
+        /// The circle has more items than a base can hold.
+        case circleIsTooLarge = 12
+        /// A device has signed a message that breaks a rule; its log is read no further.
+        case invalidMessage = 13
+        /// Files that are no messages.
+        case foreign = 14
+        /// Messages that may still be arriving.
+        case partial = 15
+        /// A device writes in a later version.
+        case newer = 16
+        /// Messages name a key or a roster entry that is not here.
+        case unknown = 17
+        /// Messages that others have read have not been here for an hour.
+        case withheld = 18
+        /// The clock of a device differs by more than ten minutes.
+        case clock = 19
+        /// A value is too large to travel.
+        case tooLarge = 20
+        /// A log has more files than are read.
+        case logIsTooLong = 21
+        /// Nobody has given the newest keys to this device.
+        case noKeys = 22
+        /// Two members remove each other, and a person has to choose.
+        case undecided = 23
+        /// Another member is to make new keys, because a device has left.
+        case keysAreToBeChanged = 24
+    }
+
+    /// What this device knows of another one.
+    package struct Device: Hashable, Sendable {
+        /// When it wrote the newest message that was read: milliseconds since 1970, by its clock.
+        package var lastSeen: UInt64 = 0
+        /// How far it has read the logs of this device.
+        package var reads: [LogID: UInt64] = [:]
+        /// By how many milliseconds its clock was ahead of this one when a message of it was new.
+        package var clockDifference: Int64 = 0
+    }
+
+    /// The state after the last round.
+    package var state = SyncState.off
+    /// When the last round ended: milliseconds since 1970.
+    package var milliseconds: UInt64 = 0
+    /// The devices, as far as messages of them were read.
+    package private(set) var devices: [DeviceID: Device] = [:]
+    /// What the last round met.
+    package private(set) var troubles: Set<Trouble> = []
+    /// The devices whose next message may replace more values than can be kept: their ids' first
+    /// halves. `valet sync accept` names them.
+    package var accepted: Set<UInt64> = []
+    /// What the messages of others name, of this session.
+    private(set) var claimed: [KeyScope: LogTable] = [:]
+    private var ownHalf: UInt64 = 0
+
+    /// Nothing is known.
+    package init() {}
+
+    // MARK: Notes of a round
+
+    mutating func beginRound(at milliseconds: UInt64, self device: DeviceID) {
+        troubles = []
+        self.milliseconds = milliseconds
+        ownHalf = device.high
+    }
+
+    mutating func add(
+        _ kind: Kind, device: DeviceID? = nil, scope: KeyScope? = nil, count: Int = 1
+    ) {
+        guard count > 0 else { return }
+        troubles.insert(
+            Trouble(kind: kind, device: device, scope: scope, count: UInt32(clamping: count)))
+    }
+
+    /// A message of a log was joined.
+    mutating func saw(_ place: LogPlace, _ milliseconds: UInt64, _ table: LogTable) {
+        var device = devices[place.device] ?? Device()
+        device.lastSeen = max(device.lastSeen, milliseconds)
+        let difference = Int64(clamping: milliseconds) - Int64(clamping: self.milliseconds)
+        // An old message says nothing of the clock; one from the future does.
+        if difference > 600_000 { device.clockDifference = difference }
+        if abs(difference) <= 600_000 { device.clockDifference = 0 }
+        for (log, position) in table where log.high == ownHalf {
+            device.reads[log] = max(device.reads[log] ?? 0, position.number)
+        }
+        devices[place.device] = device
+        for (log, position) in table
+        where position.number > claimed[place.scope]?[log]?.number ?? 0 {
+            claimed[place.scope, default: [:]][log] = position
+        }
+    }
+
+    /// Whether another device has read a log up to a message.
+    func hasRead(_ log: LogID, upTo number: UInt64) -> Bool {
+        devices.values.contains { $0.reads[log] ?? 0 >= number }
+    }
+
+    /// Takes note of the members.
+    mutating func note(_ roster: Roster, self device: DeviceID) {
+        ownHalf = device.high
+        devices = devices.filter { roster.membership(of: $0.key) != .none }
+        if !roster.alarm.isEmpty { add(.undecided) }
+        for (id, known) in devices where known.clockDifference != 0 { add(.clock, device: id) }
+        if roster.outstanding.needsRotation || !roster.outstanding.removals.isEmpty {
+            add(.keysAreToBeChanged)
+        }
+    }
+
+    // MARK: Bytes
+
+    /// The bytes of the note.
+    package var bytes: [UInt8] {
+        var bytes: [UInt8] = [state.rawValue]
+        bytes.append(bigEndian: milliseconds)
+        bytes.append(bigEndian: UInt32(devices.count))
+        for (id, device) in devices.sorted(by: { $0.key < $1.key }) {
+            bytes += id.bytes
+            bytes.append(bigEndian: device.lastSeen)
+            bytes.append(bigEndian: UInt64(bitPattern: device.clockDifference))
+            bytes.append(bigEndian: UInt32(device.reads.count))
+            for (log, number) in device.reads.sorted(by: { $0.key < $1.key }) {
+                bytes += log.bytes
+                bytes.append(bigEndian: number)
+            }
+        }
+        bytes.append(bigEndian: UInt32(troubles.count))
+        for trouble in troubles {
+            bytes += [trouble.kind.rawValue, trouble.scope?.rawValue ?? 0]
+            bytes += (trouble.device ?? .zero).bytes
+            bytes.append(bigEndian: trouble.count)
+        }
+        bytes.append(bigEndian: UInt32(accepted.count))
+        for half in accepted.sorted() { bytes.append(bigEndian: half) }
+        return bytes
+    }
+
+    /// Reads ``bytes``; anything else is a report that knows nothing.
+    package init(lastOf bytes: [UInt8]) {
+        let error = SyncError(.malformed, .form, in: .message)
+        var reader = ByteReader(bytes, malformed: error)
+        do throws(SyncError) {
+            state = SyncState(rawValue: try reader.integer()) ?? .off
+            milliseconds = try reader.integer()
+            for _ in 0..<(try reader.integer(UInt32.self)) {
+                let id = try DeviceID(from: &reader)
+                devices[id] = try Device(from: &reader)
+            }
+            for _ in 0..<(try reader.integer(UInt32.self)) {
+                guard let kind = Kind(rawValue: try reader.integer()) else { throw error }
+                let scope = KeyScope(rawValue: try reader.integer())
+                let device = try DeviceID(from: &reader)
+                add(
+                    kind, device: device == .zero ? nil : device, scope: scope,
+                    count: Int(try reader.integer(UInt32.self)))
+            }
+            for _ in 0..<(try reader.integer(UInt32.self)) {
+                accepted.insert(try reader.integer())
+            }
+        } catch {
+            self = SyncReport()
+        }
+    }
+}
+
+extension SyncReport.Device {
+    fileprivate init(from reader: inout ByteReader<SyncError>) throws(SyncError) {
+        lastSeen = try reader.integer()
+        clockDifference = Int64(bitPattern: try reader.integer())
+        for _ in 0..<(try reader.integer(UInt32.self)) {
+            let log = try LogID(from: &reader)
+            reads[log] = try reader.integer()
+        }
+    }
+}
+
+/// What is reported only after an hour, because messages may be on their way.
+struct LastingTroubles {
+    /// Messages that a device could not reach that begins with nothing.
+    var unreachable: [KeyScope: LastingStates<LogID>] = [:]
+    private var missing: [KeyScope: LastingStates<MessageName>] = [:]
+    private var unknown = LastingStates<LogPlace>()
+
+    mutating func missing(
+        _ names: Set<MessageName>, in scope: KeyScope, at milliseconds: UInt64
+    ) -> Int {
+        missing[scope, default: LastingStates()].update(names, at: milliseconds).count
+    }
+
+    mutating func unknown(_ places: Set<LogPlace>, at milliseconds: UInt64) -> Set<LogPlace> {
+        unknown.update(places, at: milliseconds)
+    }
+}
+
+extension SyncSession {
+    /// Reports what the shelves of the open scopes have that could not be read.
+    func reportShelves(_ scopes: [KeyScope]) {
+        var waiting: Set<LogPlace> = []
+        for (place, shelf) in shelves where scopes.contains(place.scope) {
+            let (device, scope) = (place.device, place.scope)
+            let refusals = shelf.refused.values
+            let foreign = refusals.count { $0 == .foreign } + shelf.foreignCount
+            report.add(.foreign, device: device, scope: scope, count: foreign)
+            report.add(
+                .partial, device: device, scope: scope, count: refusals.count { $0 == .partial })
+            if shelf.isTooLong { report.add(.logIsTooLong, device: device, scope: scope) }
+            if refusals.contains(.newer) { report.add(.newer, device: device, scope: scope) }
+            if refusals.contains(.unknown) { waiting.insert(place) }
+            let isInvalid = refusals.contains { if case .invalid = $0 { true } else { false } }
+            if isInvalid { report.add(.invalidMessage, device: device, scope: scope) }
+        }
+        let now = machine.milliseconds()
+        for place in lasting.unknown(waiting, at: now) {
+            report.add(.unknown, device: place.device, scope: place.scope)
+        }
+        for scope in scopes {
+            guard let table = report.claimed[scope],
+                let missing = try? look({ $0[scope].missing(in: [table]) })
+            else { continue }
+            let count = lasting.missing(missing, in: scope, at: now)
+            report.add(.withheld, scope: scope, count: count)
+        }
+    }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainModel
+internal import ValetKeychainSync
+internal import ValetSync
+internal import ValetSyncStores
+
+/// One round of sync: reads everything, says everything that is new, and finds out the state. The
+/// agent and `valet sync once` run it.
+extension SyncSession {
+    /// Reads roster and logs, writes what is pending, and keeps the report in the keychain.
+    ///
+    /// Failures of the store and of the keychain end the round and give its state; they are no
+    /// errors, because the next round goes on.
+    ///
+    /// - Returns: The state, and why the round ended early.
+    @discardableResult
+    package func round(
+        _ progress: (SyncProgress) -> Void = { _ in }
+    ) -> (state: SyncState, failure: (any Error)?) {
+        report.beginRound(at: machine.milliseconds(), self: circle.device)
+        var failure: (any Error)?
+        var state = SyncState.current
+        do {
+            state = try work(progress)
+        } catch {
+            failure = error
+            state = SyncState(of: error)
+        }
+        report.state = state
+        do {
+            try keepReport()
+        } catch {
+            failure = failure ?? error
+        }
+        return (state, failure)
+    }
+
+    /// Keeps the report in the keychain if it says something new. A write would wake the agent
+    /// again, and a quiet circle is quiet.
+    private func keepReport() throws {
+        var known = keptReport
+        known.milliseconds = report.milliseconds
+        let isOld = report.milliseconds > keptReport.milliseconds + 600_000
+        guard known.bytes != report.bytes || isOld else { return }
+        let bytes = report.bytes
+        try keychain.update(Self.opening) { $0[.report] = bytes }
+        keptReport = report
+    }
+
+    private func work(_ progress: (SyncProgress) -> Void) throws -> SyncState {
+        try store.check(circle.circle, by: storeDeadline)
+        try readRoster()
+        guard roster.alarm.isEmpty else { return .alarm }
+        guard isMember else { return .removed }
+        let scopes = try openScopes()
+        if scopes.contains(.whileUnlocked) { try doDuties() }
+        try readLogs(progress)
+        let isSent = try sendPending()
+        try sendDueBases()
+        try tidy()
+        return try state(after: scopes, isSent: isSent)
+    }
+
+    private func state(after scopes: [KeyScope], isSent: Bool) throws -> SyncState {
+        let kinds = Set(report.troubles.map(\.kind))
+        if kinds.contains(.undecided) { return .alarm }
+        if kinds.contains(.newer) { return .newer }
+        let isWaiting = [
+            SyncReport.Kind.partial, .unknown, .withheld, .tooManyLogs, .cloudIsFull,
+            .replacedValuesAreFull, .logIsTooLong, .noKeys,
+        ].contains(where: kinds.contains)
+        let hasNews = try look { replica in
+            scopes.contains { replica[$0].hasNews || replica[$0].own.unconfirmed != nil }
+        }
+        if try !hasJoined() { return .joining }
+        if isWaiting || hasNews || !isSent { return .waiting }
+        return scopes.contains(.whileUnlocked) ? .current : .locked
+    }
+
+    /// Whether this device has read what its sponsor knew when it was admitted: docs/SYNC.md §6,
+    /// step 7.
+    ///
+    /// A message that names the entry which admitted this device has a table: once everything in
+    /// it is read, this device has joined.
+    func hasJoined() throws -> Bool {
+        guard !circle.isFounder else { return true }
+        return try look { replica in
+            KeyScope.allCases.contains { !replica[$0].positions.isEmpty }
+        }
+    }
+}
+
+extension SyncState {
+    /// The state that an error means.
+    package init(of error: any Error) {
+        switch error {
+        case let error as StoreError: self.init(of: error)
+        case let failure as KeychainFailure where failure.code == .locked: self = .closed
+        case let trouble as SyncTrouble:
+            switch trouble {
+            case .removed: self = .removed
+            case .undecided: self = .alarm
+            case .noKeys, .rosterInMotion, .circleIsFull: self = .waiting
+            }
+        default: self = .waiting
+        }
+    }
+
+    private init(of error: StoreError) {
+        switch error.code {
+        case .unavailable, .timedOut, .outcomeUnknown, .malformed, .badAddress:
+            self = .unavailable
+        case .denied: self = .denied
+        case .full: self = .full
+        }
+    }
+}
