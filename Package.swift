@@ -199,10 +199,16 @@ var products: [Product] = [
                 "KeyTestSupport", "SecretMemory", "Sealing", "System", "TestValues",
                 "ValetTestAgent",
             ]),
+        testSupport("SyncSupport", ["Sync", "SyncStores", "System"]),
         tests("KeychainModel", ["TestValues"]),
         tests("Keybag", ["KeychainModel", "SecretMemory", "Sealing", "TestValues"]),
         tests("Backup", ["KeychainModel", "SecretMemory", "Sealing", "System", "TestValues"]),
-        tests("Sync", ["KeychainModel", "Keybag", "SecretMemory", "Sealing", "TestValues"]),
+        tests(
+            "Sync",
+            ["KeychainModel", "Keybag", "SecretMemory", "Sealing", "SyncStores", "TestValues"]),
+        tests(
+            "SyncStores",
+            ["KeychainModel", "Sync", "SyncSupport", "System", "SystemSupport", "TestValues"]),
         tests(
             "LockState",
             [

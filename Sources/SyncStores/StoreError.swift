@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
+internal import ValetSystem
+
 /// Why a store could not be used: the operation, the reason and the remedy. The error of the
 /// modules that are stores.
 package struct StoreError: Error, Hashable, Sendable {
@@ -75,5 +78,26 @@ extension StoreError.Code {
         case .malformed: "check that the address is that of a store"
         case .badAddress: nil
         }
+    }
+}
+
+extension StoreError {
+    /// Translates a failure of the folder store.
+    init(_ error: SystemError, during operation: String) {
+        let code: Code =
+            switch error.code {
+            case .missing, .notADirectory, .replaced, .inputOutput, .outOfMemory: .unavailable
+            case .cannotOpen where [EMFILE, ENFILE].contains(error.systemError): .unavailable
+            case .other where error.systemError != nil: .unavailable
+            case .cannotOpen, .wrongOwner, .wrongMode, .readOnly: .denied
+            case .diskFull: .full
+            case .busy: .timedOut
+            case .misuse: .badAddress
+            case .symbolicLink, .notARegularFile, .alreadyExists, .tooLarge, .corrupt,
+                .notADatabase, .constraint, .schemaMismatch, .unsupportedFileSystem, .other:
+                .malformed
+            }
+        self.init(
+            code, during: operation, reason: String(describing: error), hint: error.hint)
     }
 }

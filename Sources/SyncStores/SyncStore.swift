@@ -44,8 +44,9 @@ package protocol SyncStore: Sendable {
 
     /// Writes the next message of a log of ours, or the next entry of a roster.
     ///
-    /// A store with a head (etcd) writes only if the head is `head`. A folder always writes. It
-    /// never writes over other bytes. If it is not known whether a server has made the change,
+    /// A store with a head (etcd) writes only if the head is `head`; if it is `position` already,
+    /// that counts as stored. A folder always writes. No store writes over other bytes. If it is
+    /// not known whether a server has made the change,
     /// this asks until the deadline, and then throws `outcomeUnknown`: the same call may be made
     /// again, and has one effect.
     ///
@@ -80,8 +81,8 @@ package protocol SyncStore: Sendable {
     /// least, unless it is deleted.
     func post(_ mail: StoredMail, to mailbox: MailboxID, by deadline: Deadline) throws(StoreError)
 
-    /// The mails of an invitation, by rising steps; at most ``StoreLimits/mailCount``. More than
-    /// one of a step means that another sponsor or joiner answers the invitation.
+    /// The mails of an invitation, by rising steps; of each step ``StoreLimits/mailCount`` at most.
+    /// More than one of a step means that another sponsor or joiner answers the invitation.
     func mails(
         in mailbox: MailboxID, by deadline: Deadline
     ) throws(StoreError) -> [StoredMail]
@@ -121,10 +122,10 @@ package enum StoreLimits {
     package static let readCount = 16
     /// The most names of one log that are listed. A log with more waits.
     package static let nameCount = 100_000
-    /// The most logs of a circle, and the most entries of its roster, that are listed.
-    package static let placeCount = 65_536
-    /// The most mails of an invitation that are read. An honest one has four.
-    package static let mailCount = 16
+    /// The most logs of a circle. A store with more is `malformed`.
+    package static let logCount = 65_536
+    /// The most mails of one step of an invitation that are read. An honest one has one.
+    package static let mailCount = 4
     /// How long a mail is kept.
     package static let mailLifetime = Duration.seconds(15 * 60)
 }
@@ -160,6 +161,14 @@ package enum StorePlace: Hashable, Sendable {
         case .log(let log): log.circle
         }
     }
+
+    /// The most bytes of a file here.
+    package var maximalByteCount: Int {
+        switch self {
+        case .roster: RosterEntry.maximalByteCount
+        case .log: MessageFormat.maximalByteCount
+        }
+    }
 }
 
 /// The name of something that was listed in a ``StorePlace``. It is valid for the store that gave
@@ -169,12 +178,12 @@ package struct StoredName: Hashable, Comparable, Sendable {
     package let number: UInt64
     /// The index of a part; nil for the message itself.
     package let part: UInt32?
-    /// Half of the hash of the bytes, in stores whose names have it; else zero. In a folder, files
-    /// of one number may differ in it alone.
-    package let hash: FileHash
+    /// Half of the hash of the bytes, where names have it. In a folder, files of one number may
+    /// differ in it alone.
+    package let hash: FileHash?
 
     /// Names a file.
-    package init(number: UInt64, part: UInt32?, hash: FileHash) {
+    package init(number: UInt64, part: UInt32?, hash: FileHash?) {
         (self.number, self.part, self.hash) = (number, part, hash)
     }
 
@@ -182,7 +191,8 @@ package struct StoredName: Hashable, Comparable, Sendable {
     package static func < (left: StoredName, right: StoredName) -> Bool {
         if left.number != right.number { return left.number < right.number }
         let (leftPart, rightPart) = (left.part.map(Int.init) ?? -1, right.part.map(Int.init) ?? -1)
-        return leftPart != rightPart ? leftPart < rightPart : left.hash < right.hash
+        if leftPart != rightPart { return leftPart < rightPart }
+        return left.hash ?? .zero < right.hash ?? .zero
     }
 }
 

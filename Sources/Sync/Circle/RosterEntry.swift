@@ -71,7 +71,8 @@ package struct RosterEntry: Hashable, Sendable {
     package static let maximalBodyByteCount = 65_536
     private static let magic = Array("VALETRST".utf8)
     private static let version: UInt16 = 1
-    private static let maximalByteCount =
+    /// The most bytes of an entry.
+    package static let maximalByteCount =
         8 + 2 + 16 + 4 + 32 + 8 + 16 + 1 + 4 + maximalBodyByteCount + 64
 
     /// The fields before the operation.

@@ -4,6 +4,7 @@ import Testing
 import ValetKeychainModel
 import ValetSealing
 import ValetSecretMemory
+import ValetSyncStores
 import ValetTestValues
 
 @testable import ValetSync
@@ -66,8 +67,10 @@ import ValetTestValues
         let key = try vector.key("key", as: Purpose.Circle.self)
         let plaintext = try Self.plaintext(of: verified, under: key)
         #expect(try plaintext == vector.bytes("plaintext"))
-        let path = StoreName.message(header.device, header.scope, header.name)
-        #expect(try path.path(of: vector.bytes("bytes")) == vector.text("file"))
+        let name = StoredName(
+            number: header.name.number, part: nil,
+            hash: try StoreNames.hash(of: vector.bytes("bytes")))
+        #expect(try StoreNames.path(of: name, in: header.place) == vector.text("file"))
     }
 
     @Test(arguments: try Vector.sync("message"))
@@ -94,10 +97,11 @@ import ValetTestValues
             let built = part.built(place, table: base.table, under: key, random: random)
             #expect(built.bytes == bytes)
             #expect(built.hash == base.parts[index])
-            let name = StoreName.part(
-                verified.header.device, verified.header.scope, verified.header.name,
-                index: UInt32(index))
-            #expect(name.path(of: bytes).hasSuffix(vector.texts("part_file")[index]))
+            let name = StoredName(
+                number: verified.header.name.number, part: UInt32(index),
+                hash: StoreNames.hash(of: bytes))
+            let path = StoreNames.path(of: name, in: verified.header.place)
+            #expect(path.hasSuffix(vector.texts("part_file")[index]))
         }
         #expect(reader.isComplete)
         #expect(dots == vector.texts("dot"))

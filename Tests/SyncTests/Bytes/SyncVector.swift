@@ -5,6 +5,7 @@
 import ValetKeychainModel
 import ValetSealing
 import ValetSecretMemory
+import ValetSyncStores
 import ValetTestValues
 
 @testable import ValetSync
@@ -110,4 +111,9 @@ extension SyncRecord {
         write(to: &writer)
         return writer.finish().array
     }
+}
+
+extension MessageHeader {
+    /// Where the message is in a store.
+    var place: StorePlace { .log(LogPlace(circle, device, scope, name.log)) }
 }

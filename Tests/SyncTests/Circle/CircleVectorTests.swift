@@ -4,6 +4,7 @@ import Testing
 import ValetKeychainModel
 import ValetSealing
 import ValetSecretMemory
+import ValetSyncStores
 import ValetTestValues
 
 @testable import ValetSync
@@ -37,7 +38,7 @@ import ValetTestValues
 
     @Test(arguments: try Vector.sync("circle"))
     func `The vector of a circle has the same file`(_ vector: Vector) throws {
-        #expect(try StoreName.circleFile(vector.id("circle")) == vector.bytes("file"))
+        #expect(try StoreNames.markBytes(of: vector.id("circle")) == vector.bytes("file"))
     }
 
     @Test func `The vectors of a roster follow one another`() throws {
@@ -51,8 +52,10 @@ import ValetTestValues
             #expect(
                 try roster.accepted.members.keys.sorted().map(\.bytes) == vector.list("member"))
             #expect(try roster.accepted.epoch == vector.number("epoch"))
-            let name = StoreName.rosterEntry(entry.head.number)
-            #expect(try name.path(of: entry.bytes) == vector.text("file"))
+            let name = StoredName(
+                number: UInt64(entry.head.number), part: nil,
+                hash: StoreNames.hash(of: entry.bytes))
+            #expect(try StoreNames.path(of: name, in: .roster(.zero)) == vector.text("file"))
             if case .leave(let last) = entry.operation {
                 #expect(try last.map(\.bytes) == vector.list("last"))
             }
@@ -144,8 +147,10 @@ import ValetTestValues
         #expect(joiner.answerMail(isSame: true, random: random[3]) == mails[3])
         #expect(try sponsor.receiveAnswer(mails[3]))
         for (step, file) in zip(Mail.Step.allCases, vector.texts("file")) {
-            let name = StoreName.mail(try vector.id("mailbox"), step)
-            #expect(name.path(of: mails[Int(step.rawValue) - 1]) == file)
+            let name = StoreNames.name(
+                of: StoredMail(step, mails[Int(step.rawValue) - 1]))
+            let mailbox: MailboxID = try vector.id("mailbox")
+            #expect("join/\(StoreNames.text(mailbox))/\(StoreNames.text(name))" == file)
         }
     }
 

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+internal import ValetKeychainModel
+package import ValetSync
+package import ValetSystem
+
+/// A store in a folder that a tool such as Syncthing copies between machines, that is mounted from
+/// a server, or that a person carries on a stick: docs/SYNC.md §7.
+///
+/// Each call opens the folders anew, from the given path down, and looks at the mark of the circle.
+/// So it notices that the folder was unmounted, replaced or mounted again. A call to a file system
+/// of another machine can hang where the kernel does not give up; deadlines are checked between
+/// such calls.
+package final class FolderStore: SyncStore {
+    /// The absolute path of the folder that the person chose.
+    package let path: String
+    let watching = Mutex(Watching())
+
+    static let top = "valet-1"
+
+    /// The store in the folder at the absolute `path`. Looks at nothing.
+    package init(at path: String) {
+        self.path = path
+    }
+
+    /// On this disk: what other machines have, only their tables tell.
+    package var guarantee: StoreGuarantee { .onThisDisk }
+
+    /// Makes `valet-1`, the folder of the circle and its mark. The folder itself must exist.
+    package func create(_ circle: CircleID, by deadline: Deadline) throws(StoreError) {
+        try perform("create the circle", by: deadline) { () throws(SystemError) in
+            let folder = try SharedFolder.open(path).makeFolder(Self.top)
+                .makeFolder(StoreNames.text(circle))
+            let mark = StoreNames.markBytes(of: circle)
+            if try folder.read(StoreNames.mark, maxByteCount: mark.count) != .bytes(mark) {
+                try write(mark, as: StoreNames.mark, in: folder)
+            }
+            try folder.makeFolder(StoreNames.roster).sync()
+            try folder.sync()
+        }
+    }
+
+    /// Looks for the mark.
+    package func check(_ circle: CircleID, by deadline: Deadline) throws(StoreError) {
+        try perform("open the circle", by: deadline) { () throws(SystemError) in
+            _ = try circleFolder(circle)
+        }
+    }
+
+    /// The folders of logs, also of those that are empty.
+    package func logs(
+        of circle: CircleID, by deadline: Deadline
+    ) throws(StoreError) -> [LogPlace] {
+        try perform("list the logs", by: deadline) { () throws(SystemError) in
+            var logs: [LogPlace] = []
+            let folder = try circleFolder(circle)
+            for device in try ids(in: folder, as: DeviceID.self) {
+                try deadline.check()
+                logs += try self.logs(of: device, in: circle, folder)
+            }
+            return logs
+        }
+    }
+
+    /// One pass over the names of a folder.
+    package func list(
+        _ place: StorePlace, from number: UInt64, by deadline: Deadline
+    ) throws(StoreError) -> StoreListing {
+        try perform("list \(place.text)", by: deadline) { () throws(SystemError) in
+            var (listing, count) = (StoreListing(), 0)
+            guard let folder = try existingFolder(of: place) else { return listing }
+            try folder.forEachName { text in
+                if StoreNames.isTemporary(text) { return true }
+                count += 1
+                let name = StoreNames.name(text, hasHash: true)
+                if let name, place.mayHold(name) {
+                    if name.number >= number { listing.names.append(name) }
+                } else {
+                    listing.foreignCount += 1
+                }
+                listing.isTooLong = count > StoreLimits.nameCount
+                return !listing.isTooLong
+            }
+            if listing.isTooLong { listing.names = [] }
+            listing.names.sort()
+            return listing
+        }
+    }
+
+    /// Reads regular files within the limit, and compares the hash in the name.
+    package func read(
+        _ names: [StoredName], in place: StorePlace, by deadline: Deadline
+    ) throws(StoreError) -> [StoredBytes] {
+        precondition(names.count <= StoreLimits.readCount, "as many names as may be read at once")
+        return try perform("read \(place.text)", by: deadline) { () throws(SystemError) in
+            guard let folder = try existingFolder(of: place) else {
+                return names.map { _ in .missing }
+            }
+            var all: [StoredBytes] = []
+            for name in names {
+                try deadline.check()
+                all.append(try read(name, in: folder, maxByteCount: place.maximalByteCount))
+            }
+            return all
+        }
+    }
+
+    /// Writes a file; there is no head. Files of one number differ in their hashes.
+    package func append(
+        _ bytes: [UInt8], at position: LogPosition, to place: StorePlace, after head: LogPosition?,
+        by deadline: Deadline
+    ) throws(StoreError) -> AppendOutcome {
+        try put([StoreFile(number: position.number, bytes: bytes)], in: place, by: deadline)
+    }
+
+    /// Writes files, each under a temporary name first. All names are on disk when this returns.
+    package func put(
+        _ files: [StoreFile], in place: StorePlace, by deadline: Deadline
+    ) throws(StoreError) -> AppendOutcome {
+        try perform("write \(place.text)", by: deadline) { () throws(SystemError) in
+            let folder = try madeFolder(of: place)
+            for file in files {
+                precondition(file.number > 0, "numbers begin at 1")
+                precondition(file.bytes.count <= place.maximalByteCount, "bytes within the limit")
+                try deadline.check()
+                try write(file.bytes, as: StoreNames.text(file.name), in: folder)
+            }
+            try folder.sync()
+            // The folder may have been unmounted or replaced while it was written to.
+            if let last = files.last {
+                guard let again = try existingFolder(of: place),
+                    again.hasFile(StoreNames.text(last.name), byteCount: last.bytes.count)
+                else { throw SystemError(.replaced, during: "find the file", path: folder.path) }
+            }
+            return .stored
+        }
+    }
+
+    /// Removes files.
+    package func delete(
+        _ names: [StoredName], in log: LogPlace, by deadline: Deadline
+    ) throws(StoreError) {
+        try perform("delete messages", by: deadline) { () throws(SystemError) in
+            guard let folder = try existingFolder(of: .log(log)) else { return }
+            for name in names {
+                try deadline.check()
+                try folder.remove(StoreNames.text(name))
+            }
+        }
+    }
+
+    /// Removes the files with exact names, and the folders if that leaves them empty.
+    package func deleteLogs(
+        of device: DeviceID, in circle: CircleID, by deadline: Deadline
+    ) throws(StoreError) {
+        try perform("delete the logs of a device", by: deadline) { () throws(SystemError) in
+            let folder = try circleFolder(circle)
+            for log in try logs(of: device, in: circle, folder) {
+                guard let files = try existingFolder(of: .log(log)) else { continue }
+                try removeFiles(in: files, by: deadline) {
+                    StoreNames.isTemporary($0) || StoreNames.name($0, hasHash: true) != nil
+                }
+                let scope = try folder.folder(StoreNames.text(device))
+                    .folder(StoreNames.text(log.scope))
+                scope.removeFolderIfEmpty(StoreNames.text(log.log))
+            }
+            guard let own = try folder.existing(StoreNames.text(device)) else { return }
+            for scope in KeyScope.allCases { own.removeFolderIfEmpty(StoreNames.text(scope)) }
+            folder.removeFolderIfEmpty(StoreNames.text(device))
+        }
+    }
+}
+
+/// How all calls of this store find their folders. They throw what they find, and
+/// ``perform(_:by:_:)`` translates it.
+extension FolderStore {
+    func perform<R>(
+        _ operation: String, by deadline: Deadline, _ body: () throws(SystemError) -> R
+    ) throws(StoreError) -> R {
+        do throws(SystemError) {
+            try deadline.check()
+            return try body()
+        } catch {
+            throw StoreError(error, during: operation)
+        }
+    }
+
+    /// The folder of a circle, if its mark is there.
+    func circleFolder(_ circle: CircleID) throws(SystemError) -> SharedFolder {
+        let mark = StoreNames.markBytes(of: circle)
+        let folder = try SharedFolder.open(path).folder(Self.top).folder(StoreNames.text(circle))
+        guard try folder.read(StoreNames.mark, maxByteCount: mark.count) == .bytes(mark) else {
+            throw SystemError(
+                .missing, during: "find the mark of the circle",
+                path: folder.path + "/" + StoreNames.mark)
+        }
+        return folder
+    }
+
+    /// The folder of a place; nil if nothing was written there yet.
+    func existingFolder(of place: StorePlace) throws(SystemError) -> SharedFolder? {
+        var folder = try circleFolder(place.circle)
+        for name in StoreNames.folders(of: place).dropFirst() {
+            guard let next = try folder.existing(name) else { return nil }
+            folder = next
+        }
+        return folder
+    }
+
+    private func madeFolder(of place: StorePlace) throws(SystemError) -> SharedFolder {
+        var folder = try circleFolder(place.circle)
+        for name in StoreNames.folders(of: place).dropFirst() {
+            folder = try folder.makeFolder(name)
+        }
+        return folder
+    }
+
+    /// The ids that name something in a folder, rising.
+    func ids<Name>(
+        in folder: borrowing SharedFolder, as kind: SyncBytes<Name>.Type
+    ) throws(SystemError) -> [SyncBytes<Name>] {
+        var ids: [SyncBytes<Name>] = []
+        try folder.forEachName { text in
+            if let id = StoreNames.id(text, as: kind) { ids.append(id) }
+            return ids.count <= StoreLimits.logCount
+        }
+        guard ids.count <= StoreLimits.logCount else {
+            throw SystemError(.tooLarge, during: "list a folder", path: folder.path)
+        }
+        return ids.sorted()
+    }
+
+    func logs(
+        of device: DeviceID, in circle: CircleID, _ folder: borrowing SharedFolder
+    ) throws(SystemError) -> [LogPlace] {
+        guard let own = try folder.existing(StoreNames.text(device)) else { return [] }
+        var logs: [LogPlace] = []
+        for scope in KeyScope.allCases {
+            guard let inner = try own.existing(StoreNames.text(scope)) else { continue }
+            for log in try ids(in: inner, as: LogID.self) {
+                logs.append(LogPlace(circle, device, scope, log))
+            }
+        }
+        return logs
+    }
+
+    func read(
+        _ name: StoredName, in folder: borrowing SharedFolder, maxByteCount: Int
+    ) throws(SystemError) -> StoredBytes {
+        switch try folder.read(StoreNames.text(name), maxByteCount: maxByteCount) {
+        case .bytes(let bytes): StoreNames.hash(of: bytes) == name.hash ? .bytes(bytes) : .partial
+        case .missing: .missing
+        case .unfit: .foreign
+        }
+    }
+
+    /// Replaces what has the name: if that has other bytes, it is damaged.
+    func write(
+        _ bytes: [UInt8], as name: String, in folder: borrowing SharedFolder
+    ) throws(SystemError) {
+        let random = String(UInt64.random(in: .min ... .max), radix: 16)
+        try folder.write(bytes.span, as: name, temporary: ".valet-\(random).tmp")
+    }
+
+    /// Removes the files whose names `isMeant` picks; with `age`, only those that are older.
+    func removeFiles(
+        in folder: borrowing SharedFolder, by deadline: Deadline, olderThan age: Duration? = nil,
+        _ isMeant: (Span<UInt8>) -> Bool
+    ) throws(SystemError) {
+        var names: [String] = []
+        try folder.forEachName { text in
+            if isMeant(text) { names.append(String(copying: text)) }
+            return true
+        }
+        for name in names {
+            try deadline.check()
+            // The clock of another machine may be far ahead.
+            if let age, folder.age(of: name).map({ max($0, .zero - $0) <= age }) ?? true {
+                continue
+            }
+            try folder.remove(name)
+        }
+    }
+}
+
+extension SharedFolder {
+    /// A folder in this one; nil if there is none, or a link or a file in its place.
+    func existing(_ name: String) throws(SystemError) -> SharedFolder? {
+        do throws(SystemError) {
+            return try folder(name)
+        } catch {
+            guard [.missing, .notADirectory].contains(error.code) else { throw error }
+            return nil
+        }
+    }
+}
+
+extension Deadline {
+    /// Throws ``SystemError/Code/busy`` once the deadline has passed.
+    func check() throws(SystemError) {
+        if hasPassed { throw SystemError(.busy, during: "go on before the deadline") }
+    }
+}
+
+extension String {
+    /// A name that holds nothing but what ``StoreNames`` reads: ASCII.
+    fileprivate init(copying text: Span<UInt8>) {
+        self.init(decoding: text.indices.map { text[$0] }, as: UTF8.self)
+    }
+}
+
+extension StoreFile {
+    /// The name in a folder.
+    var name: StoredName {
+        StoredName(number: number, part: part, hash: StoreNames.hash(of: bytes))
+    }
+}
+
+extension StorePlace {
+    /// What it is called in errors.
+    package var text: String {
+        switch self {
+        case .roster: "the roster"
+        case .log: "a log"
+        }
+    }
+
+    /// Whether a file of that name may be here: a roster has no parts, and few numbers.
+    package func mayHold(_ name: StoredName) -> Bool {
+        switch self {
+        case .roster: name.part == nil && name.number <= UInt64(RosterEntry.maximalNumber)
+        case .log: true
+        }
+    }
+}
