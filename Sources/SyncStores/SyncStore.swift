@@ -46,9 +46,8 @@ package protocol SyncStore: Sendable {
     ///
     /// A store with a head (etcd) writes only if the head is `head`; if it is `position` already,
     /// that counts as stored. A folder always writes. No store writes over other bytes. If it is
-    /// not known whether a server has made the change,
-    /// this asks until the deadline, and then throws `outcomeUnknown`: the same call may be made
-    /// again, and has one effect.
+    /// not known whether a server has made the change, this asks until the deadline, and then
+    /// throws `outcomeUnknown`: the same call may be made again, and has one effect.
     ///
     /// - Parameters:
     ///   - position: The number and the hash of the message or of the entry.
