@@ -18,17 +18,38 @@ extension LockedKeybag {
         mac = authenticationCode(root: keys.root, settings: settings)
     }
 
-    /// Makes the keybag of the epoch after that of `old`, with random keys throughout.
+    /// Makes the keybag of the epoch after that of `old`, with random keys, and with the sync
+    /// secrets of `old`.
     ///
+    /// Does not check the MAC of `old`: an epoch change also rewraps `old`, which does.
     /// - Parameters:
-    ///   - recovery: The public half of the recovery key that will open it. To keep the recovery
-    ///     key of `old`, pass the one of a keybag that was unlocked. Nil revokes the recovery key.
+    ///   - new: Where the device secret comes from, and which recovery key will open the keybag. To
+    ///     keep the recovery key of `old`, pass the one of a keybag that was unlocked. Nil revokes
+    ///     the recovery key.
     ///   - settings: The bytes beside the new keybag that its MAC covers.
-    /// - Throws: ``KeybagError/Code/malformed`` for a recovery key that nothing can be sealed to,
-    ///   or after the last possible epoch.
+    /// - Throws: As ``unlock(with:settings:)``; ``KeybagError/Code/malformed`` for a recovery key
+    ///   that nothing can be sealed to, or after the last possible epoch.
     package init(
-        succeeding old: LockedKeybag, recovery: PublicKey?, deviceSource: DeviceKeySource,
-        protector: borrowing Protector, settings: [UInt8]
+        succeeding old: LockedKeybag, openedBy opener: borrowing Protector,
+        as new: KeybagPlace, protector: borrowing Protector, settings: [UInt8]
+    ) throws(KeybagError) {
+        let oldKeys = try opener.wrappingKeys(of: old)
+        try self.init(succeeding: old, oldKeys, as: new, protector, settings)
+    }
+
+    /// As ``init(succeeding:openedBy:as:protector:settings:)``, with a recovery key. Without the
+    /// device secret of `old`, its sync secrets are lost.
+    package init(
+        succeeding old: LockedKeybag, recoveredBy opener: borrowing RecoveryProtector,
+        as new: KeybagPlace, protector: borrowing Protector, settings: [UInt8]
+    ) throws(KeybagError) {
+        let oldKeys = try opener.wrappingKeys(of: old)
+        try self.init(succeeding: old, oldKeys, as: new, protector, settings)
+    }
+
+    private init(
+        succeeding old: LockedKeybag, _ oldKeys: borrowing WrappingKeys, as new: KeybagPlace,
+        _ protector: borrowing Protector, _ settings: [UInt8]
     ) throws(KeybagError) {
         // The database counts in 63 bits, and a keybag that a recovery key opens may be forged.
         guard old.epoch.rawValue < UInt64(Int64.max) else {
@@ -36,8 +57,9 @@ extension LockedKeybag {
         }
         let keys = WrappingKeys(root: .random(), protector, keychainID: old.keychainID)
         self.init(
-            old.keychainID, Epoch(old.epoch.rawValue + 1), deviceSource, protector, keys)
-        if let recovery { try seal(keys.root, to: recovery) }
+            old.keychainID, Epoch(old.epoch.rawValue + 1), new.deviceSource, protector, keys)
+        try takeOverSyncSecrets(from: old, oldKeys, keys)
+        if let recovery = new.recovery { try seal(keys.root, to: recovery) }
         mac = authenticationCode(root: keys.root, settings: settings)
     }
 
@@ -77,7 +99,8 @@ extension LockedKeybag {
     /// The class keys and the index key of `old`, under a new root key and behind `protector`.
     ///
     /// Keys that `opener` does not open are replaced by new ones. Without a passcode the keybag has
-    /// no presence pairs and no key of ``ProtectionClass/whenPasscodeSetThisDeviceOnly``.
+    /// no presence pairs and no key of ``ProtectionClass/whenPasscodeSetThisDeviceOnly``. The sync
+    /// secrets go to the keybag of the next epoch alone.
     /// - Parameters:
     ///   - new: Where the new device secret comes from, and which recovery key opens the keybag.
     ///   - settings: The bytes beside the keybag that the MACs of both keybags cover.

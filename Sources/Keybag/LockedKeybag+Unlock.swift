@@ -53,9 +53,12 @@ extension LockedKeybag {
         // Opened only to find out whether it was changed.
         _ = try open(.passcode, with: keys)
         let person = try open(.person, with: keys)
+        let secrets = OpenedSecrets(
+            person: person?.intoSecret(),
+            firstUnlockSync: try openSyncSecret(.afterFirstUnlock, with: keys),
+            unlockedSync: try openSyncSecret(.whileUnlocked, with: keys))
         return UnlockedKeybag(
-            keychainID: keychainID, epoch: epoch, index: index, classes: classes,
-            person: person?.intoSecret())
+            keychainID: keychainID, epoch: epoch, index: index, classes: classes, secrets)
     }
 
     func unwrap<P, K: WrapsKeys>(
@@ -173,6 +176,9 @@ extension LockedKeybag {
         case .presencePerson: presenceBinding(.person)
         case .rootByRecoveryKey:
             WrapBinding(.rootRecovery, keychainID: keychainID, epoch: epoch)
+        case .syncSecret(let scope):
+            WrapBinding(
+                .sync, keychainID: keychainID, epoch: epoch, parameters: [scope.rawValue])
         default: WrapBinding(.root, keychainID: keychainID, epoch: epoch)
         }
     }

@@ -154,24 +154,12 @@ extension LockedKeybag {
         switch opened.person {
         case .none: return nil
         case .some(let secret):
-            let pair = KeyAgreementPair(secret: try copy(of: secret))
+            let pair = KeyAgreementPair(secret: secret.copied())
             guard pair.publicKey == record.publicKey else {
                 throw KeybagError(.tampered, during: "open the keybag")
             }
             return PresenceKeys(
                 keychainID: keychainID, epoch: epoch, passcode: nil, person: pair)
-        }
-    }
-
-    private func copy(
-        of secret: borrowing AgreementSecret
-    ) throws(KeybagError) -> AgreementSecret {
-        do throws(SealingError) {
-            return try secret.withBytes { bytes throws(SealingError) in
-                try AgreementSecret(copying: bytes)
-            }
-        } catch {
-            throw KeybagError(error)
         }
     }
 

@@ -143,6 +143,13 @@ package struct Protector: ~Copyable, Sendable {
         }
     }
 
+    /// The keys that the keys of `keybag` are wrapped under.
+    ///
+    /// - Throws: As ``rootKey(of:)``.
+    func wrappingKeys(of keybag: LockedKeybag) throws(KeybagError) -> WrappingKeys {
+        WrappingKeys(root: try rootKey(of: keybag), self, keychainID: keybag.keychainID)
+    }
+
     /// The key that the keys of this device only are bound to.
     func deviceKEK(for keychainID: KeychainID) -> DeviceKEK { secret.kek(for: keychainID) }
 

@@ -1,57 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import ValetKeychainModel
+internal import ValetKeychainModel
 package import ValetSealing
 
-/// The wraps of the secrets that a device's keys in a circle are made from: docs/SYNC.md §2.
-///
-/// A new passcode and a new epoch of the keychain wrap the same secrets again.
-package enum SyncSecrets {
-    /// Wraps the secret of `scope` for the keybag at `place`.
-    package static func wrap(
-        _ secret: borrowing SyncSecret, _ scope: KeyScope, root: borrowing RootKey,
-        deviceKEK: borrowing DeviceKEK, at place: KeychainPlace
-    ) -> WrappedKey {
-        KeyWrap.wrap(
-            secret, under: kek(scope, root, deviceKEK), binding: place.binding(scope))
-    }
+/// The two secrets that the keys of a device in a circle are made from: docs/SYNC.md §2, and
+/// docs/FORMAT.md §4.2, records 0x0501 and 0x0502. A new epoch wraps the same secrets again.
+extension LockedKeybag {
+    /// Whether the keybag has the sync secrets.
+    package var hasSyncSecrets: Bool { records[.syncSecret(.afterFirstUnlock)] != nil }
 
-    /// Unwraps the secret of `scope` from the keybag at `place`.
+    /// The same keybag with new sync secrets, in place of those that it has.
     ///
-    /// - Throws: ``ValetSealing/SealingError``: `wrongKey`, `tampered`.
-    package static func unwrap(
-        _ wrapped: WrappedKey, _ scope: KeyScope, root: borrowing RootKey,
-        deviceKEK: borrowing DeviceKEK, at place: KeychainPlace
-    ) throws(SealingError) -> SyncSecret {
-        try KeyWrap.unwrap(
-            wrapped, under: kek(scope, root, deviceKEK), binding: place.binding(scope))
+    /// - Parameters:
+    ///   - first: The secret of the scope `afterFirstUnlock`.
+    ///   - unlocked: The secret of the scope `whileUnlocked`.
+    /// - Throws: As ``unlock(with:settings:)``.
+    package func settingSyncSecrets(
+        _ first: borrowing SyncSecret, _ unlocked: borrowing SyncSecret,
+        with protector: borrowing Protector, settings: [UInt8]
+    ) throws(KeybagError) -> LockedKeybag {
+        let root = try authenticatedRootKey(protector, settings: settings)
+        let keys = WrappingKeys(root: root, protector, keychainID: keychainID)
+        var keybag = self
+        keybag.put(first, .afterFirstUnlock, under: keys)
+        keybag.put(unlocked, .whileUnlocked, under: keys)
+        keybag.mac = keybag.authenticationCode(root: keys.root, settings: settings)
+        return keybag
     }
 
-    /// A generation of keys of a keychain.
-    package struct KeychainPlace: Hashable, Sendable {
-        /// The keychain.
-        let keychainID: KeychainID
-        /// The generation.
-        let epoch: Epoch
+    /// The same keybag without sync secrets.
+    ///
+    /// - Throws: As ``unlock(with:settings:)``.
+    package func removingSyncSecrets(
+        with protector: borrowing Protector, settings: [UInt8]
+    ) throws(KeybagError) -> LockedKeybag {
+        let root = try authenticatedRootKey(protector, settings: settings)
+        var keybag = self
+        for scope in KeyScope.allCases { keybag.records[.syncSecret(scope)] = nil }
+        keybag.mac = keybag.authenticationCode(root: root, settings: settings)
+        return keybag
+    }
 
-        /// Names the generation `epoch` of a keychain.
-        package init(_ keychainID: KeychainID, _ epoch: Epoch) {
-            self.keychainID = keychainID
-            self.epoch = epoch
-        }
-
-        fileprivate func binding(_ scope: KeyScope) -> WrapBinding {
-            WrapBinding(
-                .sync, keychainID: keychainID, epoch: epoch, parameters: [scope.rawValue])
+    /// Opens the sync secret of a scope; nil if the keybag has none, or `keys` cannot open it.
+    func openSyncSecret(
+        _ scope: KeyScope, with keys: borrowing WrappingKeys
+    ) throws(KeybagError) -> SyncSecret? {
+        guard hasSyncSecrets else { return nil }
+        switch keys.syncKEK(scope) {
+        case .none: return nil
+        case .some(let kek): return try unwrap(.syncSecret(scope), under: kek)
         }
     }
 
-    private static func kek(
-        _ scope: KeyScope, _ root: borrowing RootKey, _ deviceKEK: borrowing DeviceKEK
-    ) -> SyncKEK {
-        KeyedHash.derive(from: root, .syncKEK) { hash in
+    /// Wraps the sync secrets of `old` again, if they can be opened.
+    mutating func takeOverSyncSecrets(
+        from old: LockedKeybag, _ oldKeys: borrowing WrappingKeys, _ keys: borrowing WrappingKeys
+    ) throws(KeybagError) {
+        for scope in KeyScope.allCases {
+            switch try old.openSyncSecret(scope, with: oldKeys) {
+            case .none: return
+            case .some(let secret): put(secret, scope, under: keys)
+            }
+        }
+    }
+
+    private mutating func put(
+        _ secret: borrowing SyncSecret, _ scope: KeyScope, under keys: borrowing WrappingKeys
+    ) {
+        let tag = KeybagTag.syncSecret(scope)
+        switch keys.syncKEK(scope) {
+        case .none: return
+        case .some(let kek):
+            records[tag] = KeyWrap.wrap(secret, under: kek, binding: binding(tag)).bytes
+        }
+    }
+}
+
+extension WrappingKeys {
+    /// What wraps the sync secret of a scope; nil without the device secret.
+    func syncKEK(_ scope: KeyScope) -> SyncKEK? {
+        switch device {
+        case .none: return nil
+        case .some(let device):
+            var hash = KeyedHash(root, .syncKEK)
             hash.append(scope.rawValue)
-            hash.append(deviceKEK)
+            hash.append(device)
+            return hash.derive()
         }
     }
 }

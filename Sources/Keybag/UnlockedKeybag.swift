@@ -16,17 +16,21 @@ package final class UnlockedKeybag: Sendable {
     /// The secret half of the presence pair `person`, open while the keychain is unlocked; nil if
     /// it is not open or does not exist.
     package let person: AgreementSecret?
+    private let firstUnlockSync: SyncSecret?
+    private let unlockedSync: SyncSecret?
     private let classes: [ClassKeys?]
 
-    /// Collects the opened keys: the index key and the keys of each open class.
+    /// Collects the opened keys: the index key, the keys of each open class, and what else is open.
     package init(
         keychainID: KeychainID, epoch: Epoch, index: consuming IndexKey, classes: [ClassKeys],
-        person: consuming AgreementSecret? = nil
+        _ secrets: consuming OpenedSecrets = OpenedSecrets()
     ) {
         self.keychainID = keychainID
         self.epoch = epoch
         self.index = index
-        self.person = person
+        person = secrets.person
+        firstUnlockSync = secrets.firstUnlockSync
+        unlockedSync = secrets.unlockedSync
         var table = [ClassKeys?](repeating: nil, count: 1 + ProtectionClass.allCases.count)
         for keys in classes { table[Int(keys.protectionClass.rawValue)] = keys }
         self.classes = table
@@ -40,6 +44,35 @@ package final class UnlockedKeybag: Sendable {
     /// The open keys of a scope, in the order of the classes' numbers.
     package func keys(in scope: KeyScope) -> [ClassKeys] {
         classes.compactMap { $0 }.filter { $0.protectionClass.scope == scope }
+    }
+
+    /// A copy of the sync secret of a scope; nil if it is not open or does not exist.
+    package func syncSecret(_ scope: KeyScope) -> SyncSecret? {
+        switch scope {
+        case .afterFirstUnlock: SyncSecret.copy(of: firstUnlockSync)
+        case .whileUnlocked: SyncSecret.copy(of: unlockedSync)
+        }
+    }
+}
+
+/// The opened secrets of one epoch that are not keys of classes; nil for those that are not open or
+/// do not exist.
+package struct OpenedSecrets: ~Copyable {
+    /// The secret half of the presence pair `person`.
+    package var person: AgreementSecret?
+    /// The sync secret of the scope `afterFirstUnlock`.
+    package var firstUnlockSync: SyncSecret?
+    /// The sync secret of the scope `whileUnlocked`.
+    package var unlockedSync: SyncSecret?
+
+    /// Collects the secrets.
+    package init(
+        person: consuming AgreementSecret? = nil, firstUnlockSync: consuming SyncSecret? = nil,
+        unlockedSync: consuming SyncSecret? = nil
+    ) {
+        self.person = person
+        self.firstUnlockSync = firstUnlockSync
+        self.unlockedSync = unlockedSync
     }
 }
 

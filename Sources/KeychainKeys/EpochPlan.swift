@@ -91,15 +91,32 @@ package struct EpochPlan: ~Copyable {
     package func keybags(after header: KeychainHeader) throws(KeybagError) -> KeychainHeader {
         var settings = header.settings
         settings.stamp = .random(in: .min ... .max)
-        let recovery = keepsRecoveryKey ? try header.newest.recoveryPublicKey : nil
         settings.epoch = Epoch(header.newest.epoch.rawValue + 1)
-        let newest = try LockedKeybag(
-            succeeding: header.newest, recovery: recovery, deviceSource: deviceSource,
-            protector: protector, settings: settings.authenticatedBytes(of: settings.epoch))
+        let place = KeybagPlace(
+            deviceSource: deviceSource,
+            recovery: keepsRecoveryKey ? try header.newest.recoveryPublicKey : nil)
+        // Checks the MAC of the present keybag, on which the next one relies.
+        let older = try rewrapped(header.newest, header.settings, as: place)
         return KeychainHeader(
-            settings, newest: newest,
-            older: try rewrapped(header.newest, header.settings, recovery),
-            at: header.location)
+            settings, newest: try successor(of: header.newest, settings, as: place),
+            older: older, at: header.location)
+    }
+
+    /// The keybag of the next epoch.
+    private func successor(
+        of keybag: LockedKeybag, _ settings: KeychainSettings, as place: KeybagPlace
+    ) throws(KeybagError) -> LockedKeybag {
+        let settings = settings.authenticatedBytes(of: settings.epoch)
+        switch opener {
+        case .protector(let opener):
+            return try LockedKeybag(
+                succeeding: keybag, openedBy: opener, as: place, protector: protector,
+                settings: settings)
+        case .recovery(let opener):
+            return try LockedKeybag(
+                succeeding: keybag, recoveredBy: opener, as: place, protector: protector,
+                settings: settings)
+        }
     }
 
     /// The header with which rows move from the oldest of three epochs straight to `next`; nil if
@@ -110,16 +127,16 @@ package struct EpochPlan: ~Copyable {
         of header: KeychainHeader, before next: LockedKeybag
     ) throws(KeybagError) -> KeychainHeader? {
         guard let oldest = header.older else { return nil }
+        let place = KeybagPlace(deviceSource: deviceSource, recovery: nil)
         return KeychainHeader(
-            header.settings, newest: next, older: try rewrapped(oldest, header.settings, nil),
-            at: header.location)
+            header.settings, newest: next,
+            older: try rewrapped(oldest, header.settings, as: place), at: header.location)
     }
 
     /// The keybag with its root key wrapped for the new protector.
     private func rewrapped(
-        _ keybag: LockedKeybag, _ settings: KeychainSettings, _ recovery: PublicKey?
+        _ keybag: LockedKeybag, _ settings: KeychainSettings, as place: KeybagPlace
     ) throws(KeybagError) -> LockedKeybag {
-        let place = KeybagPlace(deviceSource: deviceSource, recovery: recovery)
         let settings = settings.authenticatedBytes(of: keybag.epoch)
         switch opener {
         case .protector(let opener):

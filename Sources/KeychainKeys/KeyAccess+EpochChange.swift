@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetDatabase
-internal import ValetKeybag
+package import ValetKeybag
 internal import ValetKeychainModel
 internal import ValetKeychainRows
 internal import ValetLockState
@@ -110,18 +110,20 @@ extension KeyAccess {
     package func hasFinishedFirst(
         _ header: KeychainHeader, openedBy opener: borrowing KeychainOpener
     ) throws -> Bool {
-        guard header.older != nil else { return false }
         switch opener {
-        case .recovery: return false
-        case .protector(let protector): try finishFirst(header, openedBy: protector)
+        case .recovery: false
+        case .protector(let protector): try hasFinishedFirst(header, openedBy: protector)
         }
-        return true
     }
 
-    /// Uses the opened keys without publishing them, because the keychain may be locked.
-    private func finishFirst(
+    /// Finishes an interrupted epoch change. Uses the opened keys without publishing them, because
+    /// the keychain may be locked.
+    ///
+    /// - Returns: Whether there was such a change. If so, `header` is out of date.
+    package func hasFinishedFirst(
         _ header: KeychainHeader, openedBy opener: borrowing Protector
-    ) throws {
+    ) throws -> Bool {
+        guard header.older != nil else { return false }
         let begun = try countingWrongPasscodes {
             let opened = try header.unlock(with: opener)
             return BegunEpoch(
@@ -129,6 +131,7 @@ extension KeyAccess {
                 proof: try header.proof(with: opener))
         }
         _ = try EpochFinisher(keychain: keychain).finish(before: .never, of: begun)
+        return true
     }
 
     // The transaction that begins it.

@@ -163,6 +163,37 @@ package struct KeyAccess {
         _ = consume held
     }
 
+    /// Replaces the keybags of `header` by changed ones, which have the same class keys. What is
+    /// open stays open.
+    ///
+    /// - Parameter change: Makes the new keybag of an epoch from the present one, and from the
+    ///   settings beside the new one.
+    /// - Returns: Whether it did; false if the keychain has changed since `header`.
+    /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong passcode, `timedOut`,
+    ///   `diskFull`, `readOnly`. Then nothing has changed.
+    package func replaceKeybags(
+        of header: KeychainHeader, openedBy opener: borrowing Protector,
+        _ change: (LockedKeybag, _ settings: [UInt8]) throws(KeybagError) -> LockedKeybag
+    ) throws -> Bool {
+        var settings = header.settings
+        settings.stamp = .random(in: .min ... .max)
+        defer { keychain.announceLockState() }
+        let keybags = try header.keybags.map { keybag throws(KeybagError) in
+            try change(keybag, settings.authenticatedBytes(of: keybag.epoch))
+        }
+        let new = KeychainHeader(
+            settings, newest: keybags[0], older: keybags.dropFirst().first, at: header.location)
+        let opened = try new.unlock(with: opener)
+        var before: LockStatus?
+        return try keychain.replaceKeys(of: header, operation, deadline) { writer in
+            try EpochMigration.replaceKeybags(by: new, writer.connection)
+            before = header.lockStatus
+            try new.publishInPlace(of: header, opened)
+        } onFailure: {
+            if let before { try header.putBack(before) }
+        }
+    }
+
     // Counting rows, which needs no keys. In the column `flags`, 768 is the mask of the presence
     // kind, and 2 the bit of a tombstone: ``RowFlags``.
 

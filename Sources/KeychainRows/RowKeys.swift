@@ -73,6 +73,10 @@ package final class RowKeys: Sendable {
             keychainID: keychainID, keys: keys, recipients: epoch.recipients)
     }
 
+    /// A copy of the sync secret of a scope; nil if it is not open, or if the keychain has none. It
+    /// does not count as use of the keychain: an agent must not keep it from locking itself.
+    package func syncSecret(_ scope: KeyScope) -> SyncSecret? { newest.keys.syncSecret(scope) }
+
     /// Keeps an unlocked keychain from locking itself: docs/decisions/0020-auto-lock.md.
     private func noteUse(of protectionClass: ProtectionClass) {
         if protectionClass.scope == .whileUnlocked { onUse?() }

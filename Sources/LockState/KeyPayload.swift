@@ -27,15 +27,18 @@ final class KeyPayload: Sendable {
         let index: IndexKey?
         /// The secret half of the presence pair `person`; only in the scope `whileUnlocked`.
         let person: AgreementSecret?
+        /// The sync secret of the scope.
+        let sync: SyncSecret?
 
         init(
             mark: EpochMark, classes: [ClassKeys], index: consuming IndexKey? = nil,
-            person: consuming AgreementSecret? = nil
+            person: consuming AgreementSecret? = nil, sync: consuming SyncSecret?
         ) {
             self.mark = mark
             self.classes = classes
             self.index = index
             self.person = person
+            self.sync = sync
         }
     }
 
@@ -98,17 +101,21 @@ extension KeyPayload.Part {
         guard classes.map(\.protectionClass).starts(with: scope.requiredClasses) else {
             throw LockStateError(.wrongKeys, during: .encode)
         }
+        let sync = keys.keybag.syncSecret(scope)
         switch scope {
         case .whileUnlocked:
-            self.init(mark: keys.mark, classes: classes, person: try keys.keybag.copiedPerson())
+            self.init(
+                mark: keys.mark, classes: classes,
+                person: AgreementSecret.copy(of: keys.keybag.person), sync: sync)
         case .afterFirstUnlock:
-            self.init(mark: keys.mark, classes: classes, index: try keys.keybag.index.copied())
+            self.init(
+                mark: keys.mark, classes: classes, index: keys.keybag.index.copied(), sync: sync)
         }
     }
 
     fileprivate func holdsSameKeys(as other: KeyPayload.Part) -> Bool {
         mark == other.mark && Self.areSame(index, other.index)
-            && Self.areSame(person, other.person)
+            && Self.areSame(person, other.person) && Self.areSame(sync, other.sync)
             && classes.elementsEqual(other.classes) { one, another in
                 one.protectionClass == another.protectionClass && one.keyID == another.keyID
                     && one.attributes.isEqual(to: another.attributes)
@@ -126,23 +133,6 @@ extension KeyPayload.Part {
             case .none: false
             }
         case .none: other == nil
-        }
-    }
-
-    /// A copy of the secret half of the presence pair `person`.
-    func copiedPerson() throws(LockStateError) -> AgreementSecret? {
-        switch person {
-        case .some(let person): try person.copied()
-        case .none: nil
-        }
-    }
-}
-
-extension UnlockedKeybag {
-    fileprivate func copiedPerson() throws(LockStateError) -> AgreementSecret? {
-        switch person {
-        case .some(let person): try person.copied()
-        case .none: nil
         }
     }
 }
@@ -187,14 +177,9 @@ extension KeyPayload {
 extension KeyPayload.Part {
     fileprivate var byteCount: Int {
         let indexByteCount = index == nil ? 0 : IndexKey.byteCount
+        let personByteCount = index == nil ? PayloadWriter.byteCount(of: person) : 0
         return 8 + 32 + indexByteCount + 1 + classes.count * (1 + 16 + 32 + 32)
-            + personByteCount
-    }
-
-    /// The flag, and the secret if there is one; none in the scope `afterFirstUnlock`.
-    private var personByteCount: Int {
-        guard index == nil else { return 0 }
-        return person == nil ? 1 : 1 + AgreementSecret.byteCount
+            + personByteCount + PayloadWriter.byteCount(of: sync)
     }
 
     fileprivate func write(
@@ -213,13 +198,8 @@ extension KeyPayload.Part {
             writer.write(keys.attributes, to: &bytes)
             writer.write(keys.value, to: &bytes)
         }
-        guard index == nil else { return }
-        switch person {
-        case .some(let person):
-            writer.write(UInt8(1), to: &bytes)
-            writer.write(person, to: &bytes)
-        case .none: writer.write(UInt8(0), to: &bytes)
-        }
+        if index == nil { writer.write(optional: person, to: &bytes) }
+        writer.write(optional: sync, to: &bytes)
     }
 }
 
@@ -299,25 +279,17 @@ extension KeyPayload {
         switch scope {
         case .whileUnlocked:
             let classes = try classes(scope, of: bytes, with: &reader)
+            let person: AgreementSecret? = try reader.optionalKey(of: bytes)
             return Part(
-                mark: mark, classes: classes, person: try person(of: bytes, with: &reader))
+                mark: mark, classes: classes, person: person,
+                sync: try reader.optionalKey(of: bytes))
         case .afterFirstUnlock:
             let place = try reader.next(IndexKey.byteCount)
             let classes = try classes(scope, of: bytes, with: &reader)
             return Part(
-                mark: mark, classes: classes, index: try IndexKey(payload: bytes.extracting(place)))
-        }
-    }
-
-    private static func person(
-        of bytes: Span<UInt8>, with reader: inout PayloadReader
-    ) throws(LockStateError) -> AgreementSecret? {
-        switch try reader.integer(of: bytes, as: UInt8.self) {
-        case 0: return nil
-        case 1:
-            let place = try reader.next(AgreementSecret.byteCount)
-            return try AgreementSecret(payload: bytes.extracting(place))
-        default: throw .malformedPayload
+                mark: mark, classes: classes,
+                index: try IndexKey(payload: bytes.extracting(place)),
+                sync: try reader.optionalKey(of: bytes))
         }
     }
 

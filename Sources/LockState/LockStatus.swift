@@ -105,12 +105,15 @@ extension KeyPayload.Part {
     ) throws(LockStateError) -> EpochKeys {
         switch index {
         case .some(let index):
-            EpochKeys(
-                UnlockedKeybag(
-                    keychainID: keychainID, epoch: mark.epoch, index: try index.copied(),
-                    classes: classes + (more?.classes ?? []),
-                    person: try more?.copiedPerson()),
-                digest: mark.digest)
+            var secrets = OpenedSecrets(firstUnlockSync: SyncSecret.copy(of: sync))
+            if let more {
+                secrets.person = AgreementSecret.copy(of: more.person)
+                secrets.unlockedSync = SyncSecret.copy(of: more.sync)
+            }
+            let keybag = UnlockedKeybag(
+                keychainID: keychainID, epoch: mark.epoch, index: index.copied(),
+                classes: classes + (more?.classes ?? []), secrets)
+            return EpochKeys(keybag, digest: mark.digest)
         case .none: throw LockStateError(.malformed, during: .parse)
         }
     }

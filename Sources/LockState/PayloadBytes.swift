@@ -57,6 +57,23 @@ struct PayloadWriter {
         position += SymmetricKey<P>.byteCount
     }
 
+    /// A flag, and the key if there is one.
+    mutating func write<P>(
+        optional key: borrowing SymmetricKey<P>?, to target: inout MutableSpan<UInt8>
+    ) {
+        switch key {
+        case .some(let key):
+            write(UInt8(1), to: &target)
+            write(key, to: &target)
+        case .none: write(UInt8(0), to: &target)
+        }
+    }
+
+    /// The number of bytes of an optional key.
+    static func byteCount<P>(of key: borrowing SymmetricKey<P>?) -> Int {
+        key == nil ? 1 : 1 + SymmetricKey<P>.byteCount
+    }
+
     mutating func write(
         _ number: some FixedWidthInteger & UnsignedInteger, to target: inout MutableSpan<UInt8>
     ) {
@@ -99,6 +116,19 @@ struct PayloadReader {
         }
         return number
     }
+
+    /// The next flag, and the key after it if there is one.
+    mutating func optionalKey<P>(
+        of bytes: Span<UInt8>
+    ) throws(LockStateError) -> SymmetricKey<P>? {
+        switch try integer(of: bytes, as: UInt8.self) {
+        case 0: return nil
+        case 1:
+            let place = try next(SymmetricKey<P>.byteCount)
+            return try SymmetricKey<P>(payload: bytes.extracting(place))
+        default: throw LockStateError(.malformed, during: .parse)
+        }
+    }
 }
 
 extension SymmetricKey {
@@ -110,13 +140,6 @@ extension SymmetricKey {
             try self.init(copying: bytes)
         } catch {
             throw LockStateError(.malformed, during: .parse)
-        }
-    }
-
-    /// A copy of the key.
-    borrowing func copied() throws(LockStateError) -> SymmetricKey {
-        try withBytes { (bytes: Span<UInt8>) throws(LockStateError) in
-            try SymmetricKey(payload: bytes)
         }
     }
 }

@@ -39,6 +39,23 @@ public struct SymmetricKey<P: KeyPurpose>: ~Copyable, Sendable {
     /// Makes a random key.
     package static func random() -> SymmetricKey { SymmetricKey(randomByteCount: byteCount) }
 
+    /// A copy of the key.
+    package borrowing func copied() -> SymmetricKey {
+        withBytes { bytes in
+            SymmetricKey { copy in
+                for index in bytes.indices { copy[index] = bytes[index] }
+            }
+        }
+    }
+
+    /// A copy of a key, if there is one.
+    package static func copy(of key: borrowing SymmetricKey?) -> SymmetricKey? {
+        switch key {
+        case .some(let key): key.copied()
+        case .none: nil
+        }
+    }
+
     /// Lends the 32 bytes to `body`.
     @inlinable @inline(__always)
     public borrowing func withBytes<R: ~Copyable, E>(

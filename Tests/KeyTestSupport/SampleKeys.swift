@@ -2,7 +2,7 @@
 
 internal import Glibc
 internal import ValetKeybag
-internal import ValetKeychainModel
+package import ValetKeychainModel
 package import ValetLockState
 package import ValetSealing
 
@@ -14,7 +14,8 @@ package struct SampleKeys: Sendable {
 
     /// The keys of epoch `number`, of all classes or without the one that needs a passcode.
     package func epoch(
-        _ number: UInt64, withPasscodeClass: Bool = true, withPerson: Bool = false
+        _ number: UInt64, withPasscodeClass: Bool = true, withPerson: Bool = false,
+        withSync: Bool = false
     ) throws -> EpochKeys {
         var classes: [ClassKeys] = []
         for protectionClass in ProtectionClass.allCases
@@ -28,7 +29,10 @@ package struct SampleKeys: Sendable {
         let index: IndexKey = try key("index", nil, number)
         let keybag = UnlockedKeybag(
             keychainID: keychainID, epoch: Epoch(number), index: index, classes: classes,
-            person: withPerson ? try key("person", nil, number) : nil)
+            OpenedSecrets(
+                person: withPerson ? try key("person", nil, number) : nil,
+                firstUnlockSync: withSync ? try key("sync f", nil, number) : nil,
+                unlockedSync: withSync ? try key("sync u", nil, number) : nil))
         return EpochKeys(keybag, digest: mark(number).digest)
     }
 
@@ -38,6 +42,18 @@ package struct SampleKeys: Sendable {
         switch keys.keybag.person {
         case .some(let person): return person.isEqual(to: expected)
         case .none: return false
+        }
+    }
+
+    /// The scopes whose sync secret is there, and the right one.
+    package func syncScopes(_ keys: EpochKeys, of number: UInt64) throws -> [KeyScope] {
+        try KeyScope.allCases.filter { scope in
+            let name = scope == .afterFirstUnlock ? "sync f" : "sync u"
+            let expected: SyncSecret = try key(name, nil, number)
+            switch keys.keybag.syncSecret(scope) {
+            case .some(let secret): return secret.isEqual(to: expected)
+            case .none: return false
+            }
         }
     }
 

@@ -58,7 +58,8 @@ import ValetSecretMemory
 
     @Test func `Presence pairs are new in every epoch`() throws {
         let next = try LockedKeybag(
-            succeeding: sample.locked, recovery: nil, deviceSource: .ownFile,
+            succeeding: sample.locked, openedBy: sample.protector(),
+            as: KeybagPlace(deviceSource: .ownFile, recovery: nil),
             protector: sample.protector(), settings: PasscodeSample.settings)
         for pair in PresencePair.allCases {
             #expect(try next.publicKey(of: pair) != sample.locked.publicKey(of: pair))

@@ -118,7 +118,8 @@ import ValetSecretMemory
         #expect(
             code {
                 _ = try LockedKeybag(
-                    succeeding: sample.locked, recovery: zero, deviceSource: .ownFile,
+                    succeeding: sample.locked, openedBy: protector,
+                    as: KeybagPlace(deviceSource: .ownFile, recovery: zero),
                     protector: protector, settings: PasscodeSample.settings)
             } == .malformed)
     }
@@ -138,9 +139,10 @@ import ValetSecretMemory
     @Test func `The keybag of the next epoch is opened by the recovery key of the last`() throws {
         var sample = try PasscodeSample()
         sample.locked = try LockedKeybag(
-            succeeding: old.locked, recovery: old.locked.recoveryPublicKey,
-            deviceSource: .credential, protector: sample.protector(),
-            settings: PasscodeSample.settings)
+            succeeding: old.locked, openedBy: old.protector(),
+            as: KeybagPlace(
+                deviceSource: .credential, recovery: old.locked.recoveryPublicKey),
+            protector: sample.protector(), settings: PasscodeSample.settings)
         #expect(sample.locked.epoch == Epoch(7))
         #expect(sample.locked.keychainID == old.locked.keychainID)
         #expect(sample.locked.deviceSource == .credential)
@@ -155,7 +157,8 @@ import ValetSecretMemory
     {
         var sample = try PasscodeSample()
         sample.locked = try LockedKeybag(
-            succeeding: old.locked, recovery: nil, deviceSource: .ownFile,
+            succeeding: old.locked, openedBy: old.protector(),
+            as: KeybagPlace(deviceSource: .ownFile, recovery: nil),
             protector: sample.protector(), settings: PasscodeSample.settings)
         #expect(code { _ = try sample.recover(RecoveryKey(seed)) } == .noRecoveryKey)
     }
@@ -164,7 +167,8 @@ import ValetSecretMemory
         let secret = Randomness.bytes(32)
         let device = try TestKeybag.protector(secret)
         let next = try LockedKeybag(
-            succeeding: old.locked, recovery: old.locked.recoveryPublicKey, deviceSource: .ownFile,
+            succeeding: old.locked, openedBy: old.protector(),
+            as: KeybagPlace(deviceSource: .ownFile, recovery: old.locked.recoveryPublicKey),
             protector: device, settings: TestKeybag.settings)
         let parsed = try LockedKeybag(parsing: next.encoded)
         let keys = try parsed.unlock(with: device, settings: TestKeybag.settings)
@@ -178,7 +182,9 @@ import ValetSecretMemory
         #expect(
             code {
                 _ = try LockedKeybag(
-                    succeeding: last.locked, recovery: nil, deviceSource: .ownFile,
+                    succeeding: last.locked,
+                    openedBy: TestKeybag.protector(last.deviceSecret),
+                    as: KeybagPlace(deviceSource: .ownFile, recovery: nil),
                     protector: TestKeybag.protector(last.deviceSecret),
                     settings: TestKeybag.settings)
             } == .malformed)

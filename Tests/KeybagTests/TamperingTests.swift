@@ -81,7 +81,8 @@ import ValetSecretMemory
         let protector = try sample.protector()
         let stranger = try PasscodeSample(deviceSecret: sample.deviceSecret)
         let next = try LockedKeybag(
-            succeeding: sample.locked, recovery: nil, deviceSource: .ownFile, protector: protector,
+            succeeding: sample.locked, openedBy: protector,
+            as: KeybagPlace(deviceSource: .ownFile, recovery: nil), protector: protector,
             settings: PasscodeSample.settings)
         for (tag, body) in sample.locked.records {
             for other in [stranger.locked, next] where other.records[tag] != body {

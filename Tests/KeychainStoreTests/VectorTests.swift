@@ -54,6 +54,14 @@ import ValetTestValues
             #expect(try attributes == vector.list("attributes_subkey"))
             let values = classes.map { $0.value.withBytes { [UInt8](copying: $0) } }
             #expect(try values == vector.list("value_subkey"))
+            let syncs = [KeyScope.afterFirstUnlock, .whileUnlocked].compactMap {
+                scope -> [UInt8]? in
+                switch keys.syncSecret(scope) {
+                case .some(let secret): secret.withBytes { [UInt8](copying: $0) }
+                case .none: nil
+                }
+            }
+            #expect(try syncs == vector.list("sync"))
         } catch let error as KeybagError {
             #expect(vector.outcome == error.outcome, "\(error)")
         }

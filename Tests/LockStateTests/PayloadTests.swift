@@ -46,7 +46,7 @@ extension KeyPayload {
         let limits = UnlockLimits(end: BootTime(milliseconds: 1_000), idle: .milliseconds(700))
         return try KeyPayload(
             scope, of: samples.keychainID,
-            from: epochs.map { try samples.epoch($0, withPerson: true) },
+            from: epochs.map { try samples.epoch($0, withPerson: true, withSync: true) },
             period: UnlockPeriod(limits, from: BootTime(milliseconds: 200)))
     }
 
@@ -73,6 +73,7 @@ extension KeyPayload {
         #expect(try samples.text(.unlocked(keys)) == "unlocked 4\(all) 5\(all)")
         for (number, epoch) in zip([4, 5] as [UInt64], keys.epochs) {
             #expect(try samples.hasPerson(epoch, of: number))
+            #expect(try samples.syncScopes(epoch, of: number) == KeyScope.allCases)
         }
         let fewer = try OpenedKeys(firstUnlock: first, unlocked: nil)
         #expect(
@@ -80,6 +81,20 @@ extension KeyPayload {
                 == "locked 4[ck dk cku dku] 5[ck dk cku dku] notUnlocked")
         for (number, epoch) in zip([4, 5] as [UInt64], fewer.epochs) {
             #expect(try !samples.hasPerson(epoch, of: number))
+            #expect(try samples.syncScopes(epoch, of: number) == [.afterFirstUnlock])
+        }
+    }
+
+    @Test func `A payload of keys differs from one without the sync secret`() throws {
+        let with = try samples.epoch(1, withSync: true)
+        let without = try samples.epoch(1)
+        for scope in KeyScope.allCases {
+            let payloads = try [with, without].map {
+                try KeyPayload(scope, of: samples.keychainID, from: [$0], period: .unlimited)
+            }
+            #expect(payloads[0].holdsSameKeys(as: payloads[0]))
+            #expect(!payloads[0].holdsSameKeys(as: payloads[1]))
+            #expect(!payloads[1].holdsSameKeys(as: payloads[0]))
         }
     }
 
@@ -310,6 +325,13 @@ extension Vector {
             }
         }
         #expect(persons == (try vector.list("person")))
+        let syncs = payload.epochs.compactMap { part -> [UInt8]? in
+            switch part.sync {
+            case .some(let secret): secret.withBytes(copy)
+            case .none: nil
+            }
+        }
+        #expect(syncs == (try vector.list("sync")))
         let classes = payload.epochs.flatMap(\.classes)
         let numbers = vector.texts("class").map { UInt8($0) }
         #expect(classes.map(\.protectionClass.rawValue) == numbers)

@@ -6,6 +6,7 @@ import ValetKeychainModel
 import ValetKeychainRows
 import ValetKeychainServices
 import ValetKeychainStore
+import ValetSealing
 import ValetSecretMemory
 import ValetTPM
 
@@ -16,7 +17,7 @@ import ValetTPM
 struct EpochVerbs {
     static let verbs: Set<String> = [
         "passcode", "rotate", "bind", "recovery", "unlock", "lock", "state", "classes", "fill",
-        "empty", "readable", "mark", "guarded", "diagnose",
+        "empty", "readable", "mark", "guarded", "diagnose", "circle",
     ]
 
     /// One for all, so that what it keeps between calls is kept.
@@ -51,6 +52,9 @@ struct EpochVerbs {
                 Self.passcode(words[1]),
                 movingDeviceKeyTo: ["file": .ownFile, "tpm": .tpm][words[0]] ?? .keyFile)
         case "recovery": return try recover(words)
+        case "circle":
+            try store.keychain.setSyncSecrets(
+                .random(), .random(), passcode: Self.passcode(words[0]))
         case "unlock": try store.keychain.unlock(Self.required(words[0]))
         case "lock": try store.keychain.lock(all: words[0] == "all")
         case "classes": try addItemOfEachClass()

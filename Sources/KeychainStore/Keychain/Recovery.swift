@@ -36,7 +36,10 @@ extension Keychain {
             try check(header.newest.recoveryPublicKey?.bytes)
             let opener = try keys.protector(of: header, passcode)
             let isAdded = try keys.countingWrongPasscodes {
-                try keys.add(key.publicKey, to: header, openedBy: opener)
+                try keys.replaceKeybags(of: header, openedBy: opener) {
+                    (keybag, settings) throws(KeybagError) in
+                    try keybag.addingRecoveryKey(key.publicKey, with: opener, settings: settings)
+                }
             }
             return isAdded ? () : nil
         }
@@ -53,11 +56,15 @@ extension Keychain {
         settingPasscode setsPasscode: Bool = true
     ) throws(KeychainFailure) -> LostItems {
         try store.perform(.keys, Self.recovering) { keys in
-            let lost = try keys.rowsLostByRecovery(settingPasscode: setsPasscode)
+            let header = try keys.header()
+            let hasDeviceKey = try keys.deviceSecretAtHand(header) != nil
+            let lost = RowKinds.lostByRecovery(
+                hasDeviceKey: hasDeviceKey, settingPasscode: setsPasscode)
             let needing = RowKinds([.whenPasscodeSetThisDeviceOnly], needing: PresencePair.allCases)
             return LostItems(
                 count: try keys.rowCount(of: [lost]),
-                needingPasscodeCount: try keys.rowCount(of: [lost, needing]))
+                needingPasscodeCount: try keys.rowCount(of: [lost, needing]),
+                areSyncSecretsLost: header.newest.hasSyncSecrets && !hasDeviceKey)
         }
     }
 
@@ -81,7 +88,9 @@ extension Keychain {
         deviceKeyFrom place: DeviceKeySource? = nil, _ options: EpochOptions = EpochOptions()
     ) throws(KeychainFailure) -> Int {
         let expected = try store.perform(.keys, Self.recovering) { keys in
-            try keys.rowsLostByRecovery(settingPasscode: new != nil)
+            RowKinds.lostByRecovery(
+                hasDeviceKey: try keys.deviceSecretAtHand(keys.header()) != nil,
+                settingPasscode: new != nil)
         }
         let change = KeyChange(
             store: store, operation: Self.recovering, options: options, expectedLoss: expected)
@@ -126,36 +135,13 @@ extension KeyAccess {
             }
         }
     }
+}
 
-    /// Replaces the keybags of `header` by keybags that a recovery key also opens.
-    ///
-    /// - Returns: Whether it did; false if the keychain has changed since `header`.
-    fileprivate func add(
-        _ publicKey: PublicKey, to header: KeychainHeader, openedBy opener: borrowing Protector
-    ) throws -> Bool {
-        var settings = header.settings
-        settings.stamp = .random(in: .min ... .max)
-        defer { keychain.announceLockState() }
-        let keybags = try header.keybags.map { keybag throws(KeybagError) in
-            try keybag.addingRecoveryKey(
-                publicKey, with: opener, settings: settings.authenticatedBytes(of: keybag.epoch))
-        }
-        let new = KeychainHeader(
-            settings, newest: keybags[0], older: keybags.dropFirst().first, at: header.location)
-        let opened = try new.unlock(with: opener)
-        var before: LockStatus?
-        return try keychain.replaceKeys(of: header, operation, deadline) { writer in
-            try EpochMigration.replaceKeybags(by: new, writer.connection)
-            before = header.lockStatus
-            try new.publishInPlace(of: header, opened)
-        } onFailure: {
-            if let before { try header.putBack(before) }
-        }
-    }
-
+extension RowKinds {
     /// The kinds of rows that a recovery cannot bring back.
-    fileprivate func rowsLostByRecovery(settingPasscode setsPasscode: Bool) throws -> RowKinds {
-        let hasDeviceKey = try deviceSecretAtHand(header()) != nil
+    fileprivate static func lostByRecovery(
+        hasDeviceKey: Bool, settingPasscode setsPasscode: Bool
+    ) -> RowKinds {
         let lost = ProtectionClass.allCases.filter { protectionClass in
             hasDeviceKey
                 ? protectionClass == .whenPasscodeSetThisDeviceOnly
@@ -167,12 +153,14 @@ extension KeyAccess {
     }
 }
 
-/// The numbers of items that a recovery cannot bring back.
+/// The numbers of items that a recovery cannot bring back, and whether sync has to begin anew.
 package struct LostItems: Hashable, Sendable {
     /// All lost items.
     package let count: Int
     /// Those that only the passcode opens, or that require the user's presence.
     package let needingPasscodeCount: Int
+    /// Whether the sync secrets are lost, so that this device has to join its circle anew.
+    package let areSyncSecretsLost: Bool
 
     /// The others: this-device-only items, which are lost with the device key.
     package var deviceOnlyCount: Int { count - needingPasscodeCount }

@@ -182,6 +182,11 @@ struct RecoveryUseCommand: Command {
         try check(status)
         let lost = try requesting(store.keychain.itemsLostByRecovery(settingPasscode: setsPasscode))
         context.console.note("valet: with the right key, \(Self.text(lost))")
+        if lost.areSyncSecretsLost {
+            context.console.note(
+                "valet: without its device key, this device is no longer in its circle: join it "
+                    + "again with 'valet sync join'")
+        }
         if status.deviceKeySource == .tpm { noteLostTPM(of: store, context.console) }
         try context.console.requireConsent(
             to: "Recover the keychain?", isGiven: options.isAgreed)

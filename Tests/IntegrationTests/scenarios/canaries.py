@@ -11,7 +11,7 @@ from support import EVERY_USER, LEAK_TEST, Agent, expect, scenario
 # The dynamic linker saves all registers on the stack when it binds a function late, and with them
 # what was copied last: the passcode that the agent, unlike a prompt, copies from its own memory.
 VARIABLES = {"VALET_LOCK_STATE": "kernel", "LD_BIND_NOW": "1"}
-STAYING = ("ck", "cku", "dk", "dku")
+STAYING = ("ck", "cku", "dk", "dku", "sync f")
 
 
 @scenario(users=EVERY_USER, script=LEAK_TEST)
@@ -21,17 +21,21 @@ def after_locking(world):
     The passcode, the root key and the class keys never stay; derived keys go with the lock."""
     keeper, agent = Agent(world, VARIABLES), Agent(world, VARIABLES)
     keeper.do("passcode set ~7")
+    keeper.do("circle ~7")
     for line in ("unlock ~7", "classes", "readable"):
         agent.do(line)
     backup(world)
     # The process that changed the keys opens them only at its next call.
     keeper.do("readable")
     bag, = keybags.stored(world.path("keychain.db")).values()
-    keys = bag.keys(keybags.device_secret(world.path("device/device.key")), pattern(7))
+    device_secret = keybags.device_secret(world.path("device/device.key"))
+    keys = bag.keys(device_secret, pattern(7))
     expect(len(keys) == 9, "the passcode opens only", list(keys))
+    sync = bag.sync_secrets(device_secret, keys["root"])
+    expect(len(sync) == 2 and None not in sync.values(), "the sync secrets are", list(sync))
     never = {name: key for name, key in keys.items() if name != "index"}
     never |= {"passcode": pattern(7)[:32], "end of the passcode": pattern(7)[32:]}
-    sub = keybags.subkeys(keys)
+    sub = keybags.subkeys(keys) | sync
     first = {name: key for name, key in sub.items() if name.split("/")[0] in STAYING}
     first["index"] = keys["index"]
     unlocked = {name: key for name, key in sub.items() if name not in first}

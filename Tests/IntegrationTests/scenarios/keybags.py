@@ -18,6 +18,7 @@ h, lp = sealing.h, sealing.lp
 
 MAGIC = b"VALETBAG\0\1"
 CODES = {1: b"ak", 2: b"ck", 3: b"dk", 4: b"aku", 5: b"cku", 6: b"dku", 7: b"akpu"}
+SYNC_SCOPES = {0x0501: b"f", 0x0502: b"u"}
 ROOT_BY_DEVICE, ROOT_BY_PASSCODE, ARGON2, INDEX = 0x0101, 0x0102, 0x0110, 0x0301
 
 
@@ -67,6 +68,13 @@ class Keybag:
             if 0x0200 + number in self.records:
                 found[code.decode()] = self.unwrap(0x0200 + number, kek, b"class", code)
         return {name: key for name, key in found.items() if key is not None}
+
+    def sync_secrets(self, device_secret, root):
+        """Returns the sync secrets by name; none if the keychain has none."""
+        kdev = h(device_secret, b"device-kek", self.chain)
+        return {f"sync {scope.decode()}":
+                self.unwrap(tag, h(root, b"sync-kek", scope, kdev), b"sync", scope)
+                for tag, scope in SYNC_SCOPES.items() if tag in self.records}
 
     def unwrap(self, tag, kek, kind, parameters):
         body = self.records[tag]

@@ -27,6 +27,7 @@ D, KC, ROOT, INDEX, EPOCH = count(1, 32), count(200, 16), count(33, 32), count(6
 CODES = {1: "ak", 2: "ck", 3: "dk", 4: "aku", 5: "cku", 6: "dku"}
 CLASS_KEYS = {number: count(97 + 7 * number, 32) for number in CODES}
 KDEV = h(D, b"device-kek", KC)
+SYNC = {0x66: count(11, 32), 0x75: count(22, 32)}
 
 
 def key_id(key):
@@ -88,6 +89,13 @@ def records():
     return out
 
 
+def sync_records(scopes=(0x66, 0x75), epoch=EPOCH):
+    """The wraps of the sync secrets, with the scope that each is made for."""
+    return [(tag, wrap(SYNC[scope], h(ROOT, b"sync-kek", u8(scope), KDEV), b"sync", KC, epoch,
+                       u8(scope), count(17 * tag % 256, 24)))
+            for tag, scope in zip((0x0501, 0x0502), scopes)]
+
+
 def keybag(body=None, version=1, chain=KC, epoch=EPOCH, protector=1, source=1, kid=key_id(D),
            number=None, mac=None):
     body = list(records().items()) if body is None else body
@@ -127,12 +135,18 @@ def keybag_vectors():
         "flipped-mac": ("tampered", flip(good, len(good) - 1)),
         "cut": ("malformed", good[:-1]),
         "longer": ("malformed", good + b"\0"),
+        "in-a-circle": ("success", keybag(all_ + sync_records())),
+        "one-sync-secret": ("malformed", keybag(all_ + sync_records()[:1])),
+        "other-sync-secret-alone": ("malformed", keybag(all_ + sync_records()[1:])),
+        "sync-secrets-swapped": ("tampered", keybag(all_ + sync_records((0x75, 0x66)))),
+        "sync-secrets-of-another-epoch": ("tampered", keybag(all_ + sync_records(epoch=2))),
     }
     place = dict(secret=D, settings=settings())
     for name, (expect, bytes_) in cases.items():
         fields = place | dict(keybag=bytes_)
-        if name == "good":
+        if expect == "success":
             fields |= dict(
+                sync=list(SYNC.values()) if name == "in-a-circle" else [],
                 keychain=KC, epoch=EPOCH, index=INDEX, root=ROOT,
                 key_id=[key_id(CLASS_KEYS[n]) for n in CODES],
                 attributes_subkey=[h(CLASS_KEYS[n], b"seal-attributes") for n in CODES],

@@ -56,18 +56,19 @@ def part(number, epoch):
             + named("value", number, epoch))
 
 
-def keys(scope, epoch, classes=None, count=None, person=b"\0"):
-    """The section of one epoch; person is the flag of the presence pair and what follows it."""
+def keys(scope, epoch, classes=None, count=None, person=b"\0", sync=b"\0"):
+    """The section of one epoch; person is the flag of the presence pair and what follows it, and
+    sync that of the sync secret."""
     classes = classes or {"u": [1, 4, 7], "f": [2, 3, 5, 6]}[scope]
     index = named("index", epoch) if scope == "f" else b""
     return (u64(epoch) + named("keybag", epoch) + index
             + u8(len(classes) if count is None else count)
             + b"".join(part(number, epoch) for number in classes)
-            + (person if scope == "u" else b""))
+            + (person if scope == "u" else b"") + sync)
 
 
-def present(epoch):
-    return b"\1" + named("person", epoch)
+def present(epoch, what="person"):
+    return b"\1" + named(what, epoch)
 
 
 def body(scope, epochs, deadline=0, count=None, idle=0, end=None):
@@ -90,18 +91,21 @@ def payload(name, expect, scope, sealed, **fields):
           mark=MARKS[scope], sharing_key=sharing_key(scope), **fields)
 
 
-def success(name, scope, epochs, deadline=0, classes=None, idle=0, end=None, persons=()):
-    """persons: the epochs with the secret half of a presence pair."""
+def success(name, scope, epochs, deadline=0, classes=None, idle=0, end=None, persons=(), syncs=()):
+    """persons: the epochs with the secret half of a presence pair; syncs: those with a sync
+    secret."""
     end = deadline if end is None else end
     classes = classes or {"u": [1, 4, 7], "f": [2, 3, 5, 6]}[scope]
     every = [(number, epoch) for epoch in epochs for number in classes]
-    sections = [keys(scope, n, classes, person=present(n) if n in persons else b"\0")
+    sections = [keys(scope, n, classes, person=present(n) if n in persons else b"\0",
+                     sync=present(n, "sync " + scope) if n in syncs else b"\0")
                 for n in epochs]
     plain = body(scope, sections, deadline, idle=idle, end=end)
     payload(
         name, "success", scope, sealed(plain, scope), body=plain, nonce=named("nonce", scope)[:24],
         deadline=deadline, idle=idle, end=end, epoch=epochs,
-        person=[named("person", n) for n in persons], digest=[named("keybag", n) for n in epochs],
+        person=[named("person", n) for n in persons],
+        sync=[named("sync " + scope, n) for n in syncs], digest=[named("keybag", n) for n in epochs],
         index=[named("index", n) for n in epochs] if scope == "f" else [],
         **{"class": [number for number, _ in every]},
         key_id=[named("id", *one)[:16] for one in every],
@@ -124,6 +128,11 @@ def main():
     success("unlocked-two-epochs-with-one-person", "u", [7, 8], persons=[8])
     success("first-unlock", "f", [3])
     success("first-unlock-two-epochs", "f", [2**63, 2**63 + 1])
+    success("unlocked-in-a-circle", "u", [3], syncs=[3])
+    success("unlocked-in-a-circle-with-person", "u", [3], persons=[3], syncs=[3])
+    success("unlocked-two-epochs-in-a-circle", "u", [7, 8], persons=[7, 8], syncs=[8])
+    success("first-unlock-in-a-circle", "f", [3], syncs=[3])
+    success("first-unlock-two-epochs-in-a-circle", "f", [7, 8], syncs=[8])
     u1, f1 = keys("u", 1), keys("f", 1)
     good = sealed(body("u", [u1], 5), "u")
     changed = {
@@ -160,6 +169,11 @@ def main():
         "person-missing": body("u", [keys("u", 1, person=b"\1")]),
         "person-short": body("u", [keys("u", 1, person=present(1)[:-1])]),
         "no-flag-of-person": body("u", [keys("u", 1, person=b"")]),
+        "sync-flag-2": body("u", [keys("u", 1, sync=b"\2" + named("sync u", 1))]),
+        "sync-without-flag": body("u", [keys("u", 1, sync=b"\0" + named("sync u", 1))]),
+        "sync-missing": body("u", [keys("u", 1, sync=b"\1")]),
+        "sync-short": body("u", [keys("u", 1, sync=present(1, "sync u")[:-1])]),
+        "no-flag-of-sync": body("u", [keys("u", 1, sync=b"")]),
         "deadline-without-limit": body("u", [u1], 5, end=0),
         "end-without-deadline": body("u", [u1], 0, end=5),
         "deadline-after-end": body("u", [u1], 6, end=5),
@@ -171,6 +185,12 @@ def main():
     }
     for name, plain in bad.items():
         payload(f"bad-{name}", "malformed", "u", sealed(plain, "u"))
+    of_first_unlock = {
+        "sync-flag-2": keys("f", 1, sync=b"\2" + named("sync f", 1)),
+        "no-flag-of-sync": keys("f", 1, sync=b""),
+    }
+    for name, section in of_first_unlock.items():
+        payload(f"bad-first-unlock-{name}", "malformed", "f", sealed(body("f", [section]), "f"))
     for version in (0, 1, 3):
         payload(f"bad-version-{version}", "unsupported", "u",
                 sealed(body("u", [u1]), "u", head=b"VALETKEY" + u16(version)))
