@@ -2,7 +2,7 @@
 
 // Asks for passcodes and other secrets, judges the answers, and asks again.
 
-internal import ValetKeychainKeys
+package import ValetKeychainKeys
 internal import ValetKeychainModel
 package import ValetKeychainStore
 package import ValetSecretMemory

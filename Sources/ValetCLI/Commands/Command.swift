@@ -66,14 +66,6 @@ extension Context {
         return try requesting(unlocking.run(body))
     }
 
-    /// Like ``unlocking(_:_:_:)``, for the keychain of `store`.
-    package func unlocking<R>(
-        _ store: ItemStore, _ descriptor: PasscodeDescriptor?,
-        _ body: () throws(KeychainFailure) -> R
-    ) throws(CLIError) -> R {
-        try unlocking(store.keychain, descriptor, body)
-    }
-
     /// The keychain as a whole, with its status. Its device key is available.
     ///
     /// - Parameter creating: Whether the verb creates a keychain that does not exist.
