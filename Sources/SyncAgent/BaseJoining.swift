@@ -28,6 +28,7 @@ extension SyncSession {
         }
         guard try isBegun(start, place) else { return false }
         try continueJoin(scope) { dot, update in try parts.record(dot, update) }
+        noteJoinTarget(message, base.table)
         report.saw(place, base.milliseconds, base.table)
         return true
     }

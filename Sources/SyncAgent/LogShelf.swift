@@ -101,6 +101,8 @@ struct LogShelf {
         shown[entry.name] = entry
     }
 
+    mutating func forget(_ name: StoredName) { shown[name] = nil }
+
     mutating func refuse(_ name: StoredName, _ refusal: Refusal) { refused[name] = refusal }
 }
 
@@ -200,9 +202,13 @@ extension SyncSession {
         if let message = recent[hash] { return message }
         guard let entry = shelves[place]?.entry(of: hash) else { return nil }
         let answer = try store.read([entry.name], in: .log(place), by: storeDeadline).first
-        guard case .bytes(let bytes)? = answer, let member = author(of: place) else { return nil }
-        guard let message = try? verified(bytes, in: place, by: member), message.hash == hash
-        else { return nil }
+        guard case .bytes(let bytes)? = answer, let member = author(of: place),
+            let message = try? verified(bytes, in: place, by: member), message.hash == hash
+        else {
+            // Other bytes have the name now: the next round looks at them.
+            shelves[place]?.forget(entry.name)
+            return nil
+        }
         return message
     }
 

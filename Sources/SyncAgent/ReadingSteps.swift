@@ -180,6 +180,7 @@ extension SyncSession {
         }
         guard try isBegun(start, place) else { return false }
         try continueJoin(scope) { dot, _ in records[dot] }
+        noteJoinTarget(message, batch.table)
         report.saw(place, batch.milliseconds, batch.table)
         return true
     }

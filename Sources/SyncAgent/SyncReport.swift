@@ -94,6 +94,10 @@ package struct SyncReport: Hashable, Sendable {
     /// The devices whose next message may replace more values than can be kept: their ids' first
     /// halves. `valet sync accept` names them.
     package var accepted: Set<UInt64> = []
+    /// Whether this device has read what its sponsor knew when it admitted this device.
+    package var hasJoined = false
+    /// How far that is, in each scope in which the sponsor's message was read.
+    var joinTargets: [KeyScope: LogTable] = [:]
     /// What the messages of others name, of this session.
     private(set) var claimed: [KeyScope: LogTable] = [:]
     private var ownHalf: UInt64 = 0
@@ -119,6 +123,7 @@ package struct SyncReport: Hashable, Sendable {
 
     /// A message of a log was joined.
     mutating func saw(_ place: LogPlace, _ milliseconds: UInt64, _ table: LogTable) {
+        accepted.remove(place.device.high)
         var device = devices[place.device] ?? Device()
         device.lastSeen = max(device.lastSeen, milliseconds)
         let difference = Int64(clamping: milliseconds) - Int64(clamping: self.milliseconds)
@@ -176,7 +181,30 @@ package struct SyncReport: Hashable, Sendable {
         }
         bytes.append(bigEndian: UInt32(accepted.count))
         for half in accepted.sorted() { bytes.append(bigEndian: half) }
+        bytes.append(hasJoined ? 1 : 0)
+        bytes.append(UInt8(joinTargets.count))
+        for (scope, table) in joinTargets {
+            bytes.append(scope.rawValue)
+            bytes.append(bigEndian: UInt32(table.count))
+            for (log, position) in table {
+                bytes += log.bytes
+                bytes.append(bigEndian: position.number)
+                bytes += position.hash.bytes
+            }
+        }
         return bytes
+    }
+
+    private static func table(
+        from reader: inout ByteReader<SyncError>
+    ) throws(SyncError) -> LogTable {
+        var table: LogTable = [:]
+        for _ in 0..<(try reader.integer(UInt32.self)) {
+            let log = try LogID(from: &reader)
+            table[log] = LogPosition(
+                number: try reader.integer(), hash: try SyncHash(from: &reader))
+        }
+        return table
     }
 
     /// Reads ``bytes``; anything else is a report that knows nothing.
@@ -200,6 +228,11 @@ package struct SyncReport: Hashable, Sendable {
             }
             for _ in 0..<(try reader.integer(UInt32.self)) {
                 accepted.insert(try reader.integer())
+            }
+            hasJoined = try reader.integer(UInt8.self) == 1
+            for _ in 0..<(try reader.integer(UInt8.self)) {
+                guard let scope = KeyScope(rawValue: try reader.integer()) else { throw error }
+                joinTargets[scope] = try Self.table(from: &reader)
             }
         } catch {
             self = SyncReport()

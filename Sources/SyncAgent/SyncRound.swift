@@ -26,6 +26,9 @@ extension SyncSession {
         } catch {
             failure = error
             state = SyncState(of: error)
+            // Only what is open after the first unlock is closed before it.
+            let isLocked = try? keychain.read(Self.opening) { $0.isLocked }
+            if state == .closed, isLocked != nil { state = .locked }
         }
         report.state = state
         do {
@@ -73,21 +76,40 @@ extension SyncSession {
         let hasNews = try look { replica in
             scopes.contains { replica[$0].hasNews || replica[$0].own.unconfirmed != nil }
         }
-        if try !hasJoined() { return .joining }
+        if try !hasJoined(scopes) { return .joining }
         if isWaiting || hasNews || !isSent { return .waiting }
         return scopes.contains(.whileUnlocked) ? .current : .locked
     }
 
     /// Whether this device has read what its sponsor knew when it was admitted: docs/SYNC.md §6,
-    /// step 7.
-    ///
-    /// A message that names the entry which admitted this device has a table: once everything in
-    /// it is read, this device has joined.
-    func hasJoined() throws -> Bool {
-        guard !circle.isFounder else { return true }
-        return try look { replica in
-            KeyScope.allCases.contains { !replica[$0].positions.isEmpty }
+    /// step 7. That is the table of the sponsor's first message that names the admission or a later
+    /// entry, in each open scope.
+    private func hasJoined(_ scopes: [KeyScope]) throws -> Bool {
+        if circle.isFounder || report.hasJoined { return true }
+        let targets = report.joinTargets
+        report.hasJoined = try look { replica in
+            scopes.allSatisfy { scope in
+                targets[scope].map { replica[scope].missing(in: [$0]).isEmpty } ?? false
+            }
         }
+        return report.hasJoined
+    }
+
+    /// Takes note of a message that tells how far this device has to read before it has joined.
+    func noteJoinTarget(_ message: VerifiedMessage, _ table: LogTable) {
+        let scope = message.header.scope
+        guard !report.hasJoined, report.joinTargets[scope] == nil,
+            let admission = roster.acceptedPath.first(where: admits),
+            roster.isAncestor(admission.hash, of: message.header.roster)
+        else { return }
+        let isSponsorHere = roster.accepted.members[admission.head.signer] != nil
+        guard !isSponsorHere || message.header.device == admission.head.signer else { return }
+        report.joinTargets[scope] = table
+    }
+
+    private func admits(_ entry: RosterEntry) -> Bool {
+        guard case .add(let member, _) = entry.operation else { return false }
+        return member.id == circle.device
     }
 }
 

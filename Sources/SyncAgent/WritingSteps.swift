@@ -46,10 +46,12 @@ extension SyncSession {
         let isReady = try look { $0[scope].mayBuildBatch }
         guard isReady else { return false }
         let (author, circle, machine) = (author(in: scope, key), circle, machine)
-        return try keychain.update(Self.writing) { update in
-            guard update.replica?[scope].hasNews == true,
-                let draft = try update.draftBatch(in: scope)
-            else { return false }
+        var unsendable: [UnsendableItem] = []
+        let isBuilt = try keychain.update(Self.writing) { update in
+            guard update.replica?[scope].hasNews == true else { return false }
+            let draft = try update.draftBatch(in: scope)
+            unsendable = update.unsendable
+            guard let draft else { return false }
             let batch = draft.batch(at: machine.milliseconds())
             let header = draft.header(by: author)
             let signed = try update.withSecret(scope) { secret in
@@ -72,6 +74,13 @@ extension SyncSession {
             try update.apply(changes, bringing: records)
             return true
         }
+        for (kind, reason) in [
+            (SyncReport.Kind.tooLarge, UnsendableItem.Reason.tooLarge),
+            (.unreadableRecord, .damaged),
+        ] {
+            report.add(kind, scope: scope, count: unsendable.count { $0.reason == reason })
+        }
+        return isBuilt
     }
 
     func author(in scope: KeyScope, _ key: CircleKeyring.Held) -> MessageAuthor {
