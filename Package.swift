@@ -77,6 +77,7 @@ var products: [Product] = [
         .library(name: "Security", targets: ["Security"]),
         .library(name: "ValetTesting", targets: ["ValetTesting"]),
         .executable(name: "valet", targets: ["ValetCommand"]),
+        .executable(name: "valet-sync", targets: ["ValetSyncCommand"]),
     ]
     targets += [
         system("CSodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
@@ -122,8 +123,8 @@ var products: [Product] = [
         library(
             "SyncAgent",
             [
-                "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainStore", "KeychainSync",
-                "Sealing", "Sync", "SyncStores", "System",
+                "Keybag", "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainStore",
+                "KeychainSync", "Sealing", "Sync", "SyncStores", "System",
             ]),
         library(
             "KeychainServices",
@@ -170,6 +171,13 @@ var products: [Product] = [
             ]),
         .executableTarget(
             name: "ValetCommand", dependencies: ["ValetCLI"], swiftSettings: strict),
+        .executableTarget(
+            name: "ValetSyncCommand",
+            dependencies: dependencies([
+                "Keybag", "KeychainKeys", "KeychainModel", "KeychainServices", "KeychainStore",
+                "KeychainSync", "SecretMemory", "Sync", "SyncAgent", "SyncStores", "System",
+                "UserPresence", "ValetCLI",
+            ]), path: "Sources/SyncCommand", swiftSettings: strict),
         testSupport("CForkSupport"),
         testSupport("TestValues"),
         testSupport(

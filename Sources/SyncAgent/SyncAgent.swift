@@ -80,7 +80,8 @@ package final class SyncAgent {
                     storeWatch?.stop()
                     storeWatch = session.map { StoreWatch($0, waking: watch) }
                 }
-                outcome = session?.round() ?? (.off, nil)
+                let isPaused = try keychain.read("look for a pause") { try $0[.paused] != nil }
+                outcome = isPaused == true ? (.paused, nil) : session?.round() ?? (.off, nil)
             } catch {
                 session = nil
                 outcome = (SyncState(of: error), error)

@@ -123,7 +123,7 @@ extension SyncState {
             switch trouble {
             case .removed: self = .removed
             case .undecided: self = .alarm
-            case .noKeys, .rosterInMotion, .circleIsFull: self = .waiting
+            case .noKeys, .rosterInMotion, .circleIsFull, .unsent: self = .waiting
             }
         default: self = .waiting
         }

@@ -184,6 +184,8 @@ package enum SyncTrouble: Error, Hashable, Sendable {
     case circleIsFull
     /// A person has to choose between two rosters first: `valet sync distrust`.
     case undecided
+    /// Something is not in the store yet.
+    case unsent
 }
 
 extension CircleKey {

@@ -24,8 +24,8 @@ ALLOWED = {
                      " SecretMemory Sealing System TPM",
     "KeychainSync": "Database KeychainKeys KeychainModel KeychainRows KeychainStore Keybag"
                     " SecretMemory Sealing Sync System",
-    "SyncAgent": "KeychainKeys KeychainModel KeychainRows KeychainStore KeychainSync Sealing Sync"
-                 " SyncStores System",
+    "SyncAgent": "Keybag KeychainKeys KeychainModel KeychainRows KeychainStore KeychainSync"
+                 " Sealing Sync SyncStores System",
     "KeychainServices": "Dispatch Fingerprint KeychainKeys KeychainModel KeychainRows"
                         " KeychainStore SecretMemory System UserPresence",
     "SecItem": "KeychainModel KeychainRows KeychainServices KeychainStore SecretMemory System"
@@ -44,6 +44,8 @@ ALLOWED = {
     "ValetCLI": "CLinux KeychainKeys KeychainModel KeychainServices KeychainStore SecretMemory"
                 " UserPresence",
     "ValetCommand": "ValetCLI",
+    "SyncCommand": "Keybag KeychainKeys KeychainModel KeychainServices KeychainStore KeychainSync"
+                   " SecretMemory Sync SyncAgent SyncStores System UserPresence ValetCLI",
 }
 # The folders in Sources.
 FOLDERS = set(ALLOWED).union(*(names.split() for names in ALLOWED.values())) - {"Testing"}

@@ -66,6 +66,9 @@ extension Context {
         return try requesting(unlocking.run(body))
     }
 
+    /// The keychain as a whole. Nothing is opened yet.
+    package func wholeKeychain() throws(CLIError) -> ItemStore { try requesting(store()) }
+
     /// The keychain as a whole, with its status. Its device key is available.
     ///
     /// - Parameter creating: Whether the verb creates a keychain that does not exist.

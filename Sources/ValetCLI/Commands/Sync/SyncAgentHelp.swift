@@ -112,7 +112,7 @@ enum SyncAgentHelp {
 
     static let once = CommandDeclaration(
         name: "sync once", abstract: "send and take in all changes once",
-        options: [SyncOptions.passcodeDescriptor],
+        options: [SyncCircleHelp.addMine],
         exitCodes: [
             SyncOptions.noCircle, (.damaged, "an alarm: 'valet sync status' says what it is"),
             SyncOptions.unavailable, (.denied, "this device was removed, or the store refuses it"),

@@ -126,12 +126,18 @@ package enum SyncOptions {
         name: "user", valueName: "NAME",
         help: "with --etcd: log in as this user, and ask for the "
             + "password")
+    /// Whether http is good enough.
+    package static let plainText = OptionDeclaration(
+        name: "plain-http",
+        help: "with --etcd: accept http addresses, on a network that you trust; not with --user")
     /// The password of that user.
     package static let passwordDescriptor = OptionDeclaration(
         name: "password-fd", valueName: "N",
         help: "read the password of --user from file descriptor N: one line")
     /// Everything that chooses a store.
-    static let store = [folder, etcd, authority, certificate, key, user, passwordDescriptor]
+    static let store = [
+        folder, etcd, authority, certificate, key, user, passwordDescriptor, plainText,
+    ]
 
     /// The name of this device.
     package static let name = OptionDeclaration(
@@ -154,7 +160,8 @@ package enum SyncOptions {
     static let storeDiscussion =
         "With --folder, the folder must exist: where it should be mounted and is not, nothing is "
         + "written. With --etcd, servers other than those of this machine must have https "
-        + "addresses. The password of --user is stored in the keychain, for this device only."
+        + "addresses, unless --plain-http is given. The password of --user is stored in the "
+        + "keychain, for this device only."
     static let noCircle: (code: ExitCode, help: String) = (
         .notFound, "this keychain is in no circle"
     )

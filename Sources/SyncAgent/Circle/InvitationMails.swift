@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Both sides of an invitation, with their mails in the store: docs/SYNC.md §6. `Sponsoring` and
+// `Joining` decide what a mail means; these post and fetch them. `valet sync invite` and `join`
+// show the words and ask.
+
+internal import ValetSealing
+package import ValetSync
+package import ValetSyncStores
+internal import ValetSystem
+
+/// Why an invitation came to nothing.
+package enum InvitationTrouble: Error, Hashable, Sendable {
+    /// Somebody else has sent a mail, too: the invitation is known to others.
+    case seenByOthers
+    /// The other side broke the rules.
+    case broken
+    /// The mails of the other side are gone.
+    case withdrawn
+}
+
+/// The mails of an invitation in the store, as one side sees them.
+private struct MailPost {
+    let store: any SyncStore
+    let mailbox: MailboxID
+    /// Our own mails, which are deleted at the end.
+    private(set) var posted: [StoredMail] = []
+
+    init(_ store: any SyncStore, _ mailbox: MailboxID) {
+        self.store = store
+        self.mailbox = mailbox
+    }
+
+    private static var deadline: Deadline { Deadline(after: .seconds(30)) }
+
+    mutating func post(_ step: Mail.Step, _ bytes: [UInt8]) throws(StoreError) {
+        let mail = StoredMail(step, bytes)
+        try store.post(mail, to: mailbox, by: Self.deadline)
+        posted.append(mail)
+    }
+
+    /// The mails of a step that are there now.
+    func mails(_ steps: Mail.Step...) throws(StoreError) -> [StoredMail] {
+        try store.mails(in: mailbox, by: Self.deadline).filter { steps.contains($0.step) }
+    }
+
+    /// Deletes our mails. They are of no more use, and whoever fails to delete them leaves that to
+    /// the store.
+    mutating func deleteOwn() {
+        for mail in posted { try? store.delete(mail, from: mailbox, by: Self.deadline) }
+        posted = []
+    }
+}
+
+/// Reads a mail that anybody may have written.
+///
+/// - Returns: nil for a mail that no side of this invitation has sealed: it changes nothing.
+/// - Throws: ``InvitationTrouble`` for one that ends the invitation.
+private func reading<R>(_ body: () throws(SyncError) -> R) throws(InvitationTrouble) -> R? {
+    do throws(SyncError) {
+        return try body()
+    } catch {
+        switch (error.code, error.rule) {
+        case (.invalid, .ended): throw .seenByOthers
+        case (.invalid, _): throw .broken
+        default: return nil
+        }
+    }
+}
+
+/// The sponsor's side of an invitation: it posts P1, waits for a device, and opens its words.
+package struct InvitationSponsor: ~Copyable {
+    private var sponsoring: Sponsoring
+    private var post: MailPost
+
+    /// Invites to the circle of an offer. Nothing is posted yet.
+    package init(
+        _ invitation: consuming Invitation, _ offer: InvitationOffer, in store: any SyncStore
+    ) {
+        post = MailPost(store, invitation.mailbox)
+        sponsoring = Sponsoring(invitation, offer, random: .random())
+    }
+
+    /// Posts P1.
+    package mutating func begin() throws(StoreError) {
+        try post.post(.offer, sponsoring.offerMail(random: .random()))
+    }
+
+    /// The request of the device that answers; nil while there is none.
+    ///
+    /// - Throws: ``StoreError``, ``InvitationTrouble``.
+    package mutating func request() throws -> InvitationRequest? {
+        var found: InvitationRequest?
+        for mail in try post.mails(.request) {
+            let request = try reading { () throws(SyncError) in
+                try sponsoring.receiveRequest(mail.bytes)
+            }
+            found = found ?? request
+        }
+        return found
+    }
+
+    /// Posts P3, after a request.
+    ///
+    /// - Returns: The four words.
+    /// - Throws: ``StoreError``, ``InvitationTrouble``.
+    package mutating func open() throws -> [String] {
+        guard let mail = sponsoring.openingMail(random: .random()), let words = sponsoring.words
+        else { throw InvitationTrouble.seenByOthers }
+        try post.post(.opening, mail)
+        return words
+    }
+
+    /// What the joiner's person has answered; nil while there is no answer. Another request that
+    /// came since ends the invitation.
+    ///
+    /// - Throws: ``StoreError``, ``InvitationTrouble``.
+    package mutating func answer() throws -> Bool? {
+        _ = try request()
+        var found: Bool?
+        for mail in try post.mails(.answer) {
+            let answer = try reading { () throws(SyncError) in
+                try sponsoring.receiveAnswer(mail.bytes)
+            }
+            found = found ?? answer
+        }
+        return found
+    }
+
+    /// Ends the invitation, and deletes this side's mails.
+    package mutating func end() { post.deleteOwn() }
+}
+
+/// The joiner's side of an invitation: it reads P1, posts its keys, and checks the words.
+package struct InvitationJoiner: ~Copyable {
+    private var joining: Joining
+    private var post: MailPost
+
+    /// Takes up an invitation.
+    package init(_ invitation: consuming Invitation, in store: any SyncStore) {
+        post = MailPost(store, invitation.mailbox)
+        joining = Joining(invitation)
+    }
+
+    /// What the sponsor offers; nil while its mail has not arrived.
+    ///
+    /// - Throws: ``StoreError``, ``InvitationTrouble``.
+    package mutating func offer() throws -> InvitationOffer? {
+        var found: InvitationOffer?
+        for mail in try post.mails(.offer) {
+            let offer = try reading { () throws(SyncError) in
+                try joining.receiveOffer(mail.bytes)
+            }
+            found = found ?? offer
+        }
+        return found
+    }
+
+    /// Posts P2, after an offer.
+    package mutating func send(_ request: InvitationRequest) throws(StoreError) {
+        try post.post(.request, joining.requestMail(request, random: .random()))
+    }
+
+    /// The four words; nil while the sponsor's mail has not arrived.
+    ///
+    /// - Throws: ``StoreError``, ``InvitationTrouble``.
+    package mutating func words() throws -> [String]? {
+        _ = try offer()
+        for mail in try post.mails(.opening) {
+            _ = try reading { () throws(SyncError) in try joining.receiveOpening(mail.bytes) }
+        }
+        return joining.words
+    }
+
+    /// Posts P4: whether this side's person saw the same words.
+    package mutating func answer(isSame: Bool) throws(StoreError) {
+        try post.post(.answer, joining.answerMail(isSame: isSame, random: .random()))
+    }
+
+    /// Whether the sponsor's mails are gone: it has ended the invitation.
+    package func isWithdrawn() throws(StoreError) -> Bool {
+        try post.mails(.offer, .opening).isEmpty
+    }
+
+    /// Ends the invitation, and deletes this side's mails.
+    package mutating func end() { post.deleteOwn() }
+}
