@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// `valet sync status`: what the last round of sync found, and what to do about it. docs/SYNC.md §8.
+
+internal import ValetCLI
+internal import ValetKeychainModel
+internal import ValetKeychainSync
+internal import ValetSync
+internal import ValetSyncAgent
+
+extension SyncCall {
+    /// What `status` counts in the keychain.
+    private struct Counts {
+        var pending = 0
+        var conflicts = 0
+        var isPaused = false
+    }
+
+    /// `valet sync status`.
+    func showStatus() throws {
+        guard try notes() != nil else { return try showOff() }
+        let known = try known()
+        let counts = try counts()
+        let state = counts.isPaused ? SyncState.paused : known.report.state
+        let findings = findings(known)
+        if values.has(SyncOptions.json) {
+            return try console.write(json(known, counts, state, findings))
+        }
+        var lines = [
+            ("state", state.name), ("circle", known.notes.circle.circle.text),
+            ("store", Escaping.printable(known.notes.address.text)),
+            ("device", known.notes.circle.device.text),
+            ("last round", TimeText.date(known.report.milliseconds)),
+            ("not sent", "\(counts.pending)"), ("conflicts", "\(counts.conflicts)"),
+        ]
+        lines += seenLine(known)
+        for (name, value) in lines {
+            try console.write(name + String(repeating: " ", count: 12 - name.count) + value + "\n")
+        }
+        for finding in findings {
+            console.note("valet: warning: \(finding.text)")
+            if let hint = finding.hint { console.hint(hint) }
+        }
+        if counts.conflicts > 0 { console.hint("'valet sync conflicts list' lists the conflicts") }
+    }
+
+    private func showOff() throws {
+        guard values.has(SyncOptions.json) else {
+            try console.write("state       off\n")
+            return console.hint("'valet sync create' founds a circle, 'valet sync join' joins one")
+        }
+        try console.write(
+            .object([
+                "state": .string(SyncState.off.name), "circle": .null, "store": .null,
+                "device": .null, "pending": .number(0), "conflicts": .number(0),
+                "findings": .array([]),
+            ]))
+    }
+
+    private func json(
+        _ known: Known, _ counts: Counts, _ state: SyncState, _ findings: [SyncFinding]
+    ) -> JSON {
+        .object([
+            "state": .string(state.name), "circle": .string(known.notes.circle.circle.text),
+            "store": .string(known.notes.address.text),
+            "device": .string(known.notes.circle.device.text),
+            "pending": .number(counts.pending), "conflicts": .number(counts.conflicts),
+            "findings": .array(
+                findings.map { .object(["text": .string($0.text), "hint": .text($0.hint)]) }),
+        ])
+    }
+
+    private func counts() throws -> Counts {
+        let counts = try keychain.read("count changes") { view in
+            var counts = Counts()
+            counts.isPaused = try view[.paused] != nil
+            counts.conflicts = try view.conflicts().count
+            guard let replica = try view.replica else { return counts }
+            for scope in KeyScope.allCases { counts.pending += replica[scope].pending.count }
+            return counts
+        }
+        return counts ?? Counts()
+    }
+
+    /// How many others have read everything that this device has written.
+    private func seenLine(_ known: Known) -> [(String, String)] {
+        let others = known.roster.accepted.members.values.map(\.member).filter {
+            $0.kind == .device && $0.id != known.notes.circle.device
+        }
+        guard !others.isEmpty else { return [] }
+        let logs = try? keychain.read("look at own logs") { view in
+            try view.replica.map { replica in
+                KeyScope.allCases.map { scope in
+                    (replica[scope].own.id, replica[scope].position(of: replica[scope].own.id))
+                }
+            }
+        }
+        guard let logs = logs ?? nil ?? nil else { return [] }
+        let count = others.count { member in
+            logs.allSatisfy { log, position in
+                known.report.devices[member.id]?.reads[log] ?? 0 >= position.number
+            }
+        }
+        return [("seen by", "\(count) of \(others.count)")]
+    }
+
+    // MARK: Findings
+
+    private func findings(_ known: Known) -> [SyncFinding] {
+        known.report.troubles.sorted { $0.kind.rawValue < $1.kind.rawValue }.map { trouble in
+            let name = trouble.device.map { id in
+                quoted(known.notes.names.names[id] ?? String(id.text.prefix(8)))
+            }
+            return SyncFinding(trouble, by: name ?? "a device", known)
+        }
+    }
+}
+
+/// What is wrong, and what to do about it.
+struct SyncFinding {
+    /// What is wrong: lower case, no full stop.
+    let text: String
+    /// The remedy; nil if sync mends it.
+    let hint: String?
+
+    init(_ text: String, hint: String? = nil) {
+        self.text = text
+        self.hint = hint
+    }
+}
+
+extension SyncFinding {
+    private static let remove = "'valet sync devices remove' removes it"
+    private static let look =
+        "check that the store shows everything that other devices have written"
+
+    /// What a trouble of the report means.
+    fileprivate init(_ trouble: SyncReport.Trouble, by name: String, _ known: SyncCall.Known) {
+        switch trouble.kind {
+        case .unequalKeys, .refusedEntry, .claims, .cloudIsFull, .invalidMessage:
+            self.init(misbehaviour: trouble.kind, by: name)
+        case .tooManyLogs, .circleIsTooLarge, .logIsTooLong:
+            self.init(limit: trouble.kind, of: name)
+        case .rosterWasLost, .storeWasSetBack, .foreign, .partial, .unknown, .withheld:
+            self.init(store: trouble.kind, trouble.count, name)
+        case .copied, .unreadableRecord, .tooLarge, .noKeys, .keysAreToBeChanged:
+            self.init(here: trouble.kind, trouble.count)
+        case .twoHistories:
+            self.init("\(name) writes from two places", hint: "unless you know why: \(Self.remove)")
+        case .replacedValuesAreFull:
+            self.init(
+                "\(name) is about to replace or remove more values than can be kept",
+                hint: "'valet sync accept' permits it; if it was not you, \(Self.remove)")
+        case .newer: self.init("\(name) uses a newer version", hint: "update this program")
+        case .clock:
+            self.init(
+                "the clock of \(name) differs by more than ten minutes", hint: "set the clocks")
+        case .undecided: self.init(undecidedIn: known)
+        }
+    }
+
+    /// A member that breaks a rule.
+    private init(misbehaviour kind: SyncReport.Kind, by name: String) {
+        let text =
+            switch kind {
+            case .unequalKeys: "\(name) has given wrong keys to this device"
+            case .refusedEntry: "\(name) has signed a change of the circle that breaks a rule"
+            case .claims: "\(name) says that this device has written what it has not"
+            case .cloudIsFull: "\(name) names too many records that nobody has seen"
+            default: "\(name) has signed a message that breaks a rule"
+            }
+        self.init(text, hint: "if it is yours, let it leave and join again; else \(Self.remove)")
+    }
+
+    private init(limit kind: SyncReport.Kind, of name: String) {
+        let text =
+            switch kind {
+            case .tooManyLogs: "a message of \(name) would bring more logs than a circle has"
+            case .logIsTooLong: "\(name) has more files in the store than are read"
+            default: "the circle has more items than can be passed on"
+            }
+        self.init(text, hint: "'valet sync move' founds a new circle with the same items")
+    }
+
+    /// Something that the store shows, or does not show.
+    private init(store kind: SyncReport.Kind, _ count: UInt32, _ name: String) {
+        switch kind {
+        case .rosterWasLost:
+            self.init("the store had lost \(count) changes of the circle; they were put back")
+        case .storeWasSetBack:
+            self.init("the store was set back to an older state; what it lost is put back")
+        case .foreign: self.init("\(count) files of \(name) in the store are no messages")
+        case .partial: self.init("\(count) messages of \(name) are still arriving")
+        case .unknown:
+            self.init(
+                "the store withholds a change of the circle that \(name) names", hint: Self.look)
+        default:
+            self.init(
+                "\(count) messages that another device has read are missing in the store",
+                hint: Self.look)
+        }
+    }
+
+    /// Something about this device.
+    private init(here kind: SyncReport.Kind, _ count: UInt32) {
+        switch kind {
+        case .copied:
+            self.init(
+                "this keychain was restored or copied",
+                hint: "after a restore, nothing is to be done; remove a copy that you do not know")
+        case .unreadableRecord:
+            self.init(
+                "an item cannot be read, so that this device cannot pass everything on",
+                hint: "'valet doctor' names damaged items: store them again, or remove them")
+        case .tooLarge:
+            self.init(
+                "\(count) items are too large to travel, and stay on this device",
+                hint: "a synchronizable item has at most \(SyncRecord.maximalContentByteCount) "
+                    + "bytes with its attributes")
+        case .noKeys:
+            self.init(
+                "no device has given the newest keys to this one",
+                hint: "unlock another device, and let it sync")
+        default:
+            self.init(
+                "a device has left: the next unlocked device changes the keys of the circle")
+        }
+    }
+
+    private init(undecidedIn known: SyncCall.Known) {
+        let names = known.roster.alarmAuthors.sorted().map {
+            quoted(known.notes.names.names[$0] ?? $0.text)
+        }
+        self.init(
+            "these devices remove each other: \(names.joined(separator: ", "))",
+            hint: "'valet sync distrust DEVICE' names the one that is not yours")
+    }
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import ValetCLI
+
+// The executable `valet-sync`, which `valet sync` becomes: all of sync between devices, and all
+// that talks to a network. `SyncTool` carries out the verbs.
+
+exit(ValetTool.main(sync: SyncTool.run))
