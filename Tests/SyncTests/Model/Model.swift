@@ -206,7 +206,7 @@ final class Model {
     func describe(_ index: Int) -> String {
         let keychain = devices[index].keychain
         let rows = keychain.rows.sorted { $0.key < $1.key }.map { key, row in
-            "\(key.account.low)=\(row.write)\(row.scope.map { "\($0)".prefix(1) } ?? "-")"
+            "\(key.number)=\(row.write)\(row.scope.map { "\($0)".prefix(1) } ?? "-")"
         }
         let scopes = KeyScope.allCases.map { scope in
             let live = keychain.replica[scope].live.keys.sorted().map { dot in
@@ -276,7 +276,7 @@ final class Model {
         let held = devices[index].keychain.writes(of: key)
         let change = devices[index].keychain.rows[key]?.change
         body(&devices[index].keychain)
-        note("device \(index) changes \(key.account.low): \(describe(index))")
+        note("device \(index) changes \(key.number): \(describe(index))")
         if devices[index].keychain.rows[key]?.change != change { covered.formUnion(held) }
     }
 

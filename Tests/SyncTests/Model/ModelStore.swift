@@ -41,7 +41,7 @@ struct ModelRecord {
         self.summary = summary
         var content: [UInt8] = []
         content.append(bigEndian: write)
-        content.append(bigEndian: summary.key.account.low)
+        content.append(bigEndian: summary.key.number)
         content.append(bigEndian: summary.moved?.number ?? 0)
         record = SyncRecord(
             time: summary.time, salt: salt, content: SecretValue(copying: content.span))
